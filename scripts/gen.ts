@@ -1,0 +1,72 @@
+/** Writes the generated files, or with --check says which of them are stale. `npm run gen` after changing a table or a migration. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openApi } from '../src/api/index.ts';
+import { environmentTable } from '../src/config.ts';
+import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
+import { version } from '../src/version.ts';
+import { renderEndpoints, renderEnvironment, renderErrors } from './gen-docs.ts';
+import { renderRows } from './gen-rows.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+async function generate(): Promise<Map<string, string>> {
+  return new Map([
+    ['openapi.json', `${JSON.stringify(openApi(version), null, 1)}\n`],
+    ['docs/endpoints.md', renderEndpoints()],
+    ['docs/errors.md', renderErrors()],
+    ['docs/config.md', renderEnvironment(environmentTable())],
+    ['src/db/rows.ts', await rows()],
+  ]);
+}
+
+/** The schema is read from a throw-away database that the migrations were run on. */
+async function rows(): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gen-'));
+  const embedded = await joinEmbedded({ dataDir, durable: false });
+  try {
+    const database = openDatabase(embedded.url);
+    await migrate(database.db);
+    await database.close();
+    const client = await connect(embedded.url);
+    const text = await renderRows(client);
+    await client.end();
+    return format(text);
+  } finally {
+    await embedded.leave();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+const format = (text: string): string =>
+  execFileSync(join(ROOT, 'node_modules/.bin/biome'), ['format', '--stdin-file-path=rows.ts'], {
+    input: text,
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+
+export async function staleFiles(): Promise<string[]> {
+  const files = await generate();
+  return [...files]
+    .filter(([path, text]) => read(path) !== text)
+    .map(([path]) => `${path} is stale; run "npm run gen"`);
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(join(ROOT, path), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const [path, text] of await generate()) {
+    if (read(path) === text) continue;
+    writeFileSync(join(ROOT, path), text);
+    console.log(`wrote ${path}`);
+  }
+}

@@ -1,0 +1,51 @@
+import { openaiError, statusFailure } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';
+import { type Frame, pieces, type Stream, slices } from '../stream.ts';
+
+/** Cuts a finished completion into the chunks that would have built it. */
+export function completionStream(exchange: Exchange, completion: JsonObject, includeUsage: boolean): Stream {
+  return {
+    frames: frames(completion, includeUsage),
+    failure: () => [{ data: JSON.stringify({ error: openaiError(statusFailure('openai', exchange.fault)) }) }],
+  };
+}
+
+function* frames(completion: JsonObject, includeUsage: boolean): Generator<Frame> {
+  const { id, created, model, service_tier, system_fingerprint, usage } = completion;
+  const base = { id, object: 'chat.completion.chunk', created, model, service_tier, system_fingerprint };
+  const chunk = (choices: JsonObject[], marks: Partial<Frame> = {}): Frame => ({
+    data: JSON.stringify({ ...base, choices, ...(includeUsage && { usage: null }) }),
+    ...marks,
+  });
+  for (const choice of objectsOf(completion.choices)) {
+    const { index } = choice;
+    const message = objectOf(choice.message);
+    const opening = { role: 'assistant', content: message.tool_calls ? null : '', refusal: null };
+    yield chunk([{ index, delta: opening, finish_reason: null, logprobs: null }]);
+    for (const delta of deltas(message)) {
+      yield chunk([{ index, delta, finish_reason: null, logprobs: null }], { content: true });
+    }
+    yield chunk([{ index, delta: {}, finish_reason: choice.finish_reason, logprobs: null }], { last: true });
+  }
+  // The chunk that carries the usage is the only one in which it is not null.
+  if (includeUsage && usage !== undefined) yield { data: JSON.stringify({ ...base, choices: [], usage }), last: true };
+  yield { data: '[DONE]', last: true };
+}
+
+function* deltas(message: JsonObject): Generator<JsonObject> {
+  for (const content of pieces(textOf(message.content))) yield { content };
+  for (const refusal of pieces(textOf(message.refusal))) yield { refusal };
+  for (const [index, call] of objectsOf(message.tool_calls).entries()) {
+    const { id, type } = call;
+    if (type === 'custom') {
+      const { name, input } = objectOf(call.custom);
+      yield { tool_calls: [{ index, id, type, custom: { name, input: '' } }] };
+      for (const piece of slices(textOf(input))) yield { tool_calls: [{ index, custom: { input: piece } }] };
+      continue;
+    }
+    const { name, arguments: args } = objectOf(call.function);
+    yield { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] };
+    for (const piece of slices(textOf(args))) yield { tool_calls: [{ index, function: { arguments: piece } }] };
+  }
+}

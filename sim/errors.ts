@@ -1,0 +1,175 @@
+import type { Fault } from './faults.ts';
+import type { Json, JsonObject } from './json.ts';
+
+/** The three families of error bodies. */
+export type Shape = 'openai' | 'anthropic' | 'google';
+
+type Extra = {
+  type?: string;
+  code?: string;
+  param?: string;
+  details?: Json[];
+  headers?: Record<string, string>;
+};
+
+/** Anything that is answered with an error; the shape is chosen when it is sent. */
+export class Failure extends Error {
+  readonly status: number;
+  readonly extra: Extra;
+
+  constructor(status: number, message: string, extra: Extra = {}) {
+    super(message);
+    this.status = status;
+    this.extra = extra;
+  }
+}
+
+export function invalid(message: string, param?: string, code?: string): Failure {
+  return new Failure(400, message, { ...(param !== undefined && { param }), ...(code !== undefined && { code }) });
+}
+
+const ANTHROPIC_TYPES: Record<number, string> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  422: 'invalid_request_error',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+const OPENAI_TYPES: Record<number, [type: string, code: string | null]> = {
+  400: ['invalid_request_error', 'invalid_value'],
+  401: ['invalid_request_error', 'invalid_api_key'],
+  402: ['insufficient_quota', 'credit_balance_exhausted'],
+  403: ['permission_error', 'unsupported_country_region_territory'],
+  404: ['invalid_request_error', 'model_not_found'],
+  408: ['server_error', 'timeout'],
+  409: ['invalid_request_error', 'conflict'],
+  413: ['invalid_request_error', 'request_too_large'],
+  422: ['invalid_request_error', 'unprocessable_entity'],
+  429: ['rate_limit_error', 'rate_limit_exceeded'],
+  500: ['server_error', null],
+  502: ['server_error', null],
+  503: ['service_unavailable_error', 'server_is_overloaded'],
+  504: ['server_error', 'timeout'],
+  529: ['service_unavailable_error', 'server_is_overloaded'],
+};
+
+const GOOGLE_STATUSES: Record<number, string> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  402: 'RESOURCE_EXHAUSTED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  408: 'DEADLINE_EXCEEDED',
+  409: 'ABORTED',
+  413: 'INVALID_ARGUMENT',
+  422: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+  529: 'UNAVAILABLE',
+};
+
+export function anthropicError(failure: Failure): JsonObject {
+  return { type: failure.extra.type ?? ANTHROPIC_TYPES[failure.status] ?? 'api_error', message: failure.message };
+}
+
+export function openaiError(failure: Failure): {
+  message: string;
+  type: string;
+  param: string | null;
+  code: string | null;
+} {
+  const [type, code] = OPENAI_TYPES[failure.status] ?? ['server_error', null];
+  const { extra } = failure;
+  return {
+    message: failure.message,
+    type: extra.type ?? type,
+    param: extra.param ?? null,
+    code: extra.code ?? code,
+  };
+}
+
+export function googleError(failure: Failure): JsonObject {
+  return {
+    code: failure.status,
+    message: failure.message,
+    status: GOOGLE_STATUSES[failure.status] ?? 'INTERNAL',
+    ...(failure.extra.details && { details: failure.extra.details }),
+  };
+}
+
+export function errorBody(shape: Shape, failure: Failure, requestId: string): JsonObject {
+  if (shape === 'anthropic') return { type: 'error', error: anthropicError(failure), request_id: requestId };
+  return { error: shape === 'google' ? googleError(failure) : openaiError(failure) };
+}
+
+/** The failure that a `status=NNN` fault stands for, worded as the provider words it. */
+export function statusFailure(shape: Shape, fault: Fault, fallback = 500): Failure {
+  const status = fault.status ?? fallback;
+  if (status === 429) return rateLimit(shape, fault.retryAfter ?? 12);
+  const message =
+    status === 529 || status === 503 ? 'Overloaded (simulated)' : `Simulated failure with status ${status}`;
+  return new Failure(status, message);
+}
+
+function rateLimit(shape: Shape, seconds: number): Failure {
+  const headers = { 'retry-after': String(seconds) };
+  if (shape === 'anthropic') {
+    return new Failure(429, "This request would exceed your organization's rate limit (simulated).", { headers });
+  }
+  if (shape === 'google') {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` }];
+    return new Failure(429, `Quota exceeded (simulated). Please retry in ${seconds}s.`, { details });
+  }
+  return new Failure(429, `Rate limit reached (simulated). Please try again in ${seconds}s.`, {
+    headers: { ...headers, 'retry-after-ms': String(seconds * 1000) },
+  });
+}
+
+export function contextFailure(shape: Shape): Failure {
+  if (shape === 'anthropic') return invalid('prompt is too long: 250000 tokens > 200000 maximum');
+  if (shape === 'google') {
+    return invalid('The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).');
+  }
+  const message = 'Your input exceeds the context window of this model. Please adjust your input and try again.';
+  return invalid(message, 'input', 'context_length_exceeded');
+}
+
+/** An account without money: the provider says so without a time after which to retry. */
+export function quotaFailure(shape: Shape): Failure {
+  if (shape === 'anthropic') return new Failure(429, 'Your organization has reached its spend limit (simulated).');
+  if (shape === 'google') {
+    const violation = { quotaMetric: 'generate_requests', quotaId: 'GenerateRequestsPerDayPerProjectPerModel' };
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [violation] }];
+    return new Failure(429, 'You exceeded your current quota (simulated).', { details });
+  }
+  return new Failure(429, 'You exceeded your current quota, please check your plan and billing details.', {
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+  });
+}
+
+/** Google answers an unknown key with 400, the others with 401. */
+export function keyFailure(shape: Shape): Failure {
+  if (shape === 'anthropic') return new Failure(401, 'invalid x-api-key');
+  if (shape === 'openai') return new Failure(401, 'Incorrect API key provided (simulated).');
+  const details = [
+    { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
+  ];
+  return new Failure(400, 'API key not valid. Please pass a valid API key.', { details });
+}
+
+export function modelFailure(shape: Shape, model: string): Failure {
+  if (shape === 'anthropic') return new Failure(404, `model: ${model}`);
+  if (shape === 'google') return new Failure(404, `models/${model} is not found for API version v1beta.`);
+  return new Failure(404, `The model '${model}' does not exist or you do not have access to it.`);
+}

@@ -1,0 +1,181 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorBody, type Failure, type Shape, statusFailure } from './errors.ts';
+import { type Fault, isMid } from './faults.ts';
+import type { Ids } from './ids.ts';
+import type { Journal, JournalEntry } from './journal.ts';
+import { type JsonObject, textOf } from './json.ts';
+import type { ResponseStore } from './responses/store.ts';
+import type { PrefixCache } from './usage.ts';
+
+/** What one simulated server remembers between requests. */
+export type State = {
+  ids: Ids;
+  journal: Journal;
+  cache: PrefixCache;
+  responses: ResponseStore;
+  queue: Fault[];
+  url: string;
+  closing: boolean;
+};
+
+/** One request and its answer, with the misbehaviour that was ordered for it. */
+export class Exchange {
+  readonly state: State;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly entry: JournalEntry;
+  readonly shape: Shape;
+  readonly query: URLSearchParams;
+  readonly requestId: string;
+  body: Buffer = Buffer.alloc(0);
+  json: JsonObject = {};
+  /** The model as asked for; `bareModel` is without the fault suffix. */
+  model = '';
+  bareModel = '';
+  fault: Fault = {};
+  private readonly gone = new AbortController();
+  private broken = false;
+
+  constructor(state: State, request: IncomingMessage, response: ServerResponse, entry: JournalEntry, shape: Shape) {
+    this.state = state;
+    this.request = request;
+    this.response = response;
+    this.entry = entry;
+    this.shape = shape;
+    this.query = new URLSearchParams(entry.query);
+    this.requestId = state.ids.next('req_');
+    response.on('close', () => this.closed());
+    response.on('error', () => {});
+  }
+
+  get left(): boolean {
+    return this.gone.signal.aborted;
+  }
+
+  header(name: string): string {
+    return textOf(this.entry.headers[name]);
+  }
+
+  /** Waits, but not longer than the client does. */
+  async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.gone.signal }).catch(() => {});
+  }
+
+  async untilClosed(): Promise<void> {
+    if (this.left) return;
+    await new Promise((resolve) => this.gone.signal.addEventListener('abort', resolve, { once: true }));
+  }
+
+  /** Breaks the connection from this side, which the journal must not take for a client that left. */
+  destroy(): void {
+    this.broken = true;
+    this.request.socket.resetAndDestroy();
+  }
+
+  open(status: number, headers: Record<string, string>): void {
+    this.entry.status = status;
+    if (this.response.headersSent || this.left) return;
+    this.response.writeHead(status, { ...this.ownHeaders(), ...headers });
+    this.response.flushHeaders();
+  }
+
+  /** Resolves when the socket can take more; false when nobody listens any longer. */
+  async write(chunk: string): Promise<boolean> {
+    if (this.left) return false;
+    this.entry.bytesSent += Buffer.byteLength(chunk);
+    if (!this.response.write(chunk)) {
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          this.response.off('drain', done);
+          this.gone.signal.removeEventListener('abort', done);
+          resolve();
+        };
+        this.response.once('drain', done);
+        this.gone.signal.addEventListener('abort', done, { once: true });
+      });
+    }
+    return !this.left;
+  }
+
+  /** `whole` is false when a fault cut the answer short. */
+  async end(whole = true): Promise<void> {
+    if (this.left) return;
+    if (!whole) this.broken = true;
+    const flushed = new Promise<void>((resolve) => this.response.end(() => resolve()));
+    await Promise.race([flushed, this.untilClosed()]);
+  }
+
+  async sendJson(body: unknown, status = 200, headers: Record<string, string> = {}): Promise<void> {
+    const text = JSON.stringify(body);
+    const type = { 'content-type': this.shape === 'google' ? 'application/json; charset=UTF-8' : 'application/json' };
+    if (isMid(this.fault.kind) && status === 200) return this.sendHalf(text, type);
+    this.open(status, { ...type, 'content-length': String(Buffer.byteLength(text)), ...headers });
+    await this.write(text);
+    await this.end();
+  }
+
+  async sendText(status: number, type: string, text: string): Promise<void> {
+    this.open(status, { 'content-type': type, 'content-length': String(Buffer.byteLength(text)) });
+    await this.write(text);
+    await this.end();
+  }
+
+  async fail(failure: Failure): Promise<void> {
+    if (this.response.headersSent) return this.destroy();
+    const body = errorBody(this.shape, failure, this.requestId);
+    await this.sendJson(body, failure.status, failure.extra.headers ?? {});
+  }
+
+  /** The `*_mid` faults for an answer that is one JSON document instead of a stream. */
+  private async sendHalf(text: string, headers: Record<string, string>): Promise<void> {
+    if (this.fault.kind === 'error_mid') return this.fail(statusFailure(this.shape, this.fault));
+    this.open(200, headers);
+    const half = Math.ceil(text.length / 2);
+    await this.write(text.slice(0, half));
+    if (this.fault.kind === 'eof_mid') return this.end(false);
+    if (this.fault.kind === 'reset_mid') {
+      await this.pause(20);
+      return this.destroy();
+    }
+    await (this.fault.silenceMs === undefined ? this.untilClosed() : this.pause(this.fault.silenceMs));
+    await this.write(text.slice(half));
+    await this.end();
+  }
+
+  private ownHeaders(): Record<string, string> {
+    if (this.shape === 'google') return { server: 'simulated-provider' };
+    if (this.shape === 'anthropic') {
+      return {
+        'request-id': this.requestId,
+        'anthropic-organization-id': 'sim-organization',
+        'anthropic-ratelimit-requests-limit': '1000',
+        'anthropic-ratelimit-requests-remaining': '999',
+        'anthropic-ratelimit-requests-reset': new Date(Date.now() + 1000).toISOString(),
+      };
+    }
+    return {
+      'x-request-id': this.requestId,
+      'openai-organization': 'sim-organization',
+      'openai-processing-ms': String(Date.now() - this.entry.receivedAt),
+      'openai-version': '2020-10-01',
+      'x-ratelimit-limit-requests': '1000',
+      'x-ratelimit-remaining-requests': '999',
+      'x-ratelimit-reset-requests': '1s',
+    };
+  }
+
+  private closed(): void {
+    if (!this.broken && !this.state.closing) {
+      if (this.response.writableFinished) {
+        this.entry.finished = true;
+        this.entry.finishedAt = Date.now();
+      } else {
+        this.entry.aborted = true;
+        this.entry.abortedAt = Date.now();
+      }
+    }
+    this.gone.abort();
+    this.state.journal.changed();
+  }
+}

@@ -1,0 +1,132 @@
+export type FaultKind =
+  | 'context_too_long'
+  | 'bad_key'
+  | 'reset'
+  | 'hang'
+  | 'reset_mid'
+  | 'eof_mid'
+  | 'error_mid'
+  | 'error_first'
+  | 'silent_mid'
+  | 'html'
+  | 'garbage'
+  | 'leak';
+
+export type UsageOddity = 'negative' | 'huge' | 'missing' | 'zero' | 'text' | 'fraction';
+
+/** What one request should go through. Fields combine: `{ kind: 'error_mid', status: 429, delayMs: 50 }`. */
+export type Fault = {
+  kind?: FaultKind;
+  /** Alone: answer with this HTTP status. With a kind: the status that kind's error stands for. */
+  status?: number;
+  /** How many content events pass before a `*_mid` fault strikes (default 3). */
+  after?: number;
+  /** How long `silent_mid` stays silent; without it the silence lasts until the client leaves. */
+  silenceMs?: number;
+  delayMs?: number;
+  gapMs?: number;
+  /** Seconds announced by a 429 (default 12). */
+  retryAfter?: number;
+  events?: number;
+  big?: number;
+  usage?: UsageOddity;
+  /** Check carried signatures and encrypted reasoning as the real provider does. */
+  strict?: boolean;
+};
+
+type Rule = { about: string; read: (value: string) => Fault };
+
+const STATUSES = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529];
+const ODDITIES: UsageOddity[] = ['negative', 'huge', 'missing', 'zero', 'text', 'fraction'];
+
+/** Every word of the fault language; sim/README.md explains the same table to people. */
+export const FAULTS: Record<string, Rule> = {
+  status: { about: 'answers with this HTTP status in the dialect of the path', read: (v) => ({ status: status(v) }) },
+  context_too_long: {
+    about: 'the 400 of a prompt over the context window',
+    read: () => ({ kind: 'context_too_long' }),
+  },
+  bad_key: { about: 'the answer the provider gives to an unknown key', read: () => ({ kind: 'bad_key' }) },
+  reset: { about: 'closes the socket before any header', read: () => ({ kind: 'reset' }) },
+  hang: { about: 'never answers', read: () => ({ kind: 'hang' }) },
+  reset_mid: { about: 'breaks the socket in the middle of the answer', read: (v) => mid('reset_mid', v) },
+  eof_mid: { about: 'ends the answer cleanly but too early', read: (v) => mid('eof_mid', v) },
+  error_mid: { about: 'sends an in-stream error after some content', read: (v) => mid('error_mid', v) },
+  error_first: { about: 'HTTP 200 whose first event is an error', read: () => ({ kind: 'error_first' }) },
+  silent_mid: {
+    about: 'stops sending in the middle; with a value, goes on after that many ms',
+    read: (v) => ({ kind: 'silent_mid', ...(v && { silenceMs: count(v) }) }),
+  },
+  html: { about: 'an HTML error page', read: () => ({ kind: 'html' }) },
+  garbage: { about: 'HTTP 200 whose body is not JSON', read: () => ({ kind: 'garbage' }) },
+  leak: { about: 'a 400 that repeats the credential and the host', read: () => ({ kind: 'leak' }) },
+  after: { about: 'content events before a *_mid fault', read: (v) => ({ after: count(v) }) },
+  ms: { about: 'length of silent_mid', read: (v) => ({ silenceMs: count(v) }) },
+  slow: { about: 'milliseconds before the headers', read: (v) => ({ delayMs: count(v) }) },
+  delay: { about: 'same as slow', read: (v) => ({ delayMs: count(v) }) },
+  slow_events: { about: 'milliseconds before every event', read: (v) => ({ gapMs: count(v) }) },
+  gap: { about: 'same as slow_events', read: (v) => ({ gapMs: count(v) }) },
+  retry_after: { about: 'seconds announced by a 429', read: (v) => ({ retryAfter: count(v) }) },
+  events: { about: 'a text of exactly this many deltas', read: (v) => ({ events: count(v) }) },
+  big: { about: 'a text of exactly this many bytes', read: (v) => ({ big: count(v) }) },
+  usage: { about: `odd usage numbers: ${ODDITIES.join(', ')}`, read: (v) => ({ usage: oddity(v) }) },
+  strict: { about: 'checks carried signatures and encrypted reasoning', read: () => ({ strict: true }) },
+};
+
+/** Reads `fault=503; delay=200`, `reset_mid=2`, `hang` and the like. Throws on a word it does not know. */
+export function parseFault(spec: string): Fault {
+  let fault: Fault = {};
+  for (const word of spec.split(/[;,&\s]+/)) {
+    if (word !== '') fault = { ...fault, ...readWord(word) };
+  }
+  return fault;
+}
+
+function readWord(word: string): Fault {
+  const cut = word.indexOf('=');
+  const name = cut < 0 ? word : word.slice(0, cut);
+  const value = cut < 0 ? '' : word.slice(cut + 1);
+  if (name === 'fault') return /^\d+$/.test(value) ? { status: status(value) } : readWord(value);
+  const rule = Object.hasOwn(FAULTS, name) ? FAULTS[name] : undefined;
+  if (!rule) throw new RangeError(`unknown fault "${name}"; known: ${Object.keys(FAULTS).join(', ')}`);
+  return rule.read(value);
+}
+
+/**
+ * Splits `demo-x@fault=503` into the model and its fault. An `@` that introduces no word of the
+ * fault language belongs to the name: some providers have dated names such as `model@20260101`.
+ */
+export function splitModel(name: string): { model: string; fault: Fault } {
+  const at = name.indexOf('@');
+  if (at < 0) return { model: name, fault: {} };
+  const spec = name.slice(at + 1);
+  const first = spec.split(/[=;,&\s]/, 1)[0] ?? '';
+  if (first !== 'fault' && !Object.hasOwn(FAULTS, first)) return { model: name, fault: {} };
+  return { model: name.slice(0, at), fault: parseFault(spec) };
+}
+
+export function isMid(kind: FaultKind | undefined): boolean {
+  return kind === 'reset_mid' || kind === 'eof_mid' || kind === 'error_mid' || kind === 'silent_mid';
+}
+
+function mid(kind: FaultKind, value: string): Fault {
+  return value === '' ? { kind } : { kind, after: count(value) };
+}
+
+function count(value: string): number {
+  const number = Number(value);
+  if (value === '' || !Number.isSafeInteger(number) || number < 0) throw new RangeError(`"${value}" is not a count`);
+  return number;
+}
+
+function status(value: string): number {
+  const number = count(value);
+  if (!STATUSES.includes(number)) throw new RangeError(`status ${value} is not one of ${STATUSES.join(', ')}`);
+  return number;
+}
+
+function oddity(value: string): UsageOddity {
+  const known = ODDITIES.find((name) => name === value);
+  if (!known) throw new RangeError(`usage "${value}" is not one of ${ODDITIES.join(', ')}`);
+  return known;
+}

@@ -1,0 +1,28 @@
+import { invalid } from '../errors.ts';
+import { isObject } from '../json.ts';
+
+// The `parameters` and `responseSchema` fields are a proto message, not JSON Schema: one keyword it
+// does not have fails the whole request.
+const KNOWN = new Set(
+  (
+    'type format title description nullable enum maxItems minItems properties required minProperties maxProperties ' +
+    'minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum'
+  ).split(' '),
+);
+
+export function checkSchema(schema: unknown, path: string): void {
+  if (!isObject(schema)) return;
+  for (const key of Object.keys(schema)) {
+    const camel = key.replace(/_([a-z])/g, (_all, letter) => String(letter).toUpperCase());
+    if (!KNOWN.has(camel)) {
+      throw invalid(`Invalid JSON payload received. Unknown name "${key}" at '${path}': Cannot find field.`);
+    }
+  }
+  if (isObject(schema.properties)) {
+    for (const [name, value] of Object.entries(schema.properties)) checkSchema(value, `${path}.properties[${name}]`);
+  }
+  checkSchema(schema.items, `${path}.items`);
+  if (Array.isArray(schema.anyOf)) {
+    for (const [index, branch] of schema.anyOf.entries()) checkSchema(branch, `${path}.any_of[${index}]`);
+  }
+}

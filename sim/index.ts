@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { State } from './exchange.ts';
+import { type Fault, parseFault } from './faults.ts';
+import { Ids } from './ids.ts';
+import { Journal } from './journal.ts';
+import { ResponseStore } from './responses/store.ts';
+import { createSimServer } from './server.ts';
+import { PrefixCache } from './usage.ts';
+
+export type { Fault, FaultKind, UsageOddity } from './faults.ts';
+export { FAULTS, parseFault } from './faults.ts';
+export type { Journal, JournalEntry } from './journal.ts';
+
+export type SimOptions = {
+  port?: number;
+  host?: string;
+  /** Part of every id; give two servers different names when their ids must not meet. */
+  name?: string;
+};
+
+export type Sim = {
+  /** `http://127.0.0.1:4010`, without a path. */
+  url: string;
+  port: number;
+  journal: Journal;
+  /** Orders a fault for the next request; several calls form a queue. */
+  next(fault: Fault | string): void;
+  close(): Promise<void>;
+};
+
+/** Starts one server that plays all simulated providers. */
+export async function startSim(options: SimOptions = {}): Promise<Sim> {
+  const host = options.host ?? '127.0.0.1';
+  const state: State = {
+    ids: new Ids(options.name ?? 'sim'),
+    journal: new Journal(),
+    cache: new PrefixCache(),
+    responses: new ResponseStore(),
+    queue: [],
+    url: '',
+    closing: false,
+  };
+  const server = createSimServer(state);
+  server.listen(options.port ?? 0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  state.url = url;
+  return {
+    url,
+    port,
+    journal: state.journal,
+    next: (fault) => void state.queue.push(typeof fault === 'string' ? parseFault(fault) : fault),
+    close: async () => {
+      if (state.closing) return;
+      state.closing = true;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { invalid } from './errors.ts';
+
+export type Field = { name: string; filename?: string; value: Buffer };
+
+/** Reads a multipart/form-data body; throws a 400 when it is not one. */
+export function readMultipart(contentType: string, body: Buffer): Field[] {
+  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
+  const mark = boundary?.[1] ?? boundary?.[2];
+  if (mark === undefined) throw invalid('The multipart body has no boundary.');
+  const delimiter = Buffer.from(`--${mark}`);
+  const fields: Field[] = [];
+  let at = body.indexOf(delimiter);
+  if (at < 0) throw invalid('The multipart body does not contain its boundary.');
+  for (;;) {
+    const start = at + delimiter.length;
+    if (body.subarray(start, start + 2).toString('latin1') === '--') return fields;
+    // The line break before a delimiter belongs to the delimiter, not to the value.
+    const next = body.indexOf(`\r\n--${mark}`, start);
+    if (next < 0) throw invalid('The multipart body ends before its closing boundary.');
+    fields.push(readPart(body.subarray(start + 2, next)));
+    at = next + 2;
+  }
+}
+
+function readPart(part: Buffer): Field {
+  const split = part.indexOf('\r\n\r\n');
+  if (split < 0) throw invalid('A part of the multipart body has no headers.');
+  const head = part.subarray(0, split).toString('utf8');
+  const name = /^content-disposition:.*?[;\s]name="([^"]*)"/im.exec(head)?.[1];
+  if (name === undefined) throw invalid('A part of the multipart body has no name.');
+  const filename = /^content-disposition:.*?filename="([^"]*)"/im.exec(head)?.[1];
+  return { name, ...(filename !== undefined && { filename }), value: part.subarray(split + 4) };
+}

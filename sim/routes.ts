@@ -1,0 +1,51 @@
+import { createCompletion } from './chat/answer.ts';
+import { createEmbeddings } from './embeddings.ts';
+import { Failure, type Shape } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import { countTokens as countGoogle, generateContent, streamContent } from './generate/answer.ts';
+import { editImages, generateImages } from './images.ts';
+import { countTokens as countAnthropic, createMessage } from './messages/answer.ts';
+import { listGoogleModels, listModels, showGoogleModel, showModel } from './models.ts';
+import { createResponse } from './responses/answer.ts';
+import { cancelStored, compact, countInput, deleteStored, listInput, readStored } from './responses/stored.ts';
+
+type Handler = (exchange: Exchange, id: string) => Promise<void>;
+export type Route = { method: string; path: RegExp; run: Handler; names?: 'model' };
+
+export const ROUTES: Route[] = [
+  { method: 'POST', path: /^\/v1\/chat\/completions$/, run: createCompletion },
+  { method: 'POST', path: /^\/v1\/responses$/, run: createResponse },
+  { method: 'GET', path: /^\/v1\/responses$/, run: refuseUpgrade },
+  { method: 'POST', path: /^\/v1\/responses\/input_tokens$/, run: countInput },
+  { method: 'POST', path: /^\/v1\/responses\/compact$/, run: compact },
+  { method: 'GET', path: /^\/v1\/responses\/([^/]+)$/, run: readStored },
+  { method: 'DELETE', path: /^\/v1\/responses\/([^/]+)$/, run: deleteStored },
+  { method: 'POST', path: /^\/v1\/responses\/([^/]+)\/cancel$/, run: cancelStored },
+  { method: 'GET', path: /^\/v1\/responses\/([^/]+)\/input_items$/, run: listInput },
+  { method: 'POST', path: /^\/v1\/embeddings$/, run: createEmbeddings },
+  { method: 'POST', path: /^\/v1\/images\/generations$/, run: generateImages },
+  { method: 'POST', path: /^\/v1\/images\/edits$/, run: editImages },
+  { method: 'GET', path: /^\/v1\/models$/, run: listModels },
+  { method: 'GET', path: /^\/v1\/models\/(.+)$/, run: showModel, names: 'model' },
+  { method: 'POST', path: /^\/v1\/messages$/, run: createMessage },
+  { method: 'POST', path: /^\/v1\/messages\/count_tokens$/, run: countAnthropic },
+  { method: 'GET', path: /^\/v1beta\/models$/, run: listGoogleModels },
+  { method: 'GET', path: /^\/v1beta\/models\/([^:]+)$/, run: showGoogleModel, names: 'model' },
+  { method: 'POST', path: google('generateContent'), run: generateContent, names: 'model' },
+  { method: 'POST', path: google('streamGenerateContent'), run: streamContent, names: 'model' },
+  { method: 'POST', path: google('countTokens'), run: countGoogle, names: 'model' },
+];
+
+export function shapeOf(path: string, headers: Record<string, string>): Shape {
+  if (path.startsWith('/v1beta/')) return 'google';
+  if (path.startsWith('/v1/messages')) return 'anthropic';
+  return path.startsWith('/v1/models') && headers['anthropic-version'] !== undefined ? 'anthropic' : 'openai';
+}
+
+function google(action: string): RegExp {
+  return new RegExp(`^/v1beta/(?:models|tunedModels)/(.+):${action}$`);
+}
+
+async function refuseUpgrade(): Promise<void> {
+  throw new Failure(426, 'This simulated provider has no WebSocket mode.', { code: 'upgrade_required' });
+}

@@ -1,0 +1,188 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { checkCredentials, credentials } from './auth.ts';
+import { contextFailure, Failure, invalid, modelFailure, statusFailure } from './errors.ts';
+import { Exchange, type State } from './exchange.ts';
+import { parseFault, splitModel } from './faults.ts';
+import { formFields, isForm } from './images.ts';
+import { publicEntry } from './journal.ts';
+import { isObject, textOf } from './json.ts';
+import { ROUTES, type Route, shapeOf } from './routes.ts';
+
+const LARGEST_BODY = 64 << 20;
+const TOO_LARGE = new Failure(413, 'The request is larger than 64 MiB.');
+
+export function createSimServer(state: State): Server {
+  const server = createServer((request, response) => {
+    serve(state, request, response).catch(() => request.socket.destroy());
+  });
+  // Clients pool connections; closing an idle one under their hands would look like a fault nobody ordered.
+  server.keepAliveTimeout = 75_000;
+  server.requestTimeout = 0;
+  return server;
+}
+
+async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s, 2);
+  if (path === '/' || path.startsWith('/sim/')) return serveVisitor(state, request, path, response);
+  const headers = plainHeaders(request);
+  const rawHeaders = pairs(request.rawHeaders);
+  const entry = state.journal.open({ method: request.method ?? 'GET', path, query, headers, rawHeaders });
+  const exchange = new Exchange(state, request, response, entry, shapeOf(path, headers));
+  const body = await readBody(request);
+  if (body === undefined) return;
+  exchange.body = body;
+  state.journal.keepBody(entry, body);
+  try {
+    await answer(exchange, path);
+  } catch (error) {
+    await exchange.fail(error instanceof Failure ? error : new Failure(500, `The simulator failed: ${String(error)}`));
+  }
+}
+
+/** For people: what this is and what it was asked. Such visits leave no trace in the journal. */
+async function serveVisitor(
+  state: State,
+  request: IncomingMessage,
+  path: string,
+  response: ServerResponse,
+): Promise<void> {
+  request.resume();
+  const known = path === '/' || path === '/sim/journal';
+  const about = { name: 'simulated providers', journal: `${state.url}/sim/journal` };
+  const body = path === '/sim/journal' ? { requests: state.journal.requests.map(publicEntry) } : about;
+  response.writeHead(known ? 200 : 404, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body, null, 2));
+}
+
+async function answer(exchange: Exchange, path: string): Promise<void> {
+  const queued = exchange.state.queue.shift();
+  const found = findRoute(exchange.entry.method, path);
+  const problem = exchange.body.length > LARGEST_BODY ? TOO_LARGE : readJson(exchange);
+  exchange.model = found?.route.names ? found.id : textOf(exchange.json.model);
+  const named = readFault(() => splitModel(exchange.model));
+  exchange.bareModel = named.model;
+  exchange.entry.model = exchange.model;
+  exchange.fault = { ...named.fault, ...readFault(() => parseFault(exchange.header('x-sim'))), ...queued };
+  if (await breakBefore(exchange)) return;
+  checkCredentials(exchange);
+  if (await breakInstead(exchange)) return;
+  if (!found) throw new Failure(404, `Unknown request: ${exchange.entry.method} ${path}`, { code: 'unknown_url' });
+  if (problem) throw problem;
+  if (exchange.bareModel.startsWith('missing-')) throw modelFailure(exchange.shape, exchange.bareModel);
+  await found.route.run(exchange, found.route.names ? exchange.bareModel : found.id);
+}
+
+function findRoute(method: string, path: string): { route: Route; id: string } | undefined {
+  for (const route of ROUTES) {
+    const match = route.method === method ? route.path.exec(path) : null;
+    if (match) return { route, id: decode(match[1] ?? '') };
+  }
+  return undefined;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function readFault<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw invalid(`x-sim: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Fills `exchange.json`. A problem is returned, not thrown: an ordered fault goes before it. */
+function readJson(exchange: Exchange): Failure | undefined {
+  if (exchange.entry.method !== 'POST' || exchange.body.length === 0) return undefined;
+  try {
+    if (isForm(exchange)) {
+      exchange.json = formFields(exchange);
+      return undefined;
+    }
+    const parsed: unknown = JSON.parse(unpack(exchange).toString('utf8'));
+    if (!isObject(parsed)) return invalid('The body is not a JSON object.');
+    exchange.json = parsed;
+    return undefined;
+  } catch (error) {
+    return error instanceof Failure ? error : invalid('We could not parse the JSON body of your request.');
+  }
+}
+
+function unpack(exchange: Exchange): Buffer {
+  const encoding = exchange.header('content-encoding').toLowerCase();
+  if (encoding === 'gzip') return gunzipSync(exchange.body, { maxOutputLength: LARGEST_BODY });
+  if (encoding === 'zstd') return zstdDecompressSync(exchange.body, { maxOutputLength: LARGEST_BODY });
+  return exchange.body;
+}
+
+/** Faults of the connection; true when nothing more is to be done. */
+async function breakBefore(exchange: Exchange): Promise<boolean> {
+  const { fault } = exchange;
+  if (fault.delayMs) await exchange.pause(fault.delayMs);
+  if (fault.kind === 'hang') await exchange.untilClosed();
+  if (fault.kind === 'reset') exchange.destroy();
+  return exchange.left || fault.kind === 'hang' || fault.kind === 'reset';
+}
+
+/** Faults that replace the answer; true when they have sent one. */
+async function breakInstead(exchange: Exchange): Promise<boolean> {
+  const { fault, shape } = exchange;
+  if (fault.kind === 'context_too_long') throw contextFailure(shape);
+  if (fault.kind === 'leak') throw invalid(leakText(exchange));
+  if (fault.kind === 'error_first' && !wantsStream(exchange)) throw statusFailure(shape, fault);
+  if (fault.kind === undefined && fault.status !== undefined) throw statusFailure(shape, fault);
+  if (fault.kind === 'html') {
+    const page = '<!doctype html><html><head><title>Bad gateway</title></head><body><h1>Simulated</h1></body></html>';
+    await exchange.sendText(fault.status ?? 500, 'text/html; charset=utf-8', page);
+    return true;
+  }
+  if (fault.kind === 'garbage') {
+    await exchange.sendText(200, 'application/json', '{"this is": not json <<<');
+    return true;
+  }
+  return false;
+}
+
+function wantsStream(exchange: Exchange): boolean {
+  return exchange.json.stream === true || exchange.entry.path.endsWith(':streamGenerateContent');
+}
+
+function leakText(exchange: Exchange): string {
+  return `Request to ${exchange.state.url}${exchange.entry.path} with key ${credentials(exchange).join(' and ')} failed.`;
+}
+
+/** Undefined when the client left before the body was complete. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request) {
+      // What is too much is still read, so that the client can finish sending and see the answer.
+      if (length <= LARGEST_BODY) chunks.push(chunk);
+      length += chunk.length;
+    }
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(chunks);
+}
+
+function plainHeaders(request: IncomingMessage): Record<string, string> {
+  const entries = Object.entries(request.headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function pairs(raw: string[]): [string, string][] {
+  const result: [string, string][] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) result.push([raw[index] ?? '', raw[index + 1] ?? '']);
+  return result;
+}

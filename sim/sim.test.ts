@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
+import OpenAI from 'openai';
+import { defined } from './fixtures.ts';
+import { type Sim, startSim } from './index.ts';
+
+let sim: Sim;
+
+before(async () => {
+  sim = await startSim();
+});
+
+beforeEach(() => sim.journal.clear());
+
+after(() => sim.close());
+
+type Dialect = { path: string; body: Record<string, unknown>; end: string; headers?: Record<string, string> };
+
+const STREAM = { stream: true };
+const DIALECTS: Record<string, Dialect> = {
+  messages: {
+    path: '/v1/messages',
+    body: { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'a few words here' }] },
+    end: 'event: message_stop',
+    headers: { 'anthropic-version': '2023-06-01' },
+  },
+  chat: {
+    path: '/v1/chat/completions',
+    body: { model: 'm', messages: [{ role: 'user', content: 'a few words here' }] },
+    end: 'data: [DONE]',
+  },
+  responses: {
+    path: '/v1/responses',
+    body: { model: 'm', input: 'a few words here' },
+    end: 'event: response.completed',
+  },
+  generate: {
+    path: '/v1beta/models/m:streamGenerateContent?alt=sse',
+    body: { contents: [{ parts: [{ text: 'a few words here' }] }] },
+    end: '"finishReason":"STOP"',
+  },
+};
+
+function send(
+  name: string,
+  fault: string,
+  more: { body?: object; key?: string; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const { path, body, headers } = defined(DIALECTS[name]);
+  const key: Record<string, string> = more.key === '' ? {} : { authorization: `Bearer ${more.key ?? 'sk-any'}` };
+  return fetch(sim.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...key, ...headers, 'x-sim': fault },
+    body: JSON.stringify({ ...body, ...(name !== 'generate' && STREAM), ...more.body }),
+    ...(more.signal && { signal: more.signal }),
+  });
+}
+
+async function read(name: string, fault: string, more?: Parameters<typeof send>[2]): Promise<[number, string]> {
+  const response = await send(name, fault, more);
+  return [response.status, await response.text()];
+}
+
+describe('credentials', () => {
+  test('are needed, and some of them are turned away', async () => {
+    for (const name of Object.keys(DIALECTS)) {
+      assert.equal((await read(name, '', { key: '' }))[0], 401);
+      assert.equal((await read(name, '', { key: 'sk-bad' }))[0], 401);
+      assert.equal((await read(name, '', { key: 'sk-forbidden' }))[0], 403);
+      assert.equal((await read(name, '', { key: 'sk-broke' }))[0], 429);
+    }
+    assert.match((await read('chat', '', { key: 'sk-broke' }))[1], /"code":"insufficient_quota"/);
+    assert.match((await read('generate', '', { key: 'sk-broke' }))[1], /PerDay/);
+    const [status, text] = await read('generate', 'bad_key');
+    assert.ok(status === 400 && text.includes('API_KEY_INVALID'));
+  });
+
+  test('are what the official clients understand as errors', async () => {
+    const openai = new OpenAI({ apiKey: 'sk-bad', baseURL: `${sim.url}/v1`, maxRetries: 0 });
+    await assert.rejects(openai.responses.create({ model: 'm', input: 'x' }), OpenAI.AuthenticationError);
+    const anthropic = new Anthropic({ apiKey: 'sk-any', baseURL: sim.url, maxRetries: 0 });
+    const messages = [{ role: 'user' as const, content: 'x' }];
+    const missing = anthropic.messages.create({ model: 'missing-one', max_tokens: 9, messages });
+    await assert.rejects(missing, Anthropic.NotFoundError);
+    const google = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: sim.url } });
+    await assert.rejects(google.models.generateContent({ model: 'missing-one', contents: 'x' }), { status: 404 });
+    const fault = anthropic.messages.stream({ model: 'm@error_mid', max_tokens: 99, messages }).finalMessage();
+    await assert.rejects(fault, /overloaded_error/);
+    const failed = await openai
+      .withOptions({ apiKey: 'sk-any' })
+      .responses.stream({ model: 'm@error_mid', input: 'x' })
+      .finalResponse();
+    assert.deepEqual([failed.status, failed.error?.code], ['failed', 'server_error']);
+  });
+});
+
+describe('faults', () => {
+  test('of status answer in the dialect of the path', async () => {
+    const busy = await send('chat', 'fault=429');
+    assert.deepEqual([busy.status, busy.headers.get('retry-after')], [429, '12']);
+    assert.match(await busy.text(), /Please try again in 12s\./);
+    assert.match((await read('messages', 'status=529'))[1], /"type":"overloaded_error"/);
+    assert.match((await read('generate', 'fault=429; retry_after=3'))[1], /"retryDelay":"3s"/);
+    assert.match((await read('responses', 'context_too_long'))[1], /"code":"context_length_exceeded"/);
+    assert.match((await read('messages', 'context_too_long'))[1], /prompt is too long/);
+    assert.match((await read('generate', 'context_too_long'))[1], /exceeds the maximum number of tokens/);
+    assert.equal((await read('chat', '', { body: { model: 'm@fault=503' } }))[0], 503);
+    assert.equal((await read('chat', 'nonsense'))[0], 400);
+  });
+
+  test('replace the body: html, garbage, leak', async () => {
+    const page = await send('chat', 'html; status=502');
+    assert.deepEqual([page.status, page.headers.get('content-type')], [502, 'text/html; charset=utf-8']);
+    assert.throws(JSON.parse.bind(null, (await read('messages', 'garbage'))[1]));
+    const [status, text] = await read('responses', 'leak', { key: 'sk-secret' });
+    assert.ok(status === 400 && text.includes('sk-secret') && text.includes(sim.url));
+  });
+
+  test('in the middle of every stream end it as ordered', async () => {
+    for (const [name, { end }] of Object.entries(DIALECTS)) {
+      assert.ok((await read(name, ''))[1].includes(end), name);
+      const [, short] = await read(name, 'eof_mid=2');
+      assert.ok(short.includes('This') && !short.includes('" simulated"') && !short.includes(end), name);
+      const [, failed] = await read(name, 'error_mid');
+      assert.ok(failed.includes('This') && /"error":\{/.test(failed) && !failed.includes(end), name);
+      const [status, first] = await read(name, 'error_first; status=429');
+      assert.ok(status === 200 && first.includes('error') && first.split('data: ').length === 2, name);
+      await assert.rejects(read(name, 'reset_mid'));
+      await assert.rejects(read(name, 'reset'));
+      const started = Date.now();
+      assert.ok((await read(name, 'silent_mid=60; delay=30'))[1].includes(end), name);
+      assert.ok(Date.now() - started >= 85);
+    }
+  });
+
+  test('cut a JSON answer too', async () => {
+    assert.throws(JSON.parse.bind(null, (await read('chat', 'eof_mid', { body: { stream: false } }))[1]));
+    await assert.rejects(read('chat', 'reset_mid', { body: { stream: false } }));
+    assert.equal((await read('chat', 'error_first; status=503', { body: { stream: false } }))[0], 503);
+  });
+
+  test('bend sizes and usage', async () => {
+    const openai = new OpenAI({ apiKey: 'k', baseURL: `${sim.url}/v1`, maxRetries: 0 });
+    const messages = [{ role: 'user' as const, content: 'x' }];
+    const big = await openai.chat.completions.create({ model: 'm@big=100000', messages });
+    assert.equal(big.choices[0]?.message.content?.length, 100_000);
+    const text = await (await send('messages', 'events=20000')).text();
+    assert.equal(text.split('"text_delta"').length - 1, 20_000);
+    const odd = async (usage: string) =>
+      (await openai.chat.completions.create({ model: `m@usage=${usage}`, messages })).usage;
+    assert.ok(defined(await odd('negative')).prompt_tokens < 0);
+    assert.equal(defined(await odd('huge')).total_tokens, 1e18);
+    assert.equal(defined(await odd('zero')).completion_tokens, 0);
+    assert.equal(await odd('missing'), undefined);
+  });
+
+  test('queue up for the next requests only', async () => {
+    sim.next({ status: 500 });
+    sim.next('fault=503');
+    const statuses = [];
+    for (let index = 0; index < 3; index++) statuses.push((await read('responses', ''))[0]);
+    assert.deepEqual(statuses, [500, 503, 200]);
+  });
+});
+
+describe('journal', () => {
+  test('keeps what was sent, byte for byte', async () => {
+    await read('messages', '', { body: { unknown: 'field' } });
+    const entry = await sim.journal.waitFor((one) => one.finished);
+    assert.equal(entry.path, '/v1/messages');
+    assert.equal(JSON.parse(defined(entry.body).toString()).unknown, 'field');
+    assert.equal(entry.headers['anthropic-version'], '2023-06-01');
+    assert.ok(entry.rawHeaders.some(([, value]) => value === 'Bearer sk-any'));
+    assert.ok(entry.eventsSent > 5 && entry.bytesSent > 500 && entry.status === 200);
+    const shown = await (await fetch(`${sim.url}/sim/journal`)).text();
+    assert.ok(shown.includes('/v1/messages') && !shown.includes('sk-any') && !shown.includes('few words'));
+  });
+
+  test('keeps only the hash of a large body', async () => {
+    await read('responses', '', { body: { input: 'x'.repeat(1 << 20) } });
+    const entry = defined(sim.journal.requests[0]);
+    assert.ok(entry.body === undefined && entry.bodyLength > 1 << 20 && /^[0-9a-f]{64}$/.test(entry.bodySha256));
+  });
+
+  test('notices a client that leaves', async () => {
+    const leave = new AbortController();
+    const response = await send('responses', 'silent_mid', { signal: leave.signal });
+    await sim.journal.waitFor((entry) => entry.eventsSent > 3);
+    leave.abort();
+    const entry = await sim.journal.waitFor((one) => one.aborted);
+    assert.ok(entry.abortedAt && !entry.finished);
+    await assert.rejects(response.text());
+    const hung = new AbortController();
+    const never = assert.rejects(send('chat', 'hang', { signal: hung.signal }));
+    await sim.journal.waitFor((one) => one.path === '/v1/chat/completions' && one.complete);
+    hung.abort();
+    await never;
+    await sim.journal.waitFor((one) => one.path === '/v1/chat/completions' && one.aborted);
+  });
+
+  test('shows that a slow reader holds the stream back', async () => {
+    const leave = new AbortController();
+    const response = await send('chat', 'events=200000', { signal: leave.signal });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const entry = defined(sim.journal.requests[0]);
+    const sent = entry.eventsSent;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(sent < 200_000 && entry.eventsSent === sent);
+    leave.abort();
+    await assert.rejects(response.text());
+    await sim.journal.waitFor((one) => one.aborted);
+  });
+});
+
+test('a malformed request gets a 400 in its dialect and harms nothing', async () => {
+  const post = async (path: string, body: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(sim.url + path, { method: 'POST', body, headers: { 'x-api-key': 'k', ...headers } });
+    return [response.status, await response.text()] as const;
+  };
+  const version = { 'anthropic-version': '2023-06-01' };
+  const bodies = [
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"model":1}',
+    '{"model":"m","messages":7,"input":7,"contents":7,"max_tokens":1}',
+  ];
+  for (const path of ['/v1/messages', '/v1/chat/completions', '/v1/responses', '/v1beta/models/m:generateContent']) {
+    for (const body of bodies) assert.equal((await post(path, body, version))[0], 400, `${path} ${body}`);
+  }
+  assert.match(
+    (await post('/v1/messages', '{', version))[1],
+    /^\{"type":"error","error":\{"type":"invalid_request_error"/,
+  );
+  assert.match((await post('/v1beta/models/m:generateContent', '{'))[1], /"status":"INVALID_ARGUMENT"/);
+  for (const body of ['x', '--b\r\n\r\nx', '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nx']) {
+    const [status] = await post('/v1/images/edits', body, { 'content-type': 'multipart/form-data; boundary=b' });
+    assert.equal(status, 400);
+  }
+  assert.equal((await post('/v1/nothing', '{}'))[0], 404);
+  assert.equal((await read('chat', ''))[0], 200);
+});

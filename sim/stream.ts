@@ -1,0 +1,114 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Exchange } from './exchange.ts';
+import { isMid } from './faults.ts';
+import { head } from './text.ts';
+
+/** One event of a stream, already encoded. */
+export type Frame = {
+  event?: string;
+  data: string;
+  /** Carries a piece of the answer: the `*_mid` faults count these. */
+  content?: boolean;
+  /** From here on the stream is ending: a `*_mid` fault that has not struck yet strikes now. */
+  last?: boolean;
+};
+
+export type Stream = {
+  frames: Iterable<Frame>;
+  /** How this dialect reports a failure inside a stream; `first` when nothing was sent before. */
+  failure: (first: boolean) => Frame[];
+};
+
+export type Framing = 'sse' | 'array';
+
+const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
+const ARRAY_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
+const BREATHE_EVERY = 256;
+
+export async function sendStream(exchange: Exchange, stream: Stream, framing: Framing = 'sse'): Promise<void> {
+  const { fault } = exchange;
+  exchange.open(200, framing === 'sse' ? SSE_HEADERS : ARRAY_HEADERS);
+  const write = writer(exchange, framing);
+  if (fault.kind === 'error_first') {
+    for (const frame of stream.failure(true)) await write(frame);
+    return finish(exchange, framing);
+  }
+  let due = isMid(fault.kind);
+  let content = 0;
+  for (const frame of stream.frames) {
+    if (due && (frame.last || (frame.content && content >= (fault.after ?? 3)))) {
+      due = false;
+      if (!(await misbehave(exchange, stream, write, framing))) return;
+    }
+    if (!(await write(frame))) return;
+    if (frame.content) content += 1;
+  }
+  await finish(exchange, framing);
+}
+
+type Write = (frame: Frame) => Promise<boolean>;
+
+function writer(exchange: Exchange, framing: Framing): Write {
+  const { fault, entry, state } = exchange;
+  return async (frame) => {
+    if (fault.gapMs) await exchange.pause(fault.gapMs);
+    // A fast reader never makes us wait for drain; without this its leaving would go unnoticed.
+    if (entry.eventsSent % BREATHE_EVERY === BREATHE_EVERY - 1) await breathe();
+    const text = framing === 'sse' ? sseBlock(frame) : `${entry.eventsSent === 0 ? '[' : ',\r\n'}${frame.data}`;
+    if (!(await exchange.write(text))) return false;
+    entry.eventsSent += 1;
+    state.journal.changed();
+    return true;
+  };
+}
+
+function sseBlock(frame: Frame): string {
+  return frame.event === undefined ? `data: ${frame.data}\n\n` : `event: ${frame.event}\ndata: ${frame.data}\n\n`;
+}
+
+/** Returns true when the stream goes on after the fault. */
+async function misbehave(exchange: Exchange, stream: Stream, write: Write, framing: Framing): Promise<boolean> {
+  const { fault } = exchange;
+  if (fault.kind === 'silent_mid') {
+    if (fault.silenceMs === undefined) await exchange.untilClosed();
+    else await exchange.pause(fault.silenceMs);
+    return !exchange.left;
+  }
+  if (fault.kind === 'reset_mid') {
+    // What was written must reach the client before the reset does.
+    await exchange.pause(20);
+    exchange.destroy();
+    return false;
+  }
+  if (fault.kind === 'error_mid') {
+    for (const frame of stream.failure(false)) await write(frame);
+    await finish(exchange, framing);
+    return false;
+  }
+  await exchange.end(false);
+  return false;
+}
+
+async function finish(exchange: Exchange, framing: Framing): Promise<void> {
+  if (framing === 'array') await exchange.write(exchange.entry.eventsSent === 0 ? '[]' : ']');
+  await exchange.end();
+}
+
+/** Cuts a text into word-sized pieces; a huge one into blocks, so that its size is what is tested. */
+export function* pieces(text: string): Generator<string> {
+  if (text.length > 16_384 && !/\s/.test(text.slice(0, 4_096))) {
+    for (let start = 0; start < text.length; start += 4_096) yield text.slice(start, start + 4_096);
+    return;
+  }
+  for (const match of text.matchAll(/\s*\S+(?:\s+$)?|\s+/g)) yield match[0];
+}
+
+/** Tool arguments arrive in pieces that respect no boundary of the JSON inside. */
+export function* slices(text: string, size = 12): Generator<string> {
+  let rest = text;
+  while (rest !== '') {
+    const piece = head(rest, size);
+    yield piece;
+    rest = rest.slice(piece.length);
+  }
+}

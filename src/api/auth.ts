@@ -1,0 +1,123 @@
+/**
+ * Who is calling? The one extractor of credentials for every route (G 5). A request may carry several: agent tools send
+ * leftovers of other services along. What is no key of ours is ignored when another one is; two different keys of ours are refused.
+ */
+import type { Catalog, Group } from '../catalog/index.ts';
+import { type Clock, fail, isAddressIn } from '../core/index.ts';
+import type { Key, KeyDirectory } from '../identity/index.ts';
+import type { Style } from '../rules/index.ts';
+import type { Call } from '../web/index.ts';
+
+/** User, key and group of the present call. */
+export interface Caller {
+  readonly key: Key;
+  readonly group: Group & { readonly style: Style };
+}
+
+export interface AuthParts {
+  readonly keys: KeyDirectory;
+  readonly catalog: () => Catalog;
+  readonly clock: Clock;
+  readonly failuresPerMinute: number;
+}
+
+export class Auth {
+  readonly #parts: AuthParts;
+  readonly #failures: FailedAttempts;
+
+  constructor(parts: AuthParts) {
+    this.#parts = parts;
+    this.#failures = new FailedAttempts(parts.clock, parts.failuresPerMinute);
+  }
+
+  async identify(call: Call): Promise<Caller> {
+    this.#failures.check(call.address);
+    const tokens = credentialsOf(call);
+    const key = await this.#findOne(tokens).catch((error: unknown) => {
+      this.#failures.count(call.address);
+      throw error;
+    });
+    if (!key) {
+      this.#failures.count(call.address);
+      throw fail(
+        'invalid_api_key',
+        'The API key is not valid: check that it was copied whole, and that it was not revoked and has not expired.',
+      );
+    }
+    if (key.allowedAddresses && !isAddressIn(call.address, key.allowedAddresses)) {
+      throw fail('key_not_allowed', 'This API key may not be used from your network address.');
+    }
+    const group = this.#parts.catalog().group(key.groupId);
+    // A group that has just been removed takes its keys with it; this replica may hear of the two in either order.
+    if (!group || group.style === 'video')
+      throw fail('invalid_api_key', "The API key's provider group no longer exists.");
+    call.note = { ...call.note, user: key.userId, key: key.id, group: group.id };
+    return { key, group: group as Caller['group'] };
+  }
+
+  async #findOne(tokens: readonly string[]): Promise<Key | undefined> {
+    const found = await Promise.all(tokens.map((token) => this.#parts.keys.find(token)));
+    const keys = found.filter((key) => key !== undefined);
+    if (new Set(keys.map((key) => key.id)).size > 1) {
+      throw fail('invalid_api_key', 'The request carries two different API keys; send one.');
+    }
+    return keys[0];
+  }
+}
+
+/** Every credential in the request, once each. */
+export function credentialsOf(call: Call): string[] {
+  const isNative = call.path.startsWith('/v1beta');
+  const inQuery = call.query.includes('key=') ? new URLSearchParams(call.query).get('key') : null;
+  if (inQuery !== null && !isNative) {
+    throw fail(
+      'invalid_api_key',
+      'Keys in the address are accepted on /v1beta only; send the key in the Authorization header.',
+    );
+  }
+  const { rawHeaders } = call.request;
+  const tokens = new Set<string>(inQuery === null ? [] : [inQuery]);
+  for (let n = 0; n < rawHeaders.length; n += 2) {
+    const name = (rawHeaders[n] ?? '').toLowerCase();
+    const value = rawHeaders[n + 1] ?? '';
+    if (name === 'authorization') {
+      if (/^bearer /i.test(value)) tokens.add(value.slice(7).trim());
+    } else if (name === 'x-api-key' || (isNative && name === 'x-goog-api-key')) {
+      tokens.add(value.trim());
+    }
+  }
+  if (tokens.size === 0)
+    throw fail('invalid_api_key', 'No API key was given. Send it as "Authorization: Bearer <key>".');
+  return [...tokens];
+}
+
+/** Keys cannot be guessed, but trying costs us look-ups: an address that fails too often waits for the next minute. */
+class FailedAttempts {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  #minute = 0;
+  readonly #counts = new Map<string, number>();
+
+  constructor(clock: Clock, limit: number) {
+    this.#clock = clock;
+    this.#limit = limit;
+  }
+
+  check(address: string): void {
+    const now = this.#clock.now();
+    const minute = Math.floor(now / 60_000);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#counts.clear();
+    }
+    if ((this.#counts.get(address) ?? 0) >= this.#limit) {
+      throw fail('rate_limit_exceeded', 'Too many requests without a valid API key came from your address.', {
+        retryAfter: 60 - Math.floor((now / 1000) % 60),
+      });
+    }
+  }
+
+  count(address: string): void {
+    this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,68 @@
+/** A failure in the caller's own dialect: the body is chosen by the path, the words come from the tables in rules/errors.ts. */
+import type { ApiError } from '../core/index.ts';
+import { type Envelope, errorRow, errorType } from '../rules/index.ts';
+import type { RenderError, RenderedError } from '../web/index.ts';
+
+interface Said {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | undefined;
+  readonly retryAfter: number | undefined;
+  readonly requestId: string;
+}
+
+const BODY: Readonly<Record<Envelope, (said: Said) => unknown>> = {
+  messages: ({ type, message, code, requestId }) => ({
+    type: 'error',
+    error: { type, message, code },
+    request_id: requestId,
+  }),
+  openai: ({ type, message, code, param }) => ({ error: { message, type, code, param: param ?? null } }),
+  video: ({ type, message, code }) => ({ error: { message, type, code } }),
+  generate: ({ status, type, message, code, retryAfter }) => ({
+    error: {
+      code: status,
+      message,
+      status: type,
+      details: [
+        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code },
+        ...(retryAfter === undefined
+          ? []
+          : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfter}s` }]),
+      ],
+    },
+  }),
+};
+
+export const renderError: RenderError = (error, { envelope, id }): RenderedError => {
+  const said = say(error, envelope, id);
+  return { status: said.status, headers: headersOf(error, said), body: BODY[envelope](said) };
+};
+
+function say(error: ApiError, envelope: Envelope, requestId: string): Said {
+  const row = errorRow(error.code);
+  const usual = typeof row.status === 'number' ? row.status : row.status[0];
+  const status = row.statusIn?.[envelope] ?? error.details.status ?? usual;
+  return {
+    status,
+    type: row.typeIn?.[envelope] ?? errorType(envelope, status),
+    // Document 2 calls a body that is too large an invalid request (V 7).
+    code: envelope === 'video' && error.code === 'request_too_large' ? 'invalid_request' : error.code,
+    message: error.message,
+    param: error.details.param,
+    retryAfter: error.details.retryAfter,
+    requestId,
+  };
+}
+
+/** SDKs retry 408, 409, 429 and 5xx by themselves unless they are told not to; those who may, are told when. */
+function headersOf(error: ApiError, { status, retryAfter }: Said): Record<string, string> {
+  const wait = retryAfter ?? (status === 429 || status === 503 || status === 529 ? 1 : undefined);
+  return {
+    ...error.details.headers,
+    ...(errorRow(error.code).retry === false && { 'x-should-retry': 'false' }),
+    ...(wait !== undefined && { 'retry-after': String(Math.max(1, Math.ceil(wait))) }),
+  };
+}

@@ -1,0 +1,2 @@
+export { type Account, Catalog, capabilitiesFor, type Group, type Model, type ModelLine } from './catalog.ts';
+export { credentialPlace, loadCatalog } from './load.ts';

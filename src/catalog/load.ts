@@ -1,0 +1,70 @@
+/** Reads the catalog from the database. Credentials are opened here and live in memory only. */
+import { faultOf, type Log, type Sealer } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import type { CapabilityOverrides, Style, VideoVariant } from '../rules/index.ts';
+import { type Account, Catalog, type Group, type ModelLine } from './catalog.ts';
+
+export const credentialPlace = (accountId: string) => `accounts.credential:${accountId}` as const;
+
+export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Catalog> {
+  // One transaction, so that a picture never holds half of somebody's change.
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readLines(tx)));
+}
+
+async function readGroups(db: Db): Promise<Group[]> {
+  const rows = await db.selectFrom('groups').selectAll().orderBy('position').orderBy('id').execute();
+  return rows.map((row) => ({
+    id: row.id,
+    style: row.style as Style | 'video',
+    variant: row.variant as VideoVariant | null,
+    name: row.name,
+    multiplierPpm: row.multiplier_ppm,
+  }));
+}
+
+async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]> {
+  const rows = await db.selectFrom('accounts').selectAll().orderBy('position').orderBy('id').execute();
+  return rows.flatMap((row) => {
+    try {
+      const credential = sealer.open(row.credential_sealed, credentialPlace(row.id));
+      return [
+        {
+          id: row.id,
+          groupId: row.group_id,
+          baseUrl: row.base_url.replace(/\/+$/, ''),
+          credential,
+          weight: row.weight,
+          priority: row.priority,
+          maxConcurrency: row.max_concurrency,
+          features: new Set(row.features),
+          models: new Map(Object.entries(row.models as Record<string, string>)),
+        },
+      ];
+    } catch (error) {
+      // One damaged credential must not take the other accounts down with it.
+      log.error('account.unreadable', { account: row.id, ...faultOf(error) });
+      return [];
+    }
+  });
+}
+
+async function readLines(db: Db): Promise<Map<string, ModelLine[]>> {
+  const rows = await db.selectFrom('models').selectAll().orderBy('position').orderBy('id').execute();
+  const byGroup = Map.groupBy(rows, (row) => row.group_id);
+  return new Map(
+    [...byGroup].map(([group, lines]) => [
+      group,
+      lines.map((row) => ({
+        pattern: row.pattern,
+        upstream: row.upstream,
+        overrides: row.capabilities as CapabilityOverrides,
+        context: row.context,
+        maxOutput: row.max_output,
+      })),
+    ]),
+  );
+}

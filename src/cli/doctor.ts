@@ -1,0 +1,122 @@
+/** `dragoman doctor`: looks at everything a server needs and says what to do about each thing that is missing. */
+import { mkdir, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { Command } from 'commander';
+import { sql } from 'kysely';
+import { type Config, loadConfig } from '../config.ts';
+import { silentLog } from '../core/index.ts';
+import { isMigrated } from '../db/index.ts';
+import { type Ground, openGround } from '../main.ts';
+import { print } from './say.ts';
+
+interface Finding {
+  readonly about: string;
+  readonly state: 'good' | 'bad' | 'note';
+  readonly says: string;
+}
+
+const MARK = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
+const MIN_FREE_BYTES = 2 ** 30;
+const MIN_POSTGRES = 15;
+
+export const doctorCommand = (): Command =>
+  new Command('doctor').description('check Node, database, disk, port and configuration').action(async () => {
+    const config = loadConfig(process.env);
+    const findings = [checkNode(), await checkDisk(config), await checkPort(config), ...(await checkGround(config))];
+    for (const { about, state, says } of findings) print(`${MARK[state]}  ${about.padEnd(14)} ${says}`);
+    if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
+  });
+
+const checkNode = (): Finding => ({ about: 'Node', state: 'good', says: `${process.version}, at ${process.execPath}` });
+
+async function checkDisk(config: Config): Promise<Finding> {
+  try {
+    await mkdir(config.DATA_DIR, { recursive: true });
+    const { bavail, bsize } = await statfs(config.DATA_DIR);
+    const free = bavail * bsize;
+    const says = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
+    return free < MIN_FREE_BYTES
+      ? { about: 'Disk', state: 'bad', says: `${says}; make room or point DATA_DIR elsewhere` }
+      : { about: 'Disk', state: 'good', says };
+  } catch (error) {
+    return { about: 'Disk', state: 'bad', says: `DATA_DIR ${config.DATA_DIR} cannot be used: ${messageOf(error)}` };
+  }
+}
+
+function checkPort({ HOST, PORT }: Config): Promise<Finding> {
+  const { promise, resolve } = Promise.withResolvers<Finding>();
+  const probe = createServer();
+  probe.once('error', (error: NodeJS.ErrnoException) => {
+    const says =
+      error.code === 'EADDRINUSE' ? 'is taken, perhaps by a running Dragoman; set PORT to use another' : error.message;
+    resolve({ about: 'Port', state: error.code === 'EADDRINUSE' ? 'note' : 'bad', says: `${HOST}:${PORT} ${says}` });
+  });
+  probe.listen(PORT, HOST, () =>
+    probe.close(() => resolve({ about: 'Port', state: 'good', says: `${HOST}:${PORT} is free` })),
+  );
+  return promise;
+}
+
+/** Opening the ground migrates and unseals; when that works, database and master key are fine. */
+async function checkGround(config: Config): Promise<Finding[]> {
+  let ground: Ground;
+  try {
+    ground = await openGround(config, { log: silentLog });
+  } catch (error) {
+    return [{ about: 'Database', state: 'bad', says: messageOf(error) }];
+  }
+  try {
+    return [
+      await checkDatabase(ground),
+      { about: 'Master key', state: 'good', says: 'opens the stored secrets' },
+      ...(await checkSetup(ground)),
+    ];
+  } finally {
+    await ground.close();
+  }
+}
+
+async function checkDatabase({ database: { db }, isEmbedded }: Ground): Promise<Finding> {
+  const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
+  const version = rows[0]?.version ?? '';
+  const where = isEmbedded ? 'embedded' : 'at DATABASE_URL';
+  if (Number.parseInt(version, 10) < MIN_POSTGRES)
+    return {
+      about: 'Database',
+      state: 'bad',
+      says: `PostgreSQL ${version} is too old; ${MIN_POSTGRES} or later is needed`,
+    };
+  return { about: 'Database', state: (await isMigrated(db)) ? 'good' : 'bad', says: `PostgreSQL ${version}, ${where}` };
+}
+
+/** What is configured but cannot work, and what is missing to do anything. */
+async function checkSetup({ database: { db } }: Ground): Promise<Finding[]> {
+  const groups = await db.selectFrom('groups').select(['id', 'style']).execute();
+  const accounts = await db.selectFrom('accounts').select('group_id').execute();
+  const models = await db.selectFrom('models').select('group_id').execute();
+  const keys = await db.selectFrom('keys').select('id').where('revoked_at', 'is', null).execute();
+  if (groups.length === 0)
+    return [
+      {
+        about: 'Configuration',
+        state: 'note',
+        says: 'empty; "dragoman serve" brings a demo, "dragoman apply FILE" your own',
+      },
+    ];
+  const lacking = (what: string, rows: readonly { group_id: string }[], advice: string): Finding[] =>
+    groups
+      .filter((group) => !rows.some((row) => row.group_id === group.id))
+      .map((group) => ({ about: 'Configuration', state: 'note', says: `group ${group.id} has no ${what}; ${advice}` }));
+  return [
+    {
+      about: 'Configuration',
+      state: 'good',
+      says: `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`,
+    },
+    ...lacking('account', accounts, 'its keys get 503 until one is applied'),
+    ...lacking('model', models, 'its keys get model_not_found until one is applied'),
+  ];
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);

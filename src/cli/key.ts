@@ -1,0 +1,99 @@
+/** `dragoman key create | list | revoke`. A key's value is printed once, alone on stdout. */
+import { Command } from 'commander';
+import { revokeKey, saveKey } from '../identity/index.ts';
+import { Refusal } from '../main.ts';
+import { withGround } from './ground.ts';
+import { print, say } from './say.ts';
+
+interface CreateOptions {
+  readonly user: string;
+  readonly group: string;
+  readonly name: string;
+  readonly expires?: string;
+  readonly models?: string;
+  readonly addresses?: string;
+}
+
+export const keyCommand = (): Command =>
+  new Command('key')
+    .description('API keys')
+    .addCommand(createCommand())
+    .addCommand(listCommand())
+    .addCommand(revokeCommand());
+
+const createCommand = (): Command =>
+  new Command('create')
+    .description('make a key for a user and a provider group; makes the user too if it is new')
+    .requiredOption('--user <id>')
+    .requiredOption('--group <id>', 'the provider group that decides how the key is routed')
+    .option('--name <name>', 'what to call it', 'default')
+    .option('--expires <date>', 'ISO date after which it stops working')
+    .option('--models <names>', 'comma-separated models it may use')
+    .option('--addresses <networks>', 'comma-separated addresses or networks it may be used from')
+    .action((options: CreateOptions) =>
+      withGround(async ({ database: { db }, secrets }) => {
+        const groups = await db.selectFrom('groups').select(['id', 'style']).where('style', '<>', 'video').execute();
+        if (!groups.some((group) => group.id === options.group)) {
+          throw new Refusal(
+            `There is no provider group "${options.group}". There ${groups.length === 0 ? 'are none yet; apply a configuration first' : `are: ${groups.map((group) => group.id).join(', ')}`}.`,
+          );
+        }
+        const taken = await db
+          .selectFrom('keys')
+          .select('id')
+          .where('user_id', '=', options.user)
+          .where('group_id', '=', options.group)
+          .where('name', '=', options.name)
+          .executeTakeFirst();
+        if (taken)
+          throw new Refusal(
+            `${options.user} has a key "${options.name}" for ${options.group} already; choose another --name.`,
+          );
+        const expiresAt = options.expires === undefined ? undefined : new Date(options.expires);
+        if (expiresAt && Number.isNaN(expiresAt.getTime()))
+          throw new Refusal(`--expires: "${options.expires}" is not a date such as 2030-01-31.`);
+        const saved = await db.transaction().execute(async (tx) => {
+          await tx
+            .insertInto('users')
+            .values({ id: options.user })
+            .onConflict((conflict) => conflict.doNothing())
+            .execute();
+          const wish = {
+            user: options.user,
+            group: options.group,
+            name: options.name,
+            expiresAt,
+            allowedModels: listOf(options.models),
+            allowedAddresses: listOf(options.addresses),
+          };
+          return saveKey(tx, wish, secrets);
+        });
+        say(`Key ${saved.id} for ${options.user} in ${options.group}. This is its value; it is not shown again:`);
+        print(saved.made ?? '');
+      }),
+    );
+
+const listOf = (text: string | undefined): string[] | undefined => text?.split(',').map((entry) => entry.trim());
+
+const listCommand = (): Command =>
+  new Command('list').description('list keys, without their values').action(() =>
+    withGround(async ({ database: { db } }) => {
+      const rows = await db.selectFrom('keys').selectAll().orderBy('created_at').execute();
+      for (const row of rows) {
+        const state = row.revoked_at ? 'revoked' : row.expires_at && row.expires_at < new Date() ? 'expired' : 'valid';
+        print([row.id, state, row.user_id, row.group_id, row.name, row.hint].join('\t'));
+      }
+    }),
+  );
+
+const revokeCommand = (): Command =>
+  new Command('revoke')
+    .description('refuse a key from now on, on every replica within seconds')
+    .argument('<id>', 'key_...')
+    .action((id: string) =>
+      withGround(async ({ database: { db } }) => {
+        if (!(await revokeKey(db, id)))
+          throw new Refusal(`There is no valid key ${id}; "dragoman key list" shows them.`);
+        say(`Key ${id} is revoked.`);
+      }),
+    );

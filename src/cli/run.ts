@@ -1,0 +1,58 @@
+/** The command line: thin commands that call modules. Every expected failure is a sentence, never a stack trace. */
+import { Command } from 'commander';
+import { ConfigError } from '../config.ts';
+import { WrongMasterKey } from '../core/index.ts';
+import { MigrationError } from '../db/index.ts';
+import { Refusal } from '../main.ts';
+import { MasterKeyError } from '../master-key.ts';
+import { SetupError } from '../setup/index.ts';
+import { version } from '../version.ts';
+import { adminCommand } from './admin.ts';
+import { applyCommand } from './apply.ts';
+import { doctorCommand } from './doctor.ts';
+import { keyCommand } from './key.ts';
+import { migrateCommand } from './migrate.ts';
+import { serveCommand } from './serve.ts';
+import { workCommand } from './work.ts';
+
+const EXPECTED = [Refusal, ConfigError, SetupError, MasterKeyError, MigrationError, WrongMasterKey];
+
+export async function run(argv: readonly string[]): Promise<void> {
+  const program = new Command('dragoman')
+    .description(
+      'One gateway that lets any client dialect talk to any provider group.\nSettings come from the environment; docs/config.md lists them all.',
+    )
+    .version(version)
+    .showHelpAfterError('Run "dragoman --help" for what there is.')
+    .addCommand(serveCommand())
+    .addCommand(workCommand())
+    .addCommand(migrateCommand())
+    .addCommand(applyCommand())
+    .addCommand(keyCommand())
+    .addCommand(adminCommand())
+    .addCommand(doctorCommand())
+    .addHelpText('after', EXAMPLES);
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    process.exitCode = 1;
+    process.stderr.write(`${sentenceOf(error)}\n`);
+  }
+}
+
+const EXAMPLES = `
+Examples:
+  dragoman serve                          embedded database, demo providers, API on http://127.0.0.1:8080
+  dragoman serve --config dragoman.yaml   the same with your own groups, accounts and models
+  dragoman key create --user ana --group claude
+  DATABASE_URL=postgres://... dragoman serve`;
+
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (EXPECTED.some((kind) => error instanceof kind)) return error.message;
+  const isPostgres = 'code' in error && typeof error.code === 'string';
+  if (isPostgres && /^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|28|3D)/.test(String(error.code))) {
+    return `The database cannot be used: ${error.message}. Check DATABASE_URL, or unset it to use the embedded one.`;
+  }
+  return `Something went wrong that should not have: ${error.stack ?? error.message}`;
+}

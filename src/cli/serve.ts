@@ -1,0 +1,86 @@
+/** `dragoman serve`: the API and, unless told otherwise, the worker. Runs until a signal. */
+import { readFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { type Config, loadConfig } from '../config.ts';
+import { createLog, faultOf } from '../core/index.ts';
+import { type Ground, openGround, Refusal, type Running, serve } from '../main.ts';
+import { applySetup, parseSetup } from '../setup/index.ts';
+import { reportApplied } from './apply.ts';
+import { prettyStream } from './pretty.ts';
+import { say } from './say.ts';
+
+/** A bug that reached the top: stop in order, but not for long. */
+const PANIC_MS = 10_000;
+/** Ctrl-C reaches npm, the launcher and us, and each passes it on: what comes this close together is one wish, not two. */
+const SAME_SIGNAL_MS = 1_000;
+
+export const serveCommand = (): Command =>
+  new Command('serve')
+    .description('run the API, and the worker too')
+    .option('--config <file>', 'apply this configuration before listening (YAML or JSON)')
+    .option('--no-worker', 'leave background duties to "dragoman work"')
+    .action(async (options: { config?: string; worker: boolean }) => {
+      const config = loadConfig(process.env);
+      const setup = options.config === undefined ? undefined : parseSetup(await readSetup(options.config));
+      const log = createLog(config.LOG_LEVEL, process.stdout.isTTY ? prettyStream() : undefined);
+      say(
+        config.DATABASE_URL === undefined
+          ? `Starting PostgreSQL in ${config.DATA_DIR} ...`
+          : 'Connecting to PostgreSQL ...',
+      );
+      const ground = await openGround(config, { say, log });
+      try {
+        if (setup) reportApplied(await applySetup(ground.database.db, setup, { secrets: ground.secrets }));
+        const running = await serve(ground, { worker: options.worker });
+        greet(running, config);
+        await untilStopped(ground, running);
+      } finally {
+        await ground.close();
+      }
+    });
+
+export async function readSetup(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Refusal(
+      error.code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read: ${error.message}`,
+    );
+  });
+}
+
+function greet(running: Running, config: Config): void {
+  say(`Dragoman is ready at ${running.url}`);
+  if (config.HOST === '127.0.0.1') say('It listens on this machine only; set HOST=0.0.0.0 to open it to others.');
+}
+
+/** Waits for a signal (or a bug), then drains. A second signal ends the process at once. */
+function untilStopped(ground: Ground, running: Running): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let stopping = false;
+  let stoppedAt = 0;
+  const stop = (reason: string): void => {
+    if (stopping) {
+      if (ground.clock.now() - stoppedAt < SAME_SIGNAL_MS) return;
+      say('Stopping at once.');
+      process.exit(1);
+    }
+    stopping = true;
+    stoppedAt = ground.clock.now();
+    say(`${reason} Stopping: open requests get up to ${ground.config.DRAIN_MS / 1000} s.`);
+    void running.stop().then(resolve, (error: unknown) => {
+      ground.log.error('server.stop_failed', faultOf(error));
+      process.exitCode = 1;
+      resolve();
+    });
+  };
+  process.on('SIGTERM', () => stop('SIGTERM received.'));
+  process.on('SIGINT', () => stop('Interrupted.'));
+  const panic = (error: unknown): void => {
+    ground.log.error('process.panic', faultOf(error));
+    process.exitCode = 1;
+    setTimeout(() => process.exit(1), PANIC_MS).unref();
+    if (!stopping) stop('A fault was not caught.');
+  };
+  process.on('uncaughtException', panic);
+  process.on('unhandledRejection', panic);
+  return promise;
+}

@@ -1,0 +1,78 @@
+/** The only reader of the environment: names, defaults and documentation in one place (docs/config.md is printed from it). */
+import { z } from 'zod';
+import { parseMasterKeys } from './core/index.ts';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const milliseconds = z.coerce.number().int().min(0).max(86_400_000);
+
+const Environment = z.strictObject({
+  HOST: z.string().default('127.0.0.1').describe('address the public API listens on'),
+  PORT: port.default(8080).describe('port the public API listens on; 0 picks a free one'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .optional()
+    .describe('PostgreSQL 15 or later; unset means an embedded PostgreSQL under DATA_DIR'),
+  DATA_DIR: z.string().min(1).default('./data').describe('embedded database and master key'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('used in links that we return; default http://HOST:PORT'),
+  MASTER_KEY: z
+    .string()
+    .refine((text) => parseMasterKeys(text), 'must be k1:SECRET or k2:NEW,k1:OLD, each secret at least 32 characters')
+    .optional()
+    .describe('seals credentials at rest; default: a file in DATA_DIR, made at the first start; k2:...,k1:... rotates'),
+  DEMO: z
+    .enum(['auto', 'on', 'off'])
+    .default('auto')
+    .describe('auto seeds the demo on an empty embedded database; off never; on always'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('least important log line'),
+  DRAIN_MS: milliseconds.default(30_000).describe('time that open requests get at shutdown'),
+  BODY_LIMIT_TEXT: z.coerce
+    .number()
+    .int()
+    .min(1024)
+    .optional()
+    .describe('largest text request in bytes; default 32 MiB'),
+  BODY_LIMIT_IMAGE: z.coerce
+    .number()
+    .int()
+    .min(1024)
+    .optional()
+    .describe('largest image request in bytes; default 64 MiB'),
+  AUTH_FAILURES_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(60)
+    .describe('requests without a valid key that one address may send in a minute before it gets 429'),
+  TRUST_PROXY: z
+    .string()
+    .default('')
+    .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For is believed'),
+});
+
+export type Config = Readonly<z.infer<typeof Environment>>;
+
+export class ConfigError extends Error {}
+
+/** Empty strings count as unset: `PORT= npm start` is a slip, not a wish. */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.keys(Environment.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  const result = Environment.safeParse(Object.fromEntries(given));
+  if (result.success) return Object.freeze(result.data);
+  const lines = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new ConfigError(`The environment is not usable.\n  ${lines.join('\n  ')}`);
+}
+
+/** For docs/config.md. */
+export const environmentTable = (): { name: string; about: string; fallback: string }[] =>
+  Object.entries(Environment.shape).map(([name, schema]) => {
+    const parsed = schema.safeParse(undefined);
+    return {
+      name,
+      about: schema.description ?? '',
+      fallback: parsed.success ? String(parsed.data ?? 'unset') : 'unset',
+    };
+  });

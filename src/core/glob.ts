@@ -1,0 +1,19 @@
+/** Model patterns of the catalog: `*` stands for any run of characters, everything else for itself. */
+
+export const isGlob = (pattern: string): boolean => pattern.includes('*');
+
+/** Linear in the name for each star: patterns come from operators, names from callers. */
+export function matchesGlob(pattern: string, name: string): boolean {
+  const pieces = pattern.split('*');
+  const [first = '', ...rest] = pieces;
+  const last = rest.pop();
+  if (last === undefined) return pattern === name;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}

@@ -1,0 +1,19 @@
+/** Opaque prefixed ids (V 1). 128 random bits: nobody finds another user's resource by counting. */
+import { randomBytes } from 'node:crypto';
+import { base62 } from './base62.ts';
+
+export const ID_PREFIXES = ['req', 'key', 'usr', 'adm', 'char', 'resp', 'evt'] as const;
+export type IdPrefix = (typeof ID_PREFIXES)[number];
+
+export const newId = (prefix: IdPrefix): string => `${prefix}_${base62(randomBytes(16))}`;
+
+/**
+ * Request ids are made for every call, so they are cheap: a random part per process and a counter. They are labels for
+ * people and logs, never a secret and never a lookup key.
+ */
+const processPart = base62(randomBytes(9));
+let counter = 0;
+export const newRequestId = (): string => {
+  counter = (counter + 1) % 0x1_0000_0000;
+  return `req_${processPart}${counter.toString(36).padStart(7, '0')}`;
+};

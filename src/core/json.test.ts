@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { JsonFault, scanMembers, splice, valueAt } from './json.ts';
+
+const LIMITS = { depth: 8, tokens: 100_000 };
+const scan = (text: string | Buffer, ...wanted: string[]) => scanMembers(Buffer.from(text), new Set(wanted), LIMITS);
+const isFault = (pattern: RegExp) => (error: unknown) => error instanceof JsonFault && pattern.test(error.message);
+
+test('the span of a member is exactly its value, whatever stands around it', () => {
+  const body = Buffer.from('\n{ "a" : [1, {"model":"inner"}], "model" :\t"x-1" , "z":1.50e+3}');
+  const found = scan(body, 'model', 'z');
+  assert.equal(valueAt(body, found.get('model') ?? assert.fail()), 'x-1');
+  const spliced = splice(body, found.get('model') ?? assert.fail(), Buffer.from('"y"')).toString();
+  assert.equal(spliced, '\n{ "a" : [1, {"model":"inner"}], "model" :\t"y" , "z":1.50e+3}');
+});
+
+test('a key written with escapes is the same key', () => {
+  assert.ok(scan('{"mod\\u0065l":1}', 'model').has('model'));
+});
+
+test('a wanted member that occurs twice is refused, any other may', () => {
+  assert.throws(() => scan('{"model":"a","mod\\u0065l":"b"}', 'model'), isFault(/occurs twice/));
+  assert.ok(scan('{"x":1,"x":2,"model":"a"}', 'model').has('model'));
+});
+
+test('whatever JSON.parse accepts is accepted, with the same value', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.json({ maxDepth: 4 }), { maxKeys: 6 }), fc.json(), (rest, value) => {
+      const { model: _, ...others } = rest;
+      const body = Buffer.from(
+        `{${[...Object.entries(others), ['model', value]].map(([k, v]) => `${JSON.stringify(k)}:${v}`).join(',')}}`,
+      );
+      const span = scanMembers(body, new Set(['model']), { depth: 64, tokens: 100_000 }).get('model') ?? assert.fail();
+      assert.deepEqual(valueAt(body, span), JSON.parse(value));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('what is cut off or damaged is refused, never mistaken and never endless', () => {
+  const body = '{"model":"m","messages":[{"role":"user","content":"hello \\"you\\" \\\\"}],"n":[1,2.5,-3e4,true,null]}';
+  for (let cut = 0; cut < body.length; cut++) assert.throws(() => scan(body.slice(0, cut), 'model'), JsonFault);
+  for (const bad of [
+    '[]',
+    '"x"',
+    '{"a":01}',
+    '{"a":1.}',
+    '{"a":tru}',
+    '{"a":1}}',
+    '{"a":1,}',
+    "{'a':1}",
+    '{"a" 1}',
+    '{"a":"\n"}',
+    '{"a":[1}',
+  ]) {
+    assert.throws(() => scan(bad), JsonFault, bad);
+  }
+  assert.throws(() => scan(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), isFault(/UTF-8/));
+});
+
+test('depth and number of values are bounded', () => {
+  const nest = (n: number) => `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`;
+  assert.ok(scan(nest(8)));
+  assert.throws(() => scan(nest(9)), isFault(/nested deeper than 8/));
+  assert.throws(() => scan(`{"a":${'['.repeat(1_000_000)}`), isFault(/nested/));
+  assert.throws(() => scan(`{"a":[${'1,'.repeat(100_001)}1]}`), isFault(/more than 100000 values/));
+});
+
+test('long strings with quotes at every distance are skipped as a whole', () => {
+  for (let n = 30; n < 70; n++) {
+    for (const tail of ['', '\\"', '\\\\', '\\\\\\"', '\\\\\\\\']) {
+      const body = Buffer.from(`{"data":"${'x'.repeat(n)}${tail}","model":"m"}`);
+      assert.equal(valueAt(body, scan(body, 'model').get('model') ?? assert.fail(`${n} ${tail}`)), 'm');
+    }
+  }
+});

@@ -1,0 +1,250 @@
+/**
+ * Reading JSON that a stranger sent without building it: one pass over the bytes that checks the grammar and the bounds
+ * and reports where the wanted top-level members stand. Native forwarding needs no more than that, and can then replace
+ * a value by splicing bytes, so that everything else (key order, number forms, unknown fields) stays as it was sent.
+ */
+import { isUtf8 } from 'node:buffer';
+
+/** Bytes `start` up to, not including, `end`. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface JsonLimits {
+  readonly depth: number;
+  readonly tokens: number;
+}
+
+/** Why the bytes are not acceptable; `at` is a byte offset. */
+export class JsonFault extends Error {
+  readonly at: number;
+  constructor(message: string, at: number) {
+    super(message);
+    this.at = at;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** Where each wanted member of the top-level object stands. A wanted member that occurs twice is refused: readers differ on which one counts. */
+export function scanMembers(bytes: Buffer, wanted: ReadonlySet<string>, limits: JsonLimits): Map<string, Span> {
+  if (!isUtf8(bytes)) throw new JsonFault('The body is not valid UTF-8.', 0);
+  return new Scanner(bytes, limits).members(wanted);
+}
+
+/** Replaces one span by other bytes. */
+export const splice = (bytes: Buffer, span: Span, replacement: Buffer): Buffer =>
+  Buffer.concat([bytes.subarray(0, span.start), replacement, bytes.subarray(span.end)]);
+
+/** The value of a span, decoded. */
+export const valueAt = (bytes: Buffer, span: Span): unknown => JSON.parse(bytes.toString('utf8', span.start, span.end));
+
+class Scanner {
+  readonly #bytes: Buffer;
+  readonly #limits: JsonLimits;
+  #at = 0;
+  #tokens = 0;
+
+  constructor(bytes: Buffer, limits: JsonLimits) {
+    this.#bytes = bytes;
+    this.#limits = limits;
+  }
+
+  members(wanted: ReadonlySet<string>): Map<string, Span> {
+    const found = new Map<string, Span>();
+    // A byte order mark is no JSON, but editors on some systems put one in front of a file that curl then sends.
+    if (this.#bytes[0] === 0xef && this.#bytes[1] === 0xbb && this.#bytes[2] === 0xbf) this.#at = 3;
+    this.#space();
+    if (this.#peek() !== OPEN_OBJECT) throw new JsonFault('The body must be a JSON object.', this.#at);
+    this.#at += 1;
+    this.#space();
+    if (this.#peek() === CLOSE_OBJECT) this.#at += 1;
+    else this.#topLevel(wanted, found);
+    this.#space();
+    if (this.#at < this.#bytes.length) throw this.#unexpected();
+    return found;
+  }
+
+  #topLevel(wanted: ReadonlySet<string>, found: Map<string, Span>): void {
+    for (;;) {
+      const key = this.#key();
+      const start = this.#at;
+      this.#value();
+      if (wanted.has(key)) {
+        if (found.has(key)) throw new JsonFault(`The member "${key}" occurs twice.`, start);
+        found.set(key, { start, end: this.#at });
+      }
+      this.#space();
+      const next = this.#take();
+      if (next === CLOSE_OBJECT) return;
+      if (next !== COMMA) throw this.#unexpected(-1);
+      this.#space();
+    }
+  }
+
+  /** Reads `"name" :` and the space after it. */
+  #key(): string {
+    const start = this.#at;
+    const escaped = this.#string();
+    const text = this.#bytes.toString('latin1', start + 1, this.#at - 1);
+    const key = escaped ? (JSON.parse(this.#bytes.toString('utf8', start, this.#at)) as string) : text;
+    this.#colon();
+    return key;
+  }
+
+  #colon(): void {
+    this.#space();
+    if (this.#take() !== COLON) throw this.#unexpected(-1);
+    this.#space();
+  }
+
+  /** One value of any depth. Iterative: a million brackets must not become a million stack frames. */
+  #value(): void {
+    const { depth: maxDepth, tokens: maxTokens } = this.#limits;
+    const closers: number[] = [];
+    for (;;) {
+      const byte = this.#peek();
+      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        if (closers.length + 1 >= maxDepth)
+          throw new JsonFault(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
+        const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
+        this.#at += 1;
+        this.#space();
+        if (this.#peek() !== closer) {
+          closers.push(closer);
+          if (closer === CLOSE_OBJECT) this.#name();
+          continue;
+        }
+        this.#at += 1;
+      } else {
+        this.#scalar(byte);
+      }
+      this.#tokens += 1;
+      if (this.#tokens > maxTokens) throw new JsonFault(`The body has more than ${maxTokens} values.`, this.#at);
+      if (this.#closeFinished(closers)) return;
+    }
+  }
+
+  /** After a value: closes what ends here and moves to the next value; true when the outermost one is complete. */
+  #closeFinished(closers: number[]): boolean {
+    for (;;) {
+      const closer = closers[closers.length - 1];
+      if (closer === undefined) return true;
+      this.#space();
+      const byte = this.#take();
+      if (byte === COMMA) {
+        this.#space();
+        if (closer === CLOSE_OBJECT) this.#name();
+        return false;
+      }
+      if (byte !== closer) throw this.#unexpected(-1);
+      closers.pop();
+    }
+  }
+
+  #name(): void {
+    this.#string();
+    this.#colon();
+  }
+
+  #scalar(byte: number | undefined): void {
+    if (byte === QUOTE) this.#string();
+    else if (byte === 0x74) this.#literal('true');
+    else if (byte === 0x66) this.#literal('false');
+    else if (byte === 0x6e) this.#literal('null');
+    else this.#number();
+  }
+
+  #literal(word: string): void {
+    if (this.#bytes.toString('latin1', this.#at, this.#at + word.length) !== word) throw this.#unexpected();
+    this.#at += word.length;
+  }
+
+  #number(): void {
+    const start = this.#at;
+    while (isNumberByte(this.#bytes[this.#at])) this.#at += 1;
+    const text = this.#bytes.toString('latin1', start, this.#at);
+    if (!NUMBER.test(text)) {
+      this.#at = start;
+      throw this.#unexpected();
+    }
+  }
+
+  /**
+   * Skips a string; true when it may hold an escape. The beginning is walked; in the rest of a long one (base64 media) the
+   * closing quote is searched natively, which is some thirty times faster than a loop but does not look at what it skips.
+   */
+  #string(): boolean {
+    const bytes = this.#bytes;
+    if (this.#take() !== QUOTE) throw this.#unexpected(-1);
+    let escaped = false;
+    let at = this.#at;
+    for (const near = at + WALK_BYTES; at < near; at += 1) {
+      const byte = bytes[at];
+      if (byte === QUOTE) {
+        this.#at = at + 1;
+        return escaped;
+      }
+      if (byte === undefined) throw new JsonFault('The body ends inside a string.', at);
+      if (byte < 0x20) throw new JsonFault('A control character stands unescaped inside a string.', at);
+      if (byte === BACKSLASH) {
+        escaped = true;
+        at += 1;
+      }
+    }
+    for (;;) {
+      const quote = bytes.indexOf(QUOTE, at);
+      if (quote < 0) throw new JsonFault('The body ends inside a string.', bytes.length);
+      const backslashes = countBackslashes(bytes, quote, at);
+      at = quote + 1;
+      if (backslashes % 2 === 1) continue;
+      this.#at = at;
+      return true;
+    }
+  }
+
+  #space(): void {
+    for (;;) {
+      const byte = this.#bytes[this.#at];
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
+      this.#at += 1;
+    }
+  }
+
+  #peek(): number | undefined {
+    return this.#bytes[this.#at];
+  }
+
+  #take(): number | undefined {
+    return this.#bytes[this.#at++];
+  }
+
+  #unexpected(offset = 0): JsonFault {
+    const at = this.#at + offset;
+    return at >= this.#bytes.length
+      ? new JsonFault('The body ends in the middle of the JSON.', at)
+      : new JsonFault(`The body is not valid JSON: unexpected character at byte ${at}.`, at);
+  }
+}
+
+const WALK_BYTES = 32;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+const isNumberByte = (byte: number | undefined): boolean =>
+  byte !== undefined &&
+  ((byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e || byte === 0x45 || byte === 0x65);
+
+/** How many backslashes stand directly before the quote; the search began at `from`, on a character boundary. */
+function countBackslashes(bytes: Buffer, quote: number, from: number): number {
+  let count = 0;
+  while (quote - 1 - count >= from && bytes[quote - 1 - count] === BACKSLASH) count += 1;
+  return count;
+}

@@ -1,0 +1,77 @@
+/**
+ * Secrets at rest: AES-256-GCM under a key derived from the master key, bound to the place where the secret is kept, so
+ * that a ciphertext moved to another row does not open. Also the other key derivations of the product.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { base62 } from './base62.ts';
+
+/** Where a secret lives, e.g. `accounts.credential:oa1`; part of what is authenticated. */
+export type SealPlace = `${string}.${string}:${string}`;
+
+export interface Sealer {
+  /** Name of the master key that new secrets are sealed with. */
+  readonly active: string;
+  seal(secret: string, place: SealPlace): string;
+  /** Throws `WrongMasterKey` when the text was sealed by a key we do not have, or elsewhere, or was tampered with. */
+  open(sealed: string, place: SealPlace): string;
+}
+
+export class WrongMasterKey extends Error {}
+
+const VERSION = 'v1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** `k2:...,k1:...` as ordered (name, secret) pairs; the first seals, all open. A bare value is `k1`. */
+export function parseMasterKeys(text: string): [string, string][] | undefined {
+  const pairs = text.split(',').map((entry): [string, string] => {
+    const [, name = 'k1', secret = ''] = /^(?:(k\d{1,6}):)?(.*)$/s.exec(entry.trim()) ?? [];
+    return [name, secret];
+  });
+  const names = new Set(pairs.map(([name]) => name));
+  return pairs.every(([, secret]) => secret.length >= 32) && names.size === pairs.length ? pairs : undefined;
+}
+
+export const newMasterKey = (): string => `k1:${base62(randomBytes(32))}`;
+
+export function createSealer(pairs: readonly (readonly [string, string])[]): Sealer {
+  const keys = new Map(pairs.map(([name, secret]) => [name, derive(secret, 'dragoman-seal-v1')]));
+  const [active] = keys.keys();
+  if (active === undefined) throw new TypeError('a sealer needs at least one key');
+  const keyOf = (name: string): Buffer => {
+    const key = keys.get(name);
+    if (!key)
+      throw new WrongMasterKey(`A secret is sealed with master key "${name}", which MASTER_KEY does not contain.`);
+    return key;
+  };
+
+  return {
+    active,
+    seal(secret, place) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', keyOf(active), nonce);
+      cipher.setAAD(Buffer.from(`${active}|${place}`));
+      const body = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${VERSION}:${active}:${body.toString('base64url')}`;
+    },
+    open(sealed, place) {
+      const [version, name = '', body = ''] = sealed.split(':');
+      const bytes = Buffer.from(body, 'base64url');
+      if (version !== VERSION || bytes.length < NONCE_BYTES + TAG_BYTES)
+        throw new WrongMasterKey('A sealed secret is damaged.');
+      const decipher = createDecipheriv('aes-256-gcm', keyOf(name), bytes.subarray(0, NONCE_BYTES));
+      decipher.setAAD(Buffer.from(`${name}|${place}`));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+      } catch (cause) {
+        throw new WrongMasterKey(`The secret at ${place} does not open with the master key.`, { cause });
+      }
+    },
+  };
+}
+
+/** HKDF-SHA-256 without salt, 32 bytes; the callback secret of a key is one of these (V 6 r5). */
+export const derive = (secret: string, info: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', info, 32));
+
+export const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -1,0 +1,5 @@
+export { connect, type Database, type Db, openDatabase } from './db.ts';
+export { claimServer, type Embedded, EmbeddedUnavailable, joinEmbedded } from './embedded/index.ts';
+export { isMigrated, MigrationError, migrate } from './migrate.ts';
+export type { Json, Rows } from './rows.ts';
+export { type Revised, type Watch, watchRevisions } from './watch.ts';

@@ -1,0 +1,171 @@
+/**
+ * The composition root: opens what a role needs in order, joins the modules, and closes in the opposite order. Modules never
+ * reach for one another sideways; whatever two of them share is handed over here.
+ */
+import { mkdir } from 'node:fs/promises';
+import { Auth, createHandlers, renderError } from './api/index.ts';
+import { type Catalog, loadCatalog } from './catalog/index.ts';
+import type { Config } from './config.ts';
+import { type Clock, createLog, createSealer, type Log, type Sealer, systemClock } from './core/index.ts';
+import {
+  claimServer,
+  type Database,
+  EmbeddedUnavailable,
+  isMigrated,
+  joinEmbedded,
+  migrate,
+  openDatabase,
+  watchRevisions,
+} from './db/index.ts';
+import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
+import { loadMasterKeys } from './master-key.ts';
+import { version } from './version.ts';
+import { createMetrics, createWeb } from './web/index.ts';
+import { runWorker } from './worker/index.ts';
+
+/** What every command needs: the database, migrated, and the secrets that open it. */
+export interface Ground {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly database: Database;
+  readonly sealer: Sealer;
+  readonly secrets: KeySecrets;
+  /** The embedded database was empty: nobody has configured anything yet. */
+  readonly isFresh: boolean;
+  readonly isEmbedded: boolean;
+  close(): Promise<void>;
+}
+
+/** A sentence for the operator; shown without a stack trace. */
+export class Refusal extends Error {}
+
+export type Say = (sentence: string) => void;
+
+export async function openGround(
+  config: Config,
+  { say = () => {}, log }: { say?: Say; log?: Log } = {},
+): Promise<Ground> {
+  await mkdir(config.DATA_DIR, { recursive: true });
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const embedded =
+      config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, say }) : undefined;
+    if (embedded) closers.push(() => embedded.leave());
+    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '');
+    closers.push(() => database.close());
+    await migrate(database.db);
+    const sealer = createSealer(await loadMasterKeys(config, database.db));
+    const pepper = await loadPepper(database.db, sealer);
+    const isFresh = (await database.db.selectFrom('groups').select('id').limit(1).execute()).length === 0;
+    return {
+      config,
+      log: log ?? createLog(config.LOG_LEVEL),
+      clock: systemClock,
+      database,
+      sealer,
+      secrets: { pepper, sealer },
+      isFresh,
+      isEmbedded: embedded !== undefined,
+      close,
+    };
+  } catch (error) {
+    await close().catch(() => {});
+    throw error instanceof EmbeddedUnavailable ? new Refusal(error.message) : error;
+  }
+}
+
+export interface Running {
+  readonly url: string;
+  readonly catalog: () => Catalog;
+  /** Looks for changes of the configuration now, rather than within seconds. */
+  refresh(): Promise<void>;
+  /** Drains and closes; the ground stays open. */
+  stop(): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly worker: boolean;
+}
+
+export async function serve(ground: Ground, options: ServeOptions): Promise<Running> {
+  const { config, database, log, clock } = ground;
+  const role = await claimRole(ground);
+  const metrics = createMetrics();
+  let catalog = await loadCatalog(database.db, ground.sealer, log);
+  const keys = new KeyDirectory(database.db, ground.secrets.pepper, clock);
+  const watch = await watchRevisions(
+    database,
+    async (name) => {
+      if (name === 'identity') keys.forget();
+      else catalog = await loadCatalog(database.db, ground.sealer, log);
+    },
+    { clock, log },
+  );
+  const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
+  const handlers = createHandlers({
+    auth,
+    metrics,
+    version,
+    notReady: async () => {
+      if (web.isDraining) return 'shutting down';
+      const migrated = await isMigrated(database.db).catch(() => undefined);
+      return migrated === undefined
+        ? 'the database does not answer'
+        : migrated
+          ? undefined
+          : 'the database is not migrated';
+    },
+  });
+  const web = await createWeb({
+    handlers,
+    renderError,
+    log,
+    clock,
+    metrics,
+    trustedProxies: listOf(config.TRUST_PROXY),
+  });
+  const { port } = await web.listen(config.HOST, config.PORT).catch((error: NodeJS.ErrnoException) => {
+    throw new Refusal(
+      error.code === 'EADDRINUSE'
+        ? `Port ${config.PORT} on ${config.HOST} is taken. Stop what uses it, or set PORT to another one.`
+        : `Cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`,
+    );
+  });
+  const worker = options.worker ? runWorker(ground) : undefined;
+  log.info('server.ready', { host: config.HOST, port });
+  return {
+    url: config.PUBLIC_URL ?? `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`,
+    catalog: () => catalog,
+    refresh: () => watch.look(),
+    async stop() {
+      await web.drain(config.DRAIN_MS);
+      await worker?.stop();
+      await watch.stop();
+      await role.release();
+      log.info('server.stopped');
+      log.flush();
+    },
+  };
+}
+
+/** One server per DATA_DIR: two would share an embedded database and a journal without knowing of each other. */
+async function claimRole({ isEmbedded, database, config }: Ground): Promise<{ release(): Promise<void> }> {
+  if (!isEmbedded) return { release: async () => {} };
+  const claim = await claimServer(database.url);
+  if ('takenBy' in claim) {
+    throw new Refusal(
+      `Another Dragoman server (process ${claim.takenBy}) runs on ${config.DATA_DIR}. Stop it, or give this one its own DATA_DIR; to run several servers, set DATABASE_URL.`,
+    );
+  }
+  return claim;
+}
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');

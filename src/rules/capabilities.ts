@@ -1,0 +1,153 @@
+/**
+ * What a model can take, as data: families by name, overridable per model in the catalog. A converted request is written
+ * for these flags; a wrong flag costs a dropped field, never a guaranteed refusal by the provider.
+ */
+import type { Style } from './groups.ts';
+
+export interface Capabilities {
+  /** Which forms of thinking the messages side accepts. */
+  readonly thinking: 'adaptive' | 'manual' | 'both' | 'none';
+  /** `thinking: disabled` is accepted. */
+  readonly thinkingOff: boolean;
+  /** Temperature and its like are accepted. */
+  readonly sampling: 'full' | 'none';
+  /** Reasoning efforts by name; others are moved to the nearest. */
+  readonly efforts: readonly string[];
+  /** How the generate side is told to think. */
+  readonly thinkingConfig: 'level' | 'budget' | 'none';
+  /** Least and most thinking tokens, where thinking is a budget. */
+  readonly thinkingBudget: readonly [number, number];
+  /** The conversation may end with an assistant turn that the model continues. */
+  readonly prefill: boolean;
+  /** System messages may stand in the middle of the conversation. */
+  readonly midSystem: boolean;
+  /** Reasoning display can be chosen. */
+  readonly display: boolean;
+  /** A `stop` field exists and is honoured. */
+  readonly stop: boolean;
+  readonly customTools: boolean;
+  /** Assistant messages carry a phase. */
+  readonly phase: boolean;
+  /** Explicit cache breakpoints are accepted. */
+  readonly explicitCache: boolean;
+  /** Tool parameters may be full JSON Schema; otherwise the restricted schema form is sent. */
+  readonly jsonSchemaTools: boolean;
+  /** Functions and web search may be offered together. */
+  readonly functionsWithSearch: boolean;
+  /** Functions and a response schema may be asked for together. */
+  readonly functionsWithSchema: boolean;
+  /** Tool results may hold media. */
+  readonly resultMedia: boolean;
+  /** Images and files may be named by https address. */
+  readonly urlMedia: boolean;
+  readonly maxOutput: number;
+}
+export type CapabilityOverrides = Partial<Capabilities>;
+
+const OPENAI_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/** Unknown names get these: what the newest generation of each side takes. */
+const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
+  messages: {
+    thinking: 'adaptive',
+    thinkingOff: true,
+    sampling: 'none',
+    efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+    thinkingConfig: 'none',
+    thinkingBudget: [1024, 32_000],
+    prefill: false,
+    midSystem: false,
+    display: true,
+    stop: true,
+    customTools: false,
+    phase: false,
+    explicitCache: true,
+    jsonSchemaTools: true,
+    functionsWithSearch: true,
+    functionsWithSchema: true,
+    resultMedia: true,
+    urlMedia: true,
+    maxOutput: 64_000,
+  },
+  responses: {
+    thinking: 'none',
+    thinkingOff: true,
+    sampling: 'none',
+    efforts: OPENAI_EFFORTS,
+    thinkingConfig: 'none',
+    thinkingBudget: [0, 0],
+    prefill: false,
+    midSystem: true,
+    display: true,
+    stop: false,
+    customTools: true,
+    phase: false,
+    explicitCache: false,
+    jsonSchemaTools: true,
+    functionsWithSearch: true,
+    functionsWithSchema: true,
+    resultMedia: true,
+    urlMedia: true,
+    maxOutput: 128_000,
+  },
+  'generate-content': {
+    thinking: 'none',
+    thinkingOff: true,
+    sampling: 'full',
+    efforts: ['minimal', 'low', 'medium', 'high'],
+    thinkingConfig: 'level',
+    thinkingBudget: [0, 24_576],
+    prefill: true,
+    midSystem: false,
+    display: true,
+    stop: true,
+    customTools: false,
+    phase: false,
+    explicitCache: false,
+    jsonSchemaTools: true,
+    functionsWithSearch: true,
+    functionsWithSchema: true,
+    resultMedia: true,
+    urlMedia: false,
+    maxOutput: 65_536,
+  },
+};
+
+/** Families whose names are known; the first match wins. `demo-*` are the simulated models. */
+const FAMILIES: readonly { readonly style: Style; readonly name: RegExp; readonly flags: CapabilityOverrides }[] = [
+  { style: 'messages', name: /^claude-(fable|mythos)-5/, flags: { thinkingOff: false, midSystem: true } },
+  { style: 'messages', name: /^claude-(opus|sonnet)-5/, flags: { midSystem: true } },
+  { style: 'messages', name: /^claude-opus-4-[78]/, flags: { efforts: ['low', 'medium', 'high', 'xhigh', 'max'] } },
+  { style: 'messages', name: /^claude-(opus|sonnet)-4-6/, flags: { thinking: 'both', sampling: 'full' } },
+  {
+    style: 'messages',
+    name: /^claude-(opus|sonnet|haiku)-(4|3)/,
+    flags: { thinking: 'manual', sampling: 'full', prefill: true, display: false },
+  },
+  { style: 'messages', name: /^demo-/, flags: { thinking: 'both', sampling: 'full', prefill: true, midSystem: true } },
+  { style: 'responses', name: /^gpt-(4\.1|4o)/, flags: { sampling: 'full', efforts: [], maxOutput: 32_768 } },
+  { style: 'responses', name: /^gpt-6/, flags: { phase: true, explicitCache: true } },
+  { style: 'responses', name: /^demo-/, flags: { sampling: 'full' } },
+  {
+    style: 'generate-content',
+    name: /^gemini-2\.5-pro/,
+    flags: {
+      thinkingConfig: 'budget',
+      thinkingBudget: [128, 32_768],
+      functionsWithSearch: false,
+      functionsWithSchema: false,
+      resultMedia: false,
+    },
+  },
+  {
+    style: 'generate-content',
+    name: /^gemini-(2\.5|2\.0)/,
+    flags: { thinkingConfig: 'budget', functionsWithSearch: false, functionsWithSchema: false, resultMedia: false },
+  },
+];
+
+/** The flags of an upstream model: defaults of its side, what its family is known for, what the operator says. */
+export function capabilitiesOf(style: Style, model: string, overrides: CapabilityOverrides = {}): Capabilities {
+  const family = FAMILIES.find((row) => row.style === style && row.name.test(model));
+  return { ...DEFAULTS[style], ...family?.flags, ...overrides };
+}

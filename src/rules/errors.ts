@@ -1,0 +1,263 @@
+/**
+ * The error catalogue of both documents (G 7, V 7): code -> status and meaning. A client decides on the code, so a code
+ * never changes its meaning. `src/api/errors.ts` turns a row into the caller's dialect; docs/errors.md is printed from here.
+ */
+import type { Envelope } from './endpoints.ts';
+import type { VideoVariant } from './groups.ts';
+
+export interface ErrorRow {
+  /** The first is the usual one; a second exists only where the document names two. */
+  readonly status: number | readonly [number, number];
+  readonly doc: string;
+  readonly means: string;
+  readonly only?: 'A' | 'B' | VideoVariant;
+  /** SDKs retry 409 and every 5xx by themselves; `false` sends `x-should-retry: false` so that they do not. */
+  readonly retry?: false;
+  /** A status that one dialect spells differently. */
+  readonly statusIn?: Partial<Record<Envelope, number>>;
+  /** The word in `error.type` where it is not the usual one of the status (see ERROR_TYPES). */
+  readonly typeIn?: Partial<Record<Envelope, string>>;
+}
+
+export const ERRORS = {
+  // Who is calling
+  invalid_api_key: {
+    status: 401,
+    doc: 'G 5, V 5',
+    means: 'no key, a mistyped key, or a key that is unknown, revoked or expired',
+    typeIn: { openai: 'invalid_request_error' },
+  },
+  key_not_allowed: { status: 403, doc: 'G 5', means: 'the key may not be used from this address or for this purpose' },
+  model_not_allowed: { status: 403, doc: 'G 5, V 4.2', means: 'the key may not use this model' },
+  insufficient_balance: {
+    status: 402,
+    doc: 'G 7',
+    means: 'the balance does not cover the request',
+    retry: false,
+    typeIn: { openai: 'insufficient_quota' },
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    doc: 'G 8',
+    means: 'too many requests or tokens; wait as long as retry-after says',
+  },
+
+  // What is asked for
+  not_found: { status: 404, doc: 'G 9', means: 'there is no such path' },
+  method_not_allowed: {
+    status: 405,
+    doc: 'G 9',
+    means: 'the path exists, but not with this method; see the allow header',
+  },
+  endpoint_not_supported: { status: 404, doc: 'G 7 r2', means: 'keys of this group cannot use this endpoint' },
+  upgrade_required: { status: 426, doc: 'G 4.1', means: 'this path speaks WebSocket; send an upgrade, or POST to it' },
+  not_implemented: { status: 501, doc: 'G 4.1', means: 'this server does not offer the operation yet', retry: false },
+  model_not_found: { status: 404, doc: 'G 7', means: "no model of that name is open to the key's group" },
+  response_not_found: { status: 404, doc: 'G 4.4', means: 'no stored response of that id belongs to the caller' },
+  previous_response_not_found: {
+    status: 400,
+    doc: 'G 4.4',
+    means: 'previous_response_id names no response of the caller',
+  },
+
+  // How it is asked
+  invalid_request: { status: 400, doc: 'G 7, V 7', means: 'JSON, a field, a range or an address is not acceptable' },
+  invalid_value: { status: 400, doc: 'G 7', means: 'a field holds a value that is not allowed' },
+  unsupported_parameter: { status: 400, doc: 'G 7', means: 'the field cannot be honoured for this model or group' },
+  wrong_dialect: { status: 400, doc: 'G 4.1 r2', means: 'the body is written in another dialect than the path' },
+  context_length_exceeded: { status: 400, doc: 'G 7', means: 'the input is longer than the model can read' },
+  content_policy_violation: { status: 400, doc: 'G 7', means: 'the provider refuses the content of the request' },
+  invalid_encrypted_content: { status: 400, doc: 'G 7', means: 'opaque reasoning state was rejected by the provider' },
+  request_too_large: {
+    status: 413,
+    doc: 'G 8',
+    means: 'the body is larger than the endpoint takes',
+    statusIn: { video: 400 },
+  },
+  unsupported_media_type: {
+    status: 415,
+    doc: 'G 5 r2',
+    means: 'the content type or content encoding is not one the endpoint reads',
+  },
+  request_timeout: { status: 408, doc: 'G 8', means: 'the request was not received in time' },
+  headers_too_large: { status: 431, doc: 'G 8', means: 'the request headers are too large' },
+  conflict: { status: 409, doc: 'G 7', means: 'the request conflicts with another one', retry: false },
+
+  // What went wrong behind us
+  server_is_overloaded: {
+    status: 503,
+    doc: 'G 7',
+    means: 'no upstream account can take the request now; try again shortly',
+    statusIn: { messages: 529 },
+    typeIn: { openai: 'service_unavailable_error' },
+  },
+  upstream_error: { status: 502, doc: 'G 7', means: 'the provider failed or broke off' },
+  upstream_timeout: { status: 504, doc: 'G 7', means: 'the provider did not answer in time' },
+  internal_error: { status: 500, doc: 'G 7', means: 'a fault of this gateway; quote the request id' },
+  shutting_down: {
+    status: 503,
+    doc: 'G 7',
+    means: 'this replica is stopping; send the request again',
+    statusIn: { messages: 529 },
+  },
+
+  // Document 2
+  invalid_asset_reference: {
+    status: 400,
+    doc: 'V 7',
+    means: 'a malformed asset:// reference, or an id that is not ours',
+  },
+  asset_kind_mismatch: { status: 400, doc: 'V 7', means: 'the type of the asset does not fit the content item' },
+  unsupported_video_parameter: {
+    status: 400,
+    doc: 'V 7',
+    means: 'the model does not take this field, role, resolution or combination',
+  },
+  public_catalog_not_supported: { status: 400, doc: 'V 7', means: 'the model has no catalog of public characters' },
+  task_cancel_not_supported: { status: 400, doc: 'V 7', means: 'the model cannot cancel queued tasks' },
+  task_delete_not_supported: {
+    status: 400,
+    doc: 'V 3',
+    means: 'records of finished tasks cannot be deleted for this model',
+    only: 'B',
+  },
+  task_not_cancellable: {
+    status: 409,
+    doc: 'V 3',
+    means: 'a running task cannot be cancelled',
+    only: 'A',
+    retry: false,
+  },
+  asset_groups_not_supported: { status: 400, doc: 'V 7', means: 'HC models have no asset groups', only: 'HC' },
+  asset_delete_not_supported: { status: 400, doc: 'V 7', means: 'assets of this variant cannot be deleted', only: 'B' },
+  asset_group_delete_not_supported: {
+    status: 400,
+    doc: 'V 7',
+    means: 'asset groups of this variant cannot be deleted',
+    only: 'B',
+  },
+  real_person_auth_not_supported: {
+    status: 400,
+    doc: 'V 7',
+    means: 'this variant has no real-person authorization',
+    only: 'B',
+  },
+  task_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
+  asset_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
+  asset_group_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
+  authorization_session_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's", only: 'A' },
+  public_character_not_found: { status: 404, doc: 'V 7', means: 'missing, or not available for the model' },
+  last_frame_not_found: { status: 404, doc: 'V 4.6 r2', means: 'the task made no last frame' },
+  idempotency_conflict: {
+    status: 409,
+    doc: 'V 7',
+    means: 'the same Idempotency-Key was used for another request',
+    retry: false,
+  },
+  idempotency_in_progress: {
+    status: 409,
+    doc: 'V 7',
+    means: 'the first request under this Idempotency-Key is still running',
+    retry: false,
+  },
+  asset_not_ready: { status: 409, doc: 'V 7', means: 'the asset is not active yet', retry: false },
+  asset_in_use: { status: 409, doc: 'V 7', means: 'the asset is used by an unfinished task', only: 'A', retry: false },
+  asset_group_not_empty: { status: 409, doc: 'V 7', means: 'the group still holds assets', only: 'A', retry: false },
+  asset_binding_conflict: {
+    status: 409,
+    doc: 'V 7',
+    means: 'the assets of the request cannot be combined',
+    retry: false,
+  },
+  asset_channel_mismatch: {
+    status: 409,
+    doc: 'V 7',
+    means: 'the model and the asset live in different spaces',
+    retry: false,
+  },
+  asset_binding_unavailable: { status: 409, doc: 'V 7', means: 'the asset cannot be used at the moment', retry: false },
+  asset_route_group_unavailable: {
+    status: 409,
+    doc: 'V 7',
+    means: 'the key reaches no service group that can do this',
+    retry: false,
+  },
+  asset_route_group_misconfigured: {
+    status: 409,
+    doc: 'V 7',
+    means: 'the service group is not set up for this',
+    retry: false,
+  },
+  asset_invalid: {
+    status: [409, 410],
+    doc: 'V 7',
+    means: 'the asset has become invalid; create a new one',
+    retry: false,
+  },
+  video_not_ready: { status: 409, doc: 'V 4.6', means: 'the video is not finished', retry: false },
+  authorization_session_expired: { status: 410, doc: 'V 7', means: 'the authorization session has expired', only: 'A' },
+  video_result_expired: { status: 410, doc: 'V 7', means: 'the result has expired and cannot be fetched again' },
+  asset_upstream_unavailable: {
+    status: [502, 503],
+    doc: 'V 7',
+    means: 'the asset service is unavailable for the moment',
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+export const errorRow = (code: ErrorCode): ErrorRow => ERRORS[code];
+
+/** The word each dialect puts in `error.type` (or `status`) for an HTTP status; a missing one falls back to the 4xx/5xx default. */
+export const ERROR_TYPES: Readonly<Record<Envelope, Readonly<Record<number, string>>>> = {
+  messages: {
+    400: 'invalid_request_error',
+    401: 'authentication_error',
+    402: 'billing_error',
+    403: 'permission_error',
+    404: 'not_found_error',
+    409: 'conflict_error',
+    413: 'request_too_large',
+    429: 'rate_limit_error',
+    500: 'api_error',
+    504: 'timeout_error',
+    529: 'overloaded_error',
+  },
+  openai: {
+    400: 'invalid_request_error',
+    403: 'permission_error',
+    429: 'rate_limit_error',
+    500: 'server_error',
+    503: 'service_unavailable_error',
+  },
+  generate: {
+    400: 'INVALID_ARGUMENT',
+    401: 'UNAUTHENTICATED',
+    402: 'RESOURCE_EXHAUSTED',
+    403: 'PERMISSION_DENIED',
+    404: 'NOT_FOUND',
+    409: 'ABORTED',
+    429: 'RESOURCE_EXHAUSTED',
+    499: 'CANCELLED',
+    500: 'INTERNAL',
+    501: 'UNIMPLEMENTED',
+    502: 'UNAVAILABLE',
+    503: 'UNAVAILABLE',
+    504: 'DEADLINE_EXCEEDED',
+  },
+  video: {
+    400: 'invalid_request_error',
+    401: 'authentication_error',
+    402: 'billing_error',
+    403: 'permission_error',
+    404: 'not_found_error',
+    409: 'conflict_error',
+    410: 'gone_error',
+    429: 'rate_limit_error',
+    500: 'server_error',
+  },
+};
+
+export function errorType(envelope: Envelope, status: number): string {
+  const words = ERROR_TYPES[envelope];
+  return words[status] ?? words[status < 500 ? 400 : 500] ?? 'error';
+}

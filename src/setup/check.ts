@@ -1,0 +1,97 @@
+/** References inside a configuration file: everything that one object says of another must be true before anything is written. */
+import { FEATURES } from '../rules/index.ts';
+import type { SetupFile } from './file.ts';
+
+/** What the database already holds; a file may refer to that. */
+export interface Known {
+  /** Group id -> style. */
+  readonly groups: ReadonlyMap<string, string>;
+  readonly users: ReadonlySet<string>;
+}
+
+export function checkReferences(file: SetupFile, known: Known): string[] {
+  const styles = new Map([...known.groups, ...file.groups.map((group): [string, string] => [group.id, group.style])]);
+  const users = new Set([...known.users, ...file.users.map((user) => user.id)]);
+  return [
+    ...duplicates('groups', file.groups, (group) => group.id),
+    ...duplicates('accounts', file.accounts, (account) => account.id),
+    ...duplicates('users', file.users, (user) => user.id),
+    ...duplicates('characters', file.characters, (character) => character.id),
+    ...duplicates('keys', file.keys, (key) => `${key.user}/${key.group}/${key.name ?? 'default'}`),
+    ...duplicates(
+      'keys',
+      file.keys.filter((key) => key.key),
+      (key) => key.key ?? '',
+      'the same key value',
+    ),
+    ...duplicates(
+      'models',
+      file.models.flatMap((model) => model.groups.map((group) => `${model.id} in group ${group}`)),
+      (text) => text,
+    ),
+    ...changedStyles(file, known),
+    ...file.accounts.flatMap((account, n) => [
+      ...needGroup(`accounts[${n}].group`, account.group, styles),
+      ...foreignFeatures(`accounts[${n}].features`, account, styles),
+    ]),
+    ...file.models.flatMap((model, n) =>
+      model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group, styles)),
+    ),
+    ...file.characters.flatMap((character, n) => needGroup(`characters[${n}].group`, character.group, styles, 'video')),
+    ...file.keys.flatMap((key, n) => [
+      ...needGroup(`keys[${n}].group`, key.group, styles, 'provider'),
+      ...(key.video_groups ?? []).flatMap((group, m) =>
+        needGroup(`keys[${n}].video_groups[${m}]`, group, styles, 'video'),
+      ),
+      ...(users.has(key.user)
+        ? []
+        : [`keys[${n}].user: found "${key.user}", expected a user of the file or the database`]),
+    ]),
+  ];
+}
+
+function duplicates<T>(section: string, entries: readonly T[], nameOf: (entry: T) => string, shown?: string): string[] {
+  const seen = new Set<string>();
+  return entries.flatMap((entry, n) => {
+    const name = nameOf(entry);
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    return [`${section}[${n}]: found ${shown ?? `"${name}"`} a second time, expected it once`];
+  });
+}
+
+/** A style decides what every key and account of the group means; it cannot be changed under them. */
+const changedStyles = (file: SetupFile, known: Known): string[] =>
+  file.groups.flatMap((group, n) => {
+    const style = known.groups.get(group.id);
+    return style === undefined || style === group.style
+      ? []
+      : [`groups[${n}].style: found "${group.style}", expected "${style}" as before; make a new group instead`];
+  });
+
+function needGroup(
+  path: string,
+  id: string,
+  styles: ReadonlyMap<string, string>,
+  kind?: 'video' | 'provider',
+): string[] {
+  const style = styles.get(id);
+  if (style === undefined) return [`${path}: found "${id}", expected a group of the file or the database`];
+  if (kind === undefined || (style === 'video') === (kind === 'video')) return [];
+  return [`${path}: found "${id}", expected a ${kind} group`];
+}
+
+function foreignFeatures(
+  path: string,
+  account: SetupFile['accounts'][number],
+  styles: ReadonlyMap<string, string>,
+): string[] {
+  const style = styles.get(account.group);
+  const possible: readonly string[] =
+    style !== undefined && style in FEATURES ? FEATURES[style as keyof typeof FEATURES] : [];
+  return (account.features ?? [])
+    .filter((feature) => !possible.includes(feature))
+    .map((feature) => `${path}: found "${feature}", expected some of ${possible.join(', ')}`);
+}

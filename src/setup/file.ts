@@ -1,0 +1,186 @@
+/**
+ * The declarative configuration file: its schema, and reading it with errors that name the path, what stood there and what
+ * was expected. Strict: an unknown field is an error, never silently ignored.
+ */
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
+import { isTokenForm } from '../identity/index.ts';
+import { FEATURES, KEY_CHARS, STYLES, VIDEO_VARIANTS } from '../rules/index.ts';
+
+const id = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, dot, dash and underscore, at most 64');
+const money = z
+  .string()
+  .refine((text) => (parseNanos(text) ?? -1n) >= 0n, 'a decimal amount in quotes, for example "1.25"');
+const factor = z
+  .string()
+  .refine((text) => parsePpm(text) !== undefined, 'a decimal factor in quotes, for example "1.5"');
+const httpUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// address' });
+const range = z
+  .string()
+  .refine((text) => parseRange(text) !== undefined, 'an IP address or a network such as 10.0.0.0/8');
+const whole = z.number().int().positive();
+
+const Group = z
+  .strictObject({
+    id,
+    style: z.enum([...STYLES, 'video']),
+    variant: z.enum(VIDEO_VARIANTS).optional(),
+    name: z.string().min(1).max(200).optional(),
+    multiplier: factor.optional(),
+  })
+  .refine((group) => (group.style === 'video') === (group.variant !== undefined), {
+    path: ['variant'],
+    error: 'A, EP or HC for style video, and for no other style',
+  });
+
+const Account = z.strictObject({
+  id,
+  group: z.string(),
+  base_url: httpUrl,
+  api_key: z.string().min(1).max(4096),
+  weight: z.number().int().min(0).max(1000).optional(),
+  priority: z.number().int().min(-1000).max(1000).optional(),
+  max_concurrency: whole.optional(),
+  features: z.array(z.enum([...new Set(Object.values(FEATURES).flat())])).optional(),
+  models: z.record(z.string(), z.string()).optional(),
+  result_hosts: z.array(z.string()).optional(),
+  assets: z
+    .strictObject({
+      base_url: httpUrl,
+      access_key: z.string(),
+      secret_key: z.string(),
+      region: z.string(),
+      project: z.string(),
+    })
+    .optional(),
+});
+
+const ByResolution = z.union([money, z.record(z.string(), money)]);
+const Prices = z.strictObject({
+  input: money.optional(),
+  cached_input: money.optional(),
+  cache_write: money.optional(),
+  cache_write_1h: money.optional(),
+  output: money.optional(),
+  reasoning: money.optional(),
+  audio_input: money.optional(),
+  audio_output: money.optional(),
+  image_input: money.optional(),
+  image_output: money.optional(),
+  per_image: z.record(z.string(), money).optional(),
+  per_search: money.optional(),
+  video: ByResolution.optional(),
+  video_with_video_input: ByResolution.optional(),
+});
+
+const Model = z.strictObject({
+  id: z.string().min(1).max(200),
+  groups: z.array(z.string()).min(1),
+  upstream: z.string().min(1).max(200).optional(),
+  prices: Prices.optional(),
+  capabilities: z.record(z.string(), z.unknown()).optional(),
+  context: whole.optional(),
+  max_output: whole.optional(),
+  valid_from: z.iso.datetime({ offset: true }).optional(),
+});
+
+const User = z.strictObject({
+  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dot, dash and underscore, at most 64'),
+  email: z.email().optional(),
+  balance: money.optional(),
+  multiplier: factor.optional(),
+});
+
+const keyForm = `${KEY_CHARS.min} to ${KEY_CHARS.max} visible ASCII characters; dg- is reserved for keys that Dragoman makes`;
+const Key = z.strictObject({
+  user: z.string(),
+  group: z.string(),
+  name: z.string().min(1).max(100).optional(),
+  key: z.string().refine(isTokenForm, keyForm).optional(),
+  video_groups: z.array(z.string()).optional(),
+  expires_at: z.iso.datetime({ offset: true }).optional(),
+  models: z.array(z.string()).optional(),
+  addresses: z.array(range).optional(),
+  rpm: whole.optional(),
+  tpm: whole.optional(),
+  concurrency: whole.optional(),
+  spend_day: money.optional(),
+  spend_month: money.optional(),
+});
+
+const Character = z.strictObject({
+  id,
+  group: z.string(),
+  models: z.array(z.string()).min(1),
+  upstream_asset: z.string().min(1),
+  name: z.string().min(1),
+  tags: z.array(z.string()).optional(),
+  gender: z.string().optional(),
+  age_group: z.string().optional(),
+  nationality: z.string().optional(),
+  preview_url: z.union([z.literal(''), httpUrl]).optional(),
+});
+
+export const SetupFile = z.strictObject({
+  groups: z.array(Group).default([]),
+  accounts: z.array(Account).default([]),
+  models: z.array(Model).default([]),
+  users: z.array(User).default([]),
+  keys: z.array(Key).default([]),
+  characters: z.array(Character).default([]),
+});
+export type SetupFile = z.infer<typeof SetupFile>;
+
+/** Nothing of the file was applied. Each line says where, what stood there, and what was expected. */
+export class SetupError extends Error {
+  readonly lines: readonly string[];
+  constructor(lines: readonly string[]) {
+    super(`The configuration is not usable; nothing was applied.\n  ${lines.join('\n  ')}`);
+    this.lines = lines;
+  }
+}
+
+/** YAML or JSON (which is YAML too). */
+export function parseSetup(text: string): SetupFile {
+  const document = parseDocument(text, { prettyErrors: true });
+  if (document.errors.length > 0)
+    throw new SetupError(document.errors.map((error) => error.message.split('\n')[0] ?? ''));
+  const value: unknown = document.toJS() ?? {};
+  const result = SetupFile.safeParse(value);
+  if (!result.success) throw new SetupError(result.error.issues.flatMap((issue) => describe(issue, value)));
+  return result.data;
+}
+
+function describe(issue: z.core.$ZodIssue, value: unknown): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((name) => `${pathText([...issue.path, name])}: no such field`);
+  }
+  return [`${pathText(issue.path)}: found ${shown(issue.path, value)}, expected ${expectation(issue)}`];
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `a value of type ${issue.expected}`;
+  if (issue.code === 'invalid_value') return `one of ${issue.values.map(String).join(', ')}`;
+  return issue.message;
+}
+
+const pathText = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text ? `${text}.${String(step)}` : String(step)),
+    '',
+  ) || 'the file';
+
+/** Values of secret fields are not repeated, not even in an error. */
+function shown(path: readonly PropertyKey[], value: unknown): string {
+  const last = path.at(-1);
+  if (last === 'key' || last === 'api_key' || last === 'secret_key' || last === 'access_key')
+    return 'a value that does not fit';
+  const found = path.reduce<unknown>(
+    (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
+    value,
+  );
+  return found === undefined ? 'nothing' : JSON.stringify(found).slice(0, 80);
+}

@@ -1,0 +1,46 @@
+/** Prometheus metrics of the process and of every call. Labels come from our own tables only, so their number is bounded. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { AggregationType, MeterProvider } from '@opentelemetry/sdk-metrics';
+
+export interface Metrics {
+  callDone(call: { operation: string; status: number; ms: number; end: string }): void;
+  readonly openCalls: { value: number };
+  handle(request: IncomingMessage, response: ServerResponse): void;
+}
+
+/** From a refusal (a millisecond) to a 4K image (five minutes). */
+const BUCKETS_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000];
+
+export function createMetrics(): Metrics {
+  const exporter = new PrometheusExporter({
+    preventServerStart: true,
+    withoutTargetInfo: true,
+    withoutScopeInfo: true,
+  });
+  const provider = new MeterProvider({
+    readers: [exporter],
+    views: [
+      {
+        instrumentName: 'dragoman_call_duration_ms',
+        aggregation: { type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM, options: { boundaries: BUCKETS_MS } },
+      },
+    ],
+  });
+  const meter = provider.getMeter('dragoman');
+  const duration = meter.createHistogram('dragoman_call_duration_ms', {
+    description: 'Time from the request line to the end of the answer',
+  });
+  const openCalls = { value: 0 };
+  meter
+    .createObservableGauge('dragoman_open_calls', { description: 'Calls being answered' })
+    .addCallback((gauge) => gauge.observe(openCalls.value));
+  meter
+    .createObservableGauge('dragoman_memory_bytes', { description: 'Resident memory of the process' })
+    .addCallback((gauge) => gauge.observe(process.memoryUsage.rss()));
+  return {
+    openCalls,
+    callDone: ({ operation, status, ms, end }) => duration.record(ms, { operation, status: String(status), end }),
+    handle: (request, response) => exporter.getMetricsRequestHandler(request, response),
+  };
+}

@@ -1,0 +1,66 @@
+/** Writing answers: JSON, errors, and the one place where a thrown thing becomes an HTTP response. */
+import { ApiError, fail } from '../core/index.ts';
+import type { Call } from './call.ts';
+
+export interface RenderedError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+export type RenderError = (error: ApiError, call: Pick<Call, 'envelope' | 'id'>) => RenderedError;
+
+/** How much of an unwanted body is read and thrown away before the connection is cut; less risks the client not seeing the answer. */
+const DISCARD_BYTES = 64 * 1024;
+const DISCARD_MS = 500;
+
+export function idHeaders(call: Pick<Call, 'envelope' | 'id'>): Record<string, string> {
+  return call.envelope === 'messages'
+    ? { 'x-request-id': call.id, 'request-id': call.id }
+    : { 'x-request-id': call.id };
+}
+
+export function sendJson(
+  call: Call,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  call.response.writeHead(status, {
+    ...idHeaders(call),
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': bytes.length,
+  });
+  call.response.end(bytes);
+}
+
+/** `error` may be anything; what is not an ApiError is a bug of ours and says nothing about itself to the caller. */
+export function sendError(call: Call, error: unknown, render: RenderError): void {
+  const { response, request } = call;
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const known = error instanceof ApiError ? error : fail('internal_error', undefined, { cause: error });
+  const { status, headers, body } = render(known, call);
+  const unread = !request.complete && hasBody(call);
+  sendJson(call, status, body, unread ? { ...headers, connection: 'close' } : headers);
+  if (unread) discardBody(call);
+}
+
+const hasBody = ({ request }: Call): boolean =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+
+/** Refused before the body was read: take in a little, so that the answer gets through, then cut. */
+function discardBody({ request }: Call): void {
+  let seen = 0;
+  const cut = (): void => void request.socket.destroy();
+  const timer = setTimeout(cut, DISCARD_MS);
+  request.on('data', (chunk: Buffer) => {
+    seen += chunk.length;
+    if (seen > DISCARD_BYTES) cut();
+  });
+  request.once('close', () => clearTimeout(timer));
+  request.resume();
+}

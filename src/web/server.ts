@@ -1,0 +1,224 @@
+/**
+ * The HTTP server: Fastify routes by our endpoint table, everything behind a route works on the raw request and response.
+ * This file owns limits, strictness, request ids, the log line of every call, and an orderly end. The only one that knows Fastify.
+ */
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { ApiError, type Clock, fail, faultOf, isAddressIn, type Log, newRequestId } from '../core/index.ts';
+import { envelopeOf, HEADER_BYTES, type Operation, type OperatorOperation } from '../rules/index.ts';
+import { Call, type Handler } from './call.ts';
+import type { Metrics } from './metrics.ts';
+import { type RenderError, sendError } from './reply.ts';
+import { fastifyPath, methodsOf, ROUTES, type Route } from './routes.ts';
+import { refusalOf } from './strict.ts';
+
+export interface WebOptions {
+  readonly handlers: Readonly<Record<Operation | OperatorOperation, Handler>>;
+  readonly renderError: RenderError;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+}
+
+export interface Web {
+  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** Stops accepting, lets open calls finish for `ms`, then cuts them. */
+  drain(ms: number): Promise<void>;
+  readonly isDraining: boolean;
+}
+
+/** Slow senders are cut: headers within 10 s, the whole request within 5 minutes (64 MiB on a poor line). */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 300_000;
+const CHECK_MS = 5_000;
+/** Longer than the 60 s that balancers keep a connection, so that they close it, not we in the middle of their request. */
+const KEEP_ALIVE_MS = 65_000;
+
+export async function createWeb(options: WebOptions): Promise<Web> {
+  let draining = false;
+  let server: Server | undefined;
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    routerOptions: {
+      maxParamLength: 512,
+      onBadUrl: (_path, request, response) => answerStray(options, request, response),
+    },
+    clientErrorHandler: answerBrokenMessage,
+    serverFactory: (route) => {
+      server = createServer(
+        { maxHeaderSize: HEADER_BYTES, connectionsCheckingInterval: CHECK_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+        guard(options, route),
+      );
+      server.headersTimeout = HEADERS_MS;
+      server.requestTimeout = REQUEST_MS;
+      return server;
+    },
+  });
+  // Bodies are read by the handlers that want them, after the caller is known; Fastify never looks at one.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  for (const route of ROUTES) mount(app, route, options);
+  app.setNotFoundHandler((request, reply) => {
+    reply.hijack();
+    answerStray(options, request.raw, reply.raw);
+  });
+  app.setErrorHandler((_error, request, reply) => {
+    reply.hijack();
+    answerStray(options, request.raw, reply.raw);
+  });
+  await app.ready();
+
+  return {
+    get isDraining() {
+      return draining;
+    },
+    async listen(host, port) {
+      await app.listen({ host, port });
+      const address = app.server.address() as AddressInfo;
+      return { host: address.address, port: address.port };
+    },
+    async drain(ms) {
+      draining = true;
+      const cut = setTimeout(() => server?.closeAllConnections(), ms);
+      server?.closeIdleConnections();
+      await app.close();
+      clearTimeout(cut);
+    },
+  };
+}
+
+function mount(app: FastifyInstance, route: Route, options: WebOptions): void {
+  const handler = options.handlers[route.operation];
+  app.route({
+    method: route.method,
+    url: fastifyPath(route.path),
+    handler: (request, reply) => {
+      reply.hijack();
+      void answer(
+        options,
+        toCall(options, request.raw, reply.raw, route, request.params as Record<string, string>),
+        handler,
+      );
+    },
+  });
+}
+
+function toCall(
+  options: WebOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  route: Pick<Route, 'operation' | 'envelope'> | undefined,
+  params: Record<string, string>,
+): Call {
+  const { url = '/' } = request;
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  return new Call({
+    id: newRequestId(),
+    operation: route?.operation ?? 'none',
+    envelope: route?.envelope ?? envelopeOf(path),
+    request,
+    response,
+    params,
+    path,
+    query: mark < 0 ? '' : url.slice(mark + 1),
+    address: clientAddress(request, options.trustedProxies),
+    startedAt: options.clock.now(),
+  });
+}
+
+/** The one catch of every call. */
+async function answer(options: WebOptions, call: Call, handler: Handler): Promise<void> {
+  options.metrics.openCalls.value += 1;
+  call.response.once('close', () => finish(options, call));
+  try {
+    const pending = handler(call);
+    if (pending) await pending;
+  } catch (error) {
+    if (error instanceof ApiError) call.note = { ...call.note, code: error.code };
+    else options.log.error('call.bug', { request: call.id, op: call.operation, ...faultOf(error) });
+    sendError(call, error, options.renderError);
+  }
+}
+
+function finish({ metrics, log, clock }: WebOptions, call: Call): void {
+  const ms = clock.now() - call.startedAt;
+  const end = call.isGone ? 'left' : 'finished';
+  const status = call.response.statusCode;
+  metrics.openCalls.value -= 1;
+  metrics.callDone({ operation: call.operation, status, ms, end });
+  const isOperator = call.operation.startsWith('operator.');
+  log[isOperator ? 'debug' : 'info']('call.done', {
+    request: call.id,
+    op: call.operation,
+    status,
+    end,
+    ms,
+    ...call.note,
+  });
+}
+
+/** A path that is no route, or not with this method. */
+function answerStray(options: WebOptions, request: IncomingMessage, response: ServerResponse): void {
+  const call = toCall(options, request, response, undefined, {});
+  void answer(options, call, () => {
+    const methods = methodsOf(call.path);
+    if (methods.length === 0)
+      throw fail(
+        'not_found',
+        `There is no ${request.method} ${printable(call.path)} here; see /openapi.json for what there is.`,
+      );
+    if (methods.some((method) => method === request.method))
+      throw fail('invalid_request', 'The request target or its content type is malformed.');
+    throw fail('method_not_allowed', `${printable(call.path)} takes ${methods.join(' or ')}, not ${request.method}.`, {
+      headers: { allow: methods.join(', ') },
+    });
+  });
+}
+
+const printable = (path: string): string => path.slice(0, 120);
+
+function guard(options: WebOptions, route: RequestListener): RequestListener {
+  return (request, response) => {
+    const refusal = refusalOf(request);
+    if (refusal === undefined) return route(request, response);
+    response.shouldKeepAlive = false;
+    const call = toCall(options, request, response, undefined, {});
+    void answer(options, call, () => {
+      throw fail('invalid_request', refusal, { headers: { connection: 'close' } });
+    });
+  };
+}
+
+const BROKEN: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The request headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request was not received in time.'],
+};
+
+/** What the parser refuses has no path and no caller yet; it gets a plain answer and the connection is closed. */
+function answerBrokenMessage(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const [status, code, message] = BROKEN[error.code ?? ''] ?? [
+    400,
+    'invalid_request',
+    'The request is not valid HTTP.',
+  ];
+  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code, param: null } });
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** The socket's address, or the nearest hop that no trusted proxy vouches for. */
+function clientAddress(request: IncomingMessage, trusted: readonly string[]): string {
+  const direct = request.socket.remoteAddress ?? '';
+  if (trusted.length === 0 || !isAddressIn(direct, trusted)) return direct;
+  const hops = String(request.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((hop) => hop.trim());
+  return hops.findLast((hop) => hop !== '' && !isAddressIn(hop, trusted)) ?? direct;
+}

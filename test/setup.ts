@@ -1,0 +1,26 @@
+/** Once per test run: one PostgreSQL without fsync, and a migrated template that every test file copies its own database from. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type Embedded, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
+import { TEMPLATE, withDatabase } from './support/database.ts';
+
+let dataDir: string;
+let embedded: Embedded;
+
+export async function globalSetup(): Promise<void> {
+  dataDir = mkdtempSync(join(tmpdir(), 'dragoman-test-'));
+  embedded = await joinEmbedded({ dataDir, durable: false });
+  process.env.TEST_DATABASE_URL = embedded.url;
+  const client = await connect(embedded.url);
+  await client.query(`create database ${TEMPLATE}`);
+  await client.end();
+  const template = openDatabase(withDatabase(embedded.url, TEMPLATE), 1);
+  await migrate(template.db);
+  await template.close();
+}
+
+export async function globalTeardown(): Promise<void> {
+  await embedded.leave();
+  rmSync(dataDir, { recursive: true, force: true });
+}

@@ -1,0 +1,103 @@
+/** A whole gateway in this process, on a database of its own, over a real socket; and what it logged. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, loadConfig } from '../../src/config.ts';
+import { createLog } from '../../src/core/index.ts';
+import { type Ground, openGround, serve } from '../../src/main.ts';
+import { applySetup, parseSetup } from '../../src/setup/index.ts';
+import { type TestDatabase, testDatabase } from './database.ts';
+
+export interface LogLine {
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+export interface TestGateway {
+  readonly url: string;
+  readonly ground: Ground;
+  readonly database: TestDatabase;
+  readonly log: LogLine[];
+  /** Applies a configuration; answers the keys that were made, by group. */
+  apply(setup: object): Promise<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly setup?: object;
+  readonly env?: Record<string, string>;
+  /** Share the database of another one: a second replica. */
+  readonly database?: TestDatabase;
+}
+
+export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gw-'));
+  const database = options.database ?? (await testDatabase());
+  const config: Config = loadConfig({
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'debug',
+    DRAIN_MS: '500',
+    DEMO: 'off',
+    AUTH_FAILURES_PER_MINUTE: '1000000',
+    MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}`,
+    DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    ...options.env,
+  });
+  const log: LogLine[] = [];
+  const ground = await openGround(config, {
+    log: createLog(config.LOG_LEVEL, { write: (line) => void log.push(JSON.parse(line)) }),
+  });
+  const running = await serve(ground, { worker: false });
+  const apply = async (setup: object): Promise<Record<string, string>> => {
+    const { keys } = await applySetup(ground.database.db, parseSetup(JSON.stringify(setup)), {
+      secrets: ground.secrets,
+    });
+    await running.refresh();
+    return Object.fromEntries(keys.map((key) => [key.group, key.token]));
+  };
+  if (options.setup) await apply(options.setup);
+  return {
+    url: running.url,
+    ground,
+    database,
+    log,
+    apply,
+    async stop() {
+      await running.stop();
+      await ground.close();
+      if (!options.database) await database.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One group of each style, one key of each for one user; accounts point at `upstream`, or nowhere. */
+export function basicSetup(upstream = 'http://127.0.0.1:9'): object {
+  return {
+    groups: [
+      { id: 'openai', style: 'responses' },
+      { id: 'claude', style: 'messages' },
+      { id: 'gemini', style: 'generate-content' },
+    ],
+    accounts: [
+      { id: 'oa1', group: 'openai', base_url: `${upstream}/v1`, api_key: 'sk-upstream-oa1' },
+      { id: 'cl1', group: 'claude', base_url: upstream, api_key: 'sk-upstream-cl1' },
+      { id: 'ge1', group: 'gemini', base_url: upstream, api_key: 'sk-upstream-ge1' },
+    ],
+    models: [
+      { id: 'demo-responses', groups: ['openai'] },
+      { id: 'demo-image', groups: ['openai'] },
+      { id: 'demo-embedding', groups: ['openai'] },
+      { id: 'alias-*', groups: ['openai'], upstream: 'demo-responses' },
+      { id: 'demo-messages', groups: ['claude'] },
+      { id: 'alias-*', groups: ['claude'], upstream: 'demo-messages' },
+      { id: 'demo-generate', groups: ['gemini'] },
+      { id: 'alias-*', groups: ['gemini'], upstream: 'demo-generate' },
+      { id: 'demo-*', groups: ['openai', 'claude', 'gemini'] },
+    ],
+    users: [{ id: 'ana', email: 'ana@example.test', balance: '100' }],
+    keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ana', group, name: 'test' })),
+  };
+}
