@@ -1,6 +1,7 @@
 /** The only reader of the environment: names, defaults and documentation in one place (docs/config.md is printed from it). */
 import { z } from 'zod';
 import { parseMasterKeys } from './core/index.ts';
+import { HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const milliseconds = z.coerce.number().int().min(0).max(86_400_000);
@@ -29,6 +30,10 @@ const Environment = z.strictObject({
     .describe('auto seeds the demo on an empty embedded database; off never; on always'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('least important log line'),
   DRAIN_MS: milliseconds.default(30_000).describe('time that open requests get at shutdown'),
+  HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('silence on a stream after which a heartbeat is sent'),
+  STALLED_CLIENT_MS: milliseconds
+    .default(STALLED_CLIENT_MS)
+    .describe('a client that takes nothing of its answer for so long is cut'),
   BODY_LIMIT_TEXT: z.coerce
     .number()
     .int()

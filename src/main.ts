@@ -17,8 +17,12 @@ import {
   openDatabase,
   watchRevisions,
 } from './db/index.ts';
+import { ModelLists, Outlets, ResponseOwners } from './gateway/index.ts';
 import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
 import { loadMasterKeys } from './master-key.ts';
+import { Pool } from './pool/index.ts';
+import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
+import { Upstream } from './upstream/index.ts';
 import { version } from './version.ts';
 import { createMetrics, createWeb } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
@@ -106,10 +110,19 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
     { clock, log },
   );
   const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
+  const upstream = new Upstream(clock, PATIENCE.unary.connect);
   const handlers = createHandlers({
     auth,
     metrics,
     version,
+    log,
+    upstream,
+    pool: new Pool(clock),
+    catalog: () => catalog,
+    outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
+    owners: new ResponseOwners(),
+    models: new ModelLists(upstream, clock),
+    bodyLimit: (operation) => bodyLimit(config, operation),
     notReady: async () => {
       if (web.isDraining) return 'shutting down';
       const migrated = await isMigrated(database.db).catch(() => undefined);
@@ -145,6 +158,7 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
       await web.drain(config.DRAIN_MS);
       await worker?.stop();
       await watch.stop();
+      await upstream.close();
       await role.release();
       log.info('server.stopped');
       log.flush();
@@ -163,6 +177,11 @@ async function claimRole({ isEmbedded, database, config }: Ground): Promise<{ re
   }
   return claim;
 }
+
+const bodyLimit = (config: Config, operation: TextOperation): number => {
+  const kind = BODY_CLASS[operation] ?? 'text';
+  return (kind === 'image' ? config.BODY_LIMIT_IMAGE : config.BODY_LIMIT_TEXT) ?? BODY_BYTES[kind];
+};
 
 const listOf = (text: string): string[] =>
   text

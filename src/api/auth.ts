@@ -2,17 +2,11 @@
  * Who is calling? The one extractor of credentials for every route (G 5). A request may carry several: agent tools send
  * leftovers of other services along. What is no key of ours is ignored when another one is; two different keys of ours are refused.
  */
-import type { Catalog, Group } from '../catalog/index.ts';
-import { type Clock, fail, isAddressIn } from '../core/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+import { ApiError, type Clock, fail, isAddressIn } from '../core/index.ts';
+import type { Caller } from '../gateway/index.ts';
 import type { Key, KeyDirectory } from '../identity/index.ts';
-import type { Style } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
-
-/** User, key and group of the present call. */
-export interface Caller {
-  readonly key: Key;
-  readonly group: Group & { readonly style: Style };
-}
 
 export interface AuthParts {
   readonly keys: KeyDirectory;
@@ -32,18 +26,11 @@ export class Auth {
 
   async identify(call: Call): Promise<Caller> {
     this.#failures.check(call.address);
-    const tokens = credentialsOf(call);
-    const key = await this.#findOne(tokens).catch((error: unknown) => {
-      this.#failures.count(call.address);
+    const key = await this.#keyOf(call).catch((error: unknown) => {
+      // A database that does not answer is no guess of the caller's.
+      if (error instanceof ApiError) this.#failures.count(call.address);
       throw error;
     });
-    if (!key) {
-      this.#failures.count(call.address);
-      throw fail(
-        'invalid_api_key',
-        'The API key is not valid: check that it was copied whole, and that it was not revoked and has not expired.',
-      );
-    }
     if (key.allowedAddresses && !isAddressIn(call.address, key.allowedAddresses)) {
       throw fail('key_not_allowed', 'This API key may not be used from your network address.');
     }
@@ -55,13 +42,19 @@ export class Auth {
     return { key, group: group as Caller['group'] };
   }
 
-  async #findOne(tokens: readonly string[]): Promise<Key | undefined> {
-    const found = await Promise.all(tokens.map((token) => this.#parts.keys.find(token)));
-    const keys = found.filter((key) => key !== undefined);
-    if (new Set(keys.map((key) => key.id)).size > 1) {
+  async #keyOf(call: Call): Promise<Key> {
+    const found = await Promise.all(credentialsOf(call).map((token) => this.#parts.keys.find(token)));
+    const [key, ...others] = found.filter((entry) => entry !== undefined);
+    if (!key) {
+      throw fail(
+        'invalid_api_key',
+        'The API key is not valid: check that it was copied whole, and that it was not revoked and has not expired.',
+      );
+    }
+    if (others.some((other) => other.id !== key.id)) {
       throw fail('invalid_api_key', 'The request carries two different API keys; send one.');
     }
-    return keys[0];
+    return key;
   }
 }
 

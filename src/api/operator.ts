@@ -2,7 +2,7 @@
 
 import type { OperatorOperation } from '../rules/index.ts';
 import type { Handler, Metrics } from '../web/index.ts';
-import { sendJson } from '../web/index.ts';
+import { idHeaders, sendJson } from '../web/index.ts';
 import { openApi } from './openapi.ts';
 
 export interface OperatorParts {
@@ -20,7 +20,10 @@ export function operatorHandlers({ metrics, notReady, version }: OperatorParts):
       const reason = await notReady();
       sendJson(call, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' });
     },
-    'operator.metrics': (call) => metrics.handle(call.request, call.response),
+    'operator.metrics': (call) => {
+      call.response.setHeaders(new Map(Object.entries(idHeaders(call))));
+      metrics.handle(call.request, call.response);
+    },
     'operator.openapi': (call) => sendJson(call, 200, description),
   };
 }

@@ -3,4 +3,5 @@ export * from './endpoints.ts';
 export * from './errors.ts';
 export * from './faults.ts';
 export * from './groups.ts';
+export * from './headers.ts';
 export * from './limits.ts';

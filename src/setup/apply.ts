@@ -4,7 +4,7 @@
  */
 import { type Insertable, sql, type Transaction } from 'kysely';
 import { credentialPlace } from '../catalog/index.ts';
-import { newId, parseNanos, parsePpm } from '../core/index.ts';
+import { newId, parseNanos, parsePpm, type SealPlace, WrongMasterKey } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import { type KeyLimits, type KeySecrets, revokeKey, saveKey } from '../identity/index.ts';
 import { FEATURES } from '../rules/index.ts';
@@ -111,8 +111,15 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     .where('id', '=', account.id)
     .executeTakeFirst();
   // Sealing the same secret twice gives two texts, so compare what is inside; else every run would look like a change.
-  const kept = (sealed: string | null | undefined, place: Parameters<typeof sealer.seal>[1], secret: string): string =>
-    sealed && sealer.open(sealed, place) === secret ? sealed : sealer.seal(secret, place);
+  const kept = (sealed: string | null | undefined, place: SealPlace, secret: string): string => {
+    try {
+      if (sealed && sealer.open(sealed, place) === secret) return sealed;
+    } catch (error) {
+      // What does not open any more is exactly what the file can put right.
+      if (!(error instanceof WrongMasterKey)) throw error;
+    }
+    return sealer.seal(secret, place);
+  };
   const { secret_key: assetsSecret, ...assets } = account.assets ?? { secret_key: undefined };
   return save(
     tx,
@@ -163,13 +170,20 @@ async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: str
     .where('group_id', '=', group)
     .where('pattern', '=', model.id)
     .executeTakeFirstOrThrow();
-  const inserted = await sql`
-    insert into prices (model_id, valid_from, rates)
-    select ${id}, coalesce(${model.valid_from ?? null}::timestamptz, now()), ${rates}::jsonb
-    where not exists (
-      select from (select * from prices where model_id = ${id} order by valid_from desc, id desc limit 1) newest
-      where newest.rates = ${rates}::jsonb)`.execute(tx);
-  return (inserted.numAffectedRows ?? 0n) > 0n;
+  const newest = await tx
+    .selectFrom('prices')
+    .select(sql<boolean>`rates = ${rates}::jsonb`.as('isSame'))
+    .where('model_id', '=', id)
+    .orderBy('valid_from', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (newest?.isSame) return false;
+  await tx
+    .insertInto('prices')
+    .values({ model_id: id, rates, ...(model.valid_from !== undefined && { valid_from: model.valid_from }) })
+    .execute();
+  return true;
 }
 
 async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
@@ -193,7 +207,7 @@ async function applyKeys(
   note: (what: Change['what'] | undefined, object: string) => void,
 ): Promise<Applied['keys']> {
   const made: Applied['keys'][number][] = [];
-  for (const key of keys) {
+  for (const [n, key] of keys.entries()) {
     const name = key.name ?? 'default';
     const limits = defined<KeyLimits>({
       rpm: key.rpm,
@@ -216,12 +230,18 @@ async function applyKeys(
         expiresAt: key.expires_at === undefined ? undefined : new Date(key.expires_at),
       },
       secrets,
-    );
+    ).catch((error: unknown) => {
+      if (!isTaken(error)) throw error;
+      throw new SetupError([`keys[${n}].key: found the value of another key, expected one of its own`]);
+    });
     note(saved.what, `key ${name} of ${key.user} in ${key.group}`);
     if (saved.made) made.push({ name, group: key.group, user: key.user, token: saved.made });
   }
   return made;
 }
+
+const isTaken = (error: unknown): boolean =>
+  error instanceof Error && 'constraint' in error && error.constraint === 'keys_hash_key';
 
 const applyCharacter = (tx: Tx, character: SetupFile['characters'][number], position: number) =>
   save(
@@ -245,7 +265,10 @@ const applyCharacter = (tx: Tx, character: SetupFile['characters'][number], posi
 
 type Table = 'groups' | 'accounts' | 'models' | 'users' | 'characters';
 
-/** Inserts, or updates the columns that differ; says which of the two happened, if any. */
+/**
+ * Inserts, or updates when a column differs; says which of the two happened, if any. Looks before it writes: a statement that
+ * touches no row would still move the revision and wake every replica.
+ */
 async function save<T extends Table>(
   tx: Tx,
   table: T,
@@ -254,25 +277,30 @@ async function save<T extends Table>(
   defaults: Record<string, unknown> = {},
 ): Promise<Change['what'] | undefined> {
   const wanted = defined<Record<string, unknown>>(columns);
+  const entries = Object.entries(wanted);
   const where = sql.join(
     Object.entries(identity).map(([name, value]) => sql`${sql.ref(name)} = ${value}`),
     sql` and `,
   );
-  const row = { ...identity, ...defaults, ...wanted } as Insertable<Rows[T]>;
-  const inserted = await tx
-    .insertInto(table)
-    .values(row as never)
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  if ((inserted.numInsertedOrUpdatedRows ?? 0n) > 0n) return 'made';
-  const sets = Object.entries(wanted).map(([name, value]) => ({ ref: sql.ref(name), value: sql`${value}` }));
   const differs = sql.join(
-    sets.map(({ ref, value }) => sql`${ref} is distinct from ${value}`),
+    [sql`false`, ...entries.map(([name, value]) => sql`${sql.ref(name)} is distinct from ${value}`)],
     sql` or `,
   );
-  const assign = sql.join(sets.map(({ ref, value }) => sql`${ref} = ${value}`));
-  const updated = await sql`update ${sql.table(table)} set ${assign} where ${where} and (${differs})`.execute(tx);
-  return (updated.numAffectedRows ?? 0n) > 0n ? 'changed' : undefined;
+  const { rows } = await sql<{ differs: boolean }>`
+    select ${differs} as differs from ${sql.table(table)} where ${where}`.execute(tx);
+  const [stored] = rows;
+  if (!stored) {
+    const row = { ...identity, ...defaults, ...wanted } as Insertable<Rows[T]>;
+    await tx
+      .insertInto(table)
+      .values(row as never)
+      .execute();
+    return 'made';
+  }
+  if (!stored.differs) return undefined;
+  const assign = sql.join(entries.map(([name, value]) => sql`${sql.ref(name)} = ${value}`));
+  await sql`update ${sql.table(table)} set ${assign} where ${where}`.execute(tx);
+  return 'changed';
 }
 
 /** Users are never pruned: they own money and history. Keys are revoked rather than removed, for the same reason. */

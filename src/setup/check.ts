@@ -13,21 +13,41 @@ export function checkReferences(file: SetupFile, known: Known): string[] {
   const styles = new Map([...known.groups, ...file.groups.map((group): [string, string] => [group.id, group.style])]);
   const users = new Set([...known.users, ...file.users.map((user) => user.id)]);
   return [
-    ...duplicates('groups', file.groups, (group) => group.id),
-    ...duplicates('accounts', file.accounts, (account) => account.id),
-    ...duplicates('users', file.users, (user) => user.id),
-    ...duplicates('characters', file.characters, (character) => character.id),
-    ...duplicates('keys', file.keys, (key) => `${key.user}/${key.group}/${key.name ?? 'default'}`),
     ...duplicates(
-      'keys',
-      file.keys.filter((key) => key.key),
-      (key) => key.key ?? '',
-      'the same key value',
+      (n) => `groups[${n}]`,
+      file.groups,
+      ({ id }) => [id],
     ),
     ...duplicates(
-      'models',
-      file.models.flatMap((model) => model.groups.map((group) => `${model.id} in group ${group}`)),
-      (text) => text,
+      (n) => `accounts[${n}]`,
+      file.accounts,
+      ({ id }) => [id],
+    ),
+    ...duplicates(
+      (n) => `users[${n}]`,
+      file.users,
+      ({ id }) => [id],
+    ),
+    ...duplicates(
+      (n) => `characters[${n}]`,
+      file.characters,
+      ({ id }) => [id],
+    ),
+    ...duplicates(
+      (n) => `keys[${n}]`,
+      file.keys,
+      ({ user, group, name = 'default' }) => [`${user}/${group}/${name}`],
+    ),
+    ...duplicates(
+      (n) => `keys[${n}].key`,
+      file.keys,
+      ({ key }) => (key === undefined ? [] : [key]),
+      () => 'the same key value',
+    ),
+    ...duplicates(
+      (n) => `models[${n}]`,
+      file.models,
+      ({ id, groups }) => groups.map((group) => `${id} in group ${group}`),
     ),
     ...changedStyles(file, known),
     ...file.accounts.flatMap((account, n) => [
@@ -50,16 +70,21 @@ export function checkReferences(file: SetupFile, known: Known): string[] {
   ];
 }
 
-function duplicates<T>(section: string, entries: readonly T[], nameOf: (entry: T) => string, shown?: string): string[] {
+/** An entry may go by several names; none may come up a second time. */
+function duplicates<T>(
+  placeOf: (n: number) => string,
+  entries: readonly T[],
+  namesOf: (entry: T) => readonly string[],
+  shown = (name: string): string => `"${name}"`,
+): string[] {
   const seen = new Set<string>();
-  return entries.flatMap((entry, n) => {
-    const name = nameOf(entry);
-    if (!seen.has(name)) {
+  return entries.flatMap((entry, n) =>
+    namesOf(entry).flatMap((name) => {
+      if (seen.has(name)) return [`${placeOf(n)}: found ${shown(name)} a second time, expected it once`];
       seen.add(name);
       return [];
-    }
-    return [`${section}[${n}]: found ${shown ?? `"${name}"`} a second time, expected it once`];
-  });
+    }),
+  );
 }
 
 /** A style decides what every key and account of the group means; it cannot be changed under them. */

@@ -2,7 +2,7 @@
  * The declarative configuration file: its schema, and reading it with errors that name the path, what stood there and what
  * was expected. Strict: an unknown field is an error, never silently ignored.
  */
-import { parseDocument } from 'yaml';
+import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
 import { isTokenForm } from '../identity/index.ts';
@@ -11,9 +11,12 @@ import { FEATURES, KEY_CHARS, STYLES, VIDEO_VARIANTS } from '../rules/index.ts';
 const id = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, dot, dash and underscore, at most 64');
-const money = z
-  .string()
-  .refine((text) => (parseNanos(text) ?? -1n) >= 0n, 'a decimal amount in quotes, for example "1.25"');
+/** What a bigint column holds. */
+const MAX_NANOS = 2n ** 63n - 1n;
+const money = z.string().refine((text) => {
+  const nanos = parseNanos(text);
+  return nanos !== undefined && nanos >= 0n && nanos <= MAX_NANOS;
+}, 'a decimal amount in quotes, for example "1.25"');
 const factor = z
   .string()
   .refine((text) => parsePpm(text) !== undefined, 'a decimal factor in quotes, for example "1.5"');
@@ -21,7 +24,13 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// add
 const range = z
   .string()
   .refine((text) => parseRange(text) !== undefined, 'an IP address or a network such as 10.0.0.0/8');
-const whole = z.number().int().positive();
+/** What an integer column holds. */
+const whole = z
+  .number()
+  .int()
+  .positive()
+  .max(2 ** 31 - 1);
+const time = z.iso.datetime({ offset: true, error: 'a time such as 2030-01-31T00:00:00Z' });
 
 const Group = z
   .strictObject({
@@ -58,7 +67,9 @@ const Account = z.strictObject({
     .optional(),
 });
 
-const ByResolution = z.union([money, z.record(z.string(), money)]);
+const ByResolution = z.union([money, z.record(z.string(), money)], {
+  error: 'a decimal amount in quotes, or one for each resolution',
+});
 const Prices = z.strictObject({
   input: money.optional(),
   cached_input: money.optional(),
@@ -84,12 +95,12 @@ const Model = z.strictObject({
   capabilities: z.record(z.string(), z.unknown()).optional(),
   context: whole.optional(),
   max_output: whole.optional(),
-  valid_from: z.iso.datetime({ offset: true }).optional(),
+  valid_from: time.optional(),
 });
 
 const User = z.strictObject({
   id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dot, dash and underscore, at most 64'),
-  email: z.email().optional(),
+  email: z.email({ error: 'an e-mail address' }).optional(),
   balance: money.optional(),
   multiplier: factor.optional(),
 });
@@ -101,7 +112,7 @@ const Key = z.strictObject({
   name: z.string().min(1).max(100).optional(),
   key: z.string().refine(isTokenForm, keyForm).optional(),
   video_groups: z.array(z.string()).optional(),
-  expires_at: z.iso.datetime({ offset: true }).optional(),
+  expires_at: time.optional(),
   models: z.array(z.string()).optional(),
   addresses: z.array(range).optional(),
   rpm: whole.optional(),
@@ -148,24 +159,39 @@ export function parseSetup(text: string): SetupFile {
   const document = parseDocument(text, { prettyErrors: true });
   if (document.errors.length > 0)
     throw new SetupError(document.errors.map((error) => error.message.split('\n')[0] ?? ''));
-  const value: unknown = document.toJS() ?? {};
+  const value = plainOf(document) ?? {};
   const result = SetupFile.safeParse(value);
   if (!result.success) throw new SetupError(result.error.issues.flatMap((issue) => describe(issue, value)));
   return result.data;
+}
+
+/** Aliases are followed only now; their names are not repeated, since a secret may begin with an asterisk. */
+function plainOf(document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    throw new SetupError([
+      'A value that begins with * refers to no anchor of the file; put it in quotes if it is text',
+    ]);
+  }
 }
 
 function describe(issue: z.core.$ZodIssue, value: unknown): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((name) => `${pathText([...issue.path, name])}: no such field`);
   }
-  return [`${pathText(issue.path)}: found ${shown(issue.path, value)}, expected ${expectation(issue)}`];
+  return [`${pathText(issue.path)}: found ${shown(issue, value)}, expected ${expectation(issue)}`];
 }
 
 function expectation(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `a value of type ${issue.expected}`;
   if (issue.code === 'invalid_value') return `one of ${issue.values.map(String).join(', ')}`;
+  if (issue.code === 'too_small') return `at least ${issue.minimum}${UNITS[issue.origin] ?? ''}`;
+  if (issue.code === 'too_big') return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`;
   return issue.message;
 }
+
+const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
 
 const pathText = (path: readonly PropertyKey[]): string =>
   path.reduce<string>(
@@ -173,14 +199,19 @@ const pathText = (path: readonly PropertyKey[]): string =>
     '',
   ) || 'the file';
 
-/** Values of secret fields are not repeated, not even in an error. */
-function shown(path: readonly PropertyKey[], value: unknown): string {
-  const last = path.at(-1);
-  if (last === 'key' || last === 'api_key' || last === 'secret_key' || last === 'access_key')
-    return 'a value that does not fit';
-  const found = path.reduce<unknown>(
+const SECRET = new Set<PropertyKey>(['key', 'api_key', 'secret_key', 'access_key']);
+const WHOLES = new Set(['object', 'array', 'record']);
+
+/** Values of secret fields are not repeated, nor what may hold one: a whole object, or a text in the place of one. */
+function shown(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.path.some((step) => SECRET.has(step))) return 'a value that does not fit';
+  const found = issue.path.reduce<unknown>(
     (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
     value,
   );
-  return found === undefined ? 'nothing' : JSON.stringify(found).slice(0, 80);
+  if (found === undefined) return 'nothing';
+  if (Array.isArray(found)) return 'a list';
+  if (typeof found === 'object' && found !== null) return 'an object';
+  if (typeof found === 'string' && issue.code === 'invalid_type' && WHOLES.has(issue.expected)) return 'a text';
+  return JSON.stringify(found).slice(0, 80);
 }

@@ -44,15 +44,17 @@ export function sendError(call: Call, error: unknown, render: RenderError): void
   }
   const known = error instanceof ApiError ? error : fail('internal_error', undefined, { cause: error });
   const { status, headers, body } = render(known, call);
-  const unread = !request.complete && hasBody(call);
-  sendJson(call, status, body, unread ? { ...headers, connection: 'close' } : headers);
-  if (unread) discardBody(call);
+  const unread = request.complete ? 0 : bodyBytes(call);
+  sendJson(call, status, body, unread > DISCARD_BYTES ? { ...headers, connection: 'close' } : headers);
+  if (unread > 0) discardBody(call);
 }
 
-const hasBody = ({ request }: Call): boolean =>
-  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+const bodyBytes = ({ request }: Call): number =>
+  request.headers['transfer-encoding'] === undefined
+    ? Number(request.headers['content-length'] ?? 0)
+    : Number.POSITIVE_INFINITY;
 
-/** Refused before the body was read: take in a little, so that the answer gets through, then cut. */
+/** Refused before the body was read: take in a little, so that the answer gets through, then cut. A small body costs no connection. */
 function discardBody({ request }: Call): void {
   let seen = 0;
   const cut = (): void => void request.socket.destroy();

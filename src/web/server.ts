@@ -47,7 +47,9 @@ export async function createWeb(options: WebOptions): Promise<Web> {
       maxParamLength: 512,
       onBadUrl: (_path, request, response) => answerStray(options, request, response),
     },
-    clientErrorHandler: answerBrokenMessage,
+    // While closing we answer by ourselves, in the dialect of the path.
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => answerBrokenMessage(options.log, error, socket),
     serverFactory: (route) => {
       server = createServer(
         { maxHeaderSize: HEADER_BYTES, connectionsCheckingInterval: CHECK_MS, keepAliveTimeout: KEEP_ALIVE_MS },
@@ -55,13 +57,19 @@ export async function createWeb(options: WebOptions): Promise<Web> {
       );
       server.headersTimeout = HEADERS_MS;
       server.requestTimeout = REQUEST_MS;
+      // Node would answer with an empty 417.
+      server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+        void answer(options, toCall(options, request, response, undefined, {}), () => {
+          throw fail('invalid_request', 'The only Expect header accepted is 100-continue.', { status: 417 });
+        });
+      });
       return server;
     },
   });
   // Bodies are read by the handlers that want them, after the caller is known; Fastify never looks at one.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  for (const route of ROUTES) mount(app, route, options);
+  for (const route of ROUTES) mount(app, route, options, () => draining);
   app.setNotFoundHandler((request, reply) => {
     reply.hijack();
     answerStray(options, request.raw, reply.raw);
@@ -91,8 +99,14 @@ export async function createWeb(options: WebOptions): Promise<Web> {
   };
 }
 
-function mount(app: FastifyInstance, route: Route, options: WebOptions): void {
-  const handler = options.handlers[route.operation];
+function mount(app: FastifyInstance, route: Route, options: WebOptions, isDraining: () => boolean): void {
+  const own = options.handlers[route.operation];
+  const handler: Handler = isOperator(route.operation)
+    ? own
+    : (call) => {
+        if (isDraining()) throw fail('shutting_down');
+        return own(call);
+      };
   app.route({
     method: route.method,
     url: fastifyPath(route.path),
@@ -151,8 +165,7 @@ function finish({ metrics, log, clock }: WebOptions, call: Call): void {
   const status = call.response.statusCode;
   metrics.openCalls.value -= 1;
   metrics.callDone({ operation: call.operation, status, ms, end });
-  const isOperator = call.operation.startsWith('operator.');
-  log[isOperator ? 'debug' : 'info']('call.done', {
+  log[isOperator(call.operation) ? 'debug' : 'info']('call.done', {
     request: call.id,
     op: call.operation,
     status,
@@ -161,6 +174,8 @@ function finish({ metrics, log, clock }: WebOptions, call: Call): void {
     ...call.note,
   });
 }
+
+const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');
 
 /** A path that is no route, or not with this method. */
 function answerStray(options: WebOptions, request: IncomingMessage, response: ServerResponse): void {
@@ -184,6 +199,7 @@ const printable = (path: string): string => path.slice(0, 120);
 
 function guard(options: WebOptions, route: RequestListener): RequestListener {
   return (request, response) => {
+    answering.set(request.socket, response);
     const refusal = refusalOf(request);
     if (refusal === undefined) return route(request, response);
     response.shouldKeepAlive = false;
@@ -199,17 +215,25 @@ const BROKEN: Readonly<Record<string, readonly [number, string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request was not received in time.'],
 };
 
+/** The newest answer of every connection. */
+const answering = new WeakMap<Socket, ServerResponse>();
+
 /** What the parser refuses has no path and no caller yet; it gets a plain answer and the connection is closed. */
-function answerBrokenMessage(error: Error & { code?: string }, socket: Socket): void {
+function answerBrokenMessage(log: Log, error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const current = answering.get(socket);
+  // An answer is on its way: a second one would be read as a part of it.
+  if (current?.headersSent && !current.writableFinished) return socket.destroySoon();
   const [status, code, message] = BROKEN[error.code ?? ''] ?? [
     400,
     'invalid_request',
     'The request is not valid HTTP.',
   ];
+  const id = newRequestId();
+  log.info('call.broken', { request: id, status, ...faultOf(error) });
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code, param: null } });
   socket.end(
-    `HTTP/1.1 ${status} Refused\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} Refused\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
 }
 

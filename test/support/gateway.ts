@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Catalog } from '../../src/catalog/index.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/index.ts';
 import { type Ground, openGround, serve } from '../../src/main.ts';
@@ -18,8 +19,10 @@ export interface TestGateway {
   readonly ground: Ground;
   readonly database: TestDatabase;
   readonly log: LogLine[];
+  readonly catalog: () => Catalog;
   /** Applies a configuration; answers the keys that were made, by group. */
   apply(setup: object): Promise<Record<string, string>>;
+  /** Calling it again does nothing more. */
   stop(): Promise<void>;
 }
 
@@ -58,17 +61,23 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     return Object.fromEntries(keys.map((key) => [key.group, key.token]));
   };
   if (options.setup) await apply(options.setup);
+  const stop = async (): Promise<void> => {
+    await running.stop();
+    await ground.close();
+    if (!options.database) await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  let stopping: Promise<void> | undefined;
   return {
     url: running.url,
     ground,
     database,
     log,
+    catalog: running.catalog,
     apply,
-    async stop() {
-      await running.stop();
-      await ground.close();
-      if (!options.database) await database.drop();
-      rmSync(dataDir, { recursive: true, force: true });
+    stop() {
+      stopping ??= stop();
+      return stopping;
     },
   };
 }

@@ -1,0 +1,105 @@
+/** Model lists in the shapes that three SDK families read (G 4.7, G 4.6.4). One list, two envelopes. */
+import { type Catalog, capabilitiesFor } from '../catalog/index.ts';
+import { fail } from '../core/index.ts';
+import type { Caller, ListedModel, ModelLists } from '../gateway/index.ts';
+import { type Call, sendJson } from '../web/index.ts';
+
+export interface ModelParts {
+  readonly models: ModelLists;
+  readonly catalog: () => Catalog;
+}
+
+/** When a model was made is the provider's secret; clients accept the beginning of time. */
+const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
+const MAX_PAGE = 1_000;
+
+/** Every item carries the fields of both families, and so does the envelope: either SDK parses it. */
+export async function listModels(call: Call, caller: Caller, { models, catalog }: ModelParts): Promise<void> {
+  const all = (await models.list(catalog(), caller)).map(({ id }) => toItem(id, caller));
+  const query = new URLSearchParams(call.query);
+  const page = slice(all, query);
+  sendJson(call, 200, {
+    object: 'list',
+    data: page.items,
+    first_id: page.items[0]?.id ?? null,
+    last_id: page.items.at(-1)?.id ?? null,
+    has_more: page.hasMore,
+  });
+}
+
+export async function getModel(call: Call, caller: Caller, parts: ModelParts): Promise<void> {
+  const { id } = await find(call, caller, parts);
+  sendJson(call, 200, toItem(id, caller));
+}
+
+export async function listNativeModels(call: Call, caller: Caller, { models, catalog }: ModelParts): Promise<void> {
+  const all = await models.list(catalog(), caller);
+  const query = new URLSearchParams(call.query);
+  const size = countOf(query.get('pageSize'), 'pageSize') ?? 50;
+  const start = countOf(query.get('pageToken'), 'pageToken') ?? 0;
+  const end = start + size;
+  sendJson(call, 200, {
+    models: all.slice(start, end).map(toNative),
+    ...(end < all.length && { nextPageToken: String(end) }),
+  });
+}
+
+export async function getNativeModel(call: Call, caller: Caller, parts: ModelParts): Promise<void> {
+  sendJson(call, 200, toNative(await find(call, caller, parts)));
+}
+
+/** A name that only a glob covers and no listing offers is still a model: it would be forwarded if it were used. */
+async function find(call: Call, caller: Caller, { models, catalog }: ModelParts): Promise<ListedModel> {
+  const id = call.params.model ?? '';
+  const listed = (await models.list(catalog(), caller)).find((model) => model.id === id);
+  if (listed) return listed;
+  throw fail(
+    'model_not_found',
+    `model: "${id.slice(0, 100)}" is not available to keys of group "${caller.group.id}".`,
+    { param: 'model' },
+  );
+}
+
+const toItem = (id: string, { group }: Caller) => ({
+  id,
+  object: 'model',
+  owned_by: group.id,
+  type: 'model',
+  display_name: id,
+  ...EPOCH,
+});
+
+function toNative({ id, line }: ListedModel) {
+  const { maxOutput } = capabilitiesFor('generate-content', { name: id, upstream: line.upstream ?? id, line });
+  return {
+    name: `models/${id}`,
+    baseModelId: id,
+    version: '001',
+    displayName: id,
+    inputTokenLimit: line.context ?? 1_048_576,
+    outputTokenLimit: maxOutput,
+    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+  };
+}
+
+/** `limit`, `after_id`, `before_id`; without a limit everything, which is what most clients expect of this list. */
+function slice<T extends { id: string }>(all: readonly T[], query: URLSearchParams): { items: T[]; hasMore: boolean } {
+  const limit = countOf(query.get('limit'), 'limit') ?? all.length;
+  const after = all.findIndex((item) => item.id === query.get('after_id')) + 1;
+  const before = all.findIndex((item) => item.id === query.get('before_id'));
+  if (before >= 0) return { items: all.slice(Math.max(0, before - limit), before), hasMore: before > limit };
+  return { items: all.slice(after, after + limit), hasMore: after + limit < all.length };
+}
+
+function countOf(text: string | null, name: string): number | undefined {
+  if (text === null) return undefined;
+  const count = Number(text);
+  if (!Number.isSafeInteger(count) || count < 0 || (name !== 'pageToken' && (count < 1 || count > MAX_PAGE))) {
+    throw fail(
+      'invalid_value',
+      `${name}: found "${text.slice(0, 20)}", expected a whole number from 1 to ${MAX_PAGE}.`,
+      { param: name },
+    );
+  }
+  return count;
+}

@@ -1,0 +1,54 @@
+/** Handlers of document 1: the matrix cell of the key's group decides between bytes through, conversion and our own answer. */
+import { fail } from '../core/index.ts';
+import { type Caller, type ForwardParts, forward } from '../gateway/index.ts';
+import { type Cell, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
+import type { Call } from '../web/index.ts';
+import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
+
+export type TextParts = ForwardParts & ModelParts;
+
+type OwnAnswer = (call: Call, caller: Caller, parts: TextParts) => void | Promise<void>;
+
+/** What the gateway answers from its own records. */
+const OWN: Partial<Record<TextOperation, OwnAnswer>> = {
+  'models.list': listModels,
+  'models.get': getModel,
+  'generate.models': listNativeModels,
+  'generate.model': getNativeModel,
+};
+
+export async function answerText(
+  call: Call,
+  caller: Caller,
+  operation: TextOperation,
+  parts: TextParts,
+): Promise<void> {
+  const row = TEXT_ENDPOINTS[operation];
+  const cell: Cell = row.groups[caller.group.style];
+  if (cell.kind === 'refuse') {
+    throw fail(
+      'endpoint_not_supported',
+      `${row.method} ${call.path} is not available for keys of the ${caller.group.style}-style group "${caller.group.id}".`,
+    );
+  }
+  if (operation === 'responses.socket') throw upgradeRequired();
+  if (cell.kind === 'native') return forward(call, caller, operation, cell, parts);
+  if (cell.kind === 'prefer' && hasFeature(caller, cell.feature, parts))
+    return forward(call, caller, operation, cell, parts);
+  const own = cell.kind === 'own' ? OWN[operation] : undefined;
+  if (own) return own(call, caller, parts);
+  throw fail(
+    'not_implemented',
+    `${row.method} ${call.path} is not offered for keys of the ${caller.group.style}-style group yet.`,
+  );
+}
+
+const hasFeature = ({ group }: Caller, feature: string, { catalog }: TextParts): boolean =>
+  catalog()
+    .accounts(group.id)
+    .some((account) => account.features.has(feature));
+
+const upgradeRequired = () =>
+  fail('upgrade_required', 'GET on this path opens a WebSocket; send an upgrade, or POST the request.', {
+    headers: { upgrade: 'websocket', connection: 'Upgrade' },
+  });

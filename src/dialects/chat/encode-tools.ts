@@ -1,0 +1,136 @@
+/** Tools and tool choice for a chat upstream. Hosted tools without a counterpart are left out, since agents list them always. */
+import { fail } from '../../core/index.ts';
+import type { Target } from '../codec.ts';
+import type { HubRequest, HubTool, JsonObject } from '../hub.ts';
+import type { Names } from '../names.ts';
+import { compact, isObject, maybeString } from '../read.ts';
+import { builtinOf } from './builtins.ts';
+
+type ServerTool = Extract<HubTool, { kind: 'server' }>;
+type Custom = Extract<HubTool, { kind: 'custom' }>;
+
+export function encodeTools(request: HubRequest, target: Target, names: Names): JsonObject {
+  const all = toolsOf(request);
+  const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
+  const search = all.find((tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search');
+  return compact({
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: encodeChoice(request, all, { target, names, callable: tools.length > 0 }),
+    parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
+    web_search_options: search && searchOptions(search),
+  });
+}
+
+/** Those of the request and those added on the way; the later definition of a name counts. */
+function toolsOf(request: HubRequest): readonly HubTool[] {
+  const added = request.items.flatMap((item) => (item.kind === 'tool_change' ? item.add : []));
+  if (added.length === 0) return request.tools;
+  const byName = new Map<string, HubTool>();
+  for (const tool of [...request.tools, ...added]) byName.set(keyOf(tool), tool);
+  return [...byName.values()];
+}
+const keyOf = (tool: HubTool): string =>
+  tool.kind === 'server' ? `server ${tool.tool}` : `${'namespace' in tool ? (tool.namespace ?? '') : ''} ${tool.name}`;
+
+// ---------------------------------------------------------------- one tool
+
+function encodeTool(tool: HubTool, target: Target, names: Names): JsonObject | undefined {
+  switch (tool.kind) {
+    case 'function':
+      return asFunction(names.toWire(tool), tool.description, tool.schema, tool.strict);
+    case 'custom':
+      return encodeCustom(tool, target, names);
+    case 'builtin': {
+      const known = builtinOf(tool.builtin);
+      if (!known)
+        throw fail('unsupported_parameter', `tools: this model has no tool of the type ${tool.builtin}.`, {
+          param: 'tools',
+        });
+      return asFunction(names.toWire(tool), known.description, known.schema, undefined);
+    }
+    case 'server':
+      // These two act for the caller or carry its credentials; leaving them out silently would surprise.
+      if (tool.tool === 'mcp' || tool.tool === 'computer')
+        throw fail('unsupported_parameter', `tools: ${tool.tool} tools are not available for this model.`, {
+          param: 'tools',
+        });
+      return undefined;
+  }
+}
+
+const asFunction = (
+  name: string,
+  description: string | undefined,
+  parameters: JsonObject,
+  strict: boolean | undefined,
+): JsonObject => ({ type: 'function', function: compact({ name, description, parameters, strict }) });
+
+function encodeCustom(tool: Custom, target: Target, names: Names): JsonObject {
+  const name = names.toWire(tool);
+  const { description, grammar } = tool;
+  if (!target.capabilities.customTools) return asFunction(name, wrappedDescription(tool), WRAPPED_SCHEMA, undefined);
+  const format = grammar && { type: 'grammar', grammar: { definition: grammar.definition, syntax: grammar.syntax } };
+  return { type: 'custom', custom: compact({ name, description, format }) };
+}
+
+/** A free-form tool as a function of one string; the grammar can only be described then. */
+const WRAPPED_SCHEMA = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+} as const;
+function wrappedDescription({ description, grammar }: Custom): string {
+  const format = grammar
+    ? `The input is free text that follows this ${grammar.syntax} grammar:\n${grammar.definition}`
+    : 'The input is free text.';
+  return description ? `${description}\n\n${format}` : format;
+}
+export const wrapInput = (input: string): string => JSON.stringify({ input });
+
+/** The location is nested here and flat everywhere else. */
+function searchOptions({ options, raw }: ServerTool): JsonObject {
+  const { type: _, ...place } = options.userLocation ?? {};
+  return compact({
+    search_context_size: maybeString(raw.search_context_size),
+    user_location: isObject(options.userLocation) ? { type: 'approximate', approximate: place } : undefined,
+  });
+}
+
+// ---------------------------------------------------------------- choice
+
+interface Choosing {
+  readonly target: Target;
+  readonly names: Names;
+  readonly callable: boolean;
+}
+
+function encodeChoice(request: HubRequest, tools: readonly HubTool[], choosing: Choosing): unknown {
+  const { toolChoice, allowedTools } = request;
+  if (toolChoice.kind === 'hosted') {
+    // Search is no tool here but a property of the request: there is nothing to choose.
+    if (toolChoice.tool === 'web_search') return undefined;
+    throw fail('unsupported_parameter', `tool_choice: ${toolChoice.tool} is not available for this model.`, {
+      param: 'tool_choice',
+    });
+  }
+  if (!choosing.callable) return undefined;
+  const naming = (name: string, namespace?: string) => {
+    const tool = tools.find(
+      (one) =>
+        'name' in one &&
+        one.name === name &&
+        (namespace === undefined || ('namespace' in one && one.namespace === namespace)),
+    );
+    const form = tool?.kind === 'custom' && choosing.target.capabilities.customTools ? 'custom' : 'function';
+    const wire = choosing.names.toWire(tool && 'name' in tool ? tool : compact({ name, namespace }));
+    return { type: form, [form]: { name: wire } };
+  };
+  if (toolChoice.kind === 'named') return naming(toolChoice.name, toolChoice.namespace);
+  if (allowedTools)
+    return {
+      type: 'allowed_tools',
+      allowed_tools: { mode: allowedTools.mode, tools: allowedTools.names.map((name) => naming(name)) },
+    };
+  return toolChoice.kind === 'auto' ? undefined : toolChoice.kind;
+}

@@ -1,0 +1,29 @@
+/** What a chat client calls each hub field; losses and refusals are told to it in these words. */
+import type { HubField } from '../fields.ts';
+
+export const fieldNames = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  logitBias: 'logit_bias',
+  n: 'n',
+  logprobs: 'logprobs',
+  stop: 'stop',
+  verbosity: 'verbosity',
+  audioOutput: 'modalities',
+  imageOutput: 'modalities',
+  reasoning: 'reasoning_effort',
+  structuredOutput: 'response_format',
+  maxToolCalls: 'max_tool_calls',
+  prewarm: 'max_completion_tokens',
+  parallelTools: 'parallel_tool_calls',
+  allowedTools: 'tool_choice',
+  cacheKey: 'prompt_cache_key',
+  cacheMarks: 'prompt_cache_breakpoint',
+  serviceTier: 'service_tier',
+  userId: 'safety_identifier',
+  metadata: 'metadata',
+} as const satisfies Record<HubField, string>;

@@ -1,0 +1,56 @@
+/** Token counts of the chat dialect. Cached and written tokens are inside `prompt_tokens`, reasoning inside `completion_tokens`. */
+import type { HubUsage, JsonObject } from '../hub.ts';
+import { compact, isObject, maybeCount, maybeObject } from '../read.ts';
+
+/** Undefined when nothing usable was reported, which is not the same as zero. */
+export function decodeUsage(value: unknown): HubUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const input = maybeCount(value.prompt_tokens);
+  const output = maybeCount(value.completion_tokens);
+  if (input === undefined && output === undefined) return undefined;
+  const read = maybeObject(value.prompt_tokens_details);
+  const written = maybeObject(value.completion_tokens_details);
+  return compact({
+    input: input ?? 0,
+    // The second name is that of compatible servers which predate the details object.
+    cacheRead: maybeCount(read.cached_tokens) ?? maybeCount(value.prompt_cache_hit_tokens) ?? 0,
+    cacheWrite: maybeCount(read.cache_write_tokens) ?? 0,
+    inputAudio: maybeCount(read.audio_tokens),
+    inputImage: maybeCount(read.image_tokens),
+    output: output ?? 0,
+    reasoning: maybeCount(written.reasoning_tokens),
+    outputAudio: maybeCount(written.audio_tokens),
+  });
+}
+
+export const encodeUsage = (usage: HubUsage): JsonObject => ({
+  prompt_tokens: usage.input,
+  completion_tokens: usage.output,
+  total_tokens: usage.input + usage.output,
+  prompt_tokens_details: compact({
+    cached_tokens: usage.cacheRead,
+    cache_write_tokens: usage.cacheWrite > 0 ? usage.cacheWrite : undefined,
+    audio_tokens: usage.inputAudio,
+    image_tokens: usage.inputImage,
+  }),
+  completion_tokens_details: compact({
+    reasoning_tokens: usage.reasoning ?? 0,
+    audio_tokens: usage.outputAudio,
+  }),
+});
+
+/** Effective tiers as the three providers name them, in this dialect's words; a name that is not listed is left out. */
+const TIERS: ReadonlyMap<string, string> = new Map([
+  ['standard', 'default'],
+  ['default', 'default'],
+  ['on_demand', 'default'],
+  ['priority', 'priority'],
+  ['on_demand_priority', 'priority'],
+  ['fast', 'fast'],
+  ['scale', 'scale'],
+  ['flex', 'flex'],
+  ['batch', 'flex'],
+  ['on_demand_flex', 'flex'],
+]);
+export const encodeTier = (tier: string | undefined): string | undefined =>
+  tier === undefined ? undefined : TIERS.get(tier.toLowerCase());

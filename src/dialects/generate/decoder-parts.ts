@@ -1,0 +1,120 @@
+/** One row per kind of part in an answer. Unknown kinds are carried as they are; none is an error. */
+import type { HubEvent, HubItem, HubPart, HubServerCall, HubToolCall, JsonObject, Opaque } from '../hub.ts';
+import { mintCallId } from '../ids.ts';
+import { compact, isObject, maybeObject, maybeString } from '../read.ts';
+import { breakOff, close, openItem, openMessage, openReasoning, openText, type State } from './decoder-items.ts';
+import { mintedAt } from './signature.ts';
+import { HOME, mediaKind } from './wire.ts';
+
+export const takePart = (part: JsonObject, state: State, out: HubEvent[]): void => ON[kindOf(part)](part, state, out);
+
+const PART_KINDS = ['functionCall', 'inlineData', 'executableCode', 'codeExecutionResult'] as const;
+type PartKind = (typeof PART_KINDS)[number] | 'text' | 'thought' | 'other';
+
+function kindOf(part: JsonObject): PartKind {
+  if (typeof part.text === 'string') return part.thought === true ? 'thought' : 'text';
+  for (const kind of PART_KINDS) if (isObject(part[kind])) return kind;
+  // A part of attributes only is an empty text.
+  return 'thoughtSignature' in part && Object.keys(part).length === 1 ? 'text' : 'other';
+}
+
+const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubEvent[]) => void } = {
+  text(part, state, out) {
+    const text = maybeString(part.text) ?? '';
+    const signature = mintedAt(part.thoughtSignature, state.context);
+    if (text === '') {
+      if (signature) signLast(signature, state, out);
+      return;
+    }
+    const message = openMessage(state, out);
+    const [draft, at] = openText(message.parts);
+    draft.text += text;
+    out.push({ kind: 'text', index: message.index, part: at, text });
+    if (signature) draft.signature = signature;
+  },
+  thought(part, state, out) {
+    const text = maybeString(part.text) ?? '';
+    const signature = mintedAt(part.thoughtSignature, state.context);
+    if (text === '' && !signature) return;
+    const reasoning = openReasoning(state, out);
+    if (text !== '') {
+      reasoning.text += text;
+      out.push({ kind: 'think', index: reasoning.index, part: 0, text });
+    }
+    if (signature) reasoning.opaque = signature;
+  },
+  functionCall(part, state, out) {
+    const call = maybeObject(part.functionCall);
+    const name = maybeString(call.name);
+    if (!name) return breakOff(state, out, 'The upstream sent a function call without a name.');
+    close(state, out);
+    const callId = freshCallId(maybeString(call.id), state);
+    const signature = mintedAt(part.thoughtSignature, state.context, callId);
+    const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
+    const skeleton: HubToolCall = compact({ kind: 'tool_call', callId, name, form: 'function', args: '', signature });
+    const index = openItem(skeleton, state, out);
+    out.push({ kind: 'args', index, text: args });
+    state.open = { kind: 'call', index, item: { ...skeleton, args } };
+  },
+  inlineData(part, state, out) {
+    const { mimeType, data } = maybeObject(part.inlineData);
+    if (typeof data !== 'string') return;
+    const mime = maybeString(mimeType) ?? 'application/octet-stream';
+    const signature = mintedAt(part.thoughtSignature, state.context);
+    const kind = mediaKind(mime);
+    const source = { kind: 'base64', mime, data } as const;
+    const media = kind === 'image' && signature ? { kind, source, signature } : { kind, source };
+    openMessage(state, out).parts.push(media);
+  },
+  executableCode(part, state, out) {
+    close(state, out);
+    const given = maybeString(maybeObject(part.executableCode).id);
+    const id = given ?? mintCallId(`${state.context.requestId}/code`, state.next);
+    const item: HubServerCall = { kind: 'server_call', id, tool: 'code_exec', home: HOME, status: 'in_progress' };
+    const index = openItem(item, state, out);
+    state.open = { kind: 'code', index, item: { ...item }, raw: [part] };
+  },
+  codeExecutionResult(part, state, out) {
+    if (state.open?.kind !== 'code') return ON.other(part, state, out);
+    const { outcome } = maybeObject(part.codeExecutionResult);
+    state.open.item.status = outcome === 'OUTCOME_OK' ? 'completed' : 'failed';
+    state.open.raw.push(part);
+    close(state, out);
+  },
+  /** Calls of the provider's own tools and kinds that are newer than this file. */
+  other(part, state, out) {
+    if (Object.keys(part).length === 0) return;
+    close(state, out);
+    const item: HubItem = { kind: 'opaque', home: HOME, raw: part };
+    out.push({ kind: 'item_end', index: openItem(item, state, out), item });
+  },
+};
+
+/** Ids pair calls with results, so each must be there and be the only one of its kind. */
+function freshCallId(given: string | undefined, state: State): string {
+  const id = given && !state.callIds.has(given) ? given : mintCallId(state.context.requestId, state.callIds.size);
+  state.callIds.add(id);
+  return id;
+}
+
+/** A signature that came after its part: it belongs to what came last, or stands alone. */
+function signLast(signature: Opaque, state: State, out: HubEvent[]): void {
+  const { open } = state;
+  if (open?.kind === 'call' && !open.item.signature) {
+    open.item.signature = { ...signature, id: open.item.callId };
+  } else if (open?.kind === 'reasoning' && !open.opaque) {
+    open.opaque = signature;
+  } else if (open?.kind === 'message' && signPart(open.parts, signature)) {
+    return;
+  } else {
+    close(state, out);
+    openReasoning(state, out).opaque = signature;
+  }
+}
+
+function signPart(parts: HubPart[], signature: Opaque): boolean {
+  const last = parts.at(-1);
+  if ((last?.kind !== 'text' && last?.kind !== 'image') || last.signature) return false;
+  parts[parts.length - 1] = { ...last, signature };
+  return true;
+}

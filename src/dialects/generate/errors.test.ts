@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeError, encodeError } from './errors.ts';
+
+const fault = (status: number, error: object | string, headers: Record<string, string> = {}) =>
+  decodeError({ status, headers, body: typeof error === 'string' ? error : JSON.stringify({ error }) });
+const rpc = (name: string, more: object) => ({ '@type': `type.googleapis.com/google.rpc.${name}`, ...more });
+
+test('a request at fault keeps the words, the status and the field of the provider', () => {
+  const details = [rpc('BadRequest', { fieldViolations: [{ field: 'contents[0]', description: 'x' }] })];
+  assert.deepEqual(fault(400, { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT', details }), {
+    kind: 'request',
+    error: { code: 'invalid_request', message: 'Bad part.', status: 400, param: 'contents[0]' },
+  });
+});
+
+test('too long an input and a refused signature are told apart from other bad requests', () => {
+  const long = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).';
+  assert.equal(fault(400, { message: long, status: 'INVALID_ARGUMENT' }).error.code, 'context_length_exceeded');
+  const carrier = fault(400, { message: 'Function call is missing a thought_signature in functionCall parts.' });
+  assert.equal(carrier.kind, 'carrier');
+  assert.equal(carrier.error.code, 'invalid_encrypted_content');
+});
+
+test("trouble with our own account is never blamed on the caller, nor told in the provider's words", () => {
+  const cases = [
+    fault(400, {
+      message: 'API key not valid.',
+      status: 'INVALID_ARGUMENT',
+      details: [rpc('ErrorInfo', { reason: 'API_KEY_INVALID' })],
+    }),
+    fault(400, { message: 'User location is not supported.', status: 'FAILED_PRECONDITION' }),
+    fault(401, { message: 'secret-project', status: 'UNAUTHENTICATED' }),
+    fault(403, { message: 'secret-project has no access', status: 'PERMISSION_DENIED' }),
+  ];
+  for (const { kind, error } of cases) {
+    assert.equal(kind, 'credential');
+    assert.equal(error.code, 'server_is_overloaded');
+    assert.doesNotMatch(error.message, /secret|key|location/i);
+  }
+});
+
+test('a model that the account lacks lets another account try', () => {
+  assert.equal(fault(404, { message: 'models/x is not found', status: 'NOT_FOUND' }).kind, 'model');
+  assert.equal(fault(403, { message: 'No access to this model.', status: 'PERMISSION_DENIED' }).kind, 'model');
+});
+
+test('a rate limit rests the account as long as the provider says', () => {
+  const details = [rpc('RetryInfo', { retryDelay: '34.07s' })];
+  const limited = fault(429, { message: 'Quota.', status: 'RESOURCE_EXHAUSTED', details });
+  assert.deepEqual([limited.kind, limited.restMs, limited.error.retryAfterMs], ['limited', 34_070, 34_070]);
+  assert.equal(fault(429, { message: 'Please retry in 2.5s.' }).restMs, 2500);
+  assert.equal(fault(429, '', { 'retry-after': '7' }).restMs, 7000);
+  assert.equal(fault(429, {}).restMs, undefined);
+});
+
+test('a daily quota that is used up is no rate limit', () => {
+  const details = [rpc('QuotaFailure', { violations: [{ quotaId: 'GenerateRequestsPerDayPerProject' }] })];
+  const used = fault(429, { message: 'x', details: [...details, rpc('RetryInfo', { retryDelay: '1s' })] });
+  assert.deepEqual([used.kind, used.error.code, used.restMs], ['exhausted', 'server_is_overloaded', undefined]);
+});
+
+test('failures of the provider are told by status; pages of HTML are never handed on', () => {
+  assert.equal(fault(503, { message: 'overloaded' }).kind, 'overloaded');
+  assert.equal(fault(504, { message: 'slow' }).kind, 'silent');
+  const html = fault(502, '<html>secret</html>');
+  assert.equal(html.kind, 'broken');
+  assert.doesNotMatch(html.error.message, /html|secret/);
+  assert.equal(fault(400, '<html></html>').kind, 'broken');
+  assert.equal(fault(413, { message: 'Too big.' }).error.code, 'request_too_large');
+});
+
+test('the streaming method may wrap its error in a list', () => {
+  const body = JSON.stringify([{ error: { code: 503, message: 'x', status: 'UNAVAILABLE' } }]);
+  assert.equal(decodeError({ status: 503, headers: {}, body }).kind, 'overloaded');
+});
+
+test('our errors carry the status word, our code, and the wordings that clients look for', () => {
+  assert.deepEqual(encodeError({ code: 'model_not_found', message: 'No such model.' }), {
+    error: {
+      code: 404,
+      message: 'No such model.',
+      status: 'NOT_FOUND',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'model_not_found' }],
+    },
+  });
+  const words = (message: string) => JSON.stringify(encodeError({ code: 'context_length_exceeded', message }));
+  assert.match(
+    words('prompt is too long: 210000 tokens > 200000 maximum'),
+    /The input token count \(210000\) exceeds the maximum number of tokens allowed \(200000\)\./,
+  );
+  assert.match(words('Your input exceeds the context window.'), /The input token count exceeds the maximum/);
+  assert.match(
+    JSON.stringify(encodeError({ code: 'invalid_encrypted_content', message: 'x' })),
+    /Thought signature is not valid\./,
+  );
+});

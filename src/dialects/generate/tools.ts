@@ -1,0 +1,151 @@
+/**
+ * Tools and tool choice for the provider. Functions of every kind become declarations; hosted tools become the provider's
+ * own where it has them. What has no counterpart is left out, unless the caller insists on it.
+ */
+import type { Target } from '../codec.ts';
+import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub.ts';
+import type { Names } from '../names.ts';
+import { compact, isObject, unsupported } from '../read.ts';
+import { builtinForm } from './builtins.ts';
+import { toParameters } from './schema-subset.ts';
+
+export interface EncodedTools {
+  readonly tools?: readonly JsonObject[];
+  readonly toolConfig?: JsonObject;
+  /** Some function is declared: older models then take no response schema. */
+  readonly functions: boolean;
+}
+
+export function encodeTools(request: HubRequest, names: Names, target: Target): EncodedTools {
+  const tools = offeredTools(request);
+  const declarations = new Map<string, JsonObject>();
+  for (const tool of tools) {
+    const declared = declare(tool, names, target);
+    if (declared) declarations.set(String(declared.name), declared);
+  }
+  const functions = declarations.size > 0;
+  const hosted = hostedTools(tools, request, functions, target);
+  refuseUnmetChoice(request.toolChoice, hosted);
+  const list = [...(functions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
+  const toolConfig = compact({
+    functionCallingConfig: functions ? callingConfig(request, tools, names) : undefined,
+    // Functions beside hosted tools are only accepted together with this.
+    includeServerSideToolInvocations: functions && hosted.size > 0 ? true : undefined,
+  });
+  return {
+    functions,
+    ...(list.length > 0 && { tools: list }),
+    ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
+  };
+}
+
+/** Those of the request and those that the conversation added later. */
+export const offeredTools = (request: HubRequest): readonly HubTool[] => [
+  ...request.tools,
+  ...request.items.flatMap((item) => (item.kind === 'tool_change' ? item.add : [])),
+];
+
+// ---------------------------------------------------------------- functions
+
+function declare(tool: HubTool, names: Names, target: Target): JsonObject | undefined {
+  if (tool.kind === 'server') return undefined;
+  const name = names.toWire(tool.kind === 'builtin' ? { name: tool.name } : tool);
+  if (tool.kind === 'function') return declaration(name, tool.description, tool.schema, target);
+  if (tool.kind === 'custom') return declaration(name, customDescription(tool), CUSTOM_INPUT, target);
+  const form = builtinForm(tool.builtin) ?? unsupported('tools', `this model cannot be offered ${tool.builtin}.`);
+  return declaration(name, form.description, form.schema, target);
+}
+
+function declaration(name: string, description: string | undefined, schema: JsonObject, target: Target): JsonObject {
+  const whole = Object.keys(schema).length > 0 ? schema : undefined;
+  const form = target.capabilities.jsonSchemaTools
+    ? { parametersJsonSchema: whole }
+    : { parameters: toParameters(schema) };
+  return compact({ name, description, ...form });
+}
+
+/** Free text has no place of its own here; the pipeline takes it out of `input` again. */
+const CUSTOM_INPUT: JsonObject = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+  required: ['input'],
+};
+
+function customDescription(tool: Extract<HubTool, { kind: 'custom' }>): string | undefined {
+  if (!tool.grammar) return tool.description;
+  const rule = `The input must follow this ${tool.grammar.syntax} grammar:\n${tool.grammar.definition}`;
+  return tool.description ? `${tool.description}\n\n${rule}` : rule;
+}
+
+// ---------------------------------------------------------------- hosted tools
+
+/** The provider's word for a hosted tool; `drop` leaves it out, `refuse` is for those that silence would surprise. */
+const HOSTED: Readonly<Record<ServerTool, string | { readonly otherwise: 'drop' | 'refuse' }>> = {
+  web_search: 'googleSearch',
+  web_fetch: 'urlContext',
+  code_exec: 'codeExecution',
+  // They carry credentials, or act on a screen: the caller must know that they will not run.
+  mcp: { otherwise: 'refuse' },
+  computer: { otherwise: 'refuse' },
+  // All tools are sent at once, so there is nothing to search for.
+  tool_search: { otherwise: 'drop' },
+  file_search: { otherwise: 'drop' },
+  image_gen: { otherwise: 'drop' },
+  maps: { otherwise: 'drop' },
+  other: { otherwise: 'drop' },
+};
+
+function hostedTools(
+  tools: readonly HubTool[],
+  request: HubRequest,
+  functions: boolean,
+  target: Target,
+): ReadonlyMap<ServerTool, JsonObject> {
+  const hosted = new Map<ServerTool, JsonObject>();
+  // Older models take functions or hosted tools, not both; the client cannot do without its functions.
+  const room = !functions || target.capabilities.functionsWithSearch;
+  for (const tool of tools) {
+    if (tool.kind !== 'server') continue;
+    const word = HOSTED[tool.tool];
+    if (request.dialect === 'generate' && isObject(tool.raw)) {
+      if (room) hosted.set(tool.tool, tool.raw);
+    } else if (typeof word === 'string') {
+      if (room) hosted.set(tool.tool, { [word]: {} });
+    } else if (word.otherwise === 'refuse') {
+      unsupported('tools', `this model cannot be offered the hosted tool ${tool.tool}.`);
+    }
+  }
+  return hosted;
+}
+
+function refuseUnmetChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
+  if (choice.kind === 'hosted' && !hosted.has(choice.tool)) {
+    unsupported('tool_choice', `this model cannot be offered the hosted tool ${choice.tool}.`);
+  }
+}
+
+// ---------------------------------------------------------------- choice
+
+function callingConfig(request: HubRequest, tools: readonly HubTool[], names: Names): JsonObject | undefined {
+  const choice = request.toolChoice;
+  if (choice.kind === 'none') return { mode: 'NONE' };
+  if (choice.kind === 'named') return { mode: 'ANY', allowedFunctionNames: [names.toWire(choice)] };
+  if (request.allowedTools) {
+    const { mode, names: allowed } = request.allowedTools;
+    const forced = mode === 'required' || choice.kind === 'required';
+    const allowedFunctionNames = allowed.map((name) => names.toWire(toolNamed(name, tools)));
+    // AUTO takes no list of names; VALIDATED is the free choice among them.
+    return { mode: forced ? 'ANY' : 'VALIDATED', allowedFunctionNames };
+  }
+  if (choice.kind === 'required') return { mode: 'ANY' };
+  // A hosted tool cannot be forced, only offered.
+  const strict = tools.some((tool) => tool.kind === 'function' && tool.strict === true);
+  return strict ? { mode: 'VALIDATED' } : undefined;
+}
+
+function toolNamed(name: string, tools: readonly HubTool[]): { name: string; namespace?: string } {
+  const found = tools.find((tool) => tool.kind !== 'server' && tool.name === name);
+  return found && 'namespace' in found && found.namespace !== undefined
+    ? { name, namespace: found.namespace }
+    : { name };
+}

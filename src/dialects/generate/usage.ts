@@ -1,0 +1,95 @@
+/**
+ * Token counts both ways. The provider counts thoughts beside the candidates and results of its own tools beside the
+ * prompt; the hub counts each inside its side. Cached tokens are inside the prompt in both.
+ */
+import type { HubUsage, JsonObject } from '../hub.ts';
+import { compact, isObject, maybeCount, maybeList, maybeString } from '../read.ts';
+
+/** What has been reported so far. Counts are cumulative; a later chunk may leave out what an earlier one said. */
+export interface Counts {
+  prompt?: number;
+  cached?: number;
+  candidates?: number;
+  thoughts?: number;
+  toolPrompt?: number;
+  inputAudio?: number;
+  inputImage?: number;
+  outputAudio?: number;
+  outputImage?: number;
+  tier?: string;
+}
+
+export function countUsage(counts: Counts, wire: JsonObject): void {
+  set(counts, 'prompt', maybeCount(wire.promptTokenCount));
+  set(counts, 'cached', maybeCount(wire.cachedContentTokenCount));
+  set(counts, 'candidates', maybeCount(wire.candidatesTokenCount));
+  set(counts, 'thoughts', maybeCount(wire.thoughtsTokenCount));
+  set(counts, 'toolPrompt', maybeCount(wire.toolUsePromptTokenCount));
+  if (Array.isArray(wire.promptTokensDetails)) {
+    set(counts, 'inputAudio', modality(wire.promptTokensDetails, 'AUDIO'));
+    set(counts, 'inputImage', modality(wire.promptTokensDetails, 'IMAGE'));
+  }
+  if (Array.isArray(wire.candidatesTokensDetails)) {
+    set(counts, 'outputAudio', modality(wire.candidatesTokensDetails, 'AUDIO'));
+    set(counts, 'outputImage', modality(wire.candidatesTokensDetails, 'IMAGE'));
+  }
+  const tier = TIERS[maybeString(wire.trafficType) ?? ''] ?? maybeString(wire.serviceTier)?.toLowerCase();
+  if (tier !== undefined && tier !== 'unspecified') counts.tier = tier;
+}
+
+const TIERS: Readonly<Record<string, string>> = {
+  ON_DEMAND: 'standard',
+  ON_DEMAND_PRIORITY: 'priority',
+  ON_DEMAND_FLEX: 'flex',
+};
+
+function set<K extends keyof Counts>(counts: Counts, name: K, value: Counts[K] | undefined): void {
+  if (value !== undefined) counts[name] = value;
+}
+
+function modality(details: readonly unknown[], name: string): number | undefined {
+  const row = maybeList(details).find((entry) => isObject(entry) && entry.modality === name);
+  return isObject(row) ? maybeCount(row.tokenCount) : undefined;
+}
+
+/** `wrote`: the answer has content, so that missing output counts mean "not reported" and not "nothing". */
+export function decodeUsage(counts: Counts, wrote: boolean, searches: number): HubUsage {
+  const known = counts.prompt !== undefined && (!wrote || (counts.candidates ?? counts.thoughts) !== undefined);
+  return compact({
+    input: (counts.prompt ?? 0) + (counts.toolPrompt ?? 0),
+    cacheRead: counts.cached ?? 0,
+    cacheWrite: 0,
+    toolPrompt: counts.toolPrompt,
+    inputAudio: counts.inputAudio,
+    inputImage: counts.inputImage,
+    output: (counts.candidates ?? 0) + (counts.thoughts ?? 0),
+    reasoning: counts.thoughts,
+    outputAudio: counts.outputAudio,
+    outputImage: counts.outputImage,
+    searches: searches > 0 ? searches : undefined,
+    tier: counts.tier,
+    estimated: known ? undefined : true,
+  });
+}
+
+export function readUsage(wire: unknown): HubUsage | undefined {
+  if (!isObject(wire)) return undefined;
+  const counts: Counts = {};
+  countUsage(counts, wire);
+  return decodeUsage(counts, false, 0);
+}
+
+export function encodeUsage(usage: HubUsage): JsonObject {
+  const toolPrompt = usage.toolPrompt ?? 0;
+  const thoughts = usage.reasoning ?? 0;
+  return compact({
+    promptTokenCount: Math.max(0, usage.input - toolPrompt),
+    toolUsePromptTokenCount: positive(toolPrompt),
+    cachedContentTokenCount: positive(usage.cacheRead),
+    candidatesTokenCount: Math.max(0, usage.output - thoughts),
+    thoughtsTokenCount: positive(thoughts),
+    totalTokenCount: usage.input + usage.output,
+  });
+}
+
+const positive = (count: number): number | undefined => (count > 0 ? count : undefined);

@@ -1,0 +1,23 @@
+/** The registry: one line per dialect. Everything else about a dialect is in its folder. */
+import type { Dialect } from '../rules/index.ts';
+import { chatCodec } from './chat/index.ts';
+import type { Codec } from './codec.ts';
+import { generateCodec } from './generate/index.ts';
+import { messagesCodec } from './messages/index.ts';
+import { responsesCodec } from './responses/index.ts';
+
+const CODECS: Readonly<Record<Dialect, Codec>> = {
+  messages: messagesCodec,
+  chat: chatCodec,
+  responses: responsesCodec,
+  generate: generateCodec,
+};
+export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
+
+export type * from './codec.ts';
+export type { Fault } from './fault.ts';
+export { applyFate, HUB_FIELDS, type HubField } from './fields.ts';
+export { type Folded, fold, unfold } from './fold.ts';
+export { refuseForeign } from './generate/foreign.ts';
+export type * from './hub.ts';
+export { NO_USAGE } from './hub.ts';

@@ -1,0 +1,28 @@
+/** The provider's rules on cache marks, applied to finished blocks: at most four, and no long one after a short one. */
+import type { Block } from './encode-content.ts';
+
+const MAX_MARKS = 4;
+
+/**
+ * Keeps the last marks, which cover the most, and says how many there were. `groups` are in the order in which the provider
+ * reads them: tools, system, conversation.
+ */
+export function settleMarks(groups: readonly (readonly Block[])[], room: { taken: number; allowed: boolean }): number {
+  const marked = groups.flatMap((blocks) => blocks.flatMap(withInner)).filter((block) => block.cache_control);
+  const keep = room.allowed ? MAX_MARKS - room.taken : 0;
+  let short = false;
+  for (const [n, block] of marked.entries()) {
+    if (n < marked.length - keep) {
+      delete block.cache_control;
+      continue;
+    }
+    if (short) block.cache_control = { type: 'ephemeral' };
+    short ||= !isLong(block.cache_control);
+  }
+  return marked.length;
+}
+
+const withInner = (block: Block): Block[] =>
+  block.type === 'tool_result' && Array.isArray(block.content) ? [...(block.content as Block[]), block] : [block];
+
+const isLong = (mark: unknown): boolean => (mark as { ttl?: string }).ttl === '1h';

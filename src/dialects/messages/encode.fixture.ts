@@ -1,0 +1,58 @@
+/** Short ways to write hub requests in the tests of the request encoder; requests are frozen, as the pipeline's are. */
+import { type CapabilityOverrides, capabilitiesOf } from '../../rules/index.ts';
+import type { Target } from '../codec.ts';
+import type { HubItem, HubPart, HubRequest, HubTool, JsonObject } from '../hub.ts';
+import { encodeRequest } from './encode-request.ts';
+
+export const target = (flags: CapabilityOverrides = {}, more: Partial<Target> = {}): Target => ({
+  model: 'claude-x',
+  capabilities: capabilitiesOf('messages', 'claude-x', { sampling: 'full', ...flags }),
+  ...more,
+});
+export const text = (value: string): HubPart => ({ kind: 'text', text: value });
+export const say = (role: 'user' | 'assistant' | 'system', ...parts: (string | HubPart)[]): HubItem => ({
+  kind: 'message',
+  role,
+  parts: parts.map((part) => (typeof part === 'string' ? text(part) : part)),
+});
+export const call = (callId: string, args = '{}', more: Partial<HubItem> = {}): HubItem =>
+  ({ kind: 'tool_call', callId, name: 'find', form: 'function', args, ...more }) as HubItem;
+export const result = (callId: string, ...parts: (string | HubPart)[]): HubItem => ({
+  kind: 'tool_result',
+  callId,
+  form: 'function',
+  parts: parts.map((part) => (typeof part === 'string' ? text(part) : part)),
+});
+export const request = (more: Partial<HubRequest> = {}): HubRequest =>
+  deepFreeze({
+    dialect: 'responses',
+    model: 'alias',
+    stream: false,
+    system: [],
+    items: [say('user', 'Hi')],
+    tools: [],
+    toolChoice: { kind: 'auto' },
+    reasoning: {},
+    output: { format: { kind: 'text' } },
+    limits: {},
+    sampling: {},
+    cache: {},
+    state: {},
+    meta: {},
+    unknown: [],
+    wants: {},
+    ...more,
+  });
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) deepFreeze(member);
+  return Object.freeze(value);
+}
+
+export const encode = (more: Partial<HubRequest>, to = target()) => encodeRequest(request(more), to);
+export const bodyOf = (more: Partial<HubRequest>, to = target()): JsonObject => encode(more, to).body;
+export const turns = (items: readonly HubItem[], to = target()) =>
+  bodyOf({ items }, to).messages as { role: string; content: JsonObject[] }[];
+export const t = (value: string): JsonObject => ({ type: 'text', text: value });
+export const fn = (name: string, more: Partial<HubTool> = {}): HubTool =>
+  ({ kind: 'function', name, schema: { type: 'object', properties: {} }, ...more }) as HubTool;

@@ -1,0 +1,288 @@
+/**
+ * Hub events written as this dialect's stream: one row per hub event, one writer per item. Blocks follow each other strictly,
+ * so events of an item that opened while another is being written wait for their turn, up to a bound.
+ */
+import { sse } from '../../core/index.ts';
+import type { AnswerContext, StreamEncoder } from '../codec.ts';
+import { type HubEvent, type HubItem, type HubMessage, type HubToolCall, type JsonObject, NO_USAGE } from '../hub.ts';
+import { maybeObject } from '../read.ts';
+import { encodeError } from './errors.ts';
+import {
+  callHead,
+  citation,
+  encodeItem,
+  isForeignSearch,
+  MALFORMED,
+  messageHead,
+  messageTail,
+  textHead,
+} from './reply.ts';
+import { encodeSignature, encodeThinking, SUMMARY_GAP, signatureOf } from './slots.ts';
+import { encodeStop } from './stop.ts';
+import { encodeUsage } from './usage.ts';
+
+export function openEncoder(answer: AnswerContext): StreamEncoder {
+  const state: State = {
+    answer,
+    done: false,
+    place: 0,
+    waiting: new Map(),
+    held: 0,
+    calls: false,
+    searches: 0,
+    refusal: '',
+  };
+  return {
+    push: (event) => (state.done ? '' : take(event, state)),
+    heartbeat: () => (state.done ? '' : PING),
+  };
+}
+
+interface State {
+  readonly answer: AnswerContext;
+  done: boolean;
+  /** Where the next block goes. */
+  place: number;
+  active?: { readonly index: number; readonly writer: Writer } | undefined;
+  /** Events of items whose turn has not come, oldest item first. */
+  readonly waiting: Map<number, ItemEvent[]>;
+  /** Characters that wait. */
+  held: number;
+  calls: boolean;
+  searches: number;
+  refusal: string;
+}
+
+/** What interleaved items may pile up to; beyond it something is wrong upstream. */
+const MAX_HELD_CHARS = 8 * 2 ** 20;
+
+const PING = sse('{"type":"ping"}', 'ping');
+
+const tell = (type: string, members: JsonObject): string => sse(JSON.stringify({ type, ...members }), type);
+
+const take = <E extends HubEvent>(event: E, state: State): string =>
+  (ON[event.kind] as (event: E, state: State) => string)(event, state);
+
+const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, state: State) => string } = {
+  start({ id, usage }, { answer }) {
+    const message = {
+      ...messageHead(id, answer),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      container: null,
+      usage: { ...encodeUsage(usage ?? NO_USAGE), output_tokens: 1 },
+    };
+    return tell('message_start', { message }) + PING;
+  },
+  item: route,
+  text: route,
+  refusal: route,
+  think: route,
+  args: route,
+  annotation: route,
+  item_end: route,
+  ping: () => PING,
+  finish(event, state) {
+    if (event.stop === 'malformed_call') return giveUp(state, MALFORMED);
+    state.done = true;
+    const refusal = event.refusal ?? (state.refusal || undefined);
+    const delta = encodeStop({ ...event, ...(refusal !== undefined && { refusal }) }, state.calls);
+    const usage = encodeUsage(event.usage, state.searches);
+    return tell('message_delta', { delta, usage }) + tell('message_stop', {});
+  },
+  error({ error }, state) {
+    state.done = true;
+    return sse(JSON.stringify(encodeError(error, state.answer.requestId)), 'error');
+  },
+};
+
+const giveUp = (state: State, message: string): string =>
+  ON.error({ kind: 'error', error: { code: 'upstream_error', message } }, state);
+
+// ---------------------------------------------------------------- whose turn it is
+
+type ItemEvent = Extract<HubEvent, { index: number }>;
+
+function route(event: ItemEvent, state: State): string {
+  const out = step(event, state);
+  return event.kind === 'item_end' ? out + drain(state) : out;
+}
+
+function step(event: ItemEvent, state: State): string {
+  if (!state.active && event.kind === 'item') return activate(event, state);
+  if (event.index !== state.active?.index) return hold(event, state);
+  const { writer } = state.active;
+  if (event.kind !== 'item_end') return writer.push?.(event) ?? '';
+  state.active = undefined;
+  return writer.end(event.item);
+}
+
+function hold(event: ItemEvent, state: State): string {
+  const queue = state.waiting.get(event.index);
+  if (queue) queue.push(event);
+  else state.waiting.set(event.index, [event]);
+  if ('text' in event) state.held += event.text.length;
+  return state.held > MAX_HELD_CHARS
+    ? giveUp(state, 'The provider interleaved more output than can be held back.')
+    : '';
+}
+
+function activate({ index, item }: ItemEvent & { kind: 'item' }, state: State): string {
+  const writer = WRITERS[item.kind]?.(item, state) ?? wholeWriter(state);
+  state.active = { index, writer };
+  return writer.open?.() ?? '';
+}
+
+/** Nobody's turn any more: tells the oldest waiting item as far as it has come, and goes on while items are complete. */
+function drain(state: State): string {
+  let out = '';
+  for (const [index, events] of state.waiting) {
+    if (state.active || state.done) break;
+    state.waiting.delete(index);
+    for (const event of events) {
+      if ('text' in event) state.held -= event.text.length;
+      out += step(event, state);
+    }
+  }
+  return out;
+}
+
+// ---------------------------------------------------------------- items
+
+interface Writer {
+  open?(): string;
+  push?(event: ItemEvent): string;
+  /** Closes what is open; the item is complete. */
+  end(item: HubItem): string;
+}
+
+const WRITERS: Partial<Record<HubItem['kind'], (item: HubItem, state: State) => Writer>> = {
+  message: (_, state) => messageWriter(state),
+  reasoning: (_, state) => thinkingWriter(state),
+  tool_call: (item, state) => callWriter(item as HubToolCall, state),
+};
+
+const open = (block: JsonObject, state: State): string =>
+  tell('content_block_start', { index: state.place, content_block: block });
+const grow = (delta: JsonObject, state: State): string => tell('content_block_delta', { index: state.place, delta });
+function close(state: State): string {
+  const out = tell('content_block_stop', { index: state.place });
+  state.place += 1;
+  return out;
+}
+
+function messageWriter(state: State): Writer {
+  let part: number | undefined;
+  const closePart = (): string => {
+    const out = part === undefined ? '' : close(state);
+    part = undefined;
+    return out;
+  };
+  return {
+    push(event) {
+      if (event.kind === 'annotation') {
+        return event.part === part
+          ? grow({ type: 'citations_delta', citation: citation(event.annotation) }, state)
+          : '';
+      }
+      if ((event.kind !== 'text' && event.kind !== 'refusal') || event.text === '') return '';
+      if (event.kind === 'refusal') state.refusal += event.text;
+      const delta = { type: 'text_delta', text: event.text };
+      if (event.part === part) return grow(delta, state);
+      const head = closePart() + open(textHead(), state);
+      part = event.part;
+      return head + grow(delta, state);
+    },
+    end: (item) => closePart() + tellBlocks(messageTail(item as HubMessage), state),
+  };
+}
+
+/** Opens at the first word, or at the end when there is only something opaque to keep. */
+function thinkingWriter(state: State): Writer {
+  let part: number | undefined;
+  const start = (): string => open({ type: 'thinking', thinking: '', signature: '' }, state);
+  return {
+    push(event) {
+      if (event.kind !== 'think' || event.text === '') return '';
+      const head = part === undefined ? start() : '';
+      const gap = part !== undefined && event.part !== part ? SUMMARY_GAP : '';
+      part = event.part;
+      return head + grow({ type: 'thinking_delta', thinking: gap + event.text }, state);
+    },
+    end(item) {
+      if (item.kind !== 'reasoning') return '';
+      if (part === undefined) {
+        const block = encodeThinking(item);
+        return block ? tellBlocks([block], state) : '';
+      }
+      const signature = signatureOf(item);
+      return (signature === '' ? '' : grow({ type: 'signature_delta', signature }, state)) + close(state);
+    },
+  };
+}
+
+/**
+ * A call that may carry a thought signature is told when it is complete, since the signature's block comes before it; such
+ * calls arrive in one piece anyway. So is free text, which has to be wrapped.
+ */
+function callWriter(call: HubToolCall, state: State): Writer {
+  state.calls = true;
+  const whole = state.answer.home === 'generate-content' || call.signature || call.form === 'custom';
+  if (whole) return wholeWriter(state);
+  const json = (text: string): string => grow({ type: 'input_json_delta', partial_json: text }, state);
+  return {
+    open: () => open(callHead(call), state) + json(''),
+    push: (event) => (event.kind === 'args' && event.text !== '' ? json(event.text) : ''),
+    // A signature that nobody expected still finds its call by the id when it comes back.
+    end: (item) => close(state) + tellBlocks(lateSignature(item), state),
+  };
+}
+
+const lateSignature = (item: HubItem): JsonObject[] =>
+  item.kind === 'tool_call' && item.signature ? [encodeSignature(item.signature, item.callId)] : [];
+
+const wholeWriter = (state: State): Writer => ({
+  end(item) {
+    if (isForeignSearch(item)) state.searches += 1;
+    return tellBlocks(encodeItem(item, 'end'), state);
+  },
+});
+
+/** Complete blocks, in the pieces in which a client expects each kind. */
+function tellBlocks(blocks: readonly JsonObject[], state: State): string {
+  let out = '';
+  for (const block of blocks) {
+    const { head, deltas } = PIECES.get(String(block.type))?.(block) ?? { head: block, deltas: [] };
+    out += open(head, state);
+    for (const delta of deltas) out += grow(delta, state);
+    out += close(state);
+  }
+  return out;
+}
+
+interface Pieces {
+  readonly head: JsonObject;
+  readonly deltas: readonly JsonObject[];
+}
+
+const inputPieces = (block: JsonObject): Pieces => ({
+  head: { ...block, input: {} },
+  deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(maybeObject(block.input)) }],
+});
+
+const PIECES: ReadonlyMap<string, (block: JsonObject) => Pieces> = new Map(
+  Object.entries<(block: JsonObject) => Pieces>({
+    text: (block) => ({ head: textHead(), deltas: [{ type: 'text_delta', text: block.text }] }),
+    thinking: (block) => ({
+      head: { type: 'thinking', thinking: '', signature: '' },
+      deltas: [
+        ...(block.thinking === '' ? [] : [{ type: 'thinking_delta', thinking: block.thinking }]),
+        ...(block.signature === '' ? [] : [{ type: 'signature_delta', signature: block.signature }]),
+      ],
+    }),
+    tool_use: inputPieces,
+    server_tool_use: inputPieces,
+  }),
+);

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ERRORS, type ErrorCode } from '../../rules/index.ts';
+import { decodeError, encodeError } from './errors.ts';
+
+const fault = (status: number, message?: string, headers: Record<string, string> = {}) =>
+  decodeError({
+    status,
+    headers,
+    body:
+      message === undefined
+        ? '<html>Bad gateway</html>'
+        : JSON.stringify({ type: 'error', error: { type: 'x', message } }),
+  });
+
+describe('a failure of a messages upstream', () => {
+  const ROWS: readonly [number, string | undefined, string, ErrorCode, Record<string, string>?][] = [
+    [400, 'messages.0: wrong', 'request', 'invalid_request'],
+    [400, 'prompt is too long: 3 tokens > 2 maximum', 'request', 'context_length_exceeded'],
+    [400, 'input length and `max_tokens` exceed context limit: 1 + 2 > 2', 'request', 'context_length_exceeded'],
+    [400, 'messages.1.content.0: Invalid `signature` in `thinking` block', 'carrier', 'invalid_encrypted_content'],
+    [400, 'Output blocked by content filtering policy', 'request', 'content_policy_violation'],
+    [400, 'Your credit balance is too low to access the API', 'exhausted', 'server_is_overloaded'],
+    [401, 'invalid x-api-key', 'credential', 'server_is_overloaded'],
+    [402, 'pay', 'exhausted', 'server_is_overloaded'],
+    [403, 'forbidden', 'credential', 'server_is_overloaded'],
+    [403, 'no access to model claude-x', 'model', 'model_not_found'],
+    [404, 'model: claude-x', 'model', 'model_not_found'],
+    [404, undefined, 'broken', 'upstream_error'],
+    [413, 'too large', 'request', 'request_too_large'],
+    [429, 'slow down', 'limited', 'rate_limit_exceeded', { 'retry-after': '12' }],
+    [429, 'slow down', 'limited', 'rate_limit_exceeded', { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }],
+    [429, 'spend cap', 'exhausted', 'server_is_overloaded'],
+    [500, 'oops', 'broken', 'upstream_error'],
+    [502, undefined, 'broken', 'upstream_error'],
+    [503, 'busy', 'overloaded', 'server_is_overloaded'],
+    [504, 'late', 'silent', 'upstream_timeout'],
+    [529, 'Overloaded', 'overloaded', 'server_is_overloaded'],
+  ];
+  for (const [status, message, kind, code, headers] of ROWS) {
+    it(`${status} ${message ?? 'without JSON'} is ${kind}, told as ${code}`, () => {
+      const { kind: found, error } = fault(status, message, headers);
+      assert.deepEqual([found, error.code], [kind, code]);
+    });
+  }
+
+  it('keeps the words of a refusal, and none about our account', () => {
+    assert.deepEqual(fault(400, 'messages.0: wrong').error, {
+      code: 'invalid_request',
+      message: 'messages.0: wrong',
+      status: 400,
+    });
+    assert.doesNotMatch(fault(401, 'organization acme is disabled').error.message, /acme/);
+    assert.doesNotMatch(fault(502).error.message, /html/i);
+  });
+
+  it('names the time to wait', () => {
+    const { restMs, error } = fault(429, 'slow down', { 'retry-after': '12' });
+    assert.deepEqual([restMs, error.retryAfterMs], [12_000, 12_000]);
+  });
+});
+
+describe('an error in the messages dialect', () => {
+  const typeOf = (code: ErrorCode) => (encodeError({ code, message: 'm' }, 'req_1').error as { type: string }).type;
+  const wording = (code: ErrorCode, message: string) =>
+    (encodeError({ code, message }, 'req_1').error as { message: string }).message;
+
+  it('has a type for every code', () => {
+    for (const code of Object.keys(ERRORS) as ErrorCode[]) assert.match(typeOf(code), /_error$|^request_too_large$/);
+    assert.equal(typeOf('server_is_overloaded'), 'overloaded_error');
+    assert.equal(typeOf('upstream_error'), 'api_error');
+    assert.equal(typeOf('upstream_timeout'), 'timeout_error');
+    assert.equal(typeOf('insufficient_balance'), 'billing_error');
+  });
+
+  it('says "too long" in the words that agents act on', () => {
+    const code = 'context_length_exceeded';
+    assert.equal(
+      wording(code, "This model's maximum context length is 128000 tokens, however you requested 130000 tokens."),
+      'prompt is too long: 130000 tokens > 128000 maximum',
+    );
+    assert.match(wording(code, 'Your input exceeds the context window of this model.'), /^prompt is too long/);
+    const own = 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000';
+    assert.equal(wording(code, own), own);
+  });
+
+  it('says that a signature was rejected in the words that agents act on', () => {
+    assert.match(
+      wording('invalid_encrypted_content', 'could not be verified'),
+      /Invalid `signature` in `thinking` block/,
+    );
+  });
+});

@@ -1,0 +1,84 @@
+/**
+ * Tools that the provider runs, as blocks: a `*_tool_use` and, later, a `*_tool_result` that together are one hub item. The
+ * pair is kept as it came, since only its home can read the encrypted parts of it.
+ */
+
+import type { HubServerCall, JsonObject, ServerTool } from '../hub.ts';
+import { digest } from '../ids.ts';
+import { compact, isObject, maybeList, maybeObject, maybeString } from '../read.ts';
+
+export const SERVER_USES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
+
+export const isResultType = (type: string): boolean => type.endsWith('_tool_result') && type !== 'tool_result';
+
+export const serverToolOf = (block: JsonObject): ServerTool =>
+  block.type === 'mcp_tool_use' ? 'mcp' : (TOOLS.get(maybeString(block.name) ?? '') ?? 'other');
+
+const TOOLS: ReadonlyMap<string, ServerTool> = new Map(
+  Object.entries<ServerTool>({
+    web_search: 'web_search',
+    web_fetch: 'web_fetch',
+    code_execution: 'code_exec',
+    bash_code_execution: 'code_exec',
+    text_editor_code_execution: 'code_exec',
+    tool_search_tool_regex: 'tool_search',
+    tool_search_tool_bm25: 'tool_search',
+  }),
+);
+
+/** The call as far as it is known: without its result it is still running. */
+export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServerCall {
+  const tool = serverToolOf(use);
+  const query = maybeString(maybeObject(use.input).query);
+  const search = tool === 'web_search';
+  return compact({
+    kind: 'server_call' as const,
+    id: maybeString(use.id) ?? '',
+    tool,
+    home: 'messages' as const,
+    status: !result ? ('in_progress' as const) : failed(result) ? ('failed' as const) : ('completed' as const),
+    queries: search && query !== undefined ? [query] : undefined,
+    sources: search && result ? sourcesOf(result.content) : undefined,
+    raw: result ? [use, result] : [use],
+  });
+}
+
+const failed = (result: JsonObject): boolean =>
+  result.is_error === true || (maybeString(maybeObject(result.content).type) ?? '').endsWith('_error');
+
+const sourcesOf = (content: unknown): { url: string; title: string }[] =>
+  maybeList(content).flatMap((entry) => {
+    const url = isObject(entry) ? maybeString(entry.url) : undefined;
+    return url === undefined ? [] : [{ url, title: maybeString(maybeObject(entry).title) ?? url }];
+  });
+
+// ---------------------------------------------------------------- writing
+
+/** Ids of blocks that tell a client about a search elsewhere; recognised, and left out, when they come back. */
+const SYNTHETIC = 'srvtoolu_gw';
+export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC);
+
+/** Own pairs as they are; a foreign web search as the pair a client of this dialect knows how to show; others not at all. */
+export function encodeServerCall(call: HubServerCall): JsonObject[] {
+  if (call.home === 'messages') return rawBlocks(call);
+  if (call.tool !== 'web_search' || call.status === 'in_progress') return [];
+  const id = SYNTHETIC + digest(call.id, 20);
+  const content =
+    call.status === 'failed'
+      ? { type: 'web_search_tool_result_error', error_code: 'unavailable' }
+      : (call.sources ?? []).map(({ url, title }) => ({
+          type: 'web_search_result',
+          url,
+          title,
+          encrypted_content: 'gw1.',
+          page_age: null,
+        }));
+  const query = call.queries?.join(' | ') ?? '';
+  return [
+    { type: 'server_tool_use', id, name: 'web_search', input: { query } },
+    { type: 'web_search_tool_result', tool_use_id: id, content },
+  ];
+}
+
+export const rawBlocks = (call: HubServerCall): JsonObject[] =>
+  call.home === 'messages' ? maybeList(call.raw).filter(isObject) : [];

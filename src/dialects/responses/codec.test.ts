@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { HUB_FIELDS } from '../fields.ts';
+import { type HubReply, NO_USAGE } from '../hub.ts';
+import { inputScanner, unwrapInput, wrapInput } from './custom-input.ts';
+import { encodeReply } from './encode-reply.ts';
+import { responsesCodec } from './index.ts';
+import { anAnswer, aRequest, CONTEXT } from './testing.ts';
+import { decodeUsage, encodeUsage } from './usage.ts';
+
+describe('the responses codec', () => {
+  it('says of every field what becomes of it and what it is called', () => {
+    assert.deepEqual(Object.keys(responsesCodec.upstream.fate).sort(), [...HUB_FIELDS].sort());
+    assert.deepEqual(Object.keys(responsesCodec.client.fieldNames).sort(), [...HUB_FIELDS].sort());
+  });
+  it('answers under the name that was asked for, with every setting echoed and no member undefined', () => {
+    const request = responsesCodec.client.decodeRequest(
+      {
+        model: 'asked-for',
+        input: 'Hi',
+        instructions: 'Be brief.',
+        tools: [{ type: 'function', name: 'f', parameters: { type: 'object' }, strict: true }, { type: 'web_search' }],
+        tool_choice: { type: 'function', name: 'f' },
+        reasoning: { effort: 'low', summary: 'auto' },
+        text: { format: { type: 'json_object' } },
+        metadata: { a: 'b' },
+        previous_response_id: 'resp_0',
+      },
+      { headers: {} },
+    );
+    const reply: HubReply = {
+      id: 'msg_abcdefgh',
+      model: 'other',
+      items: [],
+      stop: 'end',
+      usage: { ...NO_USAGE, tier: 'priority' },
+    };
+    const body = encodeReply(reply, anAnswer({ request }));
+    assert.deepEqual(JSON.parse(JSON.stringify(body)), body);
+    assert.deepEqual(body, {
+      id: 'resp_abcdefgh',
+      object: 'response',
+      created_at: 1_700_000_000,
+      model: 'asked-for',
+      status: 'completed',
+      completed_at: 1_700_000_000,
+      error: null,
+      incomplete_details: null,
+      output: [],
+      service_tier: 'priority',
+      usage: {
+        input_tokens: 0,
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        output_tokens: 0,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 0,
+      },
+      background: false,
+      instructions: 'Be brief.',
+      max_output_tokens: null,
+      max_tool_calls: null,
+      metadata: { a: 'b' },
+      parallel_tool_calls: true,
+      previous_response_id: 'resp_0',
+      prompt: null,
+      prompt_cache_key: null,
+      reasoning: { effort: 'low', summary: 'auto' },
+      safety_identifier: null,
+      store: true,
+      temperature: 1,
+      text: { format: { type: 'json_object' }, verbosity: 'medium' },
+      tool_choice: { type: 'function', name: 'f' },
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object' }, strict: true }, { type: 'web_search' }],
+      top_logprobs: 0,
+      top_p: 1,
+      truncation: 'disabled',
+      user: null,
+      access_programs: null,
+    });
+  });
+  it('gives back what it reads: a whole answer survives its own encoding', () => {
+    const reply: HubReply = {
+      id: 'resp_abcdefgh',
+      model: 'asked-for',
+      items: [
+        { kind: 'reasoning', summary: ['a', 'b'] },
+        {
+          kind: 'message',
+          role: 'assistant',
+          parts: [
+            { kind: 'text', text: 'Hi', annotations: [{ start: 0, end: 2, url: 'https://a.example', title: 'A' }] },
+          ],
+        },
+        { kind: 'tool_call', callId: 'c1', name: 'f', namespace: 'ns', form: 'function', args: '{"a": 1}' },
+        { kind: 'tool_call', callId: 'c2', name: 'p', form: 'custom', args: 'free' },
+      ],
+      stop: 'tool',
+      usage: { input: 9, cacheRead: 3, cacheWrite: 2, cacheWriteLong: 1, output: 5, reasoning: 4, tier: 'standard' },
+    };
+    const body = encodeReply(reply, anAnswer({ request: aRequest({ dialect: 'responses' }) }));
+    assert.deepEqual(responsesCodec.upstream.decodeReply(body, CONTEXT), reply);
+  });
+  it('keeps usage through both formulas', () => {
+    const usage = { input: 57, cacheRead: 10, cacheWrite: 4, cacheWriteLong: 1, output: 50, reasoning: 30 };
+    assert.deepEqual(decodeUsage({ usage: encodeUsage(usage) }, []), usage);
+    assert.equal(encodeUsage(usage).total_tokens, 107);
+  });
+  it('reads the input of a free-text tool the same in one piece and in many', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.boolean(),
+        fc.array(fc.nat(200), { maxLength: 6 }),
+        (text, ascii, cuts) => {
+          const json = ascii
+            ? wrapInput(text).replace(/[^\0-\x7f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+            : wrapInput(text);
+          const places = [0, ...cuts.map((cut) => cut % (json.length + 1)).sort((a, b) => a - b), json.length];
+          const scan = inputScanner();
+          const told = places.slice(1).map((place, n) => scan(json.slice(places[n], place)));
+          assert.equal(told.join(''), text);
+          assert.equal(unwrapInput(json), text);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+  it('hands on what is not of the agreed form', () => {
+    assert.equal(unwrapInput('{"other":1}'), '{"other":1}');
+    assert.equal(unwrapInput('{"input":"cut'), '{"input":"cut');
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decodeError } from './errors.ts';
+
+const fault = (status: number, error: object, headers = {}) =>
+  decodeError({ status, headers, body: JSON.stringify({ error }) });
+
+describe('failures of a responses upstream', () => {
+  it('keeps the words about the request, and its status and field', () => {
+    const told = fault(400, {
+      message: "Invalid 'top_p'.",
+      type: 'invalid_request_error',
+      param: 'top_p',
+      code: 'invalid_value',
+    });
+    assert.deepEqual(told, {
+      kind: 'request',
+      error: { code: 'invalid_value', message: "Invalid 'top_p'.", status: 400, param: 'top_p' },
+    });
+  });
+  it('knows what each signal means for the account', () => {
+    const cases: readonly (readonly [number, object, string, string])[] = [
+      [400, { code: 'context_length_exceeded', message: 'x' }, 'request', 'context_length_exceeded'],
+      [400, { message: 'Your input exceeds the context window of this model.' }, 'request', 'context_length_exceeded'],
+      [400, { code: 'invalid_encrypted_content', message: 'x' }, 'carrier', 'invalid_encrypted_content'],
+      [
+        400,
+        { message: "Item 'rs_1' of type 'reasoning' was provided without its required following item." },
+        'carrier',
+        'invalid_encrypted_content',
+      ],
+      [
+        404,
+        { message: 'Item not found. Items are not persisted when `store` is set to false.' },
+        'carrier',
+        'invalid_encrypted_content',
+      ],
+      [400, { code: 'moderation_blocked', message: 'x' }, 'request', 'content_policy_violation'],
+      [
+        401,
+        { code: 'invalid_api_key', message: 'Incorrect API key provided: sk-abc' },
+        'credential',
+        'server_is_overloaded',
+      ],
+      [401, { type: 'invalid_request_error', code: null, message: 'x' }, 'credential', 'server_is_overloaded'],
+      [403, { code: 'unsupported_country_region_territory', message: 'x' }, 'model', 'model_not_found'],
+      [403, { message: 'x' }, 'credential', 'server_is_overloaded'],
+      [404, { code: 'model_not_found', message: 'x' }, 'model', 'model_not_found'],
+      [429, { code: 'rate_limit_exceeded', message: 'x' }, 'limited', 'rate_limit_exceeded'],
+      [429, { type: 'insufficient_quota', code: null, message: 'x' }, 'exhausted', 'server_is_overloaded'],
+      [402, { message: 'x' }, 'exhausted', 'server_is_overloaded'],
+      [503, { code: 'slow_down', message: 'x' }, 'overloaded', 'server_is_overloaded'],
+      [500, { type: 'server_error', message: 'x' }, 'broken', 'upstream_error'],
+      [408, { message: 'x' }, 'broken', 'upstream_error'],
+      [422, { message: 'x' }, 'request', 'invalid_request'],
+    ];
+    for (const [status, error, kind, code] of cases) {
+      const told = fault(status, error);
+      assert.deepEqual([told.kind, told.error.code], [kind, code], JSON.stringify(error));
+    }
+  });
+  it('reads how long to wait from headers, else from the words', () => {
+    assert.equal(fault(429, { code: 'rate_limit_exceeded', message: 'x' }, { 'retry-after': '12' }).restMs, 12_000);
+    assert.equal(
+      fault(429, { code: 'rate_limit_exceeded', message: 'x' }, { 'retry-after-ms': '1500', 'retry-after': '2' }).error
+        .retryAfterMs,
+      1500,
+    );
+    assert.equal(
+      fault(429, { code: 'rate_limit_exceeded', message: 'Please try again in 1.2s.' }).error.retryAfterMs,
+      1200,
+    );
+    assert.equal(fault(429, { code: 'rate_limit_exceeded', message: 'Please try again in 350ms.' }).restMs, 350);
+  });
+  it('never shows markup, our accounts or our credentials', () => {
+    const html = decodeError({ status: 502, headers: {}, body: '<html>secret host</html>' });
+    assert.deepEqual([html.kind, html.error.message], ['broken', 'The provider failed.']);
+    const key = fault(401, { code: 'invalid_api_key', message: 'Incorrect API key provided: sk-live-123456' });
+    assert.ok(!key.error.message.includes('sk-'));
+    const named = fault(400, { code: 'invalid_value', message: 'Organization org-Abc123def456 may not.' });
+    assert.equal(named.error.message, 'Organization [hidden] may not.');
+  });
+});

@@ -1,0 +1,53 @@
+/** Whole answers of an upstream. A response that failed is no answer: it is thrown as the error it tells. */
+import { fail } from '../../core/index.ts';
+import type { UpstreamContext } from '../codec.ts';
+import type { HubError, HubItem, HubReply, JsonObject } from '../hub.ts';
+import { isObject, maybeList, maybeObject, maybeString } from '../read.ts';
+import { decodeOutputItem } from './decode-output.ts';
+import { isPolicy, readError } from './errors.ts';
+import { decodeStop } from './stop.ts';
+import { decodeUsage } from './usage.ts';
+
+export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
+  if (!isObject(body)) throw fail('upstream_error', 'The upstream answered with something that is no response.');
+  const items: HubItem[] = [];
+  for (const one of maybeList(body.output)) {
+    const item = decodeOutputItem(maybeObject(one), { context, index: items.length });
+    if (item) items.push(item);
+  }
+  const failure = failureOf(body, items.length > 0);
+  if (failure) {
+    const { code, message, ...details } = failure;
+    throw fail(code, message, details);
+  }
+  return {
+    id: maybeString(body.id) ?? '',
+    model: maybeString(body.model) ?? '',
+    items,
+    ...stopOf(body, items),
+    usage: decodeUsage(body, items),
+  };
+}
+
+/**
+ * The error that a response ended in, if it did. A refusal of the content is an answer (the provider read and billed it), and
+ * so is a context that ran full while the model was already writing.
+ */
+export function failureOf(response: JsonObject, wrote: boolean): HubError | undefined {
+  if (response.status === 'queued' || response.status === 'in_progress') {
+    return { code: 'upstream_error', message: 'The upstream answered before the response was finished.' };
+  }
+  if (!hasFailed(response) || isPolicy(maybeObject(response.error))) return undefined;
+  const { error } = readError(maybeObject(response.error));
+  return error.code === 'context_length_exceeded' && wrote ? undefined : error;
+}
+
+/** Of a response that did not end in an error. */
+export function stopOf(response: JsonObject, items: readonly HubItem[]): Pick<HubReply, 'stop' | 'refusal'> {
+  if (!hasFailed(response)) return decodeStop(response, items);
+  const wire = maybeObject(response.error);
+  return isPolicy(wire) ? { stop: 'filter', refusal: readError(wire).error.message } : { stop: 'context_full' };
+}
+
+const hasFailed = (response: JsonObject): boolean =>
+  response.status === 'failed' || (response.output === undefined && isObject(response.error));

@@ -1,0 +1,234 @@
+/**
+ * One call against the accounts of a group: lease one, send, and either hand the answer to its taker or classify the failure
+ * and try the next account, as rules/faults.ts says. Another account is tried only while nothing has reached the client.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Account } from '../catalog/index.ts';
+import { type ApiError, fail, type Log } from '../core/index.ts';
+import type { Fault, UpstreamFailure } from '../dialects/index.ts';
+import type { Pool } from '../pool/index.ts';
+import { type FaultKind, faultRow, type Patience } from '../rules/index.ts';
+import type { Exchange, Trouble, Upstream, UpstreamRequest } from '../upstream/index.ts';
+import type { Call } from '../web/index.ts';
+
+export interface AttemptParts {
+  readonly pool: Pool;
+  readonly upstream: Upstream;
+  readonly log: Log;
+}
+
+export interface Plan {
+  readonly accounts: readonly Account[];
+  readonly patience: Patience;
+  build(account: Account): Omit<UpstreamRequest, 'patience'>;
+  /** A good head arrived; from here on the answer belongs to the taker. */
+  take(head: Head, source: Source): Taker;
+  classify(failure: UpstreamFailure): Fault;
+  /** The request itself is at fault: tell the client in the upstream's words. */
+  refuse(failure: UpstreamFailure, fault: Fault, account: Account): void;
+}
+
+export interface Head {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly account: Account;
+}
+
+/** What a taker can do to the upstream while it takes. */
+export interface Source {
+  resume(): void;
+  abort(): void;
+  /** The answer turned out to be a failure before anything was passed on: go on as if the head had said so. */
+  reject(fault: Fault): void;
+}
+
+export interface Taker {
+  /** False asks for a pause. */
+  onData(chunk: Buffer): boolean;
+  /** The upstream is done, well or badly. Says how the account did. */
+  onEnd(trouble?: Trouble): FaultKind | undefined;
+}
+
+const MAX_ATTEMPTS = 3;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Settles when the client has its answer or is gone; rejects with the error it should be told. */
+export function attempt(call: Call, plan: Plan, parts: AttemptParts): Promise<void> {
+  return new Attempt(call, plan, parts).run();
+}
+
+class Attempt {
+  readonly #call: Call;
+  readonly #plan: Plan;
+  readonly #parts: AttemptParts;
+  readonly #tried = new Set<string>();
+  readonly #faults: FaultKind[] = [];
+  readonly #done = Promise.withResolvers<void>();
+  #exchange: Exchange | undefined;
+  #release: (fault?: { kind: FaultKind; restMs?: number | undefined }) => void = () => {};
+
+  constructor(call: Call, plan: Plan, parts: AttemptParts) {
+    this.#call = call;
+    this.#plan = plan;
+    this.#parts = parts;
+  }
+
+  run(): Promise<void> {
+    // Wired before anything is sent: an abort that comes before the upstream's head must not be lost.
+    this.#call.onGone(() => {
+      this.#exchange?.abort();
+      this.#release();
+      this.#done.resolve();
+    });
+    this.#next(undefined);
+    return this.#done.promise;
+  }
+
+  #next(last: ApiError | undefined): void {
+    if (this.#call.isGone) return;
+    const open = this.#plan.accounts.filter((account) => !this.#tried.has(account.id));
+    if (open.length === 0 || this.#tried.size >= MAX_ATTEMPTS) return this.#giveUp(last ?? noAccounts());
+    const lease = this.#parts.pool.lease(open);
+    if (!('account' in lease)) return this.#giveUp(last ?? unavailable(lease.because, lease.retryMs));
+    this.#tried.add(lease.account.id);
+    this.#release = lease.release;
+    this.#send(lease.account);
+  }
+
+  #send(account: Account): void {
+    let taker: Taker | undefined;
+    let failure: { status: number; headers: IncomingHttpHeaders; chunks: Buffer[]; size: number } | undefined;
+    let rejected = false;
+    const source: Source = {
+      resume: () => this.#exchange?.resume(),
+      abort: () => this.#exchange?.abort(),
+      reject: (fault) => {
+        rejected = true;
+        this.#exchange?.abort();
+        this.#fail(fault, account, undefined);
+      },
+    };
+    this.#exchange = this.#parts.upstream.send(
+      { ...this.#plan.build(account), patience: this.#plan.patience },
+      {
+        onHead: (status, headers) => {
+          if (status < 400) taker = this.#plan.take({ status, headers, account }, source);
+          else failure = { status, headers, chunks: [], size: 0 };
+        },
+        onData: (chunk) => {
+          if (taker) return taker.onData(chunk);
+          if (failure && failure.size < MAX_ERROR_BYTES) failure.chunks.push(chunk);
+          if (failure) failure.size += chunk.length;
+          return true;
+        },
+        onEnd: () => {
+          if (rejected) return;
+          if (taker) this.#finish(taker);
+          else if (failure) this.#refused(failure, account);
+        },
+        onTrouble: (trouble) => {
+          if (rejected) return;
+          if (taker) this.#finish(taker, trouble);
+          else this.#fail(faultOf(trouble), account, undefined);
+        },
+      },
+    );
+  }
+
+  /** A bug in a taker must end this call, and not silently: thrown into the socket's callback it would hang it. */
+  #finish(taker: Taker, trouble?: Trouble): void {
+    try {
+      const kind = taker.onEnd(trouble);
+      this.#release(kind && { kind });
+      this.#note(kind);
+      this.#done.resolve();
+    } catch (error) {
+      this.#release();
+      this.#done.reject(error);
+    }
+  }
+
+  #refused(
+    { status, headers, chunks }: { status: number; headers: IncomingHttpHeaders; chunks: Buffer[] },
+    account: Account,
+  ): void {
+    const failure = {
+      status,
+      headers: headers as UpstreamFailure['headers'],
+      body: Buffer.concat(chunks).toString('utf8'),
+    };
+    this.#fail(this.#plan.classify(failure), account, failure);
+  }
+
+  #fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined): void {
+    this.#release({ kind: fault.kind, restMs: fault.restMs });
+    this.#note(fault.kind);
+    this.#parts.log.warn('attempt.failed', {
+      request: this.#call.id,
+      account: account.id,
+      fault: fault.kind,
+      status: failure?.status,
+    });
+    if (faultRow(fault.kind).tryAnother) return this.#next(toldOf(fault));
+    if (!failure) return this.#giveUp(toldOf(fault));
+    try {
+      this.#plan.refuse(failure, fault, account);
+      this.#done.resolve();
+    } catch (error) {
+      this.#done.reject(error);
+    }
+  }
+
+  #giveUp(error: ApiError): void {
+    this.#done.reject(error);
+  }
+
+  #note(kind: FaultKind | undefined): void {
+    if (kind) this.#faults.push(kind);
+    this.#call.note = {
+      ...this.#call.note,
+      attempts: this.#tried.size,
+      ...(this.#faults.length > 0 && { faults: this.#faults }),
+    };
+  }
+}
+
+const faultOf = (trouble: Trouble): Fault => ({
+  kind: trouble.kind,
+  error: { code: faultRow(trouble.kind).code, message: SAID[trouble.kind] },
+});
+
+const SAID: Readonly<Record<Trouble['kind'], string>> = {
+  unreachable: 'The provider cannot be reached.',
+  broken: 'The provider broke the connection before it answered.',
+  silent: 'The provider did not answer in time.',
+};
+
+/** What the client is told when nobody is left to try. Faults of our accounts are not the caller's business: they read as overload. */
+function toldOf({ kind, error, restMs }: Fault): ApiError {
+  const { code } = faultRow(kind);
+  const wait = kind === 'limited' || kind === 'overloaded' ? (error.retryAfterMs ?? restMs) : undefined;
+  const retryAfter = wait === undefined ? undefined : Math.ceil(wait / 1000);
+  const message = MESSAGES[kind]?.(retryAfter) ?? error.message;
+  return fail(code, message, retryAfter === undefined ? {} : { retryAfter });
+}
+
+const MESSAGES: Partial<Record<FaultKind, (retryAfter: number | undefined) => string>> = {
+  limited: (s) => `The provider's rate limit is reached. Please try again in ${s ?? 5}s.`,
+  exhausted: () => 'No upstream account can take the request now. Try again later.',
+  credential: () => 'No upstream account can take the request now. Try again later.',
+  overloaded: () => 'The provider is overloaded. Try again shortly.',
+  broken: () => 'The provider failed to answer.',
+};
+
+const noAccounts = (): ApiError =>
+  fail('server_is_overloaded', 'No upstream account is set up for this group and endpoint.');
+
+function unavailable(because: FaultKind | 'full', retryMs: number): ApiError {
+  const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
+  if (because === 'limited')
+    return fail('rate_limit_exceeded', `The provider's rate limit is reached. Please try again in ${retryAfter}s.`, {
+      retryAfter,
+    });
+  return fail('server_is_overloaded', 'Every upstream account is busy or resting. Try again shortly.', { retryAfter });
+}

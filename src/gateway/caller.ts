@@ -1,0 +1,9 @@
+/** User, key and group of the present call. */
+import type { Group } from '../catalog/index.ts';
+import type { Key } from '../identity/index.ts';
+import type { Style } from '../rules/index.ts';
+
+export interface Caller {
+  readonly key: Key;
+  readonly group: Group & { readonly style: Style };
+}

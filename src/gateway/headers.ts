@@ -1,0 +1,42 @@
+/** Headers of a native call, both ways: by the lists in rules/headers.ts. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Account } from '../catalog/index.ts';
+import { NOT_FORWARDED, PASSED_BACK, type Style } from '../rules/index.ts';
+import { CREDENTIAL_HEADER } from '../upstream/index.ts';
+import { type Call, idHeaders } from '../web/index.ts';
+
+/** The caller's headers without what is not for the upstream; the account's credential instead of the caller's. */
+export function headersTo(call: Call, style: Style, account: Account): string[] {
+  const { rawHeaders } = call.request;
+  const hop = new Set(
+    call
+      .header('connection')
+      ?.toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
+  const headers: string[] = [];
+  let hasVersion = false;
+  for (let n = 0; n < rawHeaders.length; n += 2) {
+    const name = (rawHeaders[n] ?? '').toLowerCase();
+    if (NOT_FORWARDED.has(name) || hop.has(name)) continue;
+    if (name === 'anthropic-version') hasVersion = true;
+    headers.push(name, rawHeaders[n + 1] ?? '');
+  }
+  // Answers are read for usage on the way; a compressed one could not be.
+  headers.push('accept-encoding', 'identity', ...CREDENTIAL_HEADER[style](account.credential));
+  if (style === 'messages' && !hasVersion) headers.push('anthropic-version', DEFAULT_MESSAGES_VERSION);
+  return headers;
+}
+
+/** The real API refuses requests without a version; plain curl users forget it. */
+export const DEFAULT_MESSAGES_VERSION = '2023-06-01';
+
+export function headersBack(call: Call, headers: IncomingHttpHeaders): Record<string, string> {
+  const passed: Record<string, string> = idHeaders(call);
+  for (const name in headers) {
+    const value = headers[name];
+    if (PASSED_BACK.has(name) && value !== undefined) passed[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return passed;
+}

@@ -1,0 +1,90 @@
+/**
+ * A native request, read just far enough to route it: the model, whether it streams, and the few members that must be looked
+ * at before it may pass. The bytes stay as they came; `bytesFor` replaces the model's name in them and nothing else.
+ */
+import type { Account, Catalog, Model } from '../catalog/index.ts';
+import { fail, JsonFault, type Span, scanMembers, splice, valueAt } from '../core/index.ts';
+import { refuseForeign } from '../dialects/index.ts';
+import { JSON_LIMITS, type TextOperation } from '../rules/index.ts';
+import type { Caller } from './caller.ts';
+import { resolveModel } from './model.ts';
+
+export interface NativeRequest {
+  readonly model: Model;
+  readonly isStream: boolean;
+  readonly previousId: string | undefined;
+  bytesFor(account: Account): Buffer;
+}
+
+const WANTED: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  'previous_response_id',
+  'background',
+  'contents',
+  'messages',
+  'input',
+]);
+
+export function readNative(operation: TextOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeRequest {
+  const members = scan(body);
+  const read = (name: string): unknown => {
+    const span = members.get(name);
+    return span && valueAt(body, span);
+  };
+  if (read('background') === true) {
+    throw fail('unsupported_parameter', 'background: responses in the background are not offered.', {
+      param: 'background',
+    });
+  }
+  const span = members.get('model');
+  const named = span ? valueAt(body, span) : defaultModel(operation, caller, catalog);
+  const model = resolveModel(catalog, caller, named);
+  const previousId = read('previous_response_id');
+  return {
+    model,
+    isStream: read('stream') === true,
+    previousId: typeof previousId === 'string' ? previousId : undefined,
+    bytesFor: (account) => withModel(body, span, model.name, upstreamName(model, account)),
+  };
+}
+
+/** Native bodies name no model; the path does. */
+export function checkNativeBody(body: Buffer): void {
+  const members = scan(body);
+  if (!members.has('contents') && (members.has('messages') || members.has('input')))
+    refuseForeign(JSON.parse(body.toString('utf8')));
+}
+
+export const upstreamName = (model: Model, account: Account): string =>
+  account.models.get(model.upstream) ?? model.upstream;
+
+function scan(body: Buffer): Map<string, Span> {
+  if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
+  try {
+    return scanMembers(body, WANTED, JSON_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonFault) throw fail('invalid_request', error.message);
+    throw error;
+  }
+}
+
+function withModel(body: Buffer, span: Span | undefined, named: string, upstream: string): Buffer {
+  if (span && named === upstream) return body;
+  const value = Buffer.from(JSON.stringify(upstream));
+  if (span) return splice(body, span, value);
+  const brace = body.indexOf(0x7b) + 1;
+  const isEmpty = /^\s*\}/.test(body.toString('latin1', brace, brace + 64));
+  return splice(
+    body,
+    { start: brace, end: brace },
+    Buffer.concat([Buffer.from('"model":'), value, Buffer.from(isEmpty ? '' : ',')]),
+  );
+}
+
+/** Image requests may leave the model out (G 2): the first image model of the group is meant. */
+function defaultModel(operation: TextOperation, caller: Caller, catalog: Catalog): string | undefined {
+  if (operation !== 'images.generate') return undefined;
+  return catalog.lines(caller.group.id).find(({ pattern }) => pattern.includes('image') && !pattern.includes('*'))
+    ?.pattern;
+}

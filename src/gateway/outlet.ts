@@ -1,0 +1,111 @@
+/**
+ * The client's end of an answer: writes with back-pressure, keeps a silent stream alive with heartbeats of the right kind,
+ * and gives up on a client that takes nothing. One clock tick looks after all open streams, so that an event costs no timer.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../core/index.ts';
+
+export interface OutletLimits {
+  readonly heartbeatMs: number;
+  readonly stalledMs: number;
+}
+
+export interface OutletOptions {
+  /** A block for silent times; undefined where the format has none. */
+  readonly heartbeat?: (() => string) | undefined;
+  readonly onDrain: () => void;
+  readonly onStalled: () => void;
+}
+
+export class Outlets {
+  readonly #clock: Clock;
+  readonly #limits: OutletLimits;
+  readonly #open = new Set<Outlet>();
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock, limits: OutletLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  open(response: ServerResponse, options: OutletOptions): Outlet {
+    const outlet = new Outlet(response, options, this.#clock);
+    this.#open.add(outlet);
+    response.once('close', () => this.#open.delete(outlet));
+    this.#cancel ??= this.#tick();
+    return outlet;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  #tick(): () => void {
+    return this.#clock.after(Math.max(10, this.#limits.heartbeatMs / 10), () => {
+      const now = this.#clock.now();
+      for (const outlet of this.#open) outlet.look(now, this.#limits);
+      this.#cancel = this.#open.size > 0 ? this.#tick() : undefined;
+    });
+  }
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+export class Outlet {
+  readonly #response: ServerResponse;
+  readonly #options: OutletOptions;
+  readonly #clock: Clock;
+  #lastAt: number;
+  #blockedAt: number | undefined;
+  #atBoundary = true;
+
+  constructor(response: ServerResponse, options: OutletOptions, clock: Clock) {
+    this.#response = response;
+    this.#options = options;
+    this.#clock = clock;
+    this.#lastAt = clock.now();
+  }
+
+  /** False when the client is slower than the source; `onDrain` follows. */
+  write(bytes: Buffer | string): boolean {
+    this.#lastAt = this.#clock.now();
+    this.#atBoundary = endsBlock(bytes);
+    const ready = this.#response.write(bytes);
+    if (!ready && this.#blockedAt === undefined) {
+      this.#blockedAt = this.#lastAt;
+      this.#response.once('drain', () => {
+        this.#blockedAt = undefined;
+        this.#options.onDrain();
+      });
+    }
+    return ready;
+  }
+
+  end(bytes?: Buffer | string): void {
+    if (bytes === undefined) this.#response.end();
+    else this.#response.end(bytes);
+  }
+
+  /** Nothing of an event is half written. */
+  get isAtBoundary(): boolean {
+    return this.#atBoundary;
+  }
+
+  look(now: number, { heartbeatMs, stalledMs }: OutletLimits): void {
+    if (this.#blockedAt !== undefined) {
+      if (now - this.#blockedAt >= stalledMs) this.#options.onStalled();
+      return;
+    }
+    const { heartbeat } = this.#options;
+    if (heartbeat && this.#atBoundary && now - this.#lastAt >= heartbeatMs) this.write(heartbeat());
+  }
+}
+
+/** Does the text end with the blank line that ends an event? */
+function endsBlock(bytes: Buffer | string): boolean {
+  const at = (n: number): number | undefined =>
+    typeof bytes === 'string' ? bytes.charCodeAt(bytes.length - n) : bytes[bytes.length - n];
+  if (at(1) !== LF) return at(1) === CR && at(2) === CR;
+  return at(2) === LF || (at(2) === CR && at(3) === LF);
+}

@@ -1,0 +1,206 @@
+/**
+ * Reads usage and the end beside a native stream or answer, without touching what passes. Looks at whole chunks with native
+ * byte searches and parses only the events that can hold usage; an odd one is ignored, never fatal.
+ */
+import { scanMembers, valueAt } from '../core/index.ts';
+import { codecOf, type HubUsage } from '../dialects/index.ts';
+import type { Dialect } from '../rules/index.ts';
+
+export interface TapResult {
+  readonly usage: HubUsage | undefined;
+  /** The answer ended as its dialect ends answers, well or with an error of its own. */
+  readonly isComplete: boolean;
+  /** The upstream's id of the answer, where the dialect has one. */
+  readonly id: string | undefined;
+  /** Number of the last event, where the dialect numbers them. */
+  readonly sequence: number | undefined;
+}
+
+export interface Tap {
+  push(chunk: Buffer): void;
+  end(): TapResult;
+}
+
+/** Keeping more than this beside an answer costs more than its usage is worth. */
+const MAX_UNARY_BYTES = 32 * 2 ** 20;
+const UNARY_LIMITS = { depth: 512, tokens: 10_000_000 };
+
+export function tapUnary(dialect: Dialect): Tap {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  return {
+    push(chunk) {
+      size += chunk.length;
+      if (size <= MAX_UNARY_BYTES) chunks.push(chunk);
+    },
+    end: () => readUnary(dialect, size <= MAX_UNARY_BYTES ? Buffer.concat(chunks) : Buffer.alloc(0)),
+  };
+}
+
+const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'id']);
+
+function readUnary(dialect: Dialect, body: Buffer): TapResult {
+  try {
+    const members = scanMembers(body, MEMBERS, UNARY_LIMITS);
+    const read = (name: string): unknown => {
+      const span = members.get(name);
+      return span && valueAt(body, span);
+    };
+    const id = read('id');
+    return {
+      usage: codecOf(dialect).upstream.readUsage(read(USAGE[dialect].member)),
+      isComplete: true,
+      id: typeof id === 'string' ? id : undefined,
+      sequence: undefined,
+    };
+  } catch {
+    return { usage: undefined, isComplete: false, id: undefined, sequence: undefined };
+  }
+}
+
+/** Where each dialect's stream says what it cost, and which last event is a proper end. */
+const USAGE: Readonly<
+  Record<
+    Dialect,
+    {
+      member: 'usage' | 'usageMetadata';
+      usageOf: (event: Event) => unknown;
+      idOf: (event: Event) => unknown;
+      isLast: (event: Event, data: string) => boolean;
+    }
+  >
+> = {
+  messages: {
+    member: 'usage',
+    usageOf: (event) => event.usage ?? event.message?.usage,
+    idOf: (event) => event.message?.id,
+    isLast: (event) => event.type === 'message_stop' || event.type === 'error',
+  },
+  chat: {
+    member: 'usage',
+    usageOf: (event) => event.usage,
+    idOf: (event) => event.id,
+    isLast: (event, data) => data === '[DONE]' || event.error !== undefined,
+  },
+  responses: {
+    member: 'usage',
+    usageOf: (event) => event.response?.usage ?? event.usage,
+    idOf: (event) => event.response?.id,
+    isLast: (event) =>
+      /^(?:response\.(?:completed|failed|incomplete|cancelled)|error|image_(?:generation|edit)\.completed)$/.test(
+        event.type ?? '',
+      ) || event.error !== undefined,
+  },
+  generate: {
+    member: 'usageMetadata',
+    usageOf: (event) => event.usageMetadata,
+    idOf: (event) => event.responseId,
+    isLast: (event) =>
+      event.candidates?.some((candidate) => candidate.finishReason !== undefined) === true ||
+      event.promptFeedback !== undefined ||
+      event.error !== undefined,
+  },
+};
+
+/** The few members we look at, whatever the dialect. */
+interface Event {
+  readonly type?: string;
+  readonly sequence_number?: number;
+  readonly id?: unknown;
+  readonly usage?: unknown;
+  readonly usageMetadata?: unknown;
+  readonly responseId?: unknown;
+  readonly error?: unknown;
+  readonly promptFeedback?: unknown;
+  readonly message?: { readonly id?: unknown; readonly usage?: unknown };
+  readonly response?: { readonly id?: unknown; readonly usage?: unknown };
+  readonly candidates?: readonly { readonly finishReason?: unknown }[];
+}
+
+const MARK = Buffer.from('"usage');
+const FINISH_MARK = Buffer.from('"finishReason"');
+const LF_LF = Buffer.from('\n\n');
+const CR_LF = Buffer.from('\r\n\r\n');
+
+export function tapStream(dialect: Dialect): Tap {
+  return new StreamTap(dialect);
+}
+
+class StreamTap implements Tap {
+  readonly #dialect: Dialect;
+  /** The beginning of an event whose end has not come. */
+  #carry: Buffer | undefined;
+  #first: Buffer | undefined;
+  #lastUsage: Buffer | undefined;
+  #lastFinish: Buffer | undefined;
+  #lastBlocks: Buffer | undefined;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  push(chunk: Buffer): void {
+    const bytes = this.#carry ? Buffer.concat([this.#carry, chunk]) : chunk;
+    const end = blockEnd(bytes);
+    this.#carry = end < bytes.length ? bytes.subarray(end) : undefined;
+    if (end === 0) return;
+    const blocks = end < bytes.length ? bytes.subarray(0, end) : bytes;
+    this.#first ??= blocks;
+    this.#lastBlocks = blocks;
+    if (blocks.includes(MARK)) this.#lastUsage = blocks;
+    if (this.#dialect === 'generate' && blocks.includes(FINISH_MARK)) this.#lastFinish = blocks;
+  }
+
+  end(): TapResult {
+    const { usageOf, idOf, isLast } = USAGE[this.#dialect];
+    const first = eventsOf(this.#first);
+    // Some servers forget the blank line after the last event; readers of these two dialects take it all the same.
+    const tail = this.#carry && (this.#dialect === 'generate' || this.#dialect === 'chat') ? this.#carry : undefined;
+    const last = [...eventsOf(this.#lastFinish), ...eventsOf(this.#lastBlocks), ...eventsOf(tail)];
+    const reported = [...first, ...eventsOf(this.#lastUsage), ...eventsOf(tail)]
+      .map(([event]) => usageOf(event))
+      .filter((usage) => typeof usage === 'object' && usage !== null);
+    const id = first.map(([event]) => idOf(event)).find((value) => typeof value === 'string');
+    return {
+      // The messages dialect tells input first and output last; every other one says it all in the last.
+      usage:
+        reported.length === 0
+          ? undefined
+          : codecOf(this.#dialect).upstream.readUsage(Object.assign({}, ...reported.map(withoutNulls))),
+      isComplete: last.some(([event, data]) => isLast(event, data)),
+      id: typeof id === 'string' ? id : undefined,
+      sequence: last.at(-1)?.[0].sequence_number,
+    };
+  }
+}
+
+/** One past the last blank line. */
+function blockEnd(bytes: Buffer): number {
+  const lf = bytes.lastIndexOf(LF_LF);
+  const crlf = lf === bytes.length - 2 ? -1 : bytes.lastIndexOf(CR_LF);
+  return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4);
+}
+
+function eventsOf(blocks: Buffer | undefined): [Event, string][] {
+  if (!blocks) return [];
+  return blocks
+    .toString('utf8')
+    .split(/\r?\n\r?\n/)
+    .flatMap((block): [Event, string][] => {
+      const data = block
+        .split(/\r?\n/)
+        .flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : []))
+        .join('\n');
+      if (data === '') return [];
+      if (data === '[DONE]') return [[{}, data]];
+      try {
+        const value: unknown = JSON.parse(data);
+        return typeof value === 'object' && value !== null ? [[value as Event, data]] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+const withoutNulls = (usage: unknown): object =>
+  Object.fromEntries(Object.entries(usage as object).filter(([, value]) => value !== null));

@@ -1,0 +1,1 @@
+export { type Lease, type NoAccount, Pool, type Poolable } from './pool.ts';

@@ -1,0 +1,19 @@
+/** Where an account's endpoints are and how its credential is shown, per style of group. */
+import type { Style } from '../rules/index.ts';
+
+/** The credential goes into a header, never into an address: addresses end up in logs. */
+export const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => readonly [string, string]>> = {
+  responses: (credential) => ['authorization', `Bearer ${credential}`],
+  messages: (credential) => ['x-api-key', credential],
+  'generate-content': (credential) => ['x-goog-api-key', credential],
+};
+
+/**
+ * Base addresses follow each family's SDK: with /v1 for responses, without a version for the others. `path` is our own
+ * canonical path, `/v1/responses`.
+ */
+export function locate(style: Style, baseUrl: string, path: string): { origin: string; path: string } {
+  const base = new URL(baseUrl);
+  const prefix = base.pathname.replace(/\/+$/, '');
+  return { origin: base.origin, path: prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path) };
+}

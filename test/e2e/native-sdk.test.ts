@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import { ApiError as GoogleError } from '@google/genai';
+import type OpenAI from 'openai';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { anthropic, google, openai, openai6 } from '../support/sdk.ts';
+
+let sim: Sim;
+let gateway: TestGateway;
+let keys: Record<string, string>;
+const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
+
+before(async () => {
+  sim = await startSim();
+  gateway = await startGateway();
+  keys = await gateway.apply(basicSetup(sim.url));
+});
+after(async () => {
+  await gateway.stop();
+  await sim.close();
+});
+
+const WEATHER = {
+  name: 'get_weather',
+  description: 'Weather of a city',
+  schema: { type: 'object' as const, properties: { city: { type: 'string' as const } }, required: ['city'] },
+};
+const ASK = 'Use get_weather for "Paris".';
+
+for (const [name, sdk] of [
+  ['openai 7', openai],
+  ['openai 6', openai6],
+] as const) {
+  describe(`${name} on a responses-style key`, () => {
+    const client = () => sdk(gateway.url, key('openai')) as OpenAI;
+
+    test('a response is created', async () => {
+      const response = await client().responses.create({ model: 'demo-responses', input: 'hello there' });
+      assert.match(response.output_text, /simulated/i);
+      assert.ok((response.usage?.input_tokens ?? 0) > 0);
+    });
+
+    test('a response streams to its end', async () => {
+      const final = await client().responses.stream({ model: 'demo-responses', input: 'hello there' }).finalResponse();
+      assert.equal(final.status, 'completed');
+      assert.match(final.output_text, /simulated/i);
+    });
+
+    test('a tool is called and its result is taken', async () => {
+      const tools = [
+        {
+          type: 'function' as const,
+          name: WEATHER.name,
+          description: WEATHER.description,
+          parameters: WEATHER.schema,
+          strict: false,
+        },
+      ];
+      const first = await client().responses.create({ model: 'demo-responses', input: ASK, tools });
+      const callItem = first.output.find((item) => item.type === 'function_call') ?? assert.fail('no call');
+      const second = await client().responses.create({
+        model: 'demo-responses',
+        tools,
+        input: [
+          { role: 'user', content: ASK },
+          ...first.output,
+          { type: 'function_call_output', call_id: callItem.call_id, output: 'sunny' },
+        ] as OpenAI.Responses.ResponseInput,
+      });
+      assert.match(second.output_text, /sunny/);
+    });
+
+    test('chat completes, streams and counts', async () => {
+      const done = await client().chat.completions.create({
+        model: 'demo-responses',
+        messages: [{ role: 'user', content: 'hello' }],
+      });
+      assert.match(done.choices[0]?.message.content ?? '', /simulated/i);
+      const stream = client().chat.completions.stream({
+        model: 'demo-responses',
+        messages: [{ role: 'user', content: 'hello' }],
+        stream_options: { include_usage: true },
+      });
+      const final = await stream.finalChatCompletion();
+      assert.equal(final.choices[0]?.finish_reason, 'stop');
+      assert.ok((final.usage?.total_tokens ?? 0) > 0);
+    });
+
+    test('embeddings come back as the numbers they were', async () => {
+      const result = await client().embeddings.create({ model: 'demo-embedding', input: ['a', 'b'], dimensions: 8 });
+      assert.equal(result.data.length, 2);
+      assert.equal(result.data[0]?.embedding.length, 8);
+    });
+
+    test('images are made and edited', async () => {
+      const made = await client().images.generate({ model: 'demo-image', prompt: 'a lamp', size: '1024x1024' });
+      const png = Buffer.from(made.data?.[0]?.b64_json ?? '', 'base64');
+      assert.equal(png.subarray(1, 4).toString(), 'PNG');
+      const edited = await client().images.edit({
+        image: new File([png], 'lamp.png', { type: 'image/png' }),
+        prompt: 'brighter',
+        model: 'demo-image',
+      });
+      assert.ok(edited.data?.[0]?.b64_json);
+    });
+
+    test('an error of the provider reaches the caller with its status', async () => {
+      await assert.rejects(
+        client().responses.create({ model: 'demo-responses@status=422', input: 'x' }),
+        (error: unknown) => error instanceof Error && 'status' in error && error.status === 422,
+      );
+      await assert.rejects(
+        client().responses.create({ model: 'nope', input: 'x' }),
+        (error: unknown) => error instanceof Error && 'code' in error && error.code === 'model_not_found',
+      );
+    });
+
+    test('stored responses are read, listed and deleted by the user who made them', async () => {
+      const made = await client().responses.create({ model: 'demo-responses', input: 'keep this' });
+      assert.equal((await client().responses.retrieve(made.id)).id, made.id);
+      const more = await client().responses.create({
+        model: 'demo-responses',
+        input: 'and this',
+        previous_response_id: made.id,
+      });
+      assert.ok(more.output_text);
+      await client().responses.delete(made.id);
+      await assert.rejects(
+        client().responses.retrieve(made.id),
+        (error: unknown) => error instanceof Error && 'status' in error && error.status === 404,
+      );
+    });
+
+    test('models are listed', async () => {
+      const ids = (await client().models.list()).data.map((model) => model.id);
+      assert.ok(ids.includes('demo-responses'));
+      assert.equal((await client().models.retrieve('demo-responses')).id, 'demo-responses');
+    });
+  });
+}
+
+describe('the messages SDK on a messages-style key', () => {
+  const client = () => anthropic(gateway.url, key('claude'));
+  const ask = (content: string, more: object = {}) => ({
+    model: 'demo-messages',
+    max_tokens: 1000,
+    messages: [{ role: 'user' as const, content }],
+    ...more,
+  });
+
+  test('a message is created, streamed and counted', async () => {
+    const message = await client().messages.create(ask('hello'));
+    assert.equal(message.stop_reason, 'end_turn');
+    const final = await client().messages.stream(ask('hello')).finalMessage();
+    assert.deepEqual(
+      final.content.map((block) => block.type),
+      ['text'],
+    );
+    assert.ok(
+      (await client().messages.countTokens({ model: 'demo-messages', messages: [{ role: 'user', content: 'hello' }] }))
+        .input_tokens > 0,
+    );
+  });
+
+  test('a tool is called', async () => {
+    const message = await client().messages.create(
+      ask(ASK, { tools: [{ name: WEATHER.name, description: WEATHER.description, input_schema: WEATHER.schema }] }),
+    );
+    assert.equal(message.stop_reason, 'tool_use');
+    assert.deepEqual(message.content.find((block) => block.type === 'tool_use')?.input, { city: 'Paris' });
+  });
+
+  test('an abort in the middle of a stream ends the call upstream', async () => {
+    sim.journal.clear();
+    const stream = client().messages.stream(ask('hello', { model: 'demo-messages@events=100000;gap=5' }));
+    for await (const event of stream) if (event.type === 'content_block_delta') break;
+    stream.abort();
+    const entry = await sim.journal.waitFor((seen) => seen.aborted, 2_000);
+    assert.ok(entry.aborted);
+  });
+
+  test('errors are errors of the SDK', async () => {
+    await assert.rejects(client().messages.create(ask('x', { model: 'nope' })), Anthropic.NotFoundError);
+    await assert.rejects(
+      client().messages.create(ask('x', { model: 'demo-messages@status=400' })),
+      Anthropic.BadRequestError,
+    );
+    await assert.rejects(
+      anthropic(gateway.url, 'dg-wrong-key-of-some-length').messages.create(ask('x')),
+      Anthropic.AuthenticationError,
+    );
+  });
+
+  test('models are listed page by page', async () => {
+    const ids: string[] = [];
+    for await (const model of client().models.list({ limit: 1 })) ids.push(model.id);
+    assert.ok(ids.includes('demo-messages'));
+    assert.equal(new Set(ids).size, ids.length);
+  });
+});
+
+describe('the native SDK on a generate-content-style key', () => {
+  const client = () => google(gateway.url, key('gemini'));
+
+  test('content is generated, streamed and counted', async () => {
+    const answer = await client().models.generateContent({ model: 'demo-generate', contents: 'hello' });
+    assert.match(answer.text ?? '', /simulated/i);
+    let text = '';
+    for await (const chunk of await client().models.generateContentStream({
+      model: 'demo-generate',
+      contents: 'hello',
+    }))
+      text += chunk.text ?? '';
+    assert.equal(text, answer.text);
+    assert.ok(
+      ((await client().models.countTokens({ model: 'demo-generate', contents: 'hello' })).totalTokens ?? 0) > 0,
+    );
+  });
+
+  test('an alias reaches the model it stands for', async () => {
+    sim.journal.clear();
+    await client().models.generateContent({ model: 'alias-x', contents: 'hello' });
+    assert.equal(sim.journal.requests.at(-1)?.path, '/v1beta/models/demo-generate:generateContent');
+  });
+
+  test('errors are errors of the SDK', async () => {
+    await assert.rejects(
+      client().models.generateContent({ model: 'nope', contents: 'x' }),
+      (error: unknown) => error instanceof GoogleError && error.status === 404,
+    );
+  });
+
+  test('models are listed', async () => {
+    const names: string[] = [];
+    for await (const model of await client().models.list({ config: { pageSize: 1 } })) names.push(model.name ?? '');
+    assert.ok(names.includes('models/demo-generate'));
+    assert.equal((await client().models.get({ model: 'demo-generate' })).name, 'models/demo-generate');
+  });
+});

@@ -1,0 +1,548 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from 'kysely';
+import { revokeKey } from '../../src/identity/index.ts';
+import { type Applied, applySetup, parseSetup, SetupError } from '../../src/setup/index.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/wait.ts';
+
+let gateway: TestGateway;
+
+before(async () => {
+  gateway = await startGateway();
+});
+after(() => gateway.stop());
+
+const db = () => gateway.ground.database.db;
+const apply = (file: object | string, options: { prune?: boolean; dryRun?: boolean } = {}): Promise<Applied> =>
+  applySetup(db(), parseSetup(typeof file === 'string' ? file : JSON.stringify(file)), {
+    secrets: gateway.ground.secrets,
+    ...options,
+  });
+
+/** The lines of the refusal; fails when the file is accepted. */
+async function refusalOf(file: object | string): Promise<readonly string[]> {
+  try {
+    await apply(file);
+  } catch (error) {
+    assert.ok(error instanceof SetupError, `a sentence for the operator, not ${String(error)}`);
+    return error.lines;
+  }
+  return assert.fail('the file was accepted');
+}
+
+/** Every row of every table, to see that nothing moved. */
+async function everything(): Promise<string> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select table_name as name from information_schema.tables where table_schema = 'public' order by 1`.execute(db());
+  const texts = tables.map(async ({ name }) => {
+    const { rows } = await sql<{ row: string }>`
+      select t::text as row from ${sql.table(name)} t order by 1`.execute(db());
+    return `${name}\n${rows.map(({ row }) => row).join('\n')}`;
+  });
+  return (await Promise.all(texts)).join('\n\n');
+}
+
+const revisions = async (): Promise<string> =>
+  JSON.stringify(
+    await db()
+      .selectFrom('revisions')
+      .select(['name', sql<string>`revision::text`.as('at')])
+      .execute(),
+  );
+
+const YAML = `
+groups:
+  - { id: yaml, style: messages, name: From YAML, multiplier: "1.5" }
+accounts:
+  - id: yaml-1
+    group: yaml
+    base_url: https://upstream.test
+    api_key: "yaml-upstream-credential"
+    weight: 3
+models:
+  - id: yaml-*
+    groups: [yaml]
+    upstream: real-name
+    prices: { input: "3", output: "15.25" }
+users:
+  - { id: yan, email: yan@example.test, balance: "12.5" }
+keys:
+  - { user: yan, group: yaml, rpm: 60, models: ["yaml-*"], addresses: [10.0.0.0/8] }
+`;
+
+test('YAML and JSON say the same', async () => {
+  const { changes, keys } = await apply(YAML);
+  assert.deepEqual(
+    changes.map(({ what, object }) => `${object} ${what}`),
+    [
+      'group yaml made',
+      'account yaml-1 made',
+      'model yaml-* of yaml made',
+      'user yan made',
+      'key default of yan in yaml made',
+    ],
+  );
+  assert.match(keys[0]?.token ?? '', /^dg-[0-9A-Za-z]{49}$/);
+  const group = await db().selectFrom('groups').selectAll().where('id', '=', 'yaml').executeTakeFirstOrThrow();
+  assert.deepEqual([group.style, group.name, group.multiplier_ppm], ['messages', 'From YAML', 1_500_000n]);
+  const key = await db().selectFrom('keys').selectAll().where('user_id', '=', 'yan').executeTakeFirstOrThrow();
+  assert.deepEqual(key.limits, { rpm: 60 });
+  assert.deepEqual([key.allowed_models, key.allowed_addresses], [['yaml-*'], ['10.0.0.0/8']]);
+  const json = JSON.stringify(parseSetup(YAML));
+  assert.deepEqual((await apply(json)).changes, []);
+});
+
+test('an empty file is a file that names nothing', async () => {
+  for (const text of ['', '{}', 'groups: []', '# only a remark\n']) assert.deepEqual((await apply(text)).changes, []);
+});
+
+test('an unknown field is refused by its path', async () => {
+  assert.deepEqual(await refusalOf({ groups: [{ id: 'a', style: 'messages', colour: 'red' }] }), [
+    'groups[0].colour: no such field',
+  ]);
+  assert.deepEqual(await refusalOf({ gruops: [], accounts: [] }), ['gruops: no such field']);
+  const nested = { id: 'm', groups: ['yaml'], prices: { input: '1', per_token: '2' } };
+  assert.deepEqual(await refusalOf({ models: [nested] }), ['models[0].prices.per_token: no such field']);
+});
+
+for (const [about, file, line] of [
+  [
+    'a number for a text',
+    { groups: [{ id: 7, style: 'messages' }] },
+    'groups[0].id: found 7, expected a value of type string',
+  ],
+  [
+    'an unknown word',
+    { groups: [{ id: 'a', style: 'chat' }] },
+    'groups[0].style: found "chat", expected one of responses, messages, generate-content, video',
+  ],
+  [
+    'a missing field',
+    { groups: [{ style: 'messages' }] },
+    'groups[0].id: found nothing, expected a value of type string',
+  ],
+  [
+    'money without quotes',
+    { users: [{ id: 'u' }, { id: 'v', balance: 12.5 }] },
+    'users[1].balance: found 12.5, expected a value of type string',
+  ],
+  [
+    'money that is no number',
+    { users: [{ id: 'u', balance: '1,50' }] },
+    'users[0].balance: found "1,50", expected a decimal amount in quotes, for example "1.25"',
+  ],
+  [
+    'more money than can be booked',
+    { users: [{ id: 'u', balance: '99999999999' }] },
+    'users[0].balance: found "99999999999", expected a decimal amount in quotes, for example "1.25"',
+  ],
+  [
+    'an address that is none',
+    { keys: [{ user: 'yan', group: 'yaml', name: 'n', addresses: ['10.0.0.0/8', 'home'] }] },
+    'keys[0].addresses[1]: found "home", expected an IP address or a network such as 10.0.0.0/8',
+  ],
+  [
+    'a price that is neither an amount nor a table of them',
+    { models: [{ id: 'v', groups: ['yaml'], prices: { video: 5 } }] },
+    'models[0].prices.video: found 5, expected a decimal amount in quotes, or one for each resolution',
+  ],
+  [
+    'an upstream that is no address',
+    { accounts: [{ id: 'a', group: 'yaml', base_url: 'ftp://x', api_key: 'k' }] },
+    'accounts[0].base_url: found "ftp://x", expected an http:// or https:// address',
+  ],
+  [
+    'a variant where none belongs',
+    { groups: [{ id: 'a', style: 'messages', variant: 'A' }] },
+    'groups[0].variant: found "A", expected A, EP or HC for style video, and for no other style',
+  ],
+  ['a list for the whole file', [], 'the file: found a list, expected a value of type object'],
+] as const) {
+  test(`${about} is refused with its path, what stood there and what was expected`, async () => {
+    assert.deepEqual(await refusalOf(file), [line]);
+  });
+}
+
+test('a number that the database cannot hold is refused by its path', async () => {
+  const account = { id: 'a', group: 'yaml', base_url: 'https://x.test', api_key: 'k', max_concurrency: 2 ** 40 };
+  assert.match(
+    (await refusalOf({ accounts: [account] })).join(),
+    /^accounts\[0\]\.max_concurrency: found 1099511627776, expected at most 2147483647$/,
+  );
+  assert.match(
+    (await refusalOf({ models: [{ id: 'm', groups: ['yaml'], context: 2 ** 31 }] })).join(),
+    /^models\[0\]\.context: found 2147483648, expected at most 2147483647$/,
+  );
+});
+
+test('text that is not YAML is refused with the line', async () => {
+  for (const text of ['groups: [', 'groups:\n\t- id: a', 'a: 1\na: 2', 'users: *nobody', '--- {}\n--- {}'])
+    assert.ok((await refusalOf(text)).every((line) => line.length > 5 && !line.includes('\n')));
+  assert.match((await refusalOf('groups:\n  - id: a\n    id: b')).join(), /line 3/);
+});
+
+test('all faults of a file are named at once', async () => {
+  const lines = await refusalOf({
+    groups: [{ id: 'A B', style: 'messages' }],
+    users: [{ id: 'u', email: 'nobody' }],
+    keys: [{ user: 5, group: 'yaml' }],
+  });
+  assert.deepEqual(
+    lines.map((line) => line.split(':')[0]),
+    ['groups[0].id', 'users[0].email', 'keys[0].user'],
+  );
+});
+
+test('what is named twice is refused, by its place', async () => {
+  const group = { id: 'twice', style: 'messages' };
+  const account = { id: 'acc', group: 'yaml', base_url: 'https://x.test', api_key: 'one' };
+  const value = 'one-value-for-two-keys-00';
+  const lines = await refusalOf({
+    groups: [group, group],
+    accounts: [account, account],
+    users: [{ id: 'u' }, { id: 'u' }],
+    models: [
+      { id: 'm', groups: ['yaml', 'twice'] },
+      { id: 'n', groups: ['yaml'] },
+      { id: 'm', groups: ['twice'] },
+    ],
+    keys: [
+      { user: 'u', group: 'yaml' },
+      { user: 'u', group: 'yaml', name: 'default' },
+      { user: 'u', group: 'yaml', name: 'b', key: value },
+      { user: 'u', group: 'yaml', name: 'c', key: value },
+    ],
+  });
+  assert.deepEqual(lines, [
+    'groups[1]: found "twice" a second time, expected it once',
+    'accounts[1]: found "acc" a second time, expected it once',
+    'users[1]: found "u" a second time, expected it once',
+    'keys[1]: found "u/yaml/default" a second time, expected it once',
+    'keys[3].key: found the same key value a second time, expected it once',
+    'models[2]: found "m in group twice" a second time, expected it once',
+  ]);
+});
+
+test('what refers to nothing, or to the wrong kind, is refused', async () => {
+  const lines = await refusalOf({
+    groups: [{ id: 'film', style: 'video', variant: 'A' }],
+    accounts: [
+      { id: 'a', group: 'nowhere', base_url: 'https://x.test', api_key: 'k' },
+      { id: 'b', group: 'yaml', base_url: 'https://x.test', api_key: 'k', features: ['embeddings'] },
+    ],
+    models: [{ id: 'm', groups: ['yaml', 'nowhere'] }],
+    keys: [
+      { user: 'nobody', group: 'film' },
+      { user: 'yan', group: 'yaml', name: 'v', video_groups: ['film', 'yaml'] },
+    ],
+    characters: [{ id: 'c', group: 'yaml', models: ['m'], upstream_asset: 'x', name: 'C' }],
+  });
+  assert.deepEqual(lines, [
+    'accounts[0].group: found "nowhere", expected a group of the file or the database',
+    'accounts[1].features: found "embeddings", expected some of messages, count',
+    'models[0].groups[1]: found "nowhere", expected a group of the file or the database',
+    'characters[0].group: found "yaml", expected a video group',
+    'keys[0].group: found "film", expected a provider group',
+    'keys[0].user: found "nobody", expected a user of the file or the database',
+    'keys[1].video_groups[1]: found "yaml", expected a video group',
+  ]);
+});
+
+test("a group's style cannot be changed under its keys", async () => {
+  assert.deepEqual(await refusalOf({ groups: [{ id: 'yaml', style: 'responses' }] }), [
+    'groups[0].style: found "responses", expected "messages" as before; make a new group instead',
+  ]);
+});
+
+test('a key value that another key has already is refused, and the rest of the file with it', async () => {
+  const value = 'a-value-that-is-taken-0001';
+  await apply({ keys: [{ user: 'yan', group: 'yaml', name: 'first', key: value }] });
+  const before = await everything();
+  const lines = await refusalOf({
+    users: [{ id: 'late' }],
+    keys: [
+      { user: 'late', group: 'yaml' },
+      { user: 'late', group: 'yaml', name: 'second', key: value },
+    ],
+  });
+  assert.deepEqual(lines, ['keys[1].key: found the value of another key, expected one of its own']);
+  assert.equal(await everything(), before, 'nothing of it was applied');
+});
+
+test('an error that only the last object shows leaves nothing applied', async () => {
+  const before = await everything();
+  await refusalOf({ groups: [{ id: 'half', style: 'messages' }], keys: [{ user: 'nobody', group: 'half' }] });
+  // Passes every check of ours; only the database finds that the text cannot be stored.
+  const unstorable = { id: 'half', group: 'yaml', base_url: 'https://x.test', api_key: 'k', models: { a: '\u0000' } };
+  await assert.rejects(apply({ groups: [{ id: 'half', style: 'messages' }], accounts: [unstorable] }));
+  assert.equal(await everything(), before);
+});
+
+test('a second run changes nothing, and no replica is woken for it', async () => {
+  const file = {
+    ...basicSetup(),
+    characters: [],
+    groups: [...(basicSetup() as { groups: object[] }).groups, { id: 'film', style: 'video', variant: 'EP' }],
+  };
+  const rich = {
+    ...file,
+    accounts: [
+      {
+        id: 'film-1',
+        group: 'film',
+        base_url: 'https://film.test',
+        api_key: 'film-credential',
+        models: { b: '2', a: '1' },
+        result_hosts: ['cdn.test'],
+        assets: {
+          base_url: 'https://assets.test',
+          access_key: 'AK',
+          secret_key: 'assets-secret',
+          region: 'r',
+          project: 'p',
+        },
+      },
+    ],
+    models: [
+      {
+        id: 'film-*',
+        groups: ['film'],
+        capabilities: { b: 1, a: [2] },
+        context: 1000,
+        prices: { video: { '720p': '7', '1080p': '9.5' }, input: '1' },
+      },
+    ],
+    users: [{ id: 'ana', email: 'ana@example.test', balance: '100', multiplier: '0.5' }],
+    keys: [
+      {
+        user: 'ana',
+        group: 'openai',
+        name: 'rich',
+        video_groups: ['film'],
+        expires_at: '2099-01-01T00:00:00+02:00',
+        spend_day: '5',
+        tpm: 1000,
+        rpm: 5,
+      },
+    ],
+    characters: [{ id: 'mia', group: 'film', models: ['film-*'], upstream_asset: 'a-1', name: 'Mia', tags: ['calm'] }],
+  };
+  assert.ok((await apply(rich)).changes.length > 5);
+  const before = [await revisions(), await everything()];
+  assert.deepEqual(await apply(rich), { changes: [], keys: [] });
+  assert.deepEqual([await revisions(), await everything()], before);
+});
+
+test('the file wins over what was edited since, and only that is reported', async () => {
+  await db().updateTable('groups').set({ name: 'Edited', multiplier_ppm: 9n }).where('id', '=', 'yaml').execute();
+  await db().updateTable('models').set({ upstream: 'edited' }).where('group_id', '=', 'yaml').execute();
+  await db()
+    .updateTable('keys')
+    .set({ limits: '{"rpm":1}' })
+    .where('user_id', '=', 'yan')
+    .where('name', '=', 'default')
+    .execute();
+  const { changes } = await apply(YAML);
+  assert.deepEqual(
+    changes.map(({ what, object }) => `${object} ${what}`),
+    ['group yaml changed', 'model yaml-* of yaml changed', 'key default of yan in yaml changed'],
+  );
+  const group = await db().selectFrom('groups').selectAll().where('id', '=', 'yaml').executeTakeFirstOrThrow();
+  assert.deepEqual([group.name, group.multiplier_ppm], ['From YAML', 1_500_000n]);
+});
+
+test('a field that the file does not give keeps its value', async () => {
+  await apply({ accounts: [{ id: 'yaml-1', group: 'yaml', base_url: 'https://upstream.test', api_key: 'changed' }] });
+  const account = await db().selectFrom('accounts').selectAll().where('id', '=', 'yaml-1').executeTakeFirstOrThrow();
+  assert.equal(account.weight, 3);
+  const { sealer } = gateway.ground;
+  assert.equal(sealer.open(account.credential_sealed, 'accounts.credential:yaml-1'), 'changed');
+});
+
+test('a stored credential that no longer opens is replaced by that of the file', async () => {
+  await db().updateTable('accounts').set({ credential_sealed: 'v1:k1:damaged' }).where('id', '=', 'yaml-1').execute();
+  const { changes } = await apply(YAML);
+  assert.deepEqual(changes, [{ what: 'changed', object: 'account yaml-1' }]);
+});
+
+test('an opening balance is booked once, whatever later files say', async () => {
+  const credits = () =>
+    db().selectFrom('credits').select(['reference', 'nanos']).where('user_id', '=', 'yan').execute();
+  const once = [{ reference: 'open:yan', nanos: 12_500_000_000n }];
+  assert.deepEqual(await credits(), once);
+  await apply({ users: [{ id: 'yan', balance: '99' }] });
+  assert.deepEqual(await credits(), once);
+  await apply({ users: [{ id: 'later' }] });
+  const { changes } = await apply({ users: [{ id: 'later', balance: '0.000000001' }] });
+  assert.deepEqual(changes, [{ what: 'changed', object: 'user later' }]);
+});
+
+test('a price is never edited: a different one is a new row, the same one is none', async () => {
+  const prices = async () =>
+    db()
+      .selectFrom('prices')
+      .innerJoin('models', 'models.id', 'prices.model_id')
+      .select(['prices.id', 'prices.rates'])
+      .where('models.pattern', '=', 'priced')
+      .orderBy('prices.id')
+      .execute();
+  const model = (rates: object, more: object = {}) => ({
+    models: [{ id: 'priced', groups: ['yaml'], prices: rates, ...more }],
+  });
+  await apply(model({ input: '1', output: '2' }));
+  assert.deepEqual((await apply(model({ output: '2', input: '1' }))).changes, [], 'the order of fields means nothing');
+  const first = await prices();
+  assert.equal(first.length, 1);
+  const { changes } = await apply(model({ input: '1', output: '3' }));
+  assert.deepEqual(changes, [{ what: 'changed', object: 'model priced of yaml' }]);
+  await apply({ models: [{ id: 'priced', groups: ['yaml'] }] });
+  const both = await prices();
+  assert.deepEqual(both[0], first[0], 'the old row is as it was');
+  assert.deepEqual(
+    both.map(({ rates }) => rates),
+    [
+      { input: '1', output: '2' },
+      { input: '1', output: '3' },
+    ],
+  );
+});
+
+test('a dry run says what would change and changes nothing', async () => {
+  const before = [await revisions(), await everything()];
+  const { changes } = await apply(
+    { groups: [{ id: 'dry', style: 'messages' }], users: [{ id: 'dry', balance: '5' }] },
+    { dryRun: true, prune: true },
+  );
+  const said = changes.map(({ what, object }) => `${object} ${what}`);
+  assert.ok(said.includes('group dry made') && said.includes('group yaml removed'), said.join(', '));
+  assert.deepEqual([await revisions(), await everything()], before);
+});
+
+test('pruning removes what the file does not name, revokes keys and keeps users', async () => {
+  const own = await startGateway();
+  try {
+    const keys = await own.apply(basicSetup());
+    const kept = basicSetup() as { groups: object[]; accounts: object[]; models: object[]; keys: object[] };
+    const file = {
+      ...kept,
+      users: [],
+      accounts: kept.accounts.slice(1),
+      models: kept.models.slice(1),
+      keys: kept.keys.slice(1),
+    };
+    const { changes } = await applySetup(own.ground.database.db, parseSetup(JSON.stringify(file)), {
+      secrets: own.ground.secrets,
+      prune: true,
+    });
+    const gone = changes.filter(({ what }) => what !== 'changed').map(({ what, object }) => `${object} ${what}`);
+    assert.deepEqual(gone, [
+      'key test of ana in openai revoked',
+      'model demo-responses of openai removed',
+      'account oa1 removed',
+    ]);
+    const count = async (table: 'users' | 'keys' | 'groups') =>
+      Number(
+        (
+          await own.ground.database.db
+            .selectFrom(table)
+            .select(sql<number>`count(*)::int`.as('n'))
+            .executeTakeFirstOrThrow()
+        ).n,
+      );
+    assert.deepEqual([await count('users'), await count('keys'), await count('groups')], [1, 3, 3]);
+    const status = async (key = '') =>
+      (await fetch(`${own.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+    await until('the revoked key to be refused', async () => (await status(keys.openai)) === 401);
+    assert.notEqual(await status(keys.claude), 401);
+    const without = { ...file, groups: kept.groups.slice(1), models: [], accounts: [], keys: [] };
+    await applySetup(own.ground.database.db, parseSetup(JSON.stringify(without)), {
+      secrets: own.ground.secrets,
+      prune: true,
+    });
+    assert.deepEqual([await count('users'), await count('groups')], [1, 2]);
+  } finally {
+    await own.stop();
+  }
+});
+
+test('a key that was revoked stays revoked when its file is applied again', async () => {
+  const { keys } = await apply({ keys: [{ user: 'yan', group: 'yaml', name: 'leaked' }] });
+  assert.equal(keys.length, 1);
+  const row = await db().selectFrom('keys').select('id').where('name', '=', 'leaked').executeTakeFirstOrThrow();
+  await revokeKey(db(), row.id);
+  await apply({ keys: [{ user: 'yan', group: 'yaml', name: 'leaked' }] });
+  const { revoked_at } = await db().selectFrom('keys').selectAll().where('id', '=', row.id).executeTakeFirstOrThrow();
+  assert.ok(revoked_at);
+});
+
+test('two files applied at the same moment follow one another', async () => {
+  const file = (name: string) => ({
+    groups: [{ id: 'race', style: 'messages', name }],
+    users: [{ id: 'race', balance: '1' }],
+  });
+  const results = await Promise.all(['a', 'b', 'c', 'd'].map((name) => apply(file(name))));
+  assert.equal(results.flatMap(({ changes }) => changes).filter(({ what }) => what === 'made').length, 2);
+});
+
+test('running replicas see a new group, model and key within five seconds', async () => {
+  const replica = await startGateway({ database: gateway.database });
+  try {
+    const { keys } = await apply({
+      groups: [{ id: 'fresh', style: 'responses' }],
+      models: [{ id: 'fresh-model', groups: ['fresh'], upstream: 'behind-it' }],
+      keys: [{ user: 'yan', group: 'fresh' }],
+    });
+    const headers = { authorization: `Bearer ${keys[0]?.token}` };
+    for (const { url, catalog } of [gateway, replica]) {
+      await until(
+        'the key to be let in',
+        async () => ![401, 500].includes((await fetch(`${url}/v1/models`, { headers })).status),
+        5_000,
+      );
+      await until('the model', () => catalog().resolve('fresh', 'fresh-model')?.upstream === 'behind-it', 5_000);
+    }
+  } finally {
+    await replica.stop();
+  }
+});
+
+test('secrets are not repeated in an error, however wrong their surroundings are', async () => {
+  const secret = 'sk-live-do-not-repeat-this';
+  const account = { id: 'a', group: 'yaml', base_url: 'https://x.test' };
+  const assets = { base_url: 'https://x.test', access_key: secret, secret_key: secret, region: 'r' };
+  const files: (object | string)[] = [
+    { accounts: [{ ...account, api_key: [secret] }] },
+    { accounts: { a: { ...account, api_key: secret } } },
+    { accounts: [secret] },
+    { accounts: [[{ ...account, api_key: secret }]] },
+    { accounts: [{ ...account, api_key: secret, assets: [assets] }] },
+    { accounts: [{ ...account, api_key: secret, assets: secret }] },
+    { accounts: [{ ...account, api_key: 'k', assets: { ...assets, project: { secret } } }] },
+    { accounts: [{ ...account, api_key: secret.repeat(200) }] },
+    { keys: [{ user: 'yan', group: 'yaml', key: `dg-${secret}` }] },
+    { keys: [{ user: 'yan', group: 'yaml', key: { value: secret } }] },
+    { keys: { yan: secret } },
+    { keys: [secret] },
+    [{ accounts: [{ ...account, api_key: secret }] }],
+    { keys: [{ user: 'nobody', group: 'yaml', key: secret }] },
+    {
+      keys: [
+        { user: 'yan', group: 'yaml', name: 'x', key: secret },
+        { user: 'yan', group: 'yaml', name: 'y', key: secret },
+      ],
+    },
+    `accounts:\n  - api_key: *${secret}\n`,
+    `accounts:\n  - api_key: "${secret}\n    id: a`,
+    `accounts:\n  - api_key: @${secret}\n`,
+    `accounts:\n  - api_key: !${secret} x\n`,
+    `accounts:\n  - api_key: ${secret}: ${secret}: x\n`,
+    `accounts:\n  - api_key: [${secret}\n`,
+    `accounts:\n  - api_key: {${secret}: 1, ${secret}: 2}\n`,
+    `accounts:\n  - "${secret}": 1\n    "${secret}": 2\n`,
+  ];
+  for (const file of files) {
+    const lines = await refusalOf(file);
+    assert.ok(!lines.join('\n').includes('do-not-repeat'), lines.join('\n'));
+  }
+});

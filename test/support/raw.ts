@@ -1,0 +1,137 @@
+/** HTTP by hand: sends exactly the bytes it is given and reads the answers off the socket, so that nothing is tidied up on the way. */
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+}
+
+export const jsonOf = (answer: RawAnswer): unknown => JSON.parse(answer.text);
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const PATIENCE_MS = 10_000;
+
+export class Wire {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+  #closed = false;
+  #wake: () => void = () => {};
+
+  constructor(url: string) {
+    const { hostname, port } = new URL(url);
+    this.socket = connect(Number(port), hostname);
+    this.socket.setNoDelay(true);
+    this.socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#wake();
+    });
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
+      this.#closed = true;
+      this.#wake();
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  send(bytes: string | Buffer): void {
+    if (!this.#closed) this.socket.write(bytes);
+  }
+
+  /** The next answer; undefined when the connection closes without one. `head`: an answer to HEAD, which has no body. */
+  async answer({ head = false }: { head?: boolean } = {}): Promise<RawAnswer | undefined> {
+    for (;;) {
+      const parsed = parse(this.#received, { head, isOver: this.#closed });
+      if (parsed) {
+        this.#received = this.#received.subarray(parsed.length);
+        // `100 Continue` and its like only announce the answer.
+        if (parsed.answer.status >= 200) return parsed.answer;
+        continue;
+      }
+      if (this.#closed) return undefined;
+      await this.#change();
+    }
+  }
+
+  async closed(): Promise<void> {
+    while (!this.#closed) await this.#change();
+  }
+
+  end(): void {
+    this.socket.destroy();
+  }
+
+  #change(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(
+      () =>
+        reject(new Error(`nothing came for ${PATIENCE_MS} ms; so far: ${this.#received.toString('latin1', 0, 200)}`)),
+      PATIENCE_MS,
+    );
+    this.#wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+}
+
+interface Parsed {
+  readonly answer: RawAnswer;
+  readonly length: number;
+}
+
+function parse(bytes: Buffer, { head, isOver }: { head: boolean; isOver: boolean }): Parsed | undefined {
+  const headEnd = bytes.indexOf(HEAD_END);
+  if (headEnd < 0) return undefined;
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(`${statusLine} `)?.[1]);
+  assert.ok(status >= 100, `not a status line: ${statusLine.slice(0, 80)}`);
+  const headers = new Map(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const from = headEnd + HEAD_END.length;
+  const done = (text: string, length: number): Parsed => ({ answer: { status, headers, text }, length });
+  if (head || status < 200 || status === 204 || status === 304) return done('', from);
+  if (headers.get('transfer-encoding') === 'chunked') return parseChunked(bytes, from, done);
+  const declared = headers.get('content-length');
+  if (declared === undefined) return isOver ? done(bytes.toString('utf8', from), bytes.length) : undefined;
+  const to = from + Number(declared);
+  return bytes.length < to ? undefined : done(bytes.toString('utf8', from, to), to);
+}
+
+function parseChunked(bytes: Buffer, from: number, done: (text: string, length: number) => Parsed): Parsed | undefined {
+  const pieces: Buffer[] = [];
+  for (let at = from; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    if (lineEnd < 0) return undefined;
+    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    const next = lineEnd + 2 + size + 2;
+    if (bytes.length < next) return undefined;
+    if (size === 0) return done(Buffer.concat(pieces).toString('utf8'), next);
+    pieces.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = next;
+  }
+}
+
+/** One connection, these bytes, the first answer. */
+export async function sendRaw(url: string, bytes: string | Buffer, head = false): Promise<RawAnswer | undefined> {
+  const wire = new Wire(url);
+  wire.send(bytes);
+  return wire.answer({ head }).finally(() => wire.end());
+}
+
+/** A request as text; a Host header is added unless one is given. */
+export function request(line: string, headers: readonly (readonly [string, string])[] = [], body = ''): string {
+  const hasHost = headers.some(([name]) => name.toLowerCase() === 'host');
+  const all = hasHost ? headers : [['host', 'gateway.test'] as const, ...headers];
+  return `${line}\r\n${all.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+}
