@@ -116,6 +116,7 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
     metrics,
     version,
     log,
+    clock,
     upstream,
     pool: new Pool(clock),
     catalog: () => catalog,
@@ -141,7 +142,10 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
     metrics,
     trustedProxies: listOf(config.TRUST_PROXY),
   });
-  const { port } = await web.listen(config.HOST, config.PORT).catch((error: NodeJS.ErrnoException) => {
+  const { port } = await web.listen(config.HOST, config.PORT).catch(async (error: NodeJS.ErrnoException) => {
+    await watch.stop();
+    await upstream.close();
+    await role.release();
     throw new Refusal(
       error.code === 'EADDRINUSE'
         ? `Port ${config.PORT} on ${config.HOST} is taken. Stop what uses it, or set PORT to another one.`

@@ -1,11 +1,11 @@
 /** Handlers of document 1: the matrix cell of the key's group decides between bytes through, conversion and our own answer. */
 import { fail } from '../core/index.ts';
-import { type Caller, type ForwardParts, forward } from '../gateway/index.ts';
-import { type Cell, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
+import { type Caller, type ConverseParts, converse, forward } from '../gateway/index.ts';
+import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
 
-export type TextParts = ForwardParts & ModelParts;
+export type TextParts = ConverseParts & ModelParts;
 
 type OwnAnswer = (call: Call, caller: Caller, parts: TextParts) => void | Promise<void>;
 
@@ -15,6 +15,13 @@ const OWN: Partial<Record<TextOperation, OwnAnswer>> = {
   'models.get': getModel,
   'generate.models': listNativeModels,
   'generate.model': getNativeModel,
+};
+
+/** The dialect of the requests that can be converted. */
+const SPOKEN: Partial<Record<TextOperation, Dialect>> = {
+  'messages.create': 'messages',
+  'chat.create': 'chat',
+  'responses.create': 'responses',
 };
 
 export async function answerText(
@@ -35,6 +42,9 @@ export async function answerText(
   if (cell.kind === 'native') return forward(call, caller, operation, cell, parts);
   if (cell.kind === 'prefer' && hasFeature(caller, cell.feature, parts))
     return forward(call, caller, operation, cell, parts);
+  const from = SPOKEN[operation];
+  if (from && (cell.kind === 'convert' || cell.kind === 'prefer'))
+    return converse(call, caller, operation, from, cell.to, parts);
   const own = cell.kind === 'own' ? OWN[operation] : undefined;
   if (own) return own(call, caller, parts);
   throw fail(

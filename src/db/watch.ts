@@ -25,16 +25,22 @@ export async function watchRevisions(
   let stopped = false;
   let cancelTimer = () => {};
   let endListening = async () => {};
+  let looking: Promise<void> = Promise.resolve();
 
-  const look = async (): Promise<void> => {
+  /** The first one reports everything: what was loaded before may have missed a change already. */
+  const lookOnce = async (): Promise<void> => {
     const rows = await database.db.selectFrom('revisions').select(['name', 'revision']).execute();
     for (const { name, revision } of rows) {
       if (seen.get(name) === revision) continue;
-      const isFirst = !seen.has(name);
-      // Marked before the reload: a change that arrives during it moves the revision again and is seen next time.
+      await onChange(name as Revised);
+      // Marked after the reload, so that one that failed is tried again.
       seen.set(name, revision);
-      if (!isFirst) await onChange(name as Revised);
     }
+  };
+  /** One after the other: of two reloads at once, the older picture could be the last to arrive. */
+  const look = (): Promise<void> => {
+    looking = looking.catch(() => {}).then(lookOnce);
+    return looking;
   };
   const safeLook = () => look().catch((error: unknown) => log.warn('watch.failed', faultOf(error)));
 
@@ -72,6 +78,7 @@ export async function watchRevisions(
       stopped = true;
       cancelTimer();
       await endListening();
+      await looking.catch(() => {});
     },
   };
 }

@@ -23,6 +23,7 @@ const USES = {
   imageOutput: (r) => r.output.modalities?.includes('image') === true,
   reasoning: (r) => r.reasoning.mode !== undefined || r.reasoning.effort !== undefined,
   structuredOutput: (r) => r.output.format.kind !== 'text',
+  hostedTools: (r) => r.tools.some((tool) => tool.kind === 'server'),
   maxToolCalls: (r) => r.limits.maxToolCalls !== undefined,
   prewarm: (r) => r.limits.prewarm === true,
   parallelTools: (r) => r.parallelTools === false,

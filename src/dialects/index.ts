@@ -15,6 +15,7 @@ const CODECS: Readonly<Record<Dialect, Codec>> = {
 export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
 
 export type * from './codec.ts';
+export { convertReply, decodeFor, type Encoded, encodeFor, openConversion, type Pair, type StreamConversion } from './convert.ts';
 export type { Fault } from './fault.ts';
 export { applyFate, HUB_FIELDS, type HubField } from './fields.ts';
 export { type Folded, fold, unfold } from './fold.ts';

@@ -40,13 +40,15 @@ export interface Source {
   abort(): void;
   /** The answer turned out to be a failure before anything was passed on: go on as if the head had said so. */
   reject(fault: Fault): void;
+  /** The client has all it gets, whatever the upstream still does. */
+  done(): void;
 }
 
 export interface Taker {
   /** False asks for a pause. */
   onData(chunk: Buffer): boolean;
-  /** The upstream is done, well or badly. Says how the account did. */
-  onEnd(trouble?: Trouble): FaultKind | undefined;
+  /** The upstream is done, well or badly. Says how the account did, or that nothing was passed on and another may be tried. */
+  onEnd(trouble?: Trouble): FaultKind | Fault | undefined;
 }
 
 const MAX_ATTEMPTS = 3;
@@ -92,24 +94,36 @@ class Attempt {
     if (!('account' in lease)) return this.#giveUp(last ?? unavailable(lease.because, lease.retryMs));
     this.#tried.add(lease.account.id);
     this.#release = lease.release;
-    this.#send(lease.account);
+    try {
+      this.#send(lease.account, this.#plan.build(lease.account));
+    } catch (error) {
+      this.#release();
+      this.#done.reject(error);
+    }
   }
 
-  #send(account: Account): void {
+  #send(account: Account, request: ReturnType<Plan['build']>): void {
     let taker: Taker | undefined;
     let failure: { status: number; headers: IncomingHttpHeaders; chunks: Buffer[]; size: number } | undefined;
-    let rejected = false;
+    let isSettled = false;
     const source: Source = {
       resume: () => this.#exchange?.resume(),
       abort: () => this.#exchange?.abort(),
       reject: (fault) => {
-        rejected = true;
+        isSettled = true;
         this.#exchange?.abort();
         this.#fail(fault, account, undefined);
       },
+      done: () => {
+        isSettled = true;
+        this.#exchange?.abort();
+        this.#release();
+        this.#note(undefined);
+        this.#done.resolve();
+      },
     };
     this.#exchange = this.#parts.upstream.send(
-      { ...this.#plan.build(account), patience: this.#plan.patience },
+      { ...request, patience: this.#plan.patience },
       {
         onHead: (status, headers) => {
           if (status < 400) taker = this.#plan.take({ status, headers, account }, source);
@@ -122,13 +136,13 @@ class Attempt {
           return true;
         },
         onEnd: () => {
-          if (rejected) return;
-          if (taker) this.#finish(taker);
+          if (isSettled) return;
+          if (taker) this.#finish(taker, account);
           else if (failure) this.#refused(failure, account);
         },
         onTrouble: (trouble) => {
-          if (rejected) return;
-          if (taker) this.#finish(taker, trouble);
+          if (isSettled) return;
+          if (taker) this.#finish(taker, account, trouble);
           else this.#fail(faultOf(trouble), account, undefined);
         },
       },
@@ -136,9 +150,11 @@ class Attempt {
   }
 
   /** A bug in a taker must end this call, and not silently: thrown into the socket's callback it would hang it. */
-  #finish(taker: Taker, trouble?: Trouble): void {
+  #finish(taker: Taker, account: Account, trouble?: Trouble): void {
     try {
-      const kind = taker.onEnd(trouble);
+      const verdict = taker.onEnd(trouble);
+      if (typeof verdict === 'object') return this.#fail(verdict, account, undefined);
+      const kind = verdict;
       this.#release(kind && { kind });
       this.#note(kind);
       this.#done.resolve();

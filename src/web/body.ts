@@ -1,7 +1,7 @@
 /** Reading request bodies: bounded, decoded when compressed, as raw bytes. Nothing is parsed here. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { fail } from '../core/index.ts';
+import { ApiError, fail } from '../core/index.ts';
 import type { Call } from './call.ts';
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
@@ -18,7 +18,9 @@ export async function readBody(call: Call, limit: number): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
   const encoding = request.headers['content-encoding']?.trim().toLowerCase();
-  if (encoding === undefined || encoding === '' || encoding === 'identity') return collect(request, limit);
+  if (encoding === undefined || encoding === '' || encoding === 'identity') {
+    return collect(request, limit).catch(asFailure(CUT_OFF));
+  }
   const decoder = DECODERS[encoding]?.();
   if (!decoder) {
     throw fail(
@@ -30,14 +32,17 @@ export async function readBody(call: Call, limit: number): Promise<Buffer> {
   request.once('error', (error) => decoder.destroy(error));
   request.once('close', () => request.complete || decoder.destroy());
   request.pipe(decoder);
-  return collect(decoder, limit).catch((error: unknown) => {
-    throw isFailure(error)
-      ? error
-      : fail('invalid_request', `The body is not valid ${encoding} data.`, { cause: error });
-  });
+  return collect(decoder, limit).catch(asFailure(`The body is not valid ${encoding} data.`));
 }
 
-const isFailure = (error: unknown): boolean => error instanceof Error && error.name === 'ApiError';
+const CUT_OFF = 'The connection closed before the whole body arrived.';
+
+/** What a stream reports is the caller's doing, never a bug of ours. */
+const asFailure =
+  (sentence: string) =>
+  (error: unknown): never => {
+    throw error instanceof ApiError ? error : fail('invalid_request', sentence, { cause: error });
+  };
 const tooLarge = (limit: number) =>
   fail('request_too_large', `The body is larger than ${limit} bytes, the most this endpoint takes.`);
 
@@ -54,7 +59,7 @@ function collect(stream: Readable, limit: number): Promise<Buffer> {
   });
   stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)));
   stream.once('error', reject);
-  stream.once('close', () => reject(fail('invalid_request', 'The connection closed before the whole body arrived.')));
+  stream.once('close', () => reject(fail('invalid_request', CUT_OFF)));
   return promise;
 }
 

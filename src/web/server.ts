@@ -46,13 +46,20 @@ export async function createWeb(options: WebOptions): Promise<Web> {
     routerOptions: {
       maxParamLength: 512,
       onBadUrl: (_path, request, response) => answerStray(options, request, response),
+      onMaxParamLength: (_path, request, response) => answerStray(options, request, response),
     },
     // While closing we answer by ourselves, in the dialect of the path.
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => answerBrokenMessage(options.log, error, socket),
     serverFactory: (route) => {
       server = createServer(
-        { maxHeaderSize: HEADER_BYTES, connectionsCheckingInterval: CHECK_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+        {
+          maxHeaderSize: HEADER_BYTES,
+          connectionsCheckingInterval: CHECK_MS,
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          // Checked in strict.ts; Node would answer with an empty body.
+          requireHostHeader: false,
+        },
         guard(options, route),
       );
       server.headersTimeout = HEADERS_MS;

@@ -10,6 +10,7 @@ export function refusalOf(request: IncomingMessage): string | undefined {
     const name = rawHeaders[n] ?? '';
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
+  if (hosts === 0 && request.httpVersion !== '1.0') return 'The request has no Host header.';
   if (hosts > 1) return 'The request has more than one Host header.';
   const coding = request.headers['transfer-encoding'];
   if (coding === undefined) return undefined;

@@ -18,7 +18,7 @@ export class Wire {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
   #closed = false;
-  #wake: () => void = () => {};
+  #waiting: (() => void)[] = [];
 
   constructor(url: string) {
     const { hostname, port } = new URL(url);
@@ -66,6 +66,10 @@ export class Wire {
     this.socket.destroy();
   }
 
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
   #change(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(
@@ -73,10 +77,10 @@ export class Wire {
         reject(new Error(`nothing came for ${PATIENCE_MS} ms; so far: ${this.#received.toString('latin1', 0, 200)}`)),
       PATIENCE_MS,
     );
-    this.#wake = () => {
+    this.#waiting.push(() => {
       clearTimeout(timer);
       resolve();
-    };
+    });
     return promise;
   }
 }

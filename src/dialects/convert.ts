@@ -1,0 +1,71 @@
+/**
+ * One conversion from end to end, pure: the client's request becomes the upstream's, the upstream's answer or stream becomes
+ * the client's. What a conversion loses is listed under the client's own field names.
+ */
+import type { AnswerContext, Codec, EncodedRequest, RequestHead, StreamEncoder, Target, UpstreamContext } from './codec.ts';
+import { applyFate } from './fields.ts';
+import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub.ts';
+import { restoreEvent, restoreItem } from './restore.ts';
+import { cutReply, openStopCutter, type StopCutter } from './stop.ts';
+
+export interface Pair {
+  readonly client: Codec;
+  readonly upstream: Codec;
+}
+
+export const decodeFor = ({ client }: Pair, body: unknown, head: RequestHead): HubRequest => client.client.decodeRequest(body, head);
+
+export interface Encoded extends EncodedRequest {
+  /** Client fields that are lost, in its own words. */
+  readonly lost: readonly string[];
+}
+
+/** May be called again for another account: the hub request is never changed. */
+export function encodeFor({ client, upstream }: Pair, request: HubRequest, target: Target): Encoded {
+  const names = client.client.fieldNames;
+  const dropped = applyFate(request, upstream.upstream.fate, names);
+  const encoded = upstream.upstream.encodeRequest(request, target);
+  const lost = [...dropped, ...encoded.dropped].map((field) => names[field]);
+  return { ...encoded, lost: [...new Set([...lost, ...request.unknown])] };
+}
+
+export function convertReply({ client, upstream }: Pair, encoded: EncodedRequest, body: unknown, from: UpstreamContext, answer: AnswerContext): { body: unknown; reply: HubReply } {
+  const decoded = upstream.upstream.decodeReply(body, from);
+  const restored = { ...decoded, items: decoded.items.map((item) => restoreItem(item, encoded.names)) };
+  const reply = encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
+  return { body: client.client.encodeReply(reply, answer), reply };
+}
+
+export interface StreamConversion {
+  /** Hub events of one upstream event, as the client shall see them. */
+  decode(data: string, event?: string): readonly HubEvent[];
+  /** The upstream closed; what is still missing to a proper end. */
+  end(): readonly HubEvent[];
+  encode(event: HubEvent): string;
+  heartbeat(): string;
+  /** A stop sequence was met; only the usage is still of interest. */
+  readonly isCut: boolean;
+  /** The finish of a stream that was cut, when the upstream takes too long to report its usage. */
+  finishCut(): readonly HubEvent[];
+}
+
+export function openConversion({ client, upstream }: Pair, encoded: EncodedRequest, from: UpstreamContext, answer: AnswerContext): StreamConversion {
+  const decoder = upstream.upstream.openDecoder(from);
+  const encoder: StreamEncoder = client.client.openEncoder(answer);
+  const cutter: StopCutter | undefined = encoded.emulateStop.length > 0 ? openStopCutter(encoded.emulateStop) : undefined;
+  const restore = encoded.names.size > 0 ? (event: HubEvent) => restoreEvent(event, encoded.names) : undefined;
+  const transform = (events: readonly HubEvent[]): readonly HubEvent[] => {
+    const restored = restore ? events.map(restore) : events;
+    return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;
+  };
+  return {
+    decode: (data, event) => transform(decoder.push(data, event)),
+    end: () => transform(decoder.end()),
+    encode: (event) => encoder.push(event),
+    heartbeat: () => encoder.heartbeat(),
+    get isCut() {
+      return cutter?.isCut === true;
+    },
+    finishCut: () => cutter?.push({ kind: 'finish', stop: 'stop_sequence', usage: { ...NO_USAGE, estimated: true } }) ?? [],
+  };
+}

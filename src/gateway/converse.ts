@@ -1,0 +1,181 @@
+/**
+ * The converted path: the caller's dialect is not the group's, so the request goes through the hub and the answer comes back
+ * through it. What is lost on the way is named in `x-gateway-dropped`; what cannot be honoured is refused before anything is sent.
+ */
+import type { Account, Model } from '../catalog/index.ts';
+import { capabilitiesFor } from '../catalog/index.ts';
+import { type Clock, fail, JsonFault, scanMembers } from '../core/index.ts';
+import {
+  type AnswerContext,
+  codecOf,
+  decodeFor,
+  type Encoded,
+  encodeFor,
+  type HubRequest,
+  type Pair,
+} from '../dialects/index.ts';
+import { type Dialect, JSON_LIMITS, PATIENCE, type TextOperation } from '../rules/index.ts';
+import { CREDENTIAL_HEADER, locate } from '../upstream/index.ts';
+import { type Call, expectJson, idHeaders, readBody } from '../web/index.ts';
+import { attempt, type Head, type Plan, type Source, type Taker } from './attempt.ts';
+import type { Caller } from './caller.ts';
+import type { ForwardParts } from './forward.ts';
+import { resolveModel } from './model.ts';
+import { upstreamName } from './native-request.ts';
+import { previousNotFound } from './owners.ts';
+import { Pump } from './pump.ts';
+import { Whole } from './whole.ts';
+
+export interface ConverseParts extends ForwardParts {
+  readonly clock: Clock;
+}
+
+/** Everything that the two takers of a converted answer need to know. */
+export interface Conversation {
+  readonly call: Call;
+  readonly pair: Pair;
+  readonly request: HubRequest;
+  readonly answer: AnswerContext;
+  readonly parts: ConverseParts;
+  preparedFor(account: Account): Prepared;
+}
+
+/** The request as one account gets it. */
+export interface Prepared {
+  readonly encoded: Encoded;
+  /** What the account calls the model. */
+  readonly model: string;
+  readonly bytes: Buffer;
+}
+
+export async function converse(
+  call: Call,
+  caller: Caller,
+  operation: TextOperation,
+  from: Dialect,
+  to: Dialect,
+  parts: ConverseParts,
+): Promise<void> {
+  expectJson(call);
+  const body = parseBody(await readBody(call, parts.bodyLimit(operation)));
+  const pair: Pair = { client: codecOf(from), upstream: codecOf(to) };
+  const request = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
+  // Stateless upstreams keep no responses; without a store of our own, none of the caller's exists.
+  if (request.state.previousId !== undefined) throw previousNotFound(request.state.previousId);
+  const model = resolveModel(parts.catalog(), caller, request.model);
+  call.note = { ...call.note, model: model.name, stream: request.stream, converted: `${from}->${to}` };
+  const accounts = parts
+    .catalog()
+    .accounts(caller.group.id)
+    .filter((account) => account.features.has(to));
+  const conversation: Conversation = {
+    call,
+    pair,
+    request,
+    parts,
+    answer: {
+      request,
+      model: model.name,
+      requestId: call.id,
+      home: caller.group.style,
+      created: Math.floor(parts.clock.now() / 1000),
+    },
+    preparedFor: preparer(pair, request, caller, model),
+  };
+  await attempt(call, planOf(conversation, caller, to, accounts), parts);
+}
+
+/** Bounded before it is parsed: JSON that is too deep or too busy would stall every other call. */
+function parseBody(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
+  try {
+    scanMembers(bytes, NONE, JSON_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonFault) throw fail('invalid_request', error.message);
+    throw error;
+  }
+  return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
+}
+const NONE: ReadonlySet<string> = new Set();
+
+/** Encodes once per name that accounts have for the model, usually once in all. */
+function preparer(pair: Pair, request: HubRequest, { group }: Caller, line: Model): Conversation['preparedFor'] {
+  const known = new Map<string, Prepared>();
+  return (account) => {
+    const model = upstreamName(line, account);
+    let prepared = known.get(model);
+    if (!prepared) {
+      const encoded = encodeFor(pair, request, {
+        model,
+        capabilities: capabilitiesFor(group.style, { ...line, upstream: model }),
+      });
+      prepared = { encoded, model, bytes: Buffer.from(JSON.stringify(encoded.body)) };
+      known.set(model, prepared);
+    }
+    return prepared;
+  };
+}
+
+// ---------------------------------------------------------------- calling
+
+const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
+  messages: () => '/v1/messages',
+  chat: () => '/v1/chat/completions',
+  responses: () => '/v1/responses',
+  generate: (model, isStream) =>
+    `/v1beta/models/${encodeURIComponent(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+};
+
+function planOf(conversation: Conversation, caller: Caller, to: Dialect, accounts: readonly Account[]): Plan {
+  const { pair, request } = conversation;
+  const { style } = caller.group;
+  return {
+    accounts,
+    patience: request.stream ? PATIENCE.stream : PATIENCE.unary,
+    build: (account) => {
+      const { encoded, model, bytes } = conversation.preparedFor(account);
+      return {
+        method: 'POST',
+        ...locate(style, account.baseUrl, PATH[to](model, request.stream)),
+        headers: [
+          ...FIXED_HEADERS,
+          ...Object.entries(encoded.headers).flat(),
+          ...CREDENTIAL_HEADER[style](account.credential),
+        ],
+        body: bytes,
+      };
+    },
+    take: (head, source) => takerOf(conversation, head, source),
+    classify: (failure) => pair.upstream.upstream.decodeError(failure),
+    refuse: (_failure, { error: { code, message, status, param } }) => {
+      throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
+    },
+  };
+}
+
+const FIXED_HEADERS = [
+  'content-type',
+  'application/json',
+  'accept-encoding',
+  'identity',
+  'user-agent',
+  'dragoman',
+] as const;
+
+/** Some servers answer a stream request with one whole body; it is told as a stream all the same. */
+const takerOf = (conversation: Conversation, head: Head, source: Source): Taker =>
+  conversation.request.stream && head.headers['content-type']?.includes('text/event-stream') === true
+    ? new Pump(conversation, head, source)
+    : new Whole(conversation, head);
+
+/** What every converted answer says about itself. */
+export function conversionHeaders({ pair, call }: Conversation, { encoded, model }: Prepared): Record<string, string> {
+  return {
+    ...idHeaders(call),
+    'x-gateway-converted': `${pair.client.dialect}->${pair.upstream.dialect}`,
+    'x-gateway-upstream-model': encodeURIComponent(model),
+    ...(encoded.lost.length > 0 && {
+      'x-gateway-dropped': encoded.lost.map((field) => encodeURIComponent(field)).join(','),
+    }),
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * A converted stream: bytes -> events -> hub -> events -> bytes, all in the turn in which the bytes arrived, one write per read.
+ * The head is held until the first event says that there is an answer, so that an early failure keeps its status and may
+ * still be tried elsewhere. Afterwards the client gets its dialect's end or its dialect's error, never bare EOF.
+ */
+import { readSse, type SseReader } from '../core/index.ts';
+import {
+  type Fault,
+  type HubError,
+  type HubEvent,
+  type HubUsage,
+  openConversion,
+  type StreamConversion,
+} from '../dialects/index.ts';
+import { type FaultKind, faultRow } from '../rules/index.ts';
+import type { Trouble } from '../upstream/index.ts';
+import type { Head, Source, Taker } from './attempt.ts';
+import { type Conversation, conversionHeaders } from './converse.ts';
+import { usageNote } from './forward.ts';
+import type { Outlet } from './outlet.ts';
+
+export const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** Silence before the first event after which the client is told that something is coming. */
+const HEAD_WAIT_MS = 10_000;
+/** How long a finished or cut stream may take to report its usage and close. */
+const LINGER_MS = 2_000;
+
+/** A stream of these dialects may lack the blank line after its last event; elsewhere that means it was cut. */
+const KEEPS_TAIL: ReadonlySet<string> = new Set(['generate', 'chat']);
+
+export class Pump implements Taker {
+  readonly #conversation: Conversation;
+  readonly #head: Head;
+  readonly #source: Source;
+  readonly #conversion: StreamConversion;
+  readonly #reader: SseReader;
+  #outlet: Outlet | undefined;
+  #isOver = false;
+  /** The failure that ends a stream of which nothing has been told. */
+  #early: Fault | undefined;
+  #out = '';
+  #cancelWait: () => void;
+
+  constructor(conversation: Conversation, head: Head, source: Source) {
+    const { call, pair, answer, parts } = conversation;
+    this.#conversation = conversation;
+    this.#head = head;
+    this.#source = source;
+    this.#conversion = openConversion(
+      pair,
+      conversation.preparedFor(head.account).encoded,
+      { requestId: call.id },
+      answer,
+    );
+    this.#reader = readSse((data, event) => this.#take(this.#conversion.decode(data, event)));
+    this.#cancelWait = parts.clock.after(HEAD_WAIT_MS, () => {
+      this.#begin();
+      this.#write(this.#conversion.heartbeat());
+    });
+    call.note = { ...call.note, account: head.account.id };
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
+    try {
+      this.#reader.feed(chunk);
+    } catch {
+      this.#take([
+        { kind: 'error', error: { code: 'upstream_error', message: 'The provider sent an event without end.' } },
+      ]);
+    }
+    return this.#flush();
+  }
+
+  onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
+    this.#cancelWait();
+    if (this.#isOver) return undefined;
+    this.#reader.end({ keepTail: trouble === undefined && KEEPS_TAIL.has(this.#conversation.pair.upstream.dialect) });
+    if (!this.#isOver) this.#take(trouble ? [troubleEvent(trouble)] : this.#conversion.end());
+    if (this.#early) return this.#early;
+    this.#flush();
+    return trouble?.kind ?? (this.#isOver ? undefined : 'broken');
+  }
+
+  #take(events: readonly HubEvent[]): void {
+    for (const event of events) {
+      if (this.#isOver) return;
+      if (event.kind === 'error' && !this.#outlet) return this.#fail(event.error);
+      if (event.kind !== 'ping' && !this.#outlet) this.#begin();
+      this.#out += this.#conversion.encode(event);
+      if (event.kind === 'finish') this.#note(event.usage);
+      if (event.kind === 'finish' || event.kind === 'error') this.#isOver = true;
+    }
+    if (this.#conversion.isCut && !this.#isOver) this.#lingerAfterCut();
+  }
+
+  /** Nothing was told yet: the failure keeps its status, and another account may be tried. */
+  #fail(error: HubError): void {
+    this.#isOver = true;
+    const { retryAfterMs } = error;
+    this.#early = {
+      kind: EARLY_KIND[error.code] ?? 'broken',
+      error,
+      ...(retryAfterMs !== undefined && { restMs: retryAfterMs }),
+    };
+  }
+
+  #begin(): void {
+    this.#cancelWait();
+    const { call, parts } = this.#conversation;
+    call.response.writeHead(200, {
+      ...conversionHeaders(this.#conversation, this.#conversation.preparedFor(this.#head.account)),
+      ...STREAM_HEADERS,
+    });
+    this.#outlet = parts.outlets.open(call.response, {
+      heartbeat: () => this.#conversion.heartbeat(),
+      onDrain: () => this.#source.resume(),
+      onStalled: () => call.response.destroy(),
+    });
+  }
+
+  /** Writes what this turn brought; ends the answer when it is complete. */
+  #flush(): boolean {
+    if (this.#early) {
+      this.#cancelWait();
+      this.#source.reject(this.#early);
+      return true;
+    }
+    const out = this.#out;
+    this.#out = '';
+    if (this.#isOver) return this.#finish(out);
+    return out === '' || this.#write(out);
+  }
+
+  #write(out: string): boolean {
+    return this.#outlet ? this.#outlet.write(out) : true;
+  }
+
+  #finish(out: string): boolean {
+    this.#outlet?.end(out);
+    // The upstream closes right after its last event; one that does not must not hold its place.
+    this.#conversation.parts.clock.after(LINGER_MS, () => this.#source.done());
+    return true;
+  }
+
+  #lingerAfterCut(): void {
+    this.#conversation.parts.clock.after(LINGER_MS, () => {
+      if (this.#isOver) return;
+      this.#take(this.#conversion.finishCut());
+      this.#flush();
+    });
+  }
+
+  #note(usage: HubUsage): void {
+    const { call } = this.#conversation;
+    call.note = { ...call.note, ...usageNote(usage), ...(usage.estimated && { estimated: true }) };
+  }
+}
+
+/** What an error as the first event of a stream says about the account. */
+const EARLY_KIND: Partial<Record<HubError['code'], FaultKind>> = {
+  rate_limit_exceeded: 'limited',
+  server_is_overloaded: 'overloaded',
+  invalid_request: 'request',
+  context_length_exceeded: 'request',
+  content_policy_violation: 'request',
+  invalid_encrypted_content: 'carrier',
+  model_not_found: 'model',
+};
+
+const troubleEvent = ({ kind }: Trouble): HubEvent => ({
+  kind: 'error',
+  error: { code: faultRow(kind).code, message: 'The upstream closed the stream before completion.' },
+});

@@ -1,0 +1,62 @@
+/** A converted answer that comes as one body: read whole, decoded, and only then is anything said to the client. */
+import { ApiError } from '../core/index.ts';
+import { convertReply, type Fault, openConversion, unfold } from '../dialects/index.ts';
+import { type FaultKind, faultRow } from '../rules/index.ts';
+import type { Trouble } from '../upstream/index.ts';
+import { sendJson } from '../web/index.ts';
+import type { Head, Taker } from './attempt.ts';
+import { type Conversation, conversionHeaders } from './converse.ts';
+import { usageNote } from './forward.ts';
+import { STREAM_HEADERS } from './pump.ts';
+
+/** No honest answer is larger (images in it reach some 20 MiB). */
+const MAX_BYTES = 64 * 2 ** 20;
+
+export class Whole implements Taker {
+  readonly #conversation: Conversation;
+  readonly #head: Head;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(conversation: Conversation, head: Head) {
+    this.#conversation = conversation;
+    this.#head = head;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#size += chunk.length;
+    if (this.#size <= MAX_BYTES) this.#chunks.push(chunk);
+    return true;
+  }
+
+  onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
+    if (trouble) return brokenFault(trouble.kind);
+    if (this.#size > MAX_BYTES) return brokenFault('broken');
+    try {
+      this.#answer(JSON.parse(Buffer.concat(this.#chunks).toString('utf8')));
+      return undefined;
+    } catch (error) {
+      // Not JSON, or no answer of its dialect: nothing was told yet, another account may do better.
+      if (error instanceof SyntaxError) return brokenFault('broken');
+      if (error instanceof ApiError) return { kind: 'broken', error: { code: error.code, message: error.message } };
+      throw error;
+    }
+  }
+
+  #answer(body: unknown): void {
+    const { call, pair, request, answer } = this.#conversation;
+    const prepared = this.#conversation.preparedFor(this.#head.account);
+    const converted = convertReply(pair, prepared.encoded, body, { requestId: call.id }, answer);
+    const headers = conversionHeaders(this.#conversation, prepared);
+    call.note = { ...call.note, account: this.#head.account.id, ...usageNote(converted.reply.usage) };
+    if (!request.stream) return sendJson(call, 200, converted.body, headers);
+    const { encode } = openConversion(pair, prepared.encoded, { requestId: call.id }, answer);
+    call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });
+    call.response.end(unfold(converted.reply).map(encode).join(''));
+  }
+}
+
+const brokenFault = (kind: FaultKind): Fault => ({
+  kind,
+  error: { code: faultRow(kind).code, message: 'The provider broke off in the middle of its answer.' },
+});
