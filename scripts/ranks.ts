@@ -2,8 +2,8 @@
 
 export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
-  ['core', 'config', 'version'],
-  ['dialects', 'db', 'upstream', 'web'],
+  ['core', 'version'],
+  ['dialects', 'db', 'upstream', 'web', 'config'],
   ['identity', 'catalog', 'pool'],
   ['setup'],
   ['gateway'],

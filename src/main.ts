@@ -10,11 +10,13 @@ import { type Clock, createLog, createSealer, type Log, type Sealer, systemClock
 import {
   claimServer,
   type Database,
+  DatabaseUnavailable,
   EmbeddedUnavailable,
   isMigrated,
   joinEmbedded,
   migrate,
   openDatabase,
+  reach,
   watchRevisions,
 } from './db/index.ts';
 import { ModelLists, Outlets, ResponseOwners } from './gateway/index.ts';
@@ -61,6 +63,7 @@ export async function openGround(
     if (embedded) closers.push(() => embedded.leave());
     const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '');
     closers.push(() => database.close());
+    await reach(database);
     await migrate(database.db);
     const sealer = createSealer(await loadMasterKeys(config, database.db));
     const pepper = await loadPepper(database.db, sealer);
@@ -78,6 +81,8 @@ export async function openGround(
     };
   } catch (error) {
     await close().catch(() => {});
+    if (error instanceof DatabaseUnavailable)
+      throw new Refusal(`${error.message} Check DATABASE_URL, or unset it to use the embedded one.`, { cause: error });
     throw error instanceof EmbeddedUnavailable ? new Refusal(error.message) : error;
   }
 }

@@ -1,7 +1,9 @@
 /** `dragoman key create | list | revoke`. A key's value is printed once, alone on stdout. */
 import { Command } from 'commander';
+import { parseRange } from '../core/index.ts';
 import { revokeKey, saveKey } from '../identity/index.ts';
 import { Refusal } from '../main.ts';
+import { USER_ID } from '../rules/index.ts';
 import { withGround } from './ground.ts';
 import { print, say } from './say.ts';
 
@@ -32,6 +34,13 @@ const createCommand = (): Command =>
     .option('--addresses <networks>', 'comma-separated addresses or networks it may be used from')
     .action((options: CreateOptions) =>
       withGround(async ({ database: { db }, secrets }) => {
+        if (!USER_ID.test(options.user))
+          throw new Refusal(
+            `--user: "${options.user}" is not an id of letters, digits, dot, dash and underscore, at most 64.`,
+          );
+        const stranger = listOf(options.addresses)?.find((text) => parseRange(text) === undefined);
+        if (stranger !== undefined)
+          throw new Refusal(`--addresses: "${stranger}" is not an IP address or a network such as 10.0.0.0/8.`);
         const groups = await db.selectFrom('groups').select(['id', 'style']).where('style', '<>', 'video').execute();
         if (!groups.some((group) => group.id === options.group)) {
           throw new Refusal(

@@ -6,6 +6,7 @@ import { createLog, faultOf } from '../core/index.ts';
 import { type Ground, openGround, Refusal, type Running, serve } from '../main.ts';
 import { applySetup, parseSetup } from '../setup/index.ts';
 import { reportApplied } from './apply.ts';
+import { startDemo, tellDemo } from './demo.ts';
 import { prettyStream } from './pretty.ts';
 import { say } from './say.ts';
 
@@ -31,9 +32,12 @@ export const serveCommand = (): Command =>
       const ground = await openGround(config, { say, log });
       try {
         if (setup) reportApplied(await applySetup(ground.database.db, setup, { secrets: ground.secrets }));
+        const demo = setup ? undefined : await startDemo(ground);
         const running = await serve(ground, { worker: options.worker });
         greet(running, config);
+        if (demo) tellDemo(running.url, demo);
         await untilStopped(ground, running);
+        await demo?.stop();
       } finally {
         await ground.close();
       }

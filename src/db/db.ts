@@ -1,5 +1,5 @@
 /** The database: Kysely over pg. The only folder that imports the driver. */
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Rows } from './rows.ts';
 
@@ -31,6 +31,15 @@ export function openDatabase(url: string, connections = 10): Database {
   pool.on('error', () => {});
   const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
   return { db, url, close: () => db.destroy() };
+}
+
+export class DatabaseUnavailable extends Error {}
+
+/** One question, to tell a database that cannot be reached from one that has other troubles. */
+export async function reach({ db }: Database): Promise<void> {
+  await sql`select 1`.execute(db).catch((error: Error & { code?: string }) => {
+    throw new DatabaseUnavailable(`The database cannot be used: ${error.message || error.code}.`, { cause: error });
+  });
 }
 
 /** A connection of its own, for what lasts longer than a query (LISTEN, advisory locks). */

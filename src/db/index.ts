@@ -1,4 +1,4 @@
-export { connect, type Database, type Db, openDatabase } from './db.ts';
+export { connect, type Database, DatabaseUnavailable, type Db, openDatabase, reach } from './db.ts';
 export { claimServer, type Embedded, EmbeddedUnavailable, joinEmbedded } from './embedded/index.ts';
 export { isMigrated, MigrationError, migrate } from './migrate.ts';
 export type { Json, Rows } from './rows.ts';

@@ -5,7 +5,7 @@
  */
 import type { Capabilities, Dialect, Style } from '../rules/index.ts';
 import type { Fault } from './fault.ts';
-import type { HubField } from './fields.ts';
+import type { FieldNames, HubField } from './fields.ts';
 import type { HubError, HubEvent, HubReply, HubRequest, HubUsage } from './hub.ts';
 
 export interface Codec {
@@ -20,11 +20,16 @@ export interface ClientSide {
   encodeReply(reply: HubReply, answer: AnswerContext): unknown;
   openEncoder(answer: AnswerContext): StreamEncoder;
   /** What this dialect calls a hub field; losses and refusals are told to the caller under that name. */
-  readonly fieldNames: Readonly<Record<HubField, string>>;
+  readonly fieldNames: FieldNames;
 }
 
 export interface UpstreamSide {
+  /** Refuses what cannot be written with `refuse(...)`, which `encodeFor` tells in the client's words. */
   encodeRequest(request: HubRequest, target: Target): EncodedRequest;
+  /**
+   * Throws an `ApiError` and nothing else, whatever the body is: `upstream_error` for one that cannot be read as an answer,
+   * or the error that the body itself tells (a failed response under status 200), as the stream would have told it.
+   */
   decodeReply(body: unknown, context: UpstreamContext): HubReply;
   openDecoder(context: UpstreamContext): StreamDecoder;
   decodeError(response: UpstreamFailure): Fault;

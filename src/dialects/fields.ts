@@ -5,6 +5,7 @@
 import { fail } from '../core/index.ts';
 import type { Fate } from './codec.ts';
 import type { HubPart, HubRequest } from './hub.ts';
+import type { Place } from './refusal.ts';
 
 /** Present in the request? Order is the order in which losses are named. */
 const USES = {
@@ -40,13 +41,15 @@ const USES = {
 } as const satisfies Record<string, (request: HubRequest) => boolean>;
 
 export type HubField = keyof typeof USES;
+/** What a client's dialect calls each of them, and the places that an encoder can refuse. */
+export type FieldNames = Readonly<Record<HubField | Place, string>>;
 export const HUB_FIELDS = Object.keys(USES) as HubField[];
 
 /** Fields of the request that the upstream's table drops; one that it refuses is refused here, under the client's own name. */
 export function applyFate(
   request: HubRequest,
   fate: Readonly<Record<HubField, Fate>>,
-  names: Readonly<Record<HubField, string>>,
+  names: FieldNames,
 ): HubField[] {
   const dropped: HubField[] = [];
   for (const field of HUB_FIELDS) {

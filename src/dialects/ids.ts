@@ -33,6 +33,14 @@ export function answerId(prefix: 'msg_' | 'chatcmpl-' | 'resp_' | '', upstreamId
   return prefix + (/^[a-zA-Z0-9_-]{6,80}$/.test(suffix) ? suffix : digest(upstreamId, 24));
 }
 
+/** A caller's user for an upstream: told apart from others, never told who it is. The account upstream is shared. */
+export const userTag = (userId: string): string => digest(userId, 40);
+
+const MAX_KEY = 64;
+/** A prompt-cache key as the OpenAI dialects take it. */
+export const cacheKeyFor = (key: string | undefined): string | undefined =>
+  key === undefined || key.length <= MAX_KEY ? key || undefined : digest(key, 40);
+
 export const digest = (text: string, length: number): string => base32(hash('sha256', text, 'buffer')).slice(0, length);
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';

@@ -2,14 +2,14 @@
  * The native path: the group speaks the caller's dialect, so bytes pass both ways as they are. Only credentials, hop-by-hop
  * headers and the model's alias change. Beside the stream a tap reads usage and notices an end that is none.
  */
-import type { Readable } from 'node:stream';
 import type { Account, Catalog, Model } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
-import { codecOf, type HubUsage } from '../dialects/index.ts';
+import { codecOf, type Fault, type HubUsage } from '../dialects/index.ts';
 import {
   type Dialect,
   type FaultKind,
   type Feature,
+  faultRow,
   PATIENCE,
   type PatienceName,
   type TextOperation,
@@ -47,7 +47,7 @@ interface Parcel {
   /** Only this account holds what the request refers to. */
   readonly accountId?: string | undefined;
   pathFor(account: Account): string;
-  bodyFor(account: Account): Buffer | Readable | null;
+  bodyFor(account: Account): Buffer | null;
 }
 
 export async function forward(
@@ -91,12 +91,12 @@ const canonical = (call: Call): string => {
   return query === '' ? path : `${path}?${query}`;
 };
 
-/** A key in the address is ours, not the upstream's. */
+/** A key in the address is ours, not the upstream's, however its name is spelled. */
 const withoutKey = (query: string): string =>
   query.includes('key=')
     ? query
         .split('&')
-        .filter((pair) => !pair.startsWith('key='))
+        .filter((pair) => !new URLSearchParams(pair).has('key'))
         .join('&')
     : query;
 
@@ -209,6 +209,7 @@ const unreadable = (status: number): ApiError =>
 
 /** Answers up to this size leave in one write with their head. */
 const HELD_BYTES = 64 * 1024;
+const CUT_SHORT = 'The provider broke off in the middle of its answer.';
 
 class Relay implements Taker {
   readonly #call: Call;
@@ -263,13 +264,18 @@ class Relay implements Taker {
     return this.#outlet.write(held);
   }
 
-  onEnd(trouble?: Trouble): FaultKind | undefined {
+  onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
     const result = this.#tap.end();
     this.#note(result);
-    const isWhole = trouble === undefined && (result.isComplete || !this.#isSse);
-    if (isWhole) this.#finish(result);
-    else this.#breakOff(result, trouble);
-    return isWhole ? undefined : (trouble?.kind ?? 'broken');
+    if (trouble === undefined && result.isComplete) {
+      this.#finish(result);
+      return undefined;
+    }
+    const kind = trouble?.kind ?? 'broken';
+    // Nothing was told yet: another account may do better, and if not, the client gets a proper error.
+    if (this.#held) return { kind, error: { code: faultRow(kind).code, message: CUT_SHORT } };
+    this.#breakOff(result, kind);
+    return kind;
   }
 
   #finish({ id }: TapResult): void {
@@ -283,9 +289,9 @@ class Relay implements Taker {
   }
 
   /** A stream says that it broke; half a JSON text cannot, so its connection is cut and nobody takes it for whole. */
-  #breakOff({ id, sequence }: TapResult, trouble: Trouble | undefined): void {
+  #breakOff({ id, sequence }: TapResult, kind: FaultKind): void {
     if (!this.#isSse) return void this.#call.response.destroy();
-    const about = { requestId: this.#call.id, id, sequence, isTimeout: trouble?.kind === 'silent' };
+    const about = { requestId: this.#call.id, id, sequence, isTimeout: kind === 'silent' };
     this.#outlet.end((this.#outlet.isAtBoundary ? '' : '\n\n') + brokenOff[this.#dialect](about));
   }
 
@@ -295,12 +301,14 @@ class Relay implements Taker {
   }
 
   #writeHead(): void {
-    const headers = headersBack(this.#call, this.#head.headers);
-    // No proxy in between may collect or re-code a stream.
-    this.#call.response.writeHead(
-      this.#head.status,
-      this.#isSse ? { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } : headers,
-    );
+    const { 'content-length': length, ...headers } = headersBack(this.#call, this.#head.headers);
+    this.#call.response.writeHead(this.#head.status, {
+      ...headers,
+      // No proxy in between may collect or re-code a stream, and heartbeats may make it longer than it was.
+      ...(this.#isSse
+        ? { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
+        : length !== undefined && { 'content-length': length }),
+    });
   }
 
   #note({ usage }: TapResult): void {

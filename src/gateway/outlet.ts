@@ -49,16 +49,14 @@ export class Outlets {
   }
 }
 
-const LF = 0x0a;
-const CR = 0x0d;
-
 export class Outlet {
   readonly #response: ServerResponse;
   readonly #options: OutletOptions;
   readonly #clock: Clock;
   #lastAt: number;
   #blockedAt: number | undefined;
-  #atBoundary = true;
+  /** The last characters written, as many as show whether an event is whole. */
+  #tail = '\n\n';
 
   constructor(response: ServerResponse, options: OutletOptions, clock: Clock) {
     this.#response = response;
@@ -70,7 +68,7 @@ export class Outlet {
   /** False when the client is slower than the source; `onDrain` follows. */
   write(bytes: Buffer | string): boolean {
     this.#lastAt = this.#clock.now();
-    this.#atBoundary = endsBlock(bytes);
+    this.#tail = tailOf(this.#tail, bytes);
     const ready = this.#response.write(bytes);
     if (!ready && this.#blockedAt === undefined) {
       this.#blockedAt = this.#lastAt;
@@ -83,29 +81,30 @@ export class Outlet {
   }
 
   end(bytes?: Buffer | string): void {
+    this.#lastAt = this.#clock.now();
     if (bytes === undefined) this.#response.end();
     else this.#response.end(bytes);
   }
 
   /** Nothing of an event is half written. */
   get isAtBoundary(): boolean {
-    return this.#atBoundary;
+    return /(?:\n\n|\n\r\n|\r\r)$/.test(this.#tail);
   }
 
   look(now: number, { heartbeatMs, stalledMs }: OutletLimits): void {
-    if (this.#blockedAt !== undefined) {
-      if (now - this.#blockedAt >= stalledMs) this.#options.onStalled();
+    // Nothing may be written after the end; the client still has to take what was.
+    const blockedAt = this.#blockedAt ?? (this.#response.writableEnded ? this.#lastAt : undefined);
+    if (blockedAt !== undefined) {
+      if (now - blockedAt >= stalledMs) this.#options.onStalled();
       return;
     }
     const { heartbeat } = this.#options;
-    if (heartbeat && this.#atBoundary && now - this.#lastAt >= heartbeatMs) this.write(heartbeat());
+    if (heartbeat && now - this.#lastAt >= heartbeatMs && this.isAtBoundary) this.write(heartbeat());
   }
 }
 
-/** Does the text end with the blank line that ends an event? */
-function endsBlock(bytes: Buffer | string): boolean {
-  const at = (n: number): number | undefined =>
-    typeof bytes === 'string' ? bytes.charCodeAt(bytes.length - n) : bytes[bytes.length - n];
-  if (at(1) !== LF) return at(1) === CR && at(2) === CR;
-  return at(2) === LF || (at(2) === CR && at(3) === LF);
+/** The blank line after an event may come in two writes. */
+function tailOf(before: string, bytes: Buffer | string): string {
+  const last = typeof bytes === 'string' ? bytes.slice(-3) : bytes.toString('latin1', Math.max(0, bytes.length - 3));
+  return last.length < 3 ? (before + last).slice(-3) : last;
 }

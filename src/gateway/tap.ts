@@ -21,8 +21,8 @@ export interface Tap {
   end(): TapResult;
 }
 
-/** Keeping more than this beside an answer costs more than its usage is worth. */
-const MAX_UNARY_BYTES = 32 * 2 ** 20;
+/** Keeping more than this of an answer or of one event costs more than its usage is worth. */
+const MAX_KEPT_BYTES = 32 * 2 ** 20;
 const UNARY_LIMITS = { depth: 512, tokens: 10_000_000 };
 
 export function tapUnary(dialect: Dialect): Tap {
@@ -31,11 +31,14 @@ export function tapUnary(dialect: Dialect): Tap {
   return {
     push(chunk) {
       size += chunk.length;
-      if (size <= MAX_UNARY_BYTES) chunks.push(chunk);
+      if (size <= MAX_KEPT_BYTES) chunks.push(chunk);
     },
-    end: () => readUnary(dialect, size <= MAX_UNARY_BYTES ? Buffer.concat(chunks) : Buffer.alloc(0)),
+    // What was too large to keep is taken for whole: its framing said so.
+    end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, Buffer.concat(chunks)) : { ...NOTHING, isComplete: true }),
   };
 }
+
+const NOTHING: TapResult = { usage: undefined, isComplete: false, id: undefined, sequence: undefined };
 
 const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'id']);
 
@@ -54,7 +57,19 @@ function readUnary(dialect: Dialect, body: Buffer): TapResult {
       sequence: undefined,
     };
   } catch {
-    return { usage: undefined, isComplete: false, id: undefined, sequence: undefined };
+    return readOdd(dialect, body);
+  }
+}
+
+/** Not one plain object: the list that a native stream is without `alt=sse`, an object with a member twice, or half a text. */
+function readOdd(dialect: Dialect, body: Buffer): TapResult {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    const events = (Array.isArray(value) ? value : [value]) as (Event | null)[];
+    const usage = events.findLast((event) => event?.[USAGE[dialect].member])?.[USAGE[dialect].member];
+    return { ...NOTHING, usage: codecOf(dialect).upstream.readUsage(usage), isComplete: true };
+  } catch {
+    return NOTHING;
   }
 }
 
@@ -117,6 +132,7 @@ interface Event {
   readonly candidates?: readonly { readonly finishReason?: unknown }[];
 }
 
+const DATA_MARK = Buffer.from('data:');
 const MARK = Buffer.from('"usage');
 const FINISH_MARK = Buffer.from('"finishReason"');
 const LF_LF = Buffer.from('\n\n');
@@ -128,8 +144,9 @@ export function tapStream(dialect: Dialect): Tap {
 
 class StreamTap implements Tap {
   readonly #dialect: Dialect;
-  /** The beginning of an event whose end has not come. */
-  #carry: Buffer | undefined;
+  /** The beginning of an event whose end has not come. In pieces: an image is one event of 20 MiB. */
+  #carry: Buffer[] = [];
+  #carried = 0;
   #first: Buffer | undefined;
   #lastUsage: Buffer | undefined;
   #lastFinish: Buffer | undefined;
@@ -140,22 +157,39 @@ class StreamTap implements Tap {
   }
 
   push(chunk: Buffer): void {
-    const bytes = this.#carry ? Buffer.concat([this.#carry, chunk]) : chunk;
-    const end = blockEnd(bytes);
-    this.#carry = end < bytes.length ? bytes.subarray(end) : undefined;
-    if (end === 0) return;
-    const blocks = end < bytes.length ? bytes.subarray(0, end) : bytes;
+    const end = blockEnd(chunk) || this.#endAcross(chunk);
+    if (end === 0) return this.#keep(chunk);
+    const blocks =
+      this.#carry.length > 0 ? Buffer.concat([...this.#carry, chunk.subarray(0, end)]) : chunk.subarray(0, end);
+    this.#carry = [];
+    this.#carried = 0;
+    if (end < chunk.length) this.#keep(chunk.subarray(end));
+    // Comments keep a connection alive and say nothing.
+    if (!blocks.includes(DATA_MARK)) return;
     this.#first ??= blocks;
     this.#lastBlocks = blocks;
     if (blocks.includes(MARK)) this.#lastUsage = blocks;
     if (this.#dialect === 'generate' && blocks.includes(FINISH_MARK)) this.#lastFinish = blocks;
   }
 
+  #keep(chunk: Buffer): void {
+    this.#carried += chunk.length;
+    if (this.#carried <= MAX_KEPT_BYTES) this.#carry.push(chunk);
+  }
+
+  /** One past a blank line that began before the chunk. */
+  #endAcross(chunk: Buffer): number {
+    const last = this.#carry.at(-1);
+    if (!last) return 0;
+    const before = (last.length < 3 ? Buffer.concat(this.#carry.slice(-3)) : last).subarray(-3);
+    return Math.max(0, blockEnd(Buffer.concat([before, chunk.subarray(0, 3)])) - before.length);
+  }
+
   end(): TapResult {
     const { usageOf, idOf, isLast } = USAGE[this.#dialect];
     const first = eventsOf(this.#first);
     // Some servers forget the blank line after the last event; readers of these two dialects take it all the same.
-    const tail = this.#carry && (this.#dialect === 'generate' || this.#dialect === 'chat') ? this.#carry : undefined;
+    const tail = this.#dialect === 'generate' || this.#dialect === 'chat' ? Buffer.concat(this.#carry) : undefined;
     const last = [...eventsOf(this.#lastFinish), ...eventsOf(this.#lastBlocks), ...eventsOf(tail)];
     const reported = [...first, ...eventsOf(this.#lastUsage), ...eventsOf(tail)]
       .map(([event]) => usageOf(event))

@@ -71,7 +71,11 @@ export class Pool {
     const best = Math.min(...accounts.map((account) => account.priority));
     const among = accounts.filter((account) => account.priority === best);
     let dice = this.#random() * among.reduce((sum, account) => sum + account.weight, 0);
-    return among.find((account) => (dice -= account.weight) < 0) ?? among.at(-1);
+    for (const account of among) {
+      dice -= account.weight;
+      if (dice < 0) return account;
+    }
+    return among.at(-1);
   }
 
   #leastBad<A extends Poolable>(accounts: readonly A[]): A | undefined {
@@ -83,6 +87,7 @@ export class Pool {
   #grant<A extends Poolable>(account: A): Lease<A> {
     const state = this.#state(account.id);
     state.inFlight += 1;
+    const { restUntil } = state;
     let held = true;
     return {
       account,
@@ -90,17 +95,19 @@ export class Pool {
         if (!held) return;
         held = false;
         state.inFlight -= 1;
-        this.#judge(state, fault);
+        if (fault) this.#judge(state, fault);
+        // A success says nothing about a rest that began while it was under way.
+        else if (state.restUntil === restUntil) this.#wake(state);
       },
     };
   }
 
-  #judge(state: State, fault: Parameters<Lease<Poolable>['release']>[0]): void {
-    if (!fault) {
-      state.restUntil = 0;
-      state.restKind = undefined;
-      return;
-    }
+  #wake(state: State): void {
+    state.restUntil = 0;
+    state.restKind = undefined;
+  }
+
+  #judge(state: State, fault: NonNullable<Parameters<Lease<Poolable>['release']>[0]>): void {
     const restMs = Math.min(MAX_REST_MS, fault.restMs ?? faultRow(fault.kind).restMs);
     if (restMs === 0) return;
     state.restUntil = this.#clock.now() + restMs;

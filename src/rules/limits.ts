@@ -53,3 +53,6 @@ export const PROPAGATION_MS = 5_000;
 
 /** Our own key value: anything shorter could be guessed, anything longer is no key. */
 export const KEY_CHARS = { min: 20, max: 256 } as const;
+
+/** Ids of users, chosen by operators. */
+export const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

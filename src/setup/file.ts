@@ -6,7 +6,7 @@ import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
 import { isTokenForm } from '../identity/index.ts';
-import { FEATURES, KEY_CHARS, STYLES, VIDEO_VARIANTS } from '../rules/index.ts';
+import { FEATURES, KEY_CHARS, STYLES, USER_ID, VIDEO_VARIANTS } from '../rules/index.ts';
 
 const id = z
   .string()
@@ -99,7 +99,7 @@ const Model = z.strictObject({
 });
 
 const User = z.strictObject({
-  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dot, dash and underscore, at most 64'),
+  id: z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
   email: z.email({ error: 'an e-mail address' }).optional(),
   balance: money.optional(),
   multiplier: factor.optional(),

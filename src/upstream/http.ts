@@ -132,8 +132,11 @@ class LiveExchange implements Dispatcher.DispatchHandler, Exchange {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#cancelTotal();
-    if (!this.#aborted)
-      this.#listener.onTrouble(this.#overTime ? { kind: 'silent', code: 'TOTAL_TIME' } : troubleOf(error));
+    const trouble: Trouble = this.#overTime ? { kind: 'silent', code: 'TOTAL_TIME' } : troubleOf(error);
+    // A request that cannot even be written fails inside `send`, before the caller has the exchange.
+    queueMicrotask(() => {
+      if (!this.#aborted) this.#listener.onTrouble(trouble);
+    });
   }
 }
 

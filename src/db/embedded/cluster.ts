@@ -68,6 +68,8 @@ export async function passwordOf(home: Home, transport: Transport): Promise<stri
   }
   const password = randomBytes(24).toString('base64url');
   await writeFile(home.password, `${password}\n`, { flag: 'wx', mode: 0o600 });
+  // initdb reads it, and does not run as root.
+  if (home.account !== null) await chown(home.password, home.account.uid, home.account.gid);
   return password;
 }
 

@@ -23,6 +23,8 @@ export const fate = {
   // Budgets become efforts, efforts become the nearest one that the model knows.
   reasoning: 'changed',
   structuredOutput: 'kept',
+  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  hostedTools: 'changed',
   maxToolCalls: 'dropped',
   // There is no way to fill a cache here without generating.
   prewarm: 'refused',

@@ -1,7 +1,11 @@
 /** What a chat client calls each hub field; losses and refusals are told to it in these words. */
-import type { HubField } from '../fields.ts';
+import type { FieldNames } from '../fields.ts';
 
-export const fieldNames = {
+export const fieldNames: FieldNames = {
+  conversation: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  hostedTools: 'tools',
   temperature: 'temperature',
   topP: 'top_p',
   topK: 'top_k',
@@ -26,4 +30,4 @@ export const fieldNames = {
   serviceTier: 'service_tier',
   userId: 'safety_identifier',
   metadata: 'metadata',
-} as const satisfies Record<HubField, string>;
+};

@@ -23,6 +23,8 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   // A level or a budget, by model.
   reasoning: 'changed',
   structuredOutput: 'changed',
+  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  hostedTools: 'changed',
   maxToolCalls: 'dropped',
   // There is no request that only fills the cache.
   prewarm: 'refused',

@@ -1,7 +1,11 @@
 /** What a generateContent client calls each optional request field. */
-import type { HubField } from '../fields.ts';
+import type { FieldNames } from '../fields.ts';
 
-export const fieldNames: Readonly<Record<HubField, string>> = {
+export const fieldNames: FieldNames = {
+  conversation: 'contents',
+  tools: 'tools',
+  toolChoice: 'toolConfig',
+  hostedTools: 'tools',
   temperature: 'generationConfig.temperature',
   topP: 'generationConfig.topP',
   topK: 'generationConfig.topK',

@@ -23,6 +23,8 @@ export const fate = {
   reasoning: 'changed',
   /** A schema without the keywords that constrained decoding lacks; plain JSON is asked for in words. */
   structuredOutput: 'changed',
+  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  hostedTools: 'changed',
   /** Bounds the web search, the only hosted tool with a bound of its own. */
   maxToolCalls: 'changed',
   prewarm: 'kept',

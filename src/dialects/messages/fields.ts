@@ -1,7 +1,11 @@
 /** What this dialect calls each hub field, for telling a caller what was lost or refused. */
-import type { HubField } from '../fields.ts';
+import type { FieldNames } from '../fields.ts';
 
-export const fieldNames: Readonly<Record<HubField, string>> = {
+export const fieldNames: FieldNames = {
+  conversation: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  hostedTools: 'tools',
   temperature: 'temperature',
   topP: 'top_p',
   topK: 'top_k',

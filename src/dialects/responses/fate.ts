@@ -24,6 +24,8 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   // Moved to the nearest effort that the model knows.
   reasoning: 'changed',
   structuredOutput: 'kept',
+  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  hostedTools: 'changed',
   maxToolCalls: 'kept',
   prewarm: 'kept',
   parallelTools: 'kept',

@@ -1,7 +1,11 @@
 /** What callers of this dialect call the optional things of a request; some belong to other dialects and keep their usual name. */
-import type { HubField } from '../fields.ts';
+import type { FieldNames } from '../fields.ts';
 
-export const fieldNames: Readonly<Record<HubField, string>> = {
+export const fieldNames: FieldNames = {
+  conversation: 'input',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  hostedTools: 'tools',
   temperature: 'temperature',
   topP: 'top_p',
   topK: 'top_k',

@@ -1,0 +1,274 @@
+/** What the client asks and what the upstream answers, in the four dialects: about 1.5 KB there, 1 KB back, or 200 text deltas. */
+
+export type Dialect = 'messages' | 'chat' | 'responses' | 'generate';
+
+/** The model's name tells the upstream how to answer; it is the one thing that survives every conversion. */
+export type Model = 'bench-burst' | 'bench-paced' | 'bench-hold';
+
+export interface Question {
+  readonly path: string;
+  readonly body: string;
+}
+
+const DELTAS = 200;
+const CREATED = 1_750_000_000;
+const SYSTEM = 'You are a careful assistant who answers in plain words. '.repeat(5).trim();
+const ASK = 'Explain how a river finds its way to the sea, and why it bends. '.repeat(15).trim();
+const WORDS = 'A river follows the steepest way down, carries away what is loose and drops it where it slows. '.repeat(6);
+const DELTA = ' flows on';
+const TEXT = DELTA.repeat(DELTAS);
+
+/** The same question in the words of each dialect. */
+export const QUESTIONS: Readonly<Record<Dialect, (model: Model, stream: boolean) => Question>> = {
+  messages: (model, stream) => ({
+    path: '/v1/messages',
+    body: JSON.stringify({
+      model,
+      max_tokens: 1024,
+      stream,
+      system: SYSTEM,
+      messages: [
+        { role: 'user', content: 'Hello.' },
+        { role: 'assistant', content: 'Hello, what would you like to know?' },
+        { role: 'user', content: ASK },
+      ],
+    }),
+  }),
+  chat: (model, stream) => ({
+    path: '/v1/chat/completions',
+    body: JSON.stringify({
+      model,
+      max_completion_tokens: 1024,
+      stream,
+      ...(stream && { stream_options: { include_usage: true } }),
+      messages: [
+        { role: 'system', content: SYSTEM },
+        { role: 'user', content: 'Hello.' },
+        { role: 'assistant', content: 'Hello, what would you like to know?' },
+        { role: 'user', content: ASK },
+      ],
+    }),
+  }),
+  responses: (model, stream) => ({
+    path: '/v1/responses',
+    body: JSON.stringify({
+      model,
+      max_output_tokens: 1024,
+      stream,
+      store: false,
+      instructions: SYSTEM,
+      input: [
+        { role: 'user', content: 'Hello.' },
+        { role: 'assistant', content: 'Hello, what would you like to know?' },
+        { role: 'user', content: ASK },
+      ],
+    }),
+  }),
+  generate: (model, stream) => ({
+    path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    body: JSON.stringify({
+      systemInstruction: { parts: [{ text: SYSTEM }] },
+      contents: [
+        { role: 'user', parts: [{ text: 'Hello.' }] },
+        { role: 'model', parts: [{ text: 'Hello, what would you like to know?' }] },
+        { role: 'user', parts: [{ text: ASK }] },
+      ],
+      generationConfig: { maxOutputTokens: 1024 },
+    }),
+  }),
+};
+
+/** What stands at the end of a stream that came through whole, as the client sees it. */
+export const LAST_WORD: Readonly<Record<Dialect, string>> = {
+  messages: 'message_stop',
+  chat: '[DONE]',
+  responses: 'response.completed',
+  generate: '"finishReason"',
+};
+
+// ---------------------------------------------------------------- messages
+
+const MESSAGE = {
+  id: 'msg_bench0000000000000001',
+  type: 'message',
+  role: 'assistant',
+  model: 'bench',
+  content: [] as object[],
+  stop_reason: null as string | null,
+  stop_sequence: null,
+  stop_details: null,
+  container: null,
+  usage: {
+    input_tokens: 312,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    output_tokens: 1,
+    service_tier: 'standard',
+  },
+};
+
+const messagesUnary = {
+  ...MESSAGE,
+  content: [{ type: 'text', text: WORDS }],
+  stop_reason: 'end_turn',
+  usage: { ...MESSAGE.usage, output_tokens: 180 },
+};
+
+const messagesStream = [
+  { type: 'message_start', message: MESSAGE },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'ping' },
+  ...repeat(() => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: DELTA } })),
+  { type: 'content_block_stop', index: 0 },
+  {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { ...MESSAGE.usage, output_tokens: DELTAS },
+  },
+  { type: 'message_stop' },
+].map((event) => named(event.type, event));
+
+// ---------------------------------------------------------------- chat
+
+const CHAT_USAGE = {
+  prompt_tokens: 312,
+  completion_tokens: DELTAS,
+  total_tokens: 312 + DELTAS,
+  prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+};
+
+const chatUnary = {
+  id: 'chatcmpl-bench0000000001',
+  object: 'chat.completion',
+  created: CREATED,
+  model: 'bench',
+  choices: [
+    { index: 0, message: { role: 'assistant', content: WORDS, refusal: null }, finish_reason: 'stop', logprobs: null },
+  ],
+  usage: CHAT_USAGE,
+  service_tier: 'default',
+};
+
+const chatChunk = (choices: object[], usage: object | null = null): string =>
+  plain({
+    id: 'chatcmpl-bench0000000001',
+    object: 'chat.completion.chunk',
+    created: CREATED,
+    model: 'bench',
+    choices,
+    usage,
+  });
+
+const chatStream = [
+  chatChunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]),
+  ...repeat(() => chatChunk([{ index: 0, delta: { content: DELTA }, finish_reason: null }])),
+  chatChunk([{ index: 0, delta: {}, finish_reason: 'stop' }]),
+  chatChunk([], CHAT_USAGE),
+  'data: [DONE]\n\n',
+];
+
+// ---------------------------------------------------------------- responses
+
+const RESPONSES_USAGE = {
+  input_tokens: 312,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: DELTAS,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 312 + DELTAS,
+};
+
+const response = (status: string, output: object[], usage: object | null): object => ({
+  id: 'resp_bench00000000000000000001',
+  object: 'response',
+  created_at: CREATED,
+  status,
+  model: 'bench',
+  output,
+  error: null,
+  incomplete_details: null,
+  instructions: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  tool_choice: 'auto',
+  tools: [],
+  text: { format: { type: 'text' } },
+  store: false,
+  usage,
+});
+
+const part = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+const item = (status: string, content: object[]): object => ({
+  id: 'msg_bench00000000000000000001',
+  type: 'message',
+  role: 'assistant',
+  status,
+  content,
+});
+
+const responsesUnary = response('completed', [item('completed', [part(WORDS)])], RESPONSES_USAGE);
+
+const AT = { item_id: 'msg_bench00000000000000000001', output_index: 0, content_index: 0 };
+const responsesStream = [
+  { type: 'response.created', response: response('in_progress', [], null) },
+  { type: 'response.in_progress', response: response('in_progress', [], null) },
+  { type: 'response.output_item.added', output_index: 0, item: item('in_progress', []) },
+  { type: 'response.content_part.added', ...AT, part: part('') },
+  ...repeat(() => ({ type: 'response.output_text.delta', ...AT, delta: DELTA, logprobs: [] })),
+  { type: 'response.output_text.done', ...AT, text: TEXT, logprobs: [] },
+  { type: 'response.content_part.done', ...AT, part: part(TEXT) },
+  { type: 'response.output_item.done', output_index: 0, item: item('completed', [part(TEXT)]) },
+  {
+    type: 'response.completed',
+    response: response('completed', [item('completed', [part(TEXT)])], RESPONSES_USAGE),
+  },
+].map((event, sequence_number) => named(event.type, { ...event, sequence_number }));
+
+// ---------------------------------------------------------------- generate
+
+const generated = (text: string, finishReason?: string): object => ({
+  candidates: [
+    { content: { role: 'model', parts: [{ text }] }, ...(finishReason !== undefined && { finishReason }), index: 0 },
+  ],
+  usageMetadata: {
+    promptTokenCount: 312,
+    candidatesTokenCount: DELTAS,
+    totalTokenCount: 312 + DELTAS,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 312 }],
+  },
+  modelVersion: 'bench',
+  responseId: 'bench000000000000000001',
+});
+
+const generateStream = [...repeat(() => plain(generated(DELTA))), plain(generated('', 'STOP'))];
+
+// ---------------------------------------------------------------- together
+
+/** A whole answer, as JSON text. */
+export const UNARY: Readonly<Record<Dialect, string>> = {
+  messages: JSON.stringify(messagesUnary),
+  chat: JSON.stringify(chatUnary),
+  responses: JSON.stringify(responsesUnary),
+  generate: JSON.stringify(generated(WORDS, 'STOP')),
+};
+
+/** A streamed answer, event by event, as text on the wire. */
+export const EVENTS: Readonly<Record<Dialect, readonly string[]>> = {
+  messages: messagesStream,
+  chat: chatStream,
+  responses: responsesStream,
+  generate: generateStream,
+};
+
+function repeat<T>(make: () => T): T[] {
+  return Array.from({ length: DELTAS }, make);
+}
+
+function named(event: string, data: object): string {
+  return `event: ${event}\n${plain(data)}`;
+}
+
+function plain(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,250 @@
+/**
+ * The load, a process of its own so that nobody counts its CPU time: raw keep-alive sockets that send the same bytes again as
+ * soon as an answer is whole. After the given time nothing new is sent and what is open may finish, so that all work that was
+ * begun is counted. Asked and answering over the channel to its parent.
+ */
+import { connect, type Socket } from 'node:net';
+
+export interface LoadOrder {
+  readonly port: number;
+  /** Head and body. */
+  readonly request: string;
+  readonly connections: number;
+  readonly ms: number;
+}
+
+export interface LoadReport {
+  readonly requests: number;
+  readonly failures: number;
+  /** The beginning of the first answer that was not 200, or why there was none. */
+  readonly failure?: string | undefined;
+  readonly seconds: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Opens streams and keeps them; `open` counts those that have begun to answer. */
+export interface HoldOrder {
+  readonly hold: number;
+  readonly port: number;
+  readonly request: string;
+}
+export interface HoldReport {
+  readonly open: number;
+}
+
+/** One request, and the whole answer as text. */
+export interface ProbeOrder {
+  readonly probe: true;
+  readonly port: number;
+  readonly request: string;
+}
+export interface ProbeReport {
+  readonly status: number;
+  readonly text: string;
+}
+
+export type Order = LoadOrder | HoldOrder | ProbeOrder | { readonly release: true };
+
+/** What is still open this long after the end is given up. */
+const DRAIN_MS = 20_000;
+const HOLD_MS = 15_000;
+const CRLF_CRLF = Buffer.from('\r\n\r\n');
+/** The last chunk, with the line break that ends the chunk before it. */
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+
+/** One connection: sends, finds the end of the answer, says so. */
+class Client {
+  readonly #port: number;
+  readonly #request: Buffer;
+  readonly #onAnswer: (status: number, client: Client) => void;
+  readonly #onBroken: (why: string, client: Client) => void;
+  #socket: Socket | undefined;
+  #head: Buffer | undefined;
+  #status = 0;
+  /** Bytes of the body still to come; undefined before the head is whole, infinite for chunked answers. */
+  #missing: number | undefined;
+  #tail = '';
+  /** The beginning of the answer, for a failure's sake; or all of it. */
+  text = '';
+  keepsText = false;
+  startedAt = 0;
+  hasBegun = false;
+
+  constructor(
+    port: number,
+    request: Buffer,
+    onAnswer: (status: number, client: Client) => void,
+    onBroken: (why: string, client: Client) => void,
+  ) {
+    this.#port = port;
+    this.#request = request;
+    this.#onAnswer = onAnswer;
+    this.#onBroken = onBroken;
+  }
+
+  send(): void {
+    this.#head = undefined;
+    this.#missing = undefined;
+    this.#tail = '';
+    this.text = '';
+    this.startedAt = performance.now();
+    this.#socket ??= this.#connect();
+    this.#socket.write(this.#request);
+  }
+
+  close(): void {
+    this.#socket?.removeAllListeners('close');
+    this.#socket?.destroy();
+    this.#socket = undefined;
+  }
+
+  #connect(): Socket {
+    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
+    socket.on('data', (bytes) => this.#take(bytes));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.#socket = undefined;
+      this.#onBroken('the connection was closed', this);
+    });
+    return socket;
+  }
+
+  #take(bytes: Buffer): void {
+    this.hasBegun = true;
+    if (this.keepsText) this.text += bytes.toString('latin1');
+    const body = this.#missing === undefined ? this.#takeHead(bytes) : bytes;
+    if (!body || this.#missing === undefined) return;
+    if (this.#missing !== Number.POSITIVE_INFINITY) {
+      this.#missing -= body.length;
+      if (this.#missing <= 0) this.#onAnswer(this.#status, this);
+      return;
+    }
+    this.#tail = (this.#tail + body.toString('latin1', Math.max(0, body.length - LAST_CHUNK.length))).slice(
+      -LAST_CHUNK.length,
+    );
+    if (this.#tail === LAST_CHUNK) this.#onAnswer(this.#status, this);
+  }
+
+  /** What of the body came with the head, once that is whole. */
+  #takeHead(bytes: Buffer): Buffer | undefined {
+    const all = this.#head ? Buffer.concat([this.#head, bytes]) : bytes;
+    const end = all.indexOf(CRLF_CRLF);
+    if (end < 0) {
+      this.#head = all;
+      return undefined;
+    }
+    const head = all.toString('latin1', 0, end);
+    this.#status = Number(head.slice(9, 12));
+    if (this.#status !== 200) this.text ||= all.toString('latin1').slice(0, 400);
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    this.#missing = length === undefined ? Number.POSITIVE_INFINITY : Number(length);
+    return all.subarray(end + CRLF_CRLF.length);
+  }
+}
+
+function run({ port, request, connections, ms }: LoadOrder): Promise<LoadReport> {
+  const { promise, resolve } = Promise.withResolvers<LoadReport>();
+  const times: number[] = [];
+  let failures = 0;
+  let failure: string | undefined;
+  let open = connections;
+  const start = performance.now();
+  const stopAt = start + ms;
+  const finish = (): void => {
+    clearTimeout(timer);
+    for (const client of clients) client.close();
+    times.sort((a, b) => a - b);
+    const seconds = (performance.now() - start) / 1000;
+    resolve({ requests: times.length, failures, failure, seconds, p50: quantile(times, 0.5), p99: quantile(times, 0.99) });
+  };
+  const goOn = (client: Client): void => {
+    if (performance.now() < stopAt) return client.send();
+    open -= 1;
+    if (open === 0) finish();
+  };
+  const clients = Array.from(
+    { length: connections },
+    () =>
+      new Client(
+        port,
+        Buffer.from(request),
+        (status, client) => {
+          if (status === 200) {
+            times.push(performance.now() - client.startedAt);
+          } else {
+            failures += 1;
+            failure ??= client.text;
+          }
+          goOn(client);
+        },
+        (why, client) => {
+          failures += 1;
+          failure ??= why;
+          // Not at once: a target that refuses connections would be asked in a loop.
+          setTimeout(goOn, 50, client);
+        },
+      ),
+  );
+  const timer = setTimeout(() => {
+    failures += open;
+    failure ??= `no answer within ${DRAIN_MS / 1000} s`;
+    finish();
+  }, ms + DRAIN_MS);
+  for (const client of clients) client.send();
+  return promise;
+}
+
+const quantile = (sorted: readonly number[], q: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+
+function probe({ port, request }: ProbeOrder): Promise<ProbeReport> {
+  const { promise, resolve } = Promise.withResolvers<ProbeReport>();
+  const done = (status: number, text: string): void => {
+    clearTimeout(timer);
+    client.close();
+    resolve({ status, text });
+  };
+  const client = new Client(
+    port,
+    Buffer.from(request),
+    (status) => done(status, client.text),
+    (why) => done(0, why),
+  );
+  const timer = setTimeout(() => done(0, `no whole answer came: ${client.text.slice(-200)}`), DRAIN_MS / 4);
+  client.keepsText = true;
+  client.send();
+  return promise;
+}
+
+let held: Client[] = [];
+
+/** Opened in small groups: a thousand connections in one moment is another test. */
+async function hold({ port, request, hold: count }: HoldOrder): Promise<HoldReport> {
+  const bytes = Buffer.from(request);
+  for (let n = 0; n < count; n += 1) {
+    const client = new Client(port, bytes, () => {}, () => {});
+    client.send();
+    held.push(client);
+    if (n % 20 === 19) await pause(10);
+  }
+  const begun = (): number => held.filter((client) => client.hasBegun).length;
+  for (const until = performance.now() + HOLD_MS; begun() < count && performance.now() < until; ) await pause(50);
+  return { open: begun() };
+}
+
+function release(): HoldReport {
+  for (const client of held) client.close();
+  held = [];
+  return { open: 0 };
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+process.on('message', async (order: Order) => {
+  if ('release' in order) process.send?.(release());
+  else if ('hold' in order) process.send?.(await hold(order));
+  else if ('probe' in order) process.send?.(await probe(order));
+  else process.send?.(await run(order));
+});
+process.on('disconnect', () => process.exit());

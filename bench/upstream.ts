@@ -1,0 +1,111 @@
+/**
+ * The mock upstream, a process of its own: raw sockets and canned bytes, so that it costs as little as possible of the core
+ * it shares with the load. How it answers stands in the request: unary or stream by the dialect's own switch, and for streams
+ * all at once, one event every few milliseconds, or a beginning that never goes on, by the model's name.
+ */
+import { createServer, type Socket } from 'node:net';
+import { type Dialect, EVENTS, UNARY } from './bodies.ts';
+
+const EVENT_MS = 4;
+/** A stream that is held sends these and then nothing more. */
+const HELD_EVENTS = 4;
+const BLANK_LINE = '\r\n\r\n';
+
+interface Canned {
+  readonly unary: Buffer;
+  readonly burst: Buffer;
+  readonly begin: Buffer;
+  /** Each event as a chunk of its own, as providers flush them. */
+  readonly events: readonly Buffer[];
+}
+
+const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n';
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+const can = (dialect: Dialect): Canned => {
+  const begin = Buffer.from(STREAM_HEAD);
+  const events = EVENTS[dialect].map((event) =>
+    Buffer.from(`${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`),
+  );
+  return {
+    unary: Buffer.from(
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(UNARY[dialect])}\r\n\r\n${UNARY[dialect]}`,
+    ),
+    burst: Buffer.concat([begin, ...events, LAST_CHUNK]),
+    begin,
+    events,
+  };
+};
+
+const ANSWERS: readonly (readonly [string, Canned])[] = [
+  ['/messages', can('messages')],
+  ['/chat/completions', can('chat')],
+  ['/responses', can('responses')],
+  ['enerateContent', can('generate')],
+];
+
+/** Streams on their way, one event per tick each. */
+const paced = new Map<Socket, { canned: Canned; next: number }>();
+setInterval(() => {
+  for (const [socket, stream] of paced) {
+    const event = stream.canned.events[stream.next++];
+    if (event) {
+      socket.write(event);
+    } else {
+      paced.delete(socket);
+      socket.write(LAST_CHUNK);
+    }
+  }
+}, EVENT_MS).unref();
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let pending = '';
+  socket.on('data', (bytes) => {
+    pending += bytes.toString('latin1');
+    for (;;) {
+      const length = requestLength(pending);
+      if (length === undefined) return;
+      answer(socket, pending.slice(0, length));
+      pending = pending.slice(length);
+    }
+  });
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => paced.delete(socket));
+});
+
+/** Bytes of the first request, once it is whole. */
+function requestLength(text: string): number | undefined {
+  const end = text.indexOf(BLANK_LINE);
+  if (end < 0) return undefined;
+  const body = end + BLANK_LINE.length;
+  const head = text.slice(0, end);
+  const declared = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  if (declared !== undefined) return text.length >= body + Number(declared) ? body + Number(declared) : undefined;
+  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return body;
+  const last = text.indexOf('0\r\n\r\n', body);
+  return last < 0 ? undefined : last + LAST_CHUNK.length;
+}
+
+function answer(socket: Socket, request: string): void {
+  const line = request.slice(0, request.indexOf('\r\n'));
+  const canned = ANSWERS.find(([path]) => line.includes(path))?.[1];
+  if (!canned) return void socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
+  if (!line.includes('streamGenerateContent') && !request.includes('"stream":true')) socket.write(canned.unary);
+  else if (request.includes('bench-paced')) begin(socket, canned, () => paced.set(socket, { canned, next: 0 }));
+  else if (request.includes('bench-hold')) begin(socket, canned, () => socket.write(held(canned)));
+  else socket.write(canned.burst);
+}
+
+function begin(socket: Socket, canned: Canned, goOn: () => void): void {
+  socket.write(canned.begin);
+  goOn();
+}
+
+const held = ({ events }: Canned): Buffer => Buffer.concat(events.slice(0, HELD_EVENTS));
+
+server.listen(0, '127.0.0.1', 4096, () => {
+  const address = server.address();
+  process.send?.({ port: typeof address === 'object' ? address?.port : undefined });
+});
+process.on('disconnect', () => process.exit());

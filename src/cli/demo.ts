@@ -1,0 +1,91 @@
+/** The demo at `serve`: starts the simulated providers beside the server, and tells a newcomer what to paste. */
+import type { Ground } from '../main.ts';
+import { applySetup, DEMO_GROUPS, demoSetup, hasDemo } from '../setup/index.ts';
+import { say } from './say.ts';
+
+export interface Demo {
+  /** Group -> key, only on the start that made them. */
+  readonly keys: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** The usual place of the simulated providers; any other when it is taken. */
+const SIM_PORT = 4010;
+
+/** Undefined when there is no demo here: it was switched off, or somebody has configured something of their own. */
+export async function startDemo(ground: Ground): Promise<Demo | undefined> {
+  const { config, database, isFresh, isEmbedded, secrets } = ground;
+  if (config.DEMO === 'off') return undefined;
+  const isWanted = config.DEMO === 'on' || (isFresh && isEmbedded) || (await hasDemo(database.db));
+  if (!isWanted) return undefined;
+  const { startSim } = await import('../../sim/index.ts');
+  const sim = await startSim({ port: SIM_PORT }).catch(() => startSim({ port: 0 }));
+  const { keys } = await applySetup(database.db, demoSetup(sim.url), { secrets });
+  say(`Simulated providers listen at ${sim.url}; nothing leaves this machine.`);
+  return { keys: Object.fromEntries(keys.map((key) => [key.group, key.token])), stop: () => sim.close() };
+}
+
+export function tellDemo(url: string, { keys }: Demo): void {
+  const { responses, messages, generate } = DEMO_GROUPS;
+  const [r, m, g] = [keys[responses], keys[messages], keys[generate]];
+  if (r === undefined || m === undefined || g === undefined) {
+    say(
+      'The demo keys were shown at the first start. For another one: npx dragoman key create --user demo --group messages --name mine',
+    );
+    return;
+  }
+  say('');
+  say('Demo keys, shown this once (user demo, balance 100):');
+  for (const [group, token] of Object.entries(keys)) say(`  ${group.padEnd(10)} ${token}`);
+  say('');
+  say('Paste any of these:');
+  for (const { about, command } of demoCommands(url, { r, m, g })) say(`\n  # ${about}\n  ${command}`);
+  say('');
+}
+
+interface DemoKeys {
+  readonly r: string;
+  readonly m: string;
+  readonly g: string;
+}
+
+function demoCommands(url: string, { r, m, g }: DemoKeys): { about: string; command: string }[] {
+  const post = (path: string, key: string, body: object, flags = '-sS') =>
+    `curl ${flags} ${url}${path} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+  const message = (model: string, more: object = {}) => ({
+    model,
+    max_tokens: 200,
+    messages: [{ role: 'user', content: 'Hello!' }],
+    ...more,
+  });
+  return [
+    { about: 'the messages dialect, bytes through', command: post('/v1/messages', m, message('demo-messages')) },
+    {
+      about: 'the same dialect on the other two keys, converted',
+      command: post('/v1/messages', r, message('demo-responses')),
+    },
+    { about: '', command: post('/v1/messages', g, message('demo-generate')) },
+    {
+      about: 'chat completions on the messages key',
+      command: post('/v1/chat/completions', m, {
+        model: 'demo-messages',
+        messages: [{ role: 'user', content: 'Hello!' }],
+      }),
+    },
+    {
+      about: 'responses on the native key, streamed',
+      command: post('/v1/responses', g, { model: 'demo-generate', input: 'Hello!', stream: true }, '-sSN'),
+    },
+    {
+      about: 'the native dialect',
+      command: post('/v1beta/models/demo-generate:generateContent', g, {
+        contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }],
+      }),
+    },
+    {
+      about: 'an image, into lamp.png',
+      command: `${post('/v1/images/generations', r, { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' })} | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > lamp.png`,
+    },
+    { about: 'what a key may use', command: `curl -sS ${url}/v1/models -H 'authorization: Bearer ${r}'` },
+  ].map(({ about, command }) => ({ about: about || 'and', command }));
+}

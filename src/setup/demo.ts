@@ -1,0 +1,49 @@
+/** The demo: one group of each style on simulated providers, models with prices, a user and a key per group. Everything says that it is simulated. */
+import type { Db } from '../db/index.ts';
+import { SetupFile } from './file.ts';
+
+export const DEMO_USER = 'demo';
+export const DEMO_GROUPS = { responses: 'responses', messages: 'messages', generate: 'generate' } as const;
+
+/** Accounts of the demo are known by this beginning; their presence means that the demo was set up here. */
+const ACCOUNT_PREFIX = 'demo-';
+
+/** `providers` is where the simulated ones listen at present. */
+export function demoSetup(providers: string): SetupFile {
+  const { responses, messages, generate } = DEMO_GROUPS;
+  return SetupFile.parse({
+    groups: [
+      { id: responses, style: 'responses', name: 'Responses (simulated)' },
+      { id: messages, style: 'messages', name: 'Messages (simulated)' },
+      { id: generate, style: 'generate-content', name: 'Native (simulated)' },
+    ],
+    accounts: [
+      { id: `${ACCOUNT_PREFIX}responses`, group: responses, base_url: `${providers}/v1`, api_key: 'sk-simulated' },
+      { id: `${ACCOUNT_PREFIX}messages`, group: messages, base_url: providers, api_key: 'sk-simulated' },
+      { id: `${ACCOUNT_PREFIX}generate`, group: generate, base_url: providers, api_key: 'sk-simulated' },
+    ],
+    models: [
+      { id: 'demo-responses', groups: [responses], prices: { input: '1.25', cached_input: '0.125', output: '10' } },
+      { id: 'demo-image', groups: [responses], prices: { input: '5', image_input: '10', image_output: '40' } },
+      { id: 'demo-embedding', groups: [responses], prices: { input: '0.02' } },
+      {
+        id: 'demo-messages',
+        groups: [messages],
+        prices: { input: '3', cached_input: '0.3', cache_write: '3.75', output: '15' },
+      },
+      { id: 'demo-generate', groups: [generate], prices: { input: '0.3', cached_input: '0.03', output: '2.5' } },
+    ],
+    users: [{ id: DEMO_USER, email: 'demo@example.test', balance: '100' }],
+    keys: [responses, messages, generate].map((group) => ({ user: DEMO_USER, group, name: 'demo' })),
+  });
+}
+
+export async function hasDemo(db: Db): Promise<boolean> {
+  const rows = await db
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', 'like', `${ACCOUNT_PREFIX}%`)
+    .limit(1)
+    .execute();
+  return rows.length > 0;
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { launch } from '../support/process.ts';
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'dragoman-demo-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const env = { DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'warn' };
+const commandsIn = (output: string): string[] =>
+  output
+    .split('\n')
+    .filter((line) => line.startsWith('  curl '))
+    .map((line) => line.trim());
+
+test('every command that the first start prints works when it is pasted, and the second start shows no key', async (t) => {
+  const first = launch(['serve'], env);
+  t.after(() => first.stop('SIGKILL'));
+  await first.until(/what a key may use\n.*\n/);
+  const commands = commandsIn(first.output());
+  assert.ok(commands.length >= 8, `only ${commands.length} commands`);
+  for (const command of commands) {
+    const { stdout } = await run('bash', ['-c', `set -o pipefail; ${command}`], { cwd: folder });
+    if (!command.includes('lamp.png')) assert.match(stdout, /demo-/, command);
+    assert.doesNotMatch(stdout, /"error":\{/, command);
+  }
+  assert.equal(readFileSync(join(folder, 'lamp.png')).subarray(1, 4).toString(), 'PNG');
+  const keys = [...first.output().matchAll(/\bdg-[0-9A-Za-z]{49}\b/g)].map(([key]) => key);
+  assert.equal(new Set(keys).size, 3);
+  assert.equal(await first.stop(), 0);
+
+  const second = launch(['serve'], env);
+  t.after(() => second.stop('SIGKILL'));
+  const [, url] = await second.until(/ready at (http:\S+)/);
+  await second.until(/shown at the first start/);
+  assert.doesNotMatch(second.output(), /\bdg-/);
+  const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${keys[0]}` } });
+  assert.equal(answer.status, 200, 'the keys of the first start still work');
+  assert.equal(await second.stop(), 0);
+});

@@ -1,0 +1,70 @@
+/** The command line as a user has it: bin/dragoman.js in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { until } from './wait.ts';
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
+const READY_MS = 30_000;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Another Node than the one that runs the tests. */
+  readonly node?: string;
+  readonly stdin?: string;
+}
+
+export class Command {
+  readonly process: ChildProcess;
+  stdout = '';
+  stderr = '';
+  readonly ended: Promise<Ended>;
+
+  constructor(args: readonly string[], { env = {}, node = process.execPath, stdin = '' }: CommandOptions = {}) {
+    const { PATH, HOME, TMPDIR } = process.env;
+    this.process = spawn(node, [LAUNCHER, ...args], {
+      env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.process.stdin?.end(stdin);
+    this.process.stdout?.on('data', (chunk) => {
+      this.stdout += chunk;
+    });
+    this.process.stderr?.on('data', (chunk) => {
+      this.stderr += chunk;
+    });
+    this.ended = once(this.process, 'close').then(([code, signal]) => ({
+      code,
+      signal,
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }));
+  }
+
+  /** The address that a server announces. */
+  async ready(): Promise<string> {
+    return until(
+      'the server to be ready',
+      () => {
+        if (this.process.exitCode !== null) throw new Error(`it ended instead: ${this.stderr}`);
+        return /^Dragoman is ready at (\S+)$/m.exec(this.stderr)?.[1];
+      },
+      READY_MS,
+    );
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
+    this.process.kill(signal);
+    return this.ended;
+  }
+}
+
+export const run = (args: readonly string[], options?: CommandOptions): Promise<Ended> =>
+  new Command(args, options).ended;

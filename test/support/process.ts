@@ -1,0 +1,56 @@
+/** The gateway as a newcomer runs it: the launcher in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
+
+export interface Started {
+  readonly child: ChildProcess;
+  /** Everything printed so far, both streams. */
+  output(): string;
+  /** Waits until the output matches, or fails with what there is. */
+  until(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export function launch(args: readonly string[], env: Record<string, string>): Started {
+  const child = spawn(process.execPath, [LAUNCHER, ...args], { env: { PATH: process.env.PATH ?? '', ...env } });
+  let output = '';
+  const listeners = new Set<() => void>();
+  const add = (chunk: Buffer): void => {
+    output += chunk.toString('utf8');
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', add);
+  child.stderr.on('data', add);
+  const exited = once(child, 'exit');
+  return {
+    child,
+    output: () => output,
+    until(pattern, timeoutMs = 30_000) {
+      const { promise, resolve, reject } = Promise.withResolvers<RegExpMatchArray>();
+      const fail = (): void => reject(new Error(`no ${pattern} in:\n${output}`));
+      const timer = setTimeout(fail, timeoutMs);
+      const look = (): void => {
+        const match = output.match(pattern);
+        if (match) resolve(match);
+      };
+      listeners.add(look);
+      void exited.then(() => {
+        look();
+        fail();
+      });
+      look();
+      return promise.finally(() => {
+        clearTimeout(timer);
+        listeners.delete(look);
+      });
+    },
+    async stop(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await exited;
+      return child.exitCode;
+    },
+  };
+}
