@@ -14,7 +14,9 @@ const DELTAS = 200;
 const CREATED = 1_750_000_000;
 const SYSTEM = 'You are a careful assistant who answers in plain words. '.repeat(5).trim();
 const ASK = 'Explain how a river finds its way to the sea, and why it bends. '.repeat(15).trim();
-const WORDS = 'A river follows the steepest way down, carries away what is loose and drops it where it slows. '.repeat(6);
+const WORDS = 'A river follows the steepest way down, carries away what is loose and drops it where it slows. '.repeat(
+  6,
+);
 const DELTA = ' flows on';
 const TEXT = DELTA.repeat(DELTAS);
 

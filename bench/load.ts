@@ -101,7 +101,7 @@ class Client {
 
   #connect(): Socket {
     const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
-    socket.on('data', (bytes) => this.#take(bytes));
+    socket.on('data', (bytes: Buffer) => this.#take(bytes));
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#socket = undefined;
@@ -156,7 +156,14 @@ function run({ port, request, connections, ms }: LoadOrder): Promise<LoadReport>
     for (const client of clients) client.close();
     times.sort((a, b) => a - b);
     const seconds = (performance.now() - start) / 1000;
-    resolve({ requests: times.length, failures, failure, seconds, p50: quantile(times, 0.5), p99: quantile(times, 0.99) });
+    resolve({
+      requests: times.length,
+      failures,
+      failure,
+      seconds,
+      p50: quantile(times, 0.5),
+      p99: quantile(times, 0.99),
+    });
   };
   const goOn = (client: Client): void => {
     if (performance.now() < stopAt) return client.send();
@@ -223,7 +230,12 @@ let held: Client[] = [];
 async function hold({ port, request, hold: count }: HoldOrder): Promise<HoldReport> {
   const bytes = Buffer.from(request);
   for (let n = 0; n < count; n += 1) {
-    const client = new Client(port, bytes, () => {}, () => {});
+    const client = new Client(
+      port,
+      bytes,
+      () => {},
+      () => {},
+    );
     client.send();
     held.push(client);
     if (n % 20 === 19) await pause(10);

@@ -4,7 +4,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
   ['core', 'version'],
   ['dialects', 'db', 'upstream', 'web', 'config'],
-  ['identity', 'catalog', 'pool'],
+  ['identity', 'catalog', 'pool', 'ledger'],
   ['setup'],
   ['gateway'],
   ['api', 'worker', 'master-key'],

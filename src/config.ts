@@ -6,6 +6,13 @@ import { HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 const port = z.coerce.number().int().min(0).max(65_535);
 const milliseconds = z.coerce.number().int().min(0).max(86_400_000);
 
+/** Scheme, host and port and nothing else, as the URL parser writes them. */
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text);
+  const isOrigin = url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/` && !text.includes('@');
+  return isOrigin ? url.origin : undefined;
+}
+
 const Environment = z.strictObject({
   HOST: z.string().default('127.0.0.1').describe('address the public API listens on'),
   PORT: port.default(8080).describe('port the public API listens on; 0 picks a free one'),
@@ -56,6 +63,16 @@ const Environment = z.strictObject({
     .string()
     .default('')
     .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For is believed'),
+  EGRESS_ALLOW: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      const items = text.split(',').flatMap((item) => item.trim() || []);
+      const wrong = items.filter((item) => originOf(item) === undefined);
+      if (wrong.length > 0) context.addIssue(`must be origins such as http://127.0.0.1:9000, not ${wrong.join(', ')}`);
+      return items.flatMap((item) => originOf(item) ?? []);
+    })
+    .describe('comma-separated extra origins allowed in addresses that callers give; for tests and private networks'),
 });
 
 export type Config = Readonly<z.infer<typeof Environment>>;

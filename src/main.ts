@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { Auth, createHandlers, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
 import type { Config } from './config.ts';
-import { type Clock, createLog, createSealer, type Log, type Sealer, systemClock } from './core/index.ts';
+import { type Clock, createLog, createSealer, hmac, type Log, type Sealer, systemClock } from './core/index.ts';
 import {
   claimServer,
   type Database,
@@ -19,14 +19,14 @@ import {
   reach,
   watchRevisions,
 } from './db/index.ts';
-import { ModelLists, Outlets, ResponseOwners } from './gateway/index.ts';
+import { ModelLists, Outlets, ResponseOwners, SideTable, SocketSessions } from './gateway/index.ts';
 import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { Pool } from './pool/index.ts';
 import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
 import { Upstream } from './upstream/index.ts';
 import { version } from './version.ts';
-import { createMetrics, createWeb } from './web/index.ts';
+import { createMetrics, createWeb, Sockets } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
 
 /** What every command needs: the database, migrated, and the secrets that open it. */
@@ -53,10 +53,8 @@ export async function openGround(
   { say = () => {}, log }: { say?: Say; log?: Log } = {},
 ): Promise<Ground> {
   await mkdir(config.DATA_DIR, { recursive: true });
-  const closers: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).reverse()) await closer();
-  };
+  const closers: Closer[] = [];
+  const close = (): Promise<void> => closeAll(closers);
   try {
     const embedded =
       config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, say }) : undefined;
@@ -101,8 +99,18 @@ export interface ServeOptions {
 }
 
 export async function serve(ground: Ground, options: ServeOptions): Promise<Running> {
+  const closers: Closer[] = [];
+  return start(ground, options, closers).catch(async (error: unknown) => {
+    // An open connection would keep the process alive after it has said why it cannot start.
+    await closeAll(closers);
+    throw error;
+  });
+}
+
+async function start(ground: Ground, options: ServeOptions, closers: Closer[]): Promise<Running> {
   const { config, database, log, clock } = ground;
   const role = await claimRole(ground);
+  closers.push(() => role.release());
   const metrics = createMetrics();
   let catalog = await loadCatalog(database.db, ground.sealer, log);
   const keys = new KeyDirectory(database.db, ground.secrets.pepper, clock);
@@ -114,8 +122,11 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
     },
     { clock, log },
   );
+  closers.push(() => watch.stop());
   const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
   const upstream = new Upstream(clock, PATIENCE.unary.connect);
+  closers.push(() => upstream.close());
+  const sessions = new SocketSessions();
   const handlers = createHandlers({
     auth,
     metrics,
@@ -127,6 +138,12 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
     catalog: () => catalog,
     outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
     owners: new ResponseOwners(),
+    sideTable: new SideTable(clock),
+    sockets: new Sockets(),
+    sessions,
+    runCall: (call, handler) => web.run(call, handler),
+    fetcher: { fetch: async () => ({ ok: false, sentence: 'it is not fetched.' }) },
+    markOf: (accountId) => hmac(ground.secrets.pepper, `account:${accountId}`).toString('base64url').slice(0, 8),
     models: new ModelLists(upstream, clock),
     bodyLimit: (operation) => bodyLimit(config, operation),
     notReady: async () => {
@@ -147,10 +164,7 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
     metrics,
     trustedProxies: listOf(config.TRUST_PROXY),
   });
-  const { port } = await web.listen(config.HOST, config.PORT).catch(async (error: NodeJS.ErrnoException) => {
-    await watch.stop();
-    await upstream.close();
-    await role.release();
+  const { port } = await web.listen(config.HOST, config.PORT).catch((error: NodeJS.ErrnoException) => {
     throw new Refusal(
       error.code === 'EADDRINUSE'
         ? `Port ${config.PORT} on ${config.HOST} is taken. Stop what uses it, or set PORT to another one.`
@@ -164,15 +178,21 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
     catalog: () => catalog,
     refresh: () => watch.look(),
     async stop() {
+      sessions.retireAll(config.DRAIN_MS);
       await web.drain(config.DRAIN_MS);
       await worker?.stop();
-      await watch.stop();
-      await upstream.close();
-      await role.release();
+      await closeAll(closers);
       log.info('server.stopped');
       log.flush();
     },
   };
+}
+
+type Closer = () => Promise<void>;
+
+/** What was opened last is closed first. */
+async function closeAll(closers: Closer[]): Promise<void> {
+  for (const closer of closers.splice(0).reverse()) await closer();
 }
 
 /** One server per DATA_DIR: two would share an embedded database and a journal without knowing of each other. */

@@ -42,6 +42,17 @@ export class Auth {
     return { key, group: group as Caller['group'] };
   }
 
+  /** For connections that outlive the call that opened them. A database that does not answer closes nobody's. */
+  async isStillValid(call: Call, caller: Caller): Promise<boolean> {
+    try {
+      return (
+        (await this.#keyOf(call)).id === caller.key.id && this.#parts.catalog().group(caller.group.id) !== undefined
+      );
+    } catch (error) {
+      return !(error instanceof ApiError);
+    }
+  }
+
   async #keyOf(call: Call): Promise<Key> {
     const found = await Promise.all(credentialsOf(call).map((token) => this.#parts.keys.find(token)));
     const [key, ...others] = found.filter((entry) => entry !== undefined);

@@ -2,13 +2,11 @@
 import { fail } from '../core/index.ts';
 import { ENDPOINTS, isText, OPERATIONS, type Operation, type OperatorOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
-import type { Auth } from './auth.ts';
 import { type OperatorParts, operatorHandlers } from './operator.ts';
-import { answerText, type TextParts } from './text.ts';
+import { openSocket, type SocketApiParts } from './socket.ts';
+import { answerText } from './text.ts';
 
-export interface ApiParts extends OperatorParts, TextParts {
-  readonly auth: Auth;
-}
+export type ApiParts = OperatorParts & SocketApiParts;
 
 export function createHandlers(parts: ApiParts): Record<Operation | OperatorOperation, Handler> {
   const handlers = Object.fromEntries(OPERATIONS.map((operation) => [operation, enter(operation, parts)])) as Record<
@@ -22,6 +20,7 @@ const enter =
   (operation: Operation, parts: ApiParts): Handler =>
   async (call) => {
     const caller = await parts.auth.identify(call);
+    if (operation === 'responses.socket') return openSocket(call, caller, parts);
     if (isText(operation)) return answerText(call, caller, operation, parts);
     const { method, path } = ENDPOINTS[operation];
     throw fail('not_implemented', `${method} ${path} is not offered by this version yet.`);

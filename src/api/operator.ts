@@ -1,5 +1,6 @@
 /** Endpoints of operators: alive, ready, metrics, and the API's own description. */
 
+import type { ServerResponse } from 'node:http';
 import type { OperatorOperation } from '../rules/index.ts';
 import type { Handler, Metrics } from '../web/index.ts';
 import { idHeaders, sendJson } from '../web/index.ts';
@@ -21,8 +22,10 @@ export function operatorHandlers({ metrics, notReady, version }: OperatorParts):
       sendJson(call, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' });
     },
     'operator.metrics': (call) => {
-      call.response.setHeaders(new Map(Object.entries(idHeaders(call))));
-      metrics.handle(call.request, call.response);
+      // Operator endpoints are plain HTTP, so the answer is a real response.
+      const response = call.response as ServerResponse;
+      response.setHeaders(new Map(Object.entries(idHeaders(call))));
+      metrics.handle(call.request, response);
     },
     'operator.openapi': (call) => sendJson(call, 200, description),
   };

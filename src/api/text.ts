@@ -38,7 +38,6 @@ export async function answerText(
       `${row.method} ${call.path} is not available for keys of the ${caller.group.style}-style group "${caller.group.id}".`,
     );
   }
-  if (operation === 'responses.socket') throw upgradeRequired();
   if (cell.kind === 'native') return forward(call, caller, operation, cell, parts);
   if (cell.kind === 'prefer' && hasFeature(caller, cell.feature, parts))
     return forward(call, caller, operation, cell, parts);
@@ -57,8 +56,3 @@ const hasFeature = ({ group }: Caller, feature: string, { catalog }: TextParts):
   catalog()
     .accounts(group.id)
     .some((account) => account.features.has(feature));
-
-const upgradeRequired = () =>
-  fail('upgrade_required', 'GET on this path opens a WebSocket; send an upgrade, or POST the request.', {
-    headers: { upgrade: 'websocket', connection: 'Upgrade' },
-  });

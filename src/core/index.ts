@@ -1,10 +1,10 @@
-export { isAddressIn, parseRange } from './address.ts';
+export { isAddressIn, isPublicAddress, isSameAddress, parseRange } from './address.ts';
 export { base62 } from './base62.ts';
 export { type Clock, FakeClock, systemClock } from './clock.ts';
 export { ApiError, type FailureDetails, fail } from './errors.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export { newId, newRequestId } from './ids.ts';
-export { JsonFault, type JsonLimits, type Span, scanMembers, splice, valueAt } from './json.ts';
+export { elementsAt, JsonFault, type JsonLimits, membersAt, type Span, scanMembers, splice, valueAt } from './json.ts';
 export { createLog, faultOf, type Log, type LogFields, type LogLevel, silentLog } from './log.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
 export {
@@ -18,3 +18,4 @@ export {
   WrongMasterKey,
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
+export { publicUrl, type UrlRefusal } from './url.ts';

@@ -59,6 +59,20 @@ test('what is cut off or damaged is refused, never mistaken and never endless', 
   assert.throws(() => scan(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), isFault(/UTF-8/));
 });
 
+test('a bad escape is a fault of the body, in a key and in a value', () => {
+  for (const bad of ['\\x', '\\u12', '\\e', '\\u12G4']) {
+    assert.throws(() => scan(`{"mod${bad}el":1}`, 'model'), isFault(/bad escape/), bad);
+    for (const value of [bad, `${'x'.repeat(50)}${bad}`, `${'x'.repeat(50)}\n`]) {
+      const body = Buffer.from(`{"model":"${value}"}`);
+      assert.throws(
+        () => valueAt(body, scan(body, 'model').get('model') ?? assert.fail()),
+        isFault(/bad escape/),
+        value,
+      );
+    }
+  }
+});
+
 test('depth and number of values are bounded', () => {
   const nest = (n: number) => `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`;
   assert.ok(scan(nest(8)));

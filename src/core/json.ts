@@ -40,12 +40,28 @@ export function scanMembers(bytes: Buffer, wanted: ReadonlySet<string>, limits: 
   return new Scanner(bytes, limits).members(wanted);
 }
 
+/** Members of an object inside a body that has been scanned already. */
+export const membersAt = (bytes: Buffer, at: Span, wanted: ReadonlySet<string>): Map<string, Span> =>
+  new Scanner(bytes, UNBOUNDED, at.start).objectMembers(wanted);
+
+/** Elements of an array inside a body that has been scanned already. */
+export const elementsAt = (bytes: Buffer, at: Span): Span[] => new Scanner(bytes, UNBOUNDED, at.start).elements();
+
+const UNBOUNDED: JsonLimits = { depth: Number.POSITIVE_INFINITY, tokens: Number.POSITIVE_INFINITY };
+
 /** Replaces one span by other bytes. */
 export const splice = (bytes: Buffer, span: Span, replacement: Buffer): Buffer =>
   Buffer.concat([bytes.subarray(0, span.start), replacement, bytes.subarray(span.end)]);
 
 /** The value of a span, decoded. */
-export const valueAt = (bytes: Buffer, span: Span): unknown => JSON.parse(bytes.toString('utf8', span.start, span.end));
+export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end));
+  } catch {
+    // The scan passes over the inside of strings; what it did not look at shows here.
+    throw new JsonFault('The body is not valid JSON: a string holds what must be escaped, or a bad escape.', start);
+  }
+}
 
 class Scanner {
   readonly #bytes: Buffer;
@@ -53,23 +69,45 @@ class Scanner {
   #at = 0;
   #tokens = 0;
 
-  constructor(bytes: Buffer, limits: JsonLimits) {
+  constructor(bytes: Buffer, limits: JsonLimits, at = 0) {
     this.#bytes = bytes;
     this.#limits = limits;
+    this.#at = at;
   }
 
   members(wanted: ReadonlySet<string>): Map<string, Span> {
-    const found = new Map<string, Span>();
     // A byte order mark is no JSON, but editors on some systems put one in front of a file that curl then sends.
     if (this.#bytes[0] === 0xef && this.#bytes[1] === 0xbb && this.#bytes[2] === 0xbf) this.#at = 3;
     this.#space();
     if (this.#peek() !== OPEN_OBJECT) throw new JsonFault('The body must be a JSON object.', this.#at);
+    const found = this.objectMembers(wanted);
+    this.#space();
+    if (this.#at < this.#bytes.length) throw this.#unexpected();
+    return found;
+  }
+
+  /** From the opening brace to just behind the closing one. */
+  objectMembers(wanted: ReadonlySet<string>): Map<string, Span> {
+    const found = new Map<string, Span>();
     this.#at += 1;
     this.#space();
     if (this.#peek() === CLOSE_OBJECT) this.#at += 1;
     else this.#topLevel(wanted, found);
+    return found;
+  }
+
+  elements(): Span[] {
+    const found: Span[] = [];
+    this.#at += 1;
     this.#space();
-    if (this.#at < this.#bytes.length) throw this.#unexpected();
+    while (this.#peek() !== CLOSE_ARRAY) {
+      const start = this.#at;
+      this.#value();
+      found.push({ start, end: this.#at });
+      this.#space();
+      if (this.#peek() === COMMA) this.#at += 1;
+      this.#space();
+    }
     return found;
   }
 
@@ -95,7 +133,7 @@ class Scanner {
     const start = this.#at;
     const escaped = this.#string();
     const text = this.#bytes.toString('latin1', start + 1, this.#at - 1);
-    const key = escaped ? (JSON.parse(this.#bytes.toString('utf8', start, this.#at)) as string) : text;
+    const key = escaped ? String(valueAt(this.#bytes, { start, end: this.#at })) : text;
     this.#colon();
     return key;
   }

@@ -19,7 +19,7 @@ export interface Log {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** Lines leave in blocks of this many bytes or after the flush below; one write per line would double the cost of a call. */
-const BUFFER_BYTES = 4096;
+const BUFFER_BYTES = 12 * 1024;
 const FLUSH_MS = 500;
 
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {

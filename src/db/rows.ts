@@ -44,10 +44,15 @@ export interface CharactersRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
-export interface CreditsRow {
-  reference: string;
-  user_id: string;
+export interface EntriesRow {
+  id: Generated<bigint>;
+  debit: string;
+  credit: string;
   nanos: bigint;
+  kind: string;
+  reference: string;
+  hold_id: bigint | null;
+  price_id: bigint | null;
   reason: string;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
@@ -60,6 +65,18 @@ export interface GroupsRow {
   multiplier_ppm: Generated<bigint>;
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface HoldsRow {
+  id: Generated<bigint>;
+  user_id: string;
+  reference: string;
+  nanos: bigint;
+  state: Generated<string>;
+  settled_nanos: bigint | null;
+  check_after: Timestamp;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  resolved_at: Timestamp | null;
 }
 
 export interface KeysRow {
@@ -77,6 +94,13 @@ export interface KeysRow {
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface LeasesRow {
+  user_id: string;
+  replica_id: string;
+  nanos: bigint;
+  version: Generated<bigint>;
 }
 
 export interface ModelsRow {
@@ -98,6 +122,13 @@ export interface PricesRow {
   rates: Json;
 }
 
+export interface ReplicasRow {
+  id: string;
+  host: string;
+  started_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  seen_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface RevisionsRow {
   name: string;
   revision: Generated<bigint>;
@@ -108,6 +139,57 @@ export interface SecretsRow {
   sealed: string;
 }
 
+export interface UsageDailyRow {
+  user_id: string;
+  day: string;
+  key_id: string;
+  group_id: string;
+  model: string;
+  account_id: string;
+  operation: string;
+  requests: bigint;
+  input_tokens: bigint;
+  cached_input_tokens: bigint;
+  cache_write_tokens: bigint;
+  output_tokens: bigint;
+  reasoning_tokens: bigint;
+  audio_tokens: bigint;
+  image_tokens: bigint;
+  searches: bigint;
+  images: bigint;
+  nanos: bigint;
+  estimated: bigint;
+}
+
+export interface UsageQuarantineRow {
+  id: string;
+  fault: string;
+  raw: string;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface UsageRecordsRow {
+  id: string;
+  at: Timestamp;
+  user_id: string;
+  key_id: string;
+  group_id: string;
+  account_id: string;
+  model: string;
+  operation: string;
+  request_id: string;
+  input_tokens: bigint;
+  cached_input_tokens: bigint;
+  cache_write_tokens: bigint;
+  output_tokens: bigint;
+  reasoning_tokens: bigint;
+  images: number;
+  usage: Json;
+  nanos: bigint;
+  price_id: bigint | null;
+  estimated: boolean;
+}
+
 export interface UsersRow {
   id: string;
   email: string | null;
@@ -115,16 +197,31 @@ export interface UsersRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface WalletsRow {
+  user_id: string;
+  credits: Generated<bigint>;
+  debits: Generated<bigint>;
+  held: Generated<bigint>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface Rows {
   accounts: AccountsRow;
   admins: AdminsRow;
   characters: CharactersRow;
-  credits: CreditsRow;
+  entries: EntriesRow;
   groups: GroupsRow;
+  holds: HoldsRow;
   keys: KeysRow;
+  leases: LeasesRow;
   models: ModelsRow;
   prices: PricesRow;
+  replicas: ReplicasRow;
   revisions: RevisionsRow;
   secrets: SecretsRow;
+  usage_daily: UsageDailyRow;
+  usage_quarantine: UsageQuarantineRow;
+  usage_records: UsageRecordsRow;
   users: UsersRow;
+  wallets: WalletsRow;
 }

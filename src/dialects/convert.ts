@@ -2,9 +2,18 @@
  * One conversion from end to end, pure: the client's request becomes the upstream's, the upstream's answer or stream becomes
  * the client's. What a conversion loses is listed under the client's own field names.
  */
-import type { AnswerContext, Codec, EncodedRequest, RequestHead, StreamEncoder, Target, UpstreamContext } from './codec.ts';
-import { applyFate } from './fields.ts';
+import type {
+  AnswerContext,
+  Codec,
+  EncodedRequest,
+  RequestHead,
+  StreamEncoder,
+  Target,
+  UpstreamContext,
+} from './codec.ts';
+import { applyFate, type FieldNames } from './fields.ts';
 import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub.ts';
+import { inWordsOf } from './refusal.ts';
 import { restoreEvent, restoreItem } from './restore.ts';
 import { cutReply, openStopCutter, type StopCutter } from './stop.ts';
 
@@ -13,7 +22,8 @@ export interface Pair {
   readonly upstream: Codec;
 }
 
-export const decodeFor = ({ client }: Pair, body: unknown, head: RequestHead): HubRequest => client.client.decodeRequest(body, head);
+export const decodeFor = ({ client }: Pair, body: unknown, head: RequestHead): HubRequest =>
+  client.client.decodeRequest(body, head);
 
 export interface Encoded extends EncodedRequest {
   /** Client fields that are lost, in its own words. */
@@ -24,12 +34,27 @@ export interface Encoded extends EncodedRequest {
 export function encodeFor({ client, upstream }: Pair, request: HubRequest, target: Target): Encoded {
   const names = client.client.fieldNames;
   const dropped = applyFate(request, upstream.upstream.fate, names);
-  const encoded = upstream.upstream.encodeRequest(request, target);
+  const encoded = inClientsWords(names, () => upstream.upstream.encodeRequest(request, target));
   const lost = [...dropped, ...encoded.dropped].map((field) => names[field]);
   return { ...encoded, lost: [...new Set([...lost, ...request.unknown])] };
 }
 
-export function convertReply({ client, upstream }: Pair, encoded: EncodedRequest, body: unknown, from: UpstreamContext, answer: AnswerContext): { body: unknown; reply: HubReply } {
+function inClientsWords<T>(names: FieldNames, encode: () => T): T {
+  try {
+    return encode();
+  } catch (error) {
+    throw inWordsOf(names, error);
+  }
+}
+
+/** Throws as `decodeReply` does (see `codec.ts`). */
+export function convertReply(
+  { client, upstream }: Pair,
+  encoded: EncodedRequest,
+  body: unknown,
+  from: UpstreamContext,
+  answer: AnswerContext,
+): { body: unknown; reply: HubReply } {
   const decoded = upstream.upstream.decodeReply(body, from);
   const restored = { ...decoded, items: decoded.items.map((item) => restoreItem(item, encoded.names)) };
   const reply = encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
@@ -49,10 +74,16 @@ export interface StreamConversion {
   finishCut(): readonly HubEvent[];
 }
 
-export function openConversion({ client, upstream }: Pair, encoded: EncodedRequest, from: UpstreamContext, answer: AnswerContext): StreamConversion {
+export function openConversion(
+  { client, upstream }: Pair,
+  encoded: EncodedRequest,
+  from: UpstreamContext,
+  answer: AnswerContext,
+): StreamConversion {
   const decoder = upstream.upstream.openDecoder(from);
   const encoder: StreamEncoder = client.client.openEncoder(answer);
-  const cutter: StopCutter | undefined = encoded.emulateStop.length > 0 ? openStopCutter(encoded.emulateStop) : undefined;
+  const cutter: StopCutter | undefined =
+    encoded.emulateStop.length > 0 ? openStopCutter(encoded.emulateStop) : undefined;
   const restore = encoded.names.size > 0 ? (event: HubEvent) => restoreEvent(event, encoded.names) : undefined;
   const transform = (events: readonly HubEvent[]): readonly HubEvent[] => {
     const restored = restore ? events.map(restore) : events;
@@ -66,6 +97,7 @@ export function openConversion({ client, upstream }: Pair, encoded: EncodedReque
     get isCut() {
       return cutter?.isCut === true;
     },
-    finishCut: () => cutter?.push({ kind: 'finish', stop: 'stop_sequence', usage: { ...NO_USAGE, estimated: true } }) ?? [],
+    finishCut: () =>
+      cutter?.push({ kind: 'finish', stop: 'stop_sequence', usage: { ...NO_USAGE, estimated: true } }) ?? [],
   };
 }

@@ -1,6 +1,7 @@
 /** What an upstream's refusal means for us: the error a client is told, and what the pool does about the account. */
-import type { FaultKind } from '../rules/index.ts';
+
 import { type ApiError, fail } from '../core/index.ts';
+import type { FaultKind } from '../rules/index.ts';
 import type { HubError } from './hub.ts';
 import { compact } from './read.ts';
 

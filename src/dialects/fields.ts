@@ -46,11 +46,7 @@ export type FieldNames = Readonly<Record<HubField | Place, string>>;
 export const HUB_FIELDS = Object.keys(USES) as HubField[];
 
 /** Fields of the request that the upstream's table drops; one that it refuses is refused here, under the client's own name. */
-export function applyFate(
-  request: HubRequest,
-  fate: Readonly<Record<HubField, Fate>>,
-  names: FieldNames,
-): HubField[] {
+export function applyFate(request: HubRequest, fate: Readonly<Record<HubField, Fate>>, names: FieldNames): HubField[] {
   const dropped: HubField[] = [];
   for (const field of HUB_FIELDS) {
     if (fate[field] === 'kept' || fate[field] === 'changed' || !USES[field](request)) continue;

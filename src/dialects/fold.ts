@@ -50,8 +50,7 @@ function tell(item: HubItem, index: number): HubEvent[] {
     return [{ kind: 'item', index, item: { kind: 'reasoning', summary: [] } }, ...deltas, end];
   }
   if (item.kind === 'tool_call') {
-    const { signature: _, ...skeleton } = item;
-    return [{ kind: 'item', index, item: { ...skeleton, args: '' } }, { kind: 'args', index, text: item.args }, end];
+    return [{ kind: 'item', index, item: { ...item, args: '' } }, { kind: 'args', index, text: item.args }, end];
   }
   return [{ kind: 'item', index, item }, end];
 }

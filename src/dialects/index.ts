@@ -14,11 +14,22 @@ const CODECS: Readonly<Record<Dialect, Codec>> = {
 };
 export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
 
+export { carriedAccounts, carriesOpaque, type Remembered, recall, rememberedOf, withoutOpaque } from './carried.ts';
+export { ENVELOPE_PREFIX, isEnvelope } from './carrier.ts';
 export type * from './codec.ts';
-export { convertReply, decodeFor, type Encoded, encodeFor, openConversion, type Pair, type StreamConversion } from './convert.ts';
+export {
+  convertReply,
+  decodeFor,
+  type Encoded,
+  encodeFor,
+  openConversion,
+  type Pair,
+  type StreamConversion,
+} from './convert.ts';
 export type { Fault } from './fault.ts';
 export { applyFate, HUB_FIELDS, type HubField } from './fields.ts';
 export { type Folded, fold, unfold } from './fold.ts';
 export { refuseForeign } from './generate/foreign.ts';
 export type * from './hub.ts';
 export { NO_USAGE } from './hub.ts';
+export { isSynthetic, SYNTHETIC } from './messages/server-tools.ts';

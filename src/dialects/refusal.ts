@@ -32,7 +32,10 @@ export const refuseCompaction = (): never =>
   );
 
 export const refuseFile = (id: string): never =>
-  refuse('conversation', `The file '${id.slice(0, 80)}' is stored at another provider and cannot be read by this model.`);
+  refuse(
+    'conversation',
+    `The file '${id.slice(0, 80)}' is stored at another provider and cannot be read by this model.`,
+  );
 
 export const refuseBuiltin = (builtin: string): never =>
   refuse('tools', `The tool '${builtin}' cannot be used with this model.`);

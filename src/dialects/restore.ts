@@ -9,5 +9,7 @@ export function restoreItem(item: HubItem, names: EncodedRequest['names']): HubI
 }
 
 export function restoreEvent(event: HubEvent, names: EncodedRequest['names']): HubEvent {
-  return event.kind === 'item' || event.kind === 'item_end' ? { ...event, item: restoreItem(event.item, names) } : event;
+  return event.kind === 'item' || event.kind === 'item_end'
+    ? { ...event, item: restoreItem(event.item, names) }
+    : event;
 }

@@ -2,30 +2,46 @@
 import type { HubItem, HubToolCall, HubToolResult } from './hub.ts';
 import { refuse } from './refusal.ts';
 
+/** Gives each call its result; to be asked once per call, in the order of the conversation. */
+export type TakeResult = (call: HubToolCall) => HubToolResult | undefined;
+
+interface Asked {
+  /** Calls of one turn stand side by side. */
+  readonly turn: number;
+  result?: HubToolResult;
+}
+
 /**
- * Clients may use an id again in a later turn, so a result belongs to the last call of its id that came before it. Several
- * results of one call are one answer in several pieces. A result without a call cannot be placed, and leaving it out would
- * hide it from the model.
+ * Clients may use an id again in a later turn, so a result belongs to the last turn that waits for it. Several results of one
+ * call are one answer in several pieces. A result without a call cannot be placed, and leaving it out would hide it.
  */
-export function pairResults(items: readonly HubItem[]): ReadonlyMap<HubToolCall, HubToolResult> {
-  const waiting = new Map<string, HubToolCall[]>();
-  const last = new Map<string, HubToolCall>();
-  const results = new Map<HubToolCall, HubToolResult>();
+export function pairResults(items: readonly HubItem[]): TakeResult {
+  const asked = new Map<string, Asked[]>();
+  let turn = 0;
   for (const item of items) {
-    if (item.kind === 'tool_call') waiting.set(item.callId, [...(waiting.get(item.callId) ?? []), item]);
+    if (item.kind === 'tool_call') asked.set(item.callId, [...(asked.get(item.callId) ?? []), { turn }]);
+    else turn += 1;
     if (item.kind !== 'tool_result') continue;
-    const call = waiting.get(item.callId)?.shift() ?? last.get(item.callId) ?? refuseOrphan(item.callId);
-    last.set(item.callId, call);
-    results.set(call, joined(results.get(call), item));
+    const call = waitingFor(asked.get(item.callId) ?? []) ?? refuseOrphan(item.callId);
+    call.result = joined(call.result, item);
   }
-  return results;
+  return (call) => asked.get(call.callId)?.shift()?.result;
+}
+
+function waitingFor(calls: readonly Asked[]): Asked | undefined {
+  const turn = calls.findLast((call) => !call.result)?.turn;
+  return calls.find((call) => !call.result && call.turn === turn) ?? calls.at(-1);
 }
 
 const joined = (before: HubToolResult | undefined, more: HubToolResult): HubToolResult =>
   before ? { ...before, ...more, parts: [...before.parts, ...more.parts] } : more;
 
 export const refuseOrphan = (callId: string): never =>
-  refuse('conversation', `No tool call found for function call output with call_id ${callId.slice(0, 80)}.`, 'invalid_request');
+  refuse(
+    'conversation',
+    `No tool call found for function call output with call_id ${callId.slice(0, 80)}.`,
+    'invalid_request',
+  );
 
 /** Told to the model in place of a result that never came. */
 export const NO_RESULT = 'No output was recorded for this call.';

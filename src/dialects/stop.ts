@@ -72,11 +72,17 @@ class Cutter implements StopCutter {
     this.#met = sequence;
     this.#tail = '';
     const told = before === '' ? [] : [this.#tell(index, part, before)];
-    return [...told, ...[...this.#open].sort(([a], [b]) => a - b).map(([n, open]): HubEvent => ({ kind: 'item_end', index: n, item: closed(open) }))];
+    return [
+      ...told,
+      ...[...this.#open]
+        .sort(([a], [b]) => a - b)
+        .map(([n, open]): HubEvent => ({ kind: 'item_end', index: n, item: closed(open) })),
+    ];
   }
 
   #afterCut(event: HubEvent): readonly HubEvent[] {
-    if (event.kind === 'finish' && this.#met !== undefined) return [{ kind: 'finish', stop: 'stop_sequence', stopSequence: this.#met, usage: event.usage }];
+    if (event.kind === 'finish' && this.#met !== undefined)
+      return [{ kind: 'finish', stop: 'stop_sequence', stopSequence: this.#met, usage: event.usage }];
     return event.kind === 'error' ? [event] : [];
   }
 

@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Account } from '../catalog/index.ts';
 import { type ApiError, fail, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
-import type { Pool } from '../pool/index.ts';
+import type { Affinity, Pool } from '../pool/index.ts';
 import { type FaultKind, faultRow, type Patience } from '../rules/index.ts';
 import type { Exchange, Trouble, Upstream, UpstreamRequest } from '../upstream/index.ts';
 import type { Call } from '../web/index.ts';
@@ -20,6 +20,9 @@ export interface AttemptParts {
 export interface Plan {
   readonly accounts: readonly Account[];
   readonly patience: Patience;
+  readonly affinity?: Affinity;
+  /** The same call without opaque values; tried once when an upstream rejects one of them. */
+  readonly plain?: Plan | undefined;
   build(account: Account): Omit<UpstreamRequest, 'patience'>;
   /** A good head arrived; from here on the answer belongs to the taker. */
   take(head: Head, source: Source): Taker;
@@ -61,7 +64,7 @@ export function attempt(call: Call, plan: Plan, parts: AttemptParts): Promise<vo
 
 class Attempt {
   readonly #call: Call;
-  readonly #plan: Plan;
+  #plan: Plan;
   readonly #parts: AttemptParts;
   readonly #tried = new Set<string>();
   readonly #faults: FaultKind[] = [];
@@ -90,7 +93,7 @@ class Attempt {
     if (this.#call.isGone) return;
     const open = this.#plan.accounts.filter((account) => !this.#tried.has(account.id));
     if (open.length === 0 || this.#tried.size >= MAX_ATTEMPTS) return this.#giveUp(last ?? noAccounts());
-    const lease = this.#parts.pool.lease(open);
+    const lease = this.#parts.pool.lease(open, this.#plan.affinity);
     if (!('account' in lease)) return this.#giveUp(last ?? unavailable(lease.because, lease.retryMs));
     this.#tried.add(lease.account.id);
     this.#release = lease.release;
@@ -185,6 +188,11 @@ class Attempt {
       fault: fault.kind,
       status: failure?.status,
     });
+    if (fault.kind === 'carrier' && this.#plan.plain) {
+      this.#plan = { ...this.#plan.plain, affinity: { accountId: account.id } };
+      this.#tried.delete(account.id);
+      return this.#next(undefined);
+    }
     if (faultRow(fault.kind).tryAnother) return this.#next(toldOf(fault));
     if (!failure) return this.#giveUp(toldOf(fault));
     try {

@@ -5,29 +5,47 @@
 import type { Account, Model } from '../catalog/index.ts';
 import { capabilitiesFor } from '../catalog/index.ts';
 import { type Clock, fail, JsonFault, scanMembers } from '../core/index.ts';
+
 import {
   type AnswerContext,
+  carriedAccounts,
+  carriesOpaque,
   codecOf,
   decodeFor,
   type Encoded,
   encodeFor,
+  type HubItem,
   type HubRequest,
   type Pair,
+  recall,
+  rememberedOf,
+  type UpstreamContext,
+  withoutOpaque,
 } from '../dialects/index.ts';
+import type { Affinity } from '../pool/index.ts';
 import { type Dialect, JSON_LIMITS, PATIENCE, type TextOperation } from '../rules/index.ts';
 import { CREDENTIAL_HEADER, locate } from '../upstream/index.ts';
 import { type Call, expectJson, idHeaders, readBody } from '../web/index.ts';
 import { attempt, type Head, type Plan, type Source, type Taker } from './attempt.ts';
 import type { Caller } from './caller.ts';
 import type { ForwardParts } from './forward.ts';
+import { inlineMedia, type MediaFetcher } from './media.ts';
 import { resolveModel } from './model.ts';
 import { upstreamName } from './native-request.ts';
 import { previousNotFound } from './owners.ts';
 import { Pump } from './pump.ts';
+import { redact } from './redact.ts';
+import { diceOf } from './session.ts';
+import type { SideTable } from './side-table.ts';
+import { inWordsOf } from './told.ts';
 import { Whole } from './whole.ts';
 
 export interface ConverseParts extends ForwardParts {
   readonly clock: Clock;
+  readonly sideTable: SideTable;
+  readonly fetcher: MediaFetcher;
+  /** A short keyed hash of an account; goes into what clients carry for us, so it must not reveal the account. */
+  readonly markOf: (accountId: string) => string;
 }
 
 /** Everything that the two takers of a converted answer need to know. */
@@ -38,6 +56,9 @@ export interface Conversation {
   readonly answer: AnswerContext;
   readonly parts: ConverseParts;
   preparedFor(account: Account): Prepared;
+  upstreamContext(account: Account): UpstreamContext;
+  /** The answer is complete; what the client's dialect has no slot for is kept for the next turn. */
+  remember(items: readonly HubItem[]): void;
 }
 
 /** The request as one account gets it. */
@@ -59,30 +80,58 @@ export async function converse(
   expectJson(call);
   const body = parseBody(await readBody(call, parts.bodyLimit(operation)));
   const pair: Pair = { client: codecOf(from), upstream: codecOf(to) };
-  const request = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
+  const asked = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
   // Stateless upstreams keep no responses; without a store of our own, none of the caller's exists.
-  if (request.state.previousId !== undefined) throw previousNotFound(request.state.previousId);
-  const model = resolveModel(parts.catalog(), caller, request.model);
-  call.note = { ...call.note, model: model.name, stream: request.stream, converted: `${from}->${to}` };
+  if (asked.state.previousId !== undefined) throw previousNotFound(asked.state.previousId);
+  const model = resolveModel(parts.catalog(), caller, asked.model);
+  call.note = { ...call.note, model: model.name, stream: asked.stream, converted: `${from}->${to}` };
+  const request = await completed(asked, caller, model, parts);
   const accounts = parts
     .catalog()
     .accounts(caller.group.id)
     .filter((account) => account.features.has(to));
-  const conversation: Conversation = {
+  const open = (version: HubRequest): Conversation => ({
     call,
     pair,
-    request,
+    request: version,
     parts,
     answer: {
-      request,
+      request: asked,
       model: model.name,
       requestId: call.id,
       home: caller.group.style,
       created: Math.floor(parts.clock.now() / 1000),
     },
-    preparedFor: preparer(pair, request, caller, model),
+    preparedFor: preparer(pair, version, caller, model, parts),
+    upstreamContext: (account) => ({ requestId: call.id, account: parts.markOf(account.id) }),
+    remember: (items) => {
+      if (from === 'chat') parts.sideTable.keep(caller.key.id, rememberedOf(items));
+    },
+  });
+  const plain = carriesOpaque(request) ? planOf(open(withoutOpaque(request)), caller, to, accounts) : undefined;
+  const affinity = affinityOf(request, accounts, parts);
+  await attempt(call, { ...planOf(open(request), caller, to, accounts), affinity, plain }, parts);
+}
+
+/** The request with what it does not say itself: opaque values that its dialect cannot carry, bytes of media it only names. */
+async function completed(
+  asked: HubRequest,
+  { key, group }: Caller,
+  model: Model,
+  { sideTable, fetcher }: ConverseParts,
+): Promise<HubRequest> {
+  const recalled = asked.dialect === 'chat' ? recall(asked, (callId) => sideTable.find(key.id, callId)) : asked;
+  return capabilitiesFor(group.style, model).urlMedia ? recalled : inlineMedia(recalled, fetcher);
+}
+
+/** A conversation stays with the account whose opaque values it carries; else a session stays where its prompt cache is warm. */
+function affinityOf(request: HubRequest, accounts: readonly Account[], { markOf }: ConverseParts): Affinity {
+  const [mark] = carriedAccounts(request);
+  const session = request.session ?? request.cache.key;
+  return {
+    accountId: mark === undefined ? undefined : accounts.find((account) => markOf(account.id) === mark)?.id,
+    dice: session === undefined ? undefined : diceOf(session),
   };
-  await attempt(call, planOf(conversation, caller, to, accounts), parts);
 }
 
 /** Bounded before it is parsed: JSON that is too deep or too busy would stall every other call. */
@@ -98,19 +147,25 @@ function parseBody(bytes: Buffer): unknown {
 }
 const NONE: ReadonlySet<string> = new Set();
 
-/** Encodes once per name that accounts have for the model, usually once in all. */
-function preparer(pair: Pair, request: HubRequest, { group }: Caller, line: Model): Conversation['preparedFor'] {
+/** Encodes once per name that accounts have for the model, usually once in all; opaque values are for one account only. */
+function preparer(
+  pair: Pair,
+  request: HubRequest,
+  { group }: Caller,
+  line: Model,
+  { markOf }: ConverseParts,
+): Conversation['preparedFor'] {
   const known = new Map<string, Prepared>();
+  const isBound = carriesOpaque(request);
   return (account) => {
     const model = upstreamName(line, account);
-    let prepared = known.get(model);
+    const id = isBound ? `${model}\n${account.id}` : model;
+    let prepared = known.get(id);
     if (!prepared) {
-      const encoded = encodeFor(pair, request, {
-        model,
-        capabilities: capabilitiesFor(group.style, { ...line, upstream: model }),
-      });
+      const capabilities = capabilitiesFor(group.style, { ...line, upstream: model });
+      const encoded = encodeFor(pair, request, { model, capabilities, account: markOf(account.id) });
       prepared = { encoded, model, bytes: Buffer.from(JSON.stringify(encoded.body)) };
-      known.set(model, prepared);
+      known.set(id, prepared);
     }
     return prepared;
   };
@@ -147,7 +202,9 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
     },
     take: (head, source) => takerOf(conversation, head, source),
     classify: (failure) => pair.upstream.upstream.decodeError(failure),
-    refuse: (_failure, { error: { code, message, status, param } }) => {
+    refuse: (_failure, { error }, account) => {
+      const { code, status, param } = error;
+      const message = redact(inWordsOf(pair.client.dialect, error), account);
       throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
     },
   };

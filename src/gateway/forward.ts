@@ -12,6 +12,7 @@ import {
   faultRow,
   PATIENCE,
   type PatienceName,
+  TEXT_ENDPOINTS,
   type TextOperation,
 } from '../rules/index.ts';
 import { locate, type Trouble } from '../upstream/index.ts';
@@ -19,6 +20,7 @@ import { type Call, expectJson, readBody } from '../web/index.ts';
 import { type AttemptParts, attempt, type Head, type Plan, type Source, type Taker } from './attempt.ts';
 import type { Caller } from './caller.ts';
 import { brokenOff, heartbeatOf } from './ending.ts';
+import { withoutEnvelopes } from './envelopes.ts';
 import { headersBack, headersTo } from './headers.ts';
 import { resolveModel } from './model.ts';
 import { readMultipart } from './multipart.ts';
@@ -26,6 +28,7 @@ import { checkNativeBody, readNative, upstreamName } from './native-request.ts';
 import type { Outlet, Outlets } from './outlet.ts';
 import { previousNotFound, type ResponseOwners, responseNotFound } from './owners.ts';
 import { redact } from './redact.ts';
+import { headerAffinity } from './session.ts';
 import { type TapResult, tapStream, tapUnary } from './tap.ts';
 
 export interface ForwardParts extends AttemptParts {
@@ -57,7 +60,7 @@ export async function forward(
   cell: NativeCell,
   parts: ForwardParts,
 ): Promise<void> {
-  const parcel: Parcel = await PACK[KIND[operation] ?? 'json'](call, caller, operation, parts);
+  const parcel: Parcel = await PACK[KIND[operation] ?? 'json'](call, caller, operation, parts, cell);
   call.note = { ...call.note, model: parcel.model?.name, stream: parcel.isStream };
   const accounts = parts
     .catalog()
@@ -82,7 +85,13 @@ const KIND: Partial<Record<TextOperation, keyof typeof PACK>> = {
   'responses.inputItems': 'stored',
 };
 
-type Pack = (call: Call, caller: Caller, operation: TextOperation, parts: ForwardParts) => Parcel | Promise<Parcel>;
+type Pack = (
+  call: Call,
+  caller: Caller,
+  operation: TextOperation,
+  parts: ForwardParts,
+  cell: NativeCell,
+) => Parcel | Promise<Parcel>;
 
 /** Our canonical path: root aliases are the same operation (G 4.1 r1). */
 const canonical = (call: Call): string => {
@@ -101,9 +110,9 @@ const withoutKey = (query: string): string =>
     : query;
 
 const PACK = {
-  async json(call, caller, operation, parts) {
+  async json(call, caller, operation, parts, { dialect }) {
     expectJson(call);
-    const body = await readBody(call, parts.bodyLimit(operation));
+    const body = withoutEnvelopes(await readBody(call, parts.bodyLimit(operation)), dialect);
     const request = readNative(operation, body, caller, parts.catalog());
     const accountId =
       request.previousId === undefined ? undefined : parts.owners.accountOf(request.previousId, caller.key.userId);
@@ -169,9 +178,10 @@ function planOf(
   const { style } = caller.group;
   return {
     accounts,
+    affinity: headerAffinity(call),
     patience: PATIENCE[patienceOf(operation, parcel.isStream)],
     build: (account) => ({
-      method: call.request.method as 'GET' | 'POST' | 'DELETE',
+      method: TEXT_ENDPOINTS[operation].method,
       ...locate(style, account.baseUrl, parcel.pathFor(account)),
       headers: headersTo(call, style, account),
       body: parcel.bodyFor(account),

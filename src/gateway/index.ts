@@ -5,3 +5,6 @@ export { forward } from './forward.ts';
 export { type ListedModel, ModelLists } from './models.ts';
 export { Outlets } from './outlet.ts';
 export { ResponseOwners } from './owners.ts';
+export { SideTable } from './side-table.ts';
+export { ResponsesSocket, SocketSessions } from './socket.ts';
+export type { TurnAnswer } from './turn.ts';

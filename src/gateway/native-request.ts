@@ -30,7 +30,7 @@ export function readNative(operation: TextOperation, body: Buffer, caller: Calle
   const members = scan(body);
   const read = (name: string): unknown => {
     const span = members.get(name);
-    return span && valueAt(body, span);
+    return span && asJson(() => valueAt(body, span));
   };
   if (read('background') === true) {
     throw fail('unsupported_parameter', 'background: responses in the background are not offered.', {
@@ -38,7 +38,7 @@ export function readNative(operation: TextOperation, body: Buffer, caller: Calle
     });
   }
   const span = members.get('model');
-  const named = span ? valueAt(body, span) : defaultModel(operation, caller, catalog);
+  const named = span ? read('model') : defaultModel(operation, caller, catalog);
   const model = resolveModel(catalog, caller, named);
   const previousId = read('previous_response_id');
   return {
@@ -53,7 +53,7 @@ export function readNative(operation: TextOperation, body: Buffer, caller: Calle
 export function checkNativeBody(body: Buffer): void {
   const members = scan(body);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
-    refuseForeign(JSON.parse(body.toString('utf8')));
+    refuseForeign(asJson(() => JSON.parse(new TextDecoder().decode(body))));
 }
 
 export const upstreamName = (model: Model, account: Account): string =>
@@ -61,10 +61,16 @@ export const upstreamName = (model: Model, account: Account): string =>
 
 function scan(body: Buffer): Map<string, Span> {
   if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
+  return asJson(() => scanMembers(body, WANTED, JSON_LIMITS));
+}
+
+/** The scan skips long strings unseen; what it let pass may still not be readable. */
+function asJson<T>(read: () => T): T {
   try {
-    return scanMembers(body, WANTED, JSON_LIMITS);
+    return read();
   } catch (error) {
     if (error instanceof JsonFault) throw fail('invalid_request', error.message);
+    if (error instanceof SyntaxError) throw fail('invalid_request', 'The body is not valid JSON.');
     throw error;
   }
 }

@@ -2,8 +2,8 @@
  * The client's end of an answer: writes with back-pressure, keeps a silent stream alive with heartbeats of the right kind,
  * and gives up on a client that takes nothing. One clock tick looks after all open streams, so that an event costs no timer.
  */
-import type { ServerResponse } from 'node:http';
 import type { Clock } from '../core/index.ts';
+import type { Answer } from '../web/index.ts';
 
 export interface OutletLimits {
   readonly heartbeatMs: number;
@@ -28,7 +28,7 @@ export class Outlets {
     this.#limits = limits;
   }
 
-  open(response: ServerResponse, options: OutletOptions): Outlet {
+  open(response: Answer, options: OutletOptions): Outlet {
     const outlet = new Outlet(response, options, this.#clock);
     this.#open.add(outlet);
     response.once('close', () => this.#open.delete(outlet));
@@ -50,7 +50,7 @@ export class Outlets {
 }
 
 export class Outlet {
-  readonly #response: ServerResponse;
+  readonly #response: Answer;
   readonly #options: OutletOptions;
   readonly #clock: Clock;
   #lastAt: number;
@@ -58,7 +58,7 @@ export class Outlet {
   /** The last characters written, as many as show whether an event is whole. */
   #tail = '\n\n';
 
-  constructor(response: ServerResponse, options: OutletOptions, clock: Clock) {
+  constructor(response: Answer, options: OutletOptions, clock: Clock) {
     this.#response = response;
     this.#options = options;
     this.#clock = clock;

@@ -8,6 +8,7 @@ import {
   type Fault,
   type HubError,
   type HubEvent,
+  type HubItem,
   type HubUsage,
   openConversion,
   type StreamConversion,
@@ -18,6 +19,7 @@ import type { Head, Source, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
 import { usageNote } from './forward.ts';
 import type { Outlet } from './outlet.ts';
+import { toldFault } from './told.ts';
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -41,10 +43,13 @@ export class Pump implements Taker {
   readonly #reader: SseReader;
   #outlet: Outlet | undefined;
   #isOver = false;
-  /** The failure that ends a stream of which nothing has been told. */
-  #early: Fault | undefined;
+  #isLingering = false;
+  /** The failure that ended the stream. */
+  #fault: Fault | undefined;
   #out = '';
-  #cancelWait: () => void;
+  readonly #items: HubItem[] = [];
+  /** Of the one timer: for the first event, later for the upstream to close. */
+  #cancelTimer: () => void;
 
   constructor(conversation: Conversation, head: Head, source: Source) {
     const { call, pair, answer, parts } = conversation;
@@ -54,14 +59,15 @@ export class Pump implements Taker {
     this.#conversion = openConversion(
       pair,
       conversation.preparedFor(head.account).encoded,
-      { requestId: call.id },
+      conversation.upstreamContext(head.account),
       answer,
     );
     this.#reader = readSse((data, event) => this.#take(this.#conversion.decode(data, event)));
-    this.#cancelWait = parts.clock.after(HEAD_WAIT_MS, () => {
+    this.#cancelTimer = parts.clock.after(HEAD_WAIT_MS, () => {
       this.#begin();
       this.#write(this.#conversion.heartbeat());
     });
+    call.onGone(() => this.#cancelTimer());
     call.note = { ...call.note, account: head.account.id };
   }
 
@@ -78,40 +84,45 @@ export class Pump implements Taker {
   }
 
   onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
-    this.#cancelWait();
-    if (this.#isOver) return undefined;
+    this.#cancelTimer();
+    if (this.#isOver) return this.#fault?.kind;
     this.#reader.end({ keepTail: trouble === undefined && KEEPS_TAIL.has(this.#conversation.pair.upstream.dialect) });
     if (!this.#isOver) this.#take(trouble ? [troubleEvent(trouble)] : this.#conversion.end());
     if (this.#early) return this.#early;
     this.#flush();
-    return trouble?.kind ?? (this.#isOver ? undefined : 'broken');
+    this.#cancelTimer();
+    return trouble?.kind ?? this.#fault?.kind;
   }
 
   #take(events: readonly HubEvent[]): void {
     for (const event of events) {
       if (this.#isOver) return;
-      if (event.kind === 'error' && !this.#outlet) return this.#fail(event.error);
+      if (event.kind === 'error') return this.#fail(event.error);
       if (event.kind !== 'ping' && !this.#outlet) this.#begin();
       this.#out += this.#conversion.encode(event);
+      if (event.kind === 'item_end') this.#items.push(event.item);
+      if (event.kind === 'finish') this.#conversation.remember(this.#items);
       if (event.kind === 'finish') this.#note(event.usage);
-      if (event.kind === 'finish' || event.kind === 'error') this.#isOver = true;
+      if (event.kind === 'finish') this.#isOver = true;
     }
-    if (this.#conversion.isCut && !this.#isOver) this.#lingerAfterCut();
+    if (this.#conversion.isCut && !this.#isOver && !this.#isLingering) this.#lingerAfterCut();
+  }
+
+  #fail(error: HubError): void {
+    this.#fault = toldFault(error, this.#head.account);
+    // The client has all the text it gets; only the usage is missing.
+    if (this.#conversion.isCut) return this.#take(this.#conversion.finishCut());
+    this.#isOver = true;
+    if (this.#outlet) this.#out += this.#conversion.encode({ kind: 'error', error: this.#fault.error });
   }
 
   /** Nothing was told yet: the failure keeps its status, and another account may be tried. */
-  #fail(error: HubError): void {
-    this.#isOver = true;
-    const { retryAfterMs } = error;
-    this.#early = {
-      kind: EARLY_KIND[error.code] ?? 'broken',
-      error,
-      ...(retryAfterMs !== undefined && { restMs: retryAfterMs }),
-    };
+  get #early(): Fault | undefined {
+    return this.#outlet ? undefined : this.#fault;
   }
 
   #begin(): void {
-    this.#cancelWait();
+    this.#cancelTimer();
     const { call, parts } = this.#conversation;
     call.response.writeHead(200, {
       ...conversionHeaders(this.#conversation, this.#conversation.preparedFor(this.#head.account)),
@@ -127,7 +138,7 @@ export class Pump implements Taker {
   /** Writes what this turn brought; ends the answer when it is complete. */
   #flush(): boolean {
     if (this.#early) {
-      this.#cancelWait();
+      this.#cancelTimer();
       this.#source.reject(this.#early);
       return true;
     }
@@ -144,15 +155,18 @@ export class Pump implements Taker {
   #finish(out: string): boolean {
     this.#outlet?.end(out);
     // The upstream closes right after its last event; one that does not must not hold its place.
-    this.#conversation.parts.clock.after(LINGER_MS, () => this.#source.done());
+    this.#cancelTimer();
+    this.#cancelTimer = this.#conversation.parts.clock.after(LINGER_MS, () => this.#source.done());
     return true;
   }
 
   #lingerAfterCut(): void {
-    this.#conversation.parts.clock.after(LINGER_MS, () => {
-      if (this.#isOver) return;
+    this.#isLingering = true;
+    this.#cancelTimer = this.#conversation.parts.clock.after(LINGER_MS, () => {
       this.#take(this.#conversion.finishCut());
       this.#flush();
+      this.#cancelTimer();
+      this.#source.done();
     });
   }
 
@@ -161,17 +175,6 @@ export class Pump implements Taker {
     call.note = { ...call.note, ...usageNote(usage), ...(usage.estimated && { estimated: true }) };
   }
 }
-
-/** What an error as the first event of a stream says about the account. */
-const EARLY_KIND: Partial<Record<HubError['code'], FaultKind>> = {
-  rate_limit_exceeded: 'limited',
-  server_is_overloaded: 'overloaded',
-  invalid_request: 'request',
-  context_length_exceeded: 'request',
-  content_policy_violation: 'request',
-  invalid_encrypted_content: 'carrier',
-  model_not_found: 'model',
-};
 
 const troubleEvent = ({ kind }: Trouble): HubEvent => ({
   kind: 'error',

@@ -148,6 +148,7 @@ class StreamTap implements Tap {
   #carry: Buffer[] = [];
   #carried = 0;
   #first: Buffer | undefined;
+  #firstUsage: Buffer | undefined;
   #lastUsage: Buffer | undefined;
   #lastFinish: Buffer | undefined;
   #lastBlocks: Buffer | undefined;
@@ -168,7 +169,10 @@ class StreamTap implements Tap {
     if (!blocks.includes(DATA_MARK)) return;
     this.#first ??= blocks;
     this.#lastBlocks = blocks;
-    if (blocks.includes(MARK)) this.#lastUsage = blocks;
+    if (blocks.includes(MARK)) {
+      this.#firstUsage ??= blocks;
+      this.#lastUsage = blocks;
+    }
     if (this.#dialect === 'generate' && blocks.includes(FINISH_MARK)) this.#lastFinish = blocks;
   }
 
@@ -187,23 +191,22 @@ class StreamTap implements Tap {
 
   end(): TapResult {
     const { usageOf, idOf, isLast } = USAGE[this.#dialect];
-    const first = eventsOf(this.#first);
+    // A ping or the like may come before the event that names the answer and its input.
+    const opening = eventsOf(this.#first, this.#firstUsage).find(({ event }) => typeof idOf(event) === 'string');
+    const id = opening && idOf(opening.event);
     // Some servers forget the blank line after the last event; readers of these two dialects take it all the same.
     const tail = this.#dialect === 'generate' || this.#dialect === 'chat' ? Buffer.concat(this.#carry) : undefined;
-    const last = [...eventsOf(this.#lastFinish), ...eventsOf(this.#lastBlocks), ...eventsOf(tail)];
-    const reported = [...first, ...eventsOf(this.#lastUsage), ...eventsOf(tail)]
-      .map(([event]) => usageOf(event))
-      .filter((usage) => typeof usage === 'object' && usage !== null);
-    const id = first.map(([event]) => idOf(event)).find((value) => typeof value === 'string');
+    const closing = latestOf(tail, this.#lastUsage).find(({ event }) => isObject(usageOf(event)));
+    const reported = [opening, closing].map((told) => told && usageOf(told.event)).filter(isObject);
     return {
       // The messages dialect tells input first and output last; every other one says it all in the last.
       usage:
         reported.length === 0
           ? undefined
           : codecOf(this.#dialect).upstream.readUsage(Object.assign({}, ...reported.map(withoutNulls))),
-      isComplete: last.some(([event, data]) => isLast(event, data)),
+      isComplete: latestOf(tail, this.#lastBlocks, this.#lastFinish).some(({ event, data }) => isLast(event, data)),
       id: typeof id === 'string' ? id : undefined,
-      sequence: last.at(-1)?.[0].sequence_number,
+      sequence: latestOf(tail, this.#lastBlocks).find(() => true)?.event.sequence_number,
     };
   }
 }
@@ -215,26 +218,48 @@ function blockEnd(bytes: Buffer): number {
   return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4);
 }
 
-function eventsOf(blocks: Buffer | undefined): [Event, string][] {
-  if (!blocks) return [];
-  return blocks
-    .toString('utf8')
-    .split(/\r?\n\r?\n/)
-    .flatMap((block): [Event, string][] => {
-      const data = block
-        .split(/\r?\n/)
-        .flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : []))
-        .join('\n');
-      if (data === '') return [];
-      if (data === '[DONE]') return [[{}, data]];
-      try {
-        const value: unknown = JSON.parse(data);
-        return typeof value === 'object' && value !== null ? [[value as Event, data]] : [];
-      } catch {
-        return [];
-      }
-    });
+interface Told {
+  readonly event: Event;
+  readonly data: string;
 }
+
+/** The events of whole blocks in order; each is parsed only when it is asked for, and few ever are. */
+function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
+  for (const blocks of pieces) {
+    for (const [block] of blocks?.toString('utf8').matchAll(/(?:[^\r\n]+(?:\r?\n|$))+/g) ?? []) {
+      const told = parseBlock(block);
+      if (told) yield told;
+    }
+  }
+}
+
+/** The same from behind. */
+function* latestOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
+  for (const blocks of pieces) {
+    for (let end = blocks?.length ?? 0, start = end; blocks && end > 0; end = start) {
+      start = blockEnd(blocks.subarray(0, end - 1));
+      const told = parseBlock(blocks.toString('utf8', start, end));
+      if (told) yield told;
+    }
+  }
+}
+
+function parseBlock(block: string): Told | undefined {
+  const data = block
+    .split(/\r?\n/)
+    .flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : []))
+    .join('\n');
+  if (data === '') return undefined;
+  if (data === '[DONE]') return { event: {}, data };
+  try {
+    const event: unknown = JSON.parse(data);
+    return isObject(event) ? { event, data } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const withoutNulls = (usage: unknown): object =>
   Object.fromEntries(Object.entries(usage as object).filter(([, value]) => value !== null));

@@ -8,6 +8,7 @@ import type { Head, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
 import { usageNote } from './forward.ts';
 import { STREAM_HEADERS } from './pump.ts';
+import { toldFault } from './told.ts';
 
 /** No honest answer is larger (images in it reach some 20 MiB). */
 const MAX_BYTES = 64 * 2 ** 20;
@@ -38,7 +39,7 @@ export class Whole implements Taker {
     } catch (error) {
       // Not JSON, or no answer of its dialect: nothing was told yet, another account may do better.
       if (error instanceof SyntaxError) return brokenFault('broken');
-      if (error instanceof ApiError) return { kind: 'broken', error: { code: error.code, message: error.message } };
+      if (error instanceof ApiError) return toldFault({ code: error.code, message: error.message }, this.#head.account);
       throw error;
     }
   }
@@ -46,11 +47,13 @@ export class Whole implements Taker {
   #answer(body: unknown): void {
     const { call, pair, request, answer } = this.#conversation;
     const prepared = this.#conversation.preparedFor(this.#head.account);
-    const converted = convertReply(pair, prepared.encoded, body, { requestId: call.id }, answer);
+    const context = this.#conversation.upstreamContext(this.#head.account);
+    const converted = convertReply(pair, prepared.encoded, body, context, answer);
+    this.#conversation.remember(converted.reply.items);
     const headers = conversionHeaders(this.#conversation, prepared);
     call.note = { ...call.note, account: this.#head.account.id, ...usageNote(converted.reply.usage) };
     if (!request.stream) return sendJson(call, 200, converted.body, headers);
-    const { encode } = openConversion(pair, prepared.encoded, { requestId: call.id }, answer);
+    const { encode } = openConversion(pair, prepared.encoded, context, answer);
     call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });
     call.response.end(unfold(converted.reply).map(encode).join(''));
   }

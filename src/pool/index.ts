@@ -1,1 +1,1 @@
-export { type Lease, type NoAccount, Pool, type Poolable } from './pool.ts';
+export { type Affinity, type Lease, type NoAccount, Pool, type Poolable } from './pool.ts';

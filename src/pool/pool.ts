@@ -19,6 +19,13 @@ export interface Lease<A extends Poolable> {
   release(fault?: { readonly kind: FaultKind; readonly restMs?: number | undefined }): void;
 }
 
+/** Where a call would rather go: to the account that holds what it refers to, or where its session went before. */
+export interface Affinity {
+  readonly accountId?: string | undefined;
+  /** From 0 to below 1, the same for every call of a session; stands in for chance. */
+  readonly dice?: number | undefined;
+}
+
 /** Nobody can take the call: when it is worth asking again, and why the first to be free is resting. */
 export interface NoAccount {
   readonly retryMs: number;
@@ -48,11 +55,12 @@ export class Pool {
     this.#random = random;
   }
 
-  lease<A extends Poolable>(accounts: readonly A[]): Lease<A> | NoAccount {
+  lease<A extends Poolable>(accounts: readonly A[], affinity: Affinity = {}): Lease<A> | NoAccount {
     const now = this.#clock.now();
     const open = accounts.filter((account) => !this.#isFull(account));
     const rested = open.filter((account) => this.#state(account.id).restUntil <= now);
-    const chosen = this.#choose(rested) ?? this.#leastBad(open);
+    const wanted = rested.find((account) => account.id === affinity.accountId);
+    const chosen = wanted ?? this.#choose(rested, affinity.dice ?? this.#random()) ?? this.#leastBad(open);
     return chosen ? this.#grant(chosen) : this.#refusal(open, now);
   }
 
@@ -65,12 +73,12 @@ export class Pool {
     return this.#state(account.id).inFlight >= account.maxConcurrency;
   }
 
-  #choose<A extends Poolable>(accounts: readonly A[]): A | undefined {
+  #choose<A extends Poolable>(accounts: readonly A[], chance: number): A | undefined {
     const [first] = accounts;
     if (accounts.length <= 1) return first;
     const best = Math.min(...accounts.map((account) => account.priority));
     const among = accounts.filter((account) => account.priority === best);
-    let dice = this.#random() * among.reduce((sum, account) => sum + account.weight, 0);
+    let dice = chance * among.reduce((sum, account) => sum + account.weight, 0);
     for (const account of among) {
       dice -= account.weight;
       if (dice < 0) return account;

@@ -17,6 +17,10 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'content-length',
   'content-encoding',
   'accept-encoding',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-extensions',
+  'sec-websocket-protocol',
   // who called, and through whom
   'authorization',
   'x-api-key',

@@ -7,6 +7,7 @@ import { credentialPlace } from '../catalog/index.ts';
 import { newId, parseNanos, parsePpm, type SealPlace, WrongMasterKey } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import { type KeyLimits, type KeySecrets, revokeKey, saveKey } from '../identity/index.ts';
+import { credit } from '../ledger/index.ts';
 import { FEATURES } from '../rules/index.ts';
 import { checkReferences } from './check.ts';
 import { SetupError, type SetupFile } from './file.ts';
@@ -191,13 +192,13 @@ async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
   const nanos = user.balance === undefined ? 0n : (parseNanos(user.balance) ?? 0n);
   if (nanos === 0n) return saved;
   // An opening credit is booked once per user, whatever later files say.
-  const credit = { reference: `open:${user.id}`, user_id: user.id, nanos, reason: 'opening balance' };
-  const { numInsertedOrUpdatedRows } = await tx
-    .insertInto('credits')
-    .values(credit)
-    .onConflict((c) => c.doNothing())
-    .executeTakeFirstOrThrow();
-  return saved ?? ((numInsertedOrUpdatedRows ?? 0n) > 0n ? 'changed' : undefined);
+  const isNew = await credit(tx, {
+    userId: user.id,
+    nanos,
+    reference: `open:${user.id}`,
+    reason: 'opening balance',
+  });
+  return saved ?? (isNew ? 'changed' : undefined);
 }
 
 async function applyKeys(

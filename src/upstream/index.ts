@@ -1,3 +1,5 @@
 export { CREDENTIAL_HEADER, locate } from './endpoints.ts';
 export { fetchJson, type JsonAnswer } from './fetch.ts';
 export { type Exchange, type Trouble, Upstream, type UpstreamListener, type UpstreamRequest } from './http.ts';
+export { PublicFetcher, type PublicFetcherOptions, type PublicRequest, type PublicResult } from './public.ts';
+export { mimeOf } from './sniff.ts';

@@ -14,6 +14,7 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>
 
 /** The whole body, at most `limit` bytes after decoding. */
 export async function readBody(call: Call, limit: number): Promise<Buffer> {
+  if (call.body) return call.body;
   const { request } = call;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
@@ -59,7 +60,8 @@ function collect(stream: Readable, limit: number): Promise<Buffer> {
   });
   stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)));
   stream.once('error', reject);
-  stream.once('close', () => reject(fail('invalid_request', CUT_OFF)));
+  // Comes after every end as well; an error is not made in vain.
+  stream.once('close', () => stream.readableEnded || reject(fail('invalid_request', CUT_OFF)));
   return promise;
 }
 

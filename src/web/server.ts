@@ -2,12 +2,12 @@
  * The HTTP server: Fastify routes by our endpoint table, everything behind a route works on the raw request and response.
  * This file owns limits, strictness, request ids, the log line of every call, and an orderly end. The only one that knows Fastify.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { ApiError, type Clock, fail, faultOf, isAddressIn, type Log, newRequestId } from '../core/index.ts';
 import { envelopeOf, HEADER_BYTES, type Operation, type OperatorOperation } from '../rules/index.ts';
-import { Call, type Handler } from './call.ts';
+import { Call, type Handler, type Upgrade } from './call.ts';
 import type { Metrics } from './metrics.ts';
 import { type RenderError, sendError } from './reply.ts';
 import { fastifyPath, methodsOf, ROUTES, type Route } from './routes.ts';
@@ -28,6 +28,8 @@ export interface Web {
   /** Stops accepting, lets open calls finish for `ms`, then cuts them. */
   drain(ms: number): Promise<void>;
   readonly isDraining: boolean;
+  /** Answers a call that did not come as a request of its own: a turn of a socket. Logged and measured like any other. */
+  run(call: Call, handler: Handler): Promise<void>;
 }
 
 /** Slow senders are cut: headers within 10 s, the whole request within 5 minutes (64 MiB on a poor line). */
@@ -70,6 +72,14 @@ export async function createWeb(options: WebOptions): Promise<Web> {
           throw fail('invalid_request', 'The only Expect header accepted is 100-continue.', { status: 417 });
         });
       });
+      server.on('upgrade', (request, socket, head) => {
+        const call = upgradeCall(options, request, socket as Socket, head);
+        void answer(
+          options,
+          call,
+          call.operation === 'none' ? refuseUpgrade : wrapped(call.operation, options, () => draining),
+        );
+      });
       return server;
     },
   });
@@ -96,6 +106,7 @@ export async function createWeb(options: WebOptions): Promise<Web> {
       const address = app.server.address() as AddressInfo;
       return { host: address.address, port: address.port };
     },
+    run: (call, handler) => answer(options, call, handler),
     async drain(ms) {
       draining = true;
       const cut = setTimeout(() => server?.closeAllConnections(), ms);
@@ -107,13 +118,7 @@ export async function createWeb(options: WebOptions): Promise<Web> {
 }
 
 function mount(app: FastifyInstance, route: Route, options: WebOptions, isDraining: () => boolean): void {
-  const own = options.handlers[route.operation];
-  const handler: Handler = isOperator(route.operation)
-    ? own
-    : (call) => {
-        if (isDraining()) throw fail('shutting_down');
-        return own(call);
-      };
+  const handler = wrapped(route.operation, options, isDraining);
   app.route({
     method: route.method,
     url: fastifyPath(route.path),
@@ -128,12 +133,42 @@ function mount(app: FastifyInstance, route: Route, options: WebOptions, isDraini
   });
 }
 
+/** A server that is stopping still says that it is alive, and nothing else. */
+function wrapped(operation: Route['operation'], { handlers }: WebOptions, isDraining: () => boolean): Handler {
+  const own = handlers[operation];
+  if (isOperator(operation)) return own;
+  return (call) => {
+    if (isDraining()) throw fail('shutting_down');
+    return own(call);
+  };
+}
+
+/** An upgrade has no response of its own; one is made, in case it is refused. */
+function upgradeCall(options: WebOptions, request: IncomingMessage, socket: Socket, head: Buffer): Call {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  socket.on('error', () => socket.destroy());
+  socket.once('close', () => response.emit('close'));
+  // A refusal is the last word on this connection.
+  response.once('finish', () => socket.destroySoon());
+  const path = (request.url ?? '/').split('?', 1)[0];
+  const route = ROUTES.find(({ operation, path: own }) => operation === 'responses.socket' && own === path);
+  const upgrade = { socket, head, release: () => response.detachSocket(socket) };
+  return toCall(options, request, response, route, {}, upgrade);
+}
+
+const refuseUpgrade: Handler = () => {
+  throw fail('invalid_request', 'This path does not speak WebSocket.', { headers: { connection: 'close' } });
+};
+
 function toCall(
   options: WebOptions,
   request: IncomingMessage,
   response: ServerResponse,
   route: Pick<Route, 'operation' | 'envelope'> | undefined,
   params: Record<string, string>,
+  upgrade?: Upgrade,
 ): Call {
   const { url = '/' } = request;
   const mark = url.indexOf('?');
@@ -149,6 +184,7 @@ function toCall(
     query: mark < 0 ? '' : url.slice(mark + 1),
     address: clientAddress(request, options.trustedProxies),
     startedAt: options.clock.now(),
+    ...(upgrade && { upgrade }),
   });
 }
 

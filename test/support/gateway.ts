@@ -52,7 +52,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const ground = await openGround(config, {
     log: createLog(config.LOG_LEVEL, { write: (line) => void log.push(JSON.parse(line)) }),
   });
-  const running = await serve(ground, { worker: false });
+  const running = await serve(ground, { worker: false }).catch(async (error: unknown) => {
+    await ground.close();
+    throw error;
+  });
   const apply = async (setup: object): Promise<Record<string, string>> => {
     const { keys } = await applySetup(ground.database.db, parseSetup(JSON.stringify(setup)), {
       secrets: ground.secrets,

@@ -1,5 +1,6 @@
 /** Content of a client's messages: a string or a list of typed parts, read into hub parts. Unknown part types are refused. */
 import type { CacheMark, HubPart, HubText, JsonObject, MediaSource } from '../hub.ts';
+import { readUrl } from '../media.ts';
 import { compact, given, needList, needObject, needString, oneOf, optional, wrongType, wrongValue } from '../read.ts';
 
 /** What a user or a tool may say. */
@@ -88,22 +89,6 @@ const MIMES: ReadonlyMap<string, string> = new Map([
   ['json', 'application/json'],
   ['html', 'text/html'],
 ]);
-
-function readUrl(url: string, path: string, otherwise: string): MediaSource {
-  if (url.startsWith('data:')) return readDataUrl(url, path, otherwise);
-  if (url.startsWith('https://') || url.startsWith('http://')) return { kind: 'url', url };
-  return wrongValue(path, 'expected an https address or a data URL.');
-}
-
-const BASE64 = ';base64';
-function readDataUrl(url: string, path: string, otherwise: string): MediaSource {
-  const comma = url.indexOf(',');
-  const head = url.slice('data:'.length, Math.max(comma, 0)).toLowerCase();
-  if (!head.endsWith(BASE64)) return wrongValue(path, 'expected a data URL with base64 content.');
-  const mime = head.slice(0, -BASE64.length).split(';')[0] || otherwise;
-  // A misspelling that many clients make and every provider refuses.
-  return { kind: 'base64', mime: mime === 'image/jpg' ? 'image/jpeg' : mime, data: url.slice(comma + 1) };
-}
 
 /** One or several strings. */
 export const readStrings = (value: unknown, path: string): readonly string[] =>

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ApiError } from '../../core/index.ts';
 import { wrap } from '../carrier.ts';
 import { decodeRequest } from './decode-request.ts';
-import { decode } from './testing.ts';
+import { decode } from './testbed.ts';
 
 const HEAD = { headers: {} };
 const user = { role: 'user', content: 'hi' };

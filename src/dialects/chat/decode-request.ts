@@ -27,6 +27,7 @@ import {
   wrongType,
   wrongValue,
 } from '../read.ts';
+import { TIER_WORDS, TIERS_ASKED } from '../tiers.ts';
 import { readStrings } from './decode-content.ts';
 import { readMessages } from './decode-messages.ts';
 import { readToolSettings } from './decode-tools.ts';
@@ -143,22 +144,12 @@ function readStop(value: unknown, path: string): readonly string[] {
 
 // ---------------------------------------------------------------- around the conversation
 
-const TIERS = {
-  auto: 'auto',
-  default: 'standard',
-  flex: 'flex',
-  scale: 'priority',
-  priority: 'priority',
-  fast: 'priority',
-} as const satisfies Record<string, HubMeta['serviceTier']>;
-const TIER_NAMES = Object.keys(TIERS) as (keyof typeof TIERS)[];
-
 function readMeta(body: JsonObject): HubMeta {
-  const tier = optional(body, 'service_tier', oneOf(TIER_NAMES));
+  const tier = optional(body, 'service_tier', oneOf(TIER_WORDS));
   return compact({
     userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
     metadata: optional(body, 'metadata', readMetadata),
-    serviceTier: tier && TIERS[tier],
+    serviceTier: tier && TIERS_ASKED[tier],
   });
 }
 

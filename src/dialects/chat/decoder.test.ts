@@ -3,36 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ApiError } from '../../core/index.ts';
 import { fold } from '../fold.ts';
-import type { HubEvent } from '../hub.ts';
+import { checkPromises } from '../testbed.ts';
 import { openDecoder } from './decoder.ts';
 import { decodeReply } from './reply.ts';
-import { CONTEXT, decodeAll, VECTORS } from './testing.ts';
-
-for (const vector of VECTORS) {
-  test(`stream: ${vector.about}`, () => {
-    const events = decodeAll(vector.events);
-    const folded = fold(events);
-    if (vector.error) assert.equal('error' in folded && folded.error.code, vector.error.code);
-    else assert.deepEqual(folded, { reply: vector.reply });
-    checkPromises(events);
-    assert.deepEqual(decodeAll(vector.events), events);
-  });
-
-  if (vector.unary)
-    test(`unary: ${vector.about}`, () => assert.deepEqual(decodeReply(vector.unary, CONTEXT), vector.reply));
-
-  test(`cut anywhere before its finish reason, it is an error: ${vector.about}`, () => {
-    for (let length = 0; length < vector.events.length; length++) {
-      const part = vector.events.slice(0, length);
-      const events = decodeAll(part);
-      checkPromises(events);
-      const ended = JSON.stringify(part).includes('"finish_reason":"');
-      assert.equal(events.at(-1)?.kind, ended && !vector.error ? 'finish' : 'error');
-    }
-  });
-}
-
-test('there are enough transcripts', () => assert.ok(VECTORS.length >= 20));
+import { CONTEXT, decodeAll } from './testbed.ts';
 
 test('arbitrary chunks never throw, never hang and always end in one terminal event', () => {
   const piece = fc.oneof(fc.string(), fc.constant(null), fc.integer(), fc.constant(''));
@@ -74,36 +48,6 @@ test('arbitrary chunks never throw, never hang and always end in one terminal ev
     { numRuns: 300 },
   );
 });
-
-/** What `hub.ts` promises above HubEvent. */
-function checkPromises(events: readonly HubEvent[]): void {
-  const open = new Map<number, string>();
-  let next = 0;
-  const last = events.at(-1)?.kind;
-  assert.ok(last === 'finish' || last === 'error');
-  for (const [n, event] of events.entries()) {
-    assert.equal(event.kind === 'finish' || event.kind === 'error', n === events.length - 1);
-    assert.equal(event.kind === 'start', n === 0 && event.kind !== 'error');
-    if (event.kind === 'item') {
-      assert.equal(event.index, next++);
-      open.set(event.index, '');
-    } else if (event.kind === 'item_end') {
-      assert.equal(contentOf(event.item), open.get(event.index));
-      open.delete(event.index);
-    } else if ('index' in event && 'text' in event) {
-      assert.notEqual(event.text, '');
-      assert.ok(open.has(event.index));
-      open.set(event.index, (open.get(event.index) ?? '') + event.text);
-    }
-  }
-  if (last === 'finish') assert.equal(open.size, 0);
-}
-
-function contentOf(item: Extract<HubEvent, { kind: 'item_end' }>['item']): string {
-  if (item.kind === 'message') return item.parts.map((part) => ('text' in part ? part.text : '')).join('');
-  if (item.kind === 'reasoning') return item.summary.join('');
-  return item.kind === 'tool_call' ? item.args : '';
-}
 
 // ---------------------------------------------------------------- single behaviours
 

@@ -6,6 +6,7 @@ import type { StreamDecoder, UpstreamContext } from '../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../hub.ts';
 import { NO_USAGE } from '../hub.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../read.ts';
+import { tierUsed } from '../tiers.ts';
 import { type Answer, closeAnswer, openAnswer, readDelta } from './delta.ts';
 import { decodeErrorObject } from './errors.ts';
 import { decodeStop } from './stop.ts';
@@ -104,7 +105,8 @@ function finish(state: State, out: HubEvent[]): void {
 
 /** The last events of an answer whose end is known; also used for answers that came in one piece. */
 export function finishAnswer(state: Pick<State, 'answer' | 'reason' | 'usage' | 'tier'>, out: HubEvent[]): void {
-  const { answer, tier } = state;
+  const { answer } = state;
+  const tier = tierUsed(state.tier);
   const { refusal } = answer;
   const stop = decodeStop(state.reason, { calls: answer.calls.length > 0, refusal: refusal !== '' });
   if (!closeAnswer(answer, stop, out)) {

@@ -225,8 +225,9 @@ function announce(call: Call, name: string, answer: Answer, out: HubEvent[]): vo
   call.name = name;
   call.index = answer.next++;
   call.callId = call.id || mintCallId(answer.context.requestId, call.ordinal);
-  const { callId, form } = call;
-  out.push({ kind: 'item', index: call.index, item: { kind: 'tool_call', callId, name, form, args: '' } });
+  const { callId, form, signature } = call;
+  const item = { kind: 'tool_call', callId, name, form, args: '', ...(signature && { signature }) } as const;
+  out.push({ kind: 'item', index: call.index, item });
   if (call.args !== '') out.push({ kind: 'args', index: call.index, text: call.args });
 }
 

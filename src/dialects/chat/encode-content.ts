@@ -1,7 +1,8 @@
 /** Hub parts for a chat upstream. What the wire cannot hold is refused with its name, never left out in silence. */
-import { fail } from '../../core/index.ts';
 import type { CacheMark, HubPart, JsonObject, MediaSource } from '../hub.ts';
+import { dataUrl } from '../media.ts';
 import { compact } from '../read.ts';
+import { refuse, refuseFile } from '../refusal.ts';
 
 /** Hands out cache breakpoints: the provider writes four at most, so only the last four marks are sent. */
 export interface Marks {
@@ -39,7 +40,7 @@ export function encodePart(part: HubPart, marks: Marks): JsonObject {
     case 'audio':
       return compact({ type: 'input_audio', input_audio: encodeAudio(part.source), ...mark });
     case 'video':
-      return refuse('video input is not available for this model.');
+      return refuse('conversation', 'This model cannot take video.');
     case 'file':
       return part.source.kind === 'text'
         ? compact({ type: 'text', text: asText(part) ?? '', ...mark })
@@ -67,11 +68,9 @@ export function asText(part: HubPart): string | undefined {
   }
 }
 
-const dataUrl = (mime: string, data: string): string => `data:${mime};base64,${data}`;
-
 function imageUrl(source: MediaSource): string {
-  if (source.kind === 'base64') return dataUrl(source.mime, source.data);
-  return source.kind === 'url' ? source.url : refuse(`an image cannot be sent as ${nameOf(source)} to this model.`);
+  if (source.kind === 'base64') return dataUrl(source);
+  return source.kind === 'url' ? source.url : refuseSource(source);
 }
 
 const AUDIO: ReadonlyMap<string, string> = new Map([
@@ -83,22 +82,20 @@ const AUDIO: ReadonlyMap<string, string> = new Map([
 ]);
 function encodeAudio(source: MediaSource): JsonObject {
   const format = source.kind === 'base64' ? AUDIO.get(source.mime) : undefined;
-  if (source.kind !== 'base64' || !format) return refuse('audio must be wav or mp3 data for this model.');
+  if (source.kind !== 'base64' || !format)
+    return refuse('conversation', 'Audio must be wav or mp3 data for this model.');
   return { data: source.data, format };
 }
 
 function encodeFile(source: MediaSource, title: string | undefined): JsonObject {
-  if (source.kind === 'base64')
-    return { file_data: dataUrl(source.mime, source.data), filename: title ?? fileName(source.mime) };
+  if (source.kind === 'base64') return { file_data: dataUrl(source), filename: title ?? fileName(source.mime) };
   if (source.kind === 'file_id' && source.home === 'responses') return { file_id: source.id };
-  return refuse(`a file cannot be sent as ${nameOf(source)} to this model.`);
+  return refuseSource(source);
 }
 /** The wire asks for a name; it only has to end in a way that fits. */
 const fileName = (mime: string): string => (mime.startsWith('text/') ? 'document.txt' : 'document.pdf');
 
-const nameOf = (source: MediaSource): string =>
-  source.kind === 'file_id' ? `the file id '${source.id.slice(0, 80)}' of another provider` : `${source.kind} content`;
-
-function refuse(message: string): never {
-  throw fail('invalid_request', `content: ${message}`, { param: 'content' });
-}
+const refuseSource = (source: MediaSource): never =>
+  source.kind === 'file_id'
+    ? refuseFile(source.id)
+    : refuse('conversation', 'This model takes images and files as data, and images by address.');

@@ -2,64 +2,54 @@
  * The conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow it at
  * once, in the order of the calls, wherever the client had put them. Thoughts have no slot here and stay behind.
  */
-import { fail } from '../../core/index.ts';
 import type { Target } from '../codec.ts';
+import { wrapInput } from '../free-text.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../hub.ts';
 import { callIdFor } from '../ids.ts';
 import type { Names } from '../names.ts';
 import { compact } from '../read.ts';
+import { refuseCompaction, refusePrefill, refuseRef } from '../refusal.ts';
+import { NO_RESULT, pairResults, type TakeResult } from '../results.ts';
 import { asText, encodeContent, encodePart, type Marks, openMarks } from './encode-content.ts';
-import { wrapInput } from './encode-tools.ts';
 
 interface Writing {
   readonly target: Target;
   readonly names: Names;
   readonly marks: Marks;
-  /** Results by the place of their call; ids alone would mix up turns of clients that use them again. */
-  readonly results: ReadonlyMap<number, readonly HubToolResult[]>;
+  readonly takeResult: TakeResult;
   readonly messages: JsonObject[];
-  /** The place of the item that is being written. */
-  at: number;
   turn: Turn;
 }
 interface Turn {
   text: string;
   refusal: string;
-  readonly calls: Placed[];
-}
-interface Placed {
-  readonly call: HubToolCall;
-  readonly at: number;
+  readonly calls: HubToolCall[];
 }
 const emptyTurn = (): Turn => ({ text: '', refusal: '', calls: [] });
 
 export function encodeMessages(request: HubRequest, target: Target, names: Names): readonly JsonObject[] {
   checkEnd(request, target);
   const marks = openMarks(countMarks(request), target.capabilities.explicitCache);
-  const results = pairResults(request.items);
-  const writing: Writing = { target, names, marks, results, messages: [], at: 0, turn: emptyTurn() };
-  const system = request.system.filter((part) => part.text !== '' && !part.text.startsWith(ATTRIBUTION));
+  const writing: Writing = {
+    target,
+    names,
+    marks,
+    takeResult: pairResults(request.items),
+    messages: [],
+    turn: emptyTurn(),
+  };
+  const system = request.system.filter((part) => part.text !== '');
   if (system.length > 0) writing.messages.push({ role: 'system', content: encodeContent(system, marks) });
-  for (const [at, item] of request.items.entries()) {
-    writing.at = at;
-    writeItem(item, writing);
-  }
+  for (const item of request.items) writeItem(item, writing);
   endTurn(writing);
   return writing.messages;
 }
-
-/** A line that one client puts first; it changes from call to call, means nothing to others and would spoil the cache. */
-const ATTRIBUTION = 'x-anthropic-billing-header:';
 
 /** In this dialect a last assistant message is history; for clients of other dialects it is the beginning of the answer. */
 function checkEnd({ dialect, items }: HubRequest, { capabilities }: Target): void {
   const last = items.at(-1);
   const prefill = last?.kind === 'message' && last.role === 'assistant';
-  if (!prefill || capabilities.prefill || dialect === 'chat' || dialect === 'responses') return;
-  throw fail(
-    'invalid_request',
-    'This model does not support assistant message prefill. The conversation must end with a user message.',
-  );
+  if (prefill && !capabilities.prefill && dialect !== 'chat' && dialect !== 'responses') refusePrefill();
 }
 
 /** Only parts of system and user messages have a slot for a mark. */
@@ -69,22 +59,6 @@ export function countMarks({ system, items }: HubRequest): number {
     (sum, item) => sum + (item.kind === 'message' && item.role !== 'assistant' ? marked(item.parts) : 0),
     marked(system),
   );
-}
-
-function pairResults(items: readonly HubItem[]): Map<number, HubToolResult[]> {
-  const latest = new Map<string, number>();
-  const results = new Map<number, HubToolResult[]>();
-  for (const [at, item] of items.entries()) {
-    if (item.kind === 'tool_call') latest.set(item.callId, at);
-    if (item.kind !== 'tool_result') continue;
-    const call = latest.get(item.callId);
-    if (call === undefined)
-      throw fail('invalid_request', `No tool call found for the tool result with the id ${item.callId.slice(0, 80)}.`);
-    const known = results.get(call);
-    if (known) known.push(item);
-    else results.set(call, [item]);
-  }
-  return results;
 }
 
 type ItemOf<K extends HubItem['kind'] = HubItem['kind']> = {
@@ -98,21 +72,15 @@ const ITEMS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, writing: Writi
     endTurn(writing);
     if (parts.length > 0) writing.messages.push({ role, content: encodeContent(parts, writing.marks) });
   },
-  tool_call: (call, { turn, at }) => void turn.calls.push({ call, at }),
+  tool_call: (call, { turn }) => void turn.calls.push(call),
   // Written right after the turn that made the call.
   tool_result: (_, writing) => endTurn(writing),
   compaction: ({ text }, writing) => {
-    if (!text)
-      throw fail(
-        'invalid_request',
-        'A compacted conversation of another provider cannot be continued with this model.',
-      );
+    if (!text) refuseCompaction();
     endTurn(writing);
     writing.messages.push({ role: 'user', content: text });
   },
-  ref: ({ id }) => {
-    throw fail('invalid_request', `Item with id '${id.slice(0, 80)}' not found.`);
-  },
+  ref: ({ id }) => refuseRef(id),
   reasoning: nothing,
   server_call: nothing,
   opaque: nothing,
@@ -141,11 +109,11 @@ function endTurn(writing: Writing): void {
       role: 'assistant',
       content: text === '' ? null : text,
       refusal: refusal || undefined,
-      tool_calls: calls.length > 0 ? calls.map(({ call }) => encodeCall(call, writing)) : undefined,
+      tool_calls: calls.length > 0 ? calls.map((call) => encodeCall(call, writing)) : undefined,
     }),
   );
   const media: JsonObject[] = [];
-  for (const call of calls) writeResults(call, writing, media);
+  for (const call of calls) writeResult(call, writing, media);
   if (media.length > 0) writing.messages.push({ role: 'user', content: media });
 }
 
@@ -164,20 +132,15 @@ function encodeCall(call: HubToolCall, { target, names }: Writing): JsonObject {
 }
 
 /** A call without a result is refused by the provider, so it gets one that says so. */
-function writeResults({ call, at }: Placed, writing: Writing, media: JsonObject[]): void {
+function writeResult(call: HubToolCall, writing: Writing, media: JsonObject[]): void {
   const tool_call_id = callIdFor('chat', call.callId);
-  const results = writing.results.get(at);
-  if (!results) {
-    writing.messages.push({ role: 'tool', tool_call_id, content: 'Error: No output was recorded for this call.' });
-    return;
-  }
-  for (const result of results) {
-    writing.messages.push({ role: 'tool', tool_call_id, content: resultContent(result) });
-    const shown = result.parts.filter((part) => asText(part) === undefined);
-    if (shown.length === 0) continue;
-    media.push({ type: 'text', text: `From the result of tool call ${tool_call_id}:` });
-    for (const part of shown) media.push(encodePart(part, NO_MARKS));
-  }
+  const result = writing.takeResult(call);
+  const content = result ? resultContent(result) : `Error: ${NO_RESULT}`;
+  writing.messages.push({ role: 'tool', tool_call_id, content });
+  const shown = result?.parts.filter((part) => asText(part) === undefined) ?? [];
+  if (shown.length === 0) return;
+  media.push({ type: 'text', text: `From the result of tool call ${tool_call_id}:` });
+  for (const part of shown) media.push(encodePart(part, NO_MARKS));
 }
 
 const NO_MARKS: Marks = { take: () => undefined };

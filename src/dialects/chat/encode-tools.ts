@@ -1,18 +1,23 @@
 /** Tools and tool choice for a chat upstream. Hosted tools without a counterpart are left out, since agents list them always. */
-import { fail } from '../../core/index.ts';
+import { builtinFunction } from '../builtins.ts';
 import type { Target } from '../codec.ts';
+import type { HubField } from '../fields.ts';
+import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
 import type { HubRequest, HubTool, JsonObject } from '../hub.ts';
 import type { Names } from '../names.ts';
 import { compact, isObject, maybeString } from '../read.ts';
-import { builtinOf } from './builtins.ts';
+import { refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
+import { offeredTools } from '../settled.ts';
 
 type ServerTool = Extract<HubTool, { kind: 'server' }>;
 type Custom = Extract<HubTool, { kind: 'custom' }>;
 
-export function encodeTools(request: HubRequest, target: Target, names: Names): JsonObject {
-  const all = toolsOf(request);
+export function encodeTools(request: HubRequest, target: Target, names: Names, dropped: HubField[]): JsonObject {
+  const all = offeredTools(request);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   const search = all.find((tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search');
+  // Search is the only hosted tool there is.
+  if (all.some((tool) => tool.kind === 'server' && tool.tool !== 'web_search')) dropped.push('hostedTools');
   return compact({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: encodeChoice(request, all, { target, names, callable: tools.length > 0 }),
@@ -20,17 +25,6 @@ export function encodeTools(request: HubRequest, target: Target, names: Names): 
     web_search_options: search && searchOptions(search),
   });
 }
-
-/** Those of the request and those added on the way; the later definition of a name counts. */
-function toolsOf(request: HubRequest): readonly HubTool[] {
-  const added = request.items.flatMap((item) => (item.kind === 'tool_change' ? item.add : []));
-  if (added.length === 0) return request.tools;
-  const byName = new Map<string, HubTool>();
-  for (const tool of [...request.tools, ...added]) byName.set(keyOf(tool), tool);
-  return [...byName.values()];
-}
-const keyOf = (tool: HubTool): string =>
-  tool.kind === 'server' ? `server ${tool.tool}` : `${'namespace' in tool ? (tool.namespace ?? '') : ''} ${tool.name}`;
 
 // ---------------------------------------------------------------- one tool
 
@@ -41,20 +35,12 @@ function encodeTool(tool: HubTool, target: Target, names: Names): JsonObject | u
     case 'custom':
       return encodeCustom(tool, target, names);
     case 'builtin': {
-      const known = builtinOf(tool.builtin);
-      if (!known)
-        throw fail('unsupported_parameter', `tools: this model has no tool of the type ${tool.builtin}.`, {
-          param: 'tools',
-        });
+      const known = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
       return asFunction(names.toWire(tool), known.description, known.schema, undefined);
     }
     case 'server':
       // These two act for the caller or carry its credentials; leaving them out silently would surprise.
-      if (tool.tool === 'mcp' || tool.tool === 'computer')
-        throw fail('unsupported_parameter', `tools: ${tool.tool} tools are not available for this model.`, {
-          param: 'tools',
-        });
-      return undefined;
+      return tool.tool === 'mcp' || tool.tool === 'computer' ? refuseBuiltin(tool.tool) : undefined;
   }
 }
 
@@ -68,25 +54,10 @@ const asFunction = (
 function encodeCustom(tool: Custom, target: Target, names: Names): JsonObject {
   const name = names.toWire(tool);
   const { description, grammar } = tool;
-  if (!target.capabilities.customTools) return asFunction(name, wrappedDescription(tool), WRAPPED_SCHEMA, undefined);
+  if (!target.capabilities.customTools) return asFunction(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, undefined);
   const format = grammar && { type: 'grammar', grammar: { definition: grammar.definition, syntax: grammar.syntax } };
   return { type: 'custom', custom: compact({ name, description, format }) };
 }
-
-/** A free-form tool as a function of one string; the grammar can only be described then. */
-const WRAPPED_SCHEMA = {
-  type: 'object',
-  properties: { input: { type: 'string' } },
-  required: ['input'],
-  additionalProperties: false,
-} as const;
-function wrappedDescription({ description, grammar }: Custom): string {
-  const format = grammar
-    ? `The input is free text that follows this ${grammar.syntax} grammar:\n${grammar.definition}`
-    : 'The input is free text.';
-  return description ? `${description}\n\n${format}` : format;
-}
-export const wrapInput = (input: string): string => JSON.stringify({ input });
 
 /** The location is nested here and flat everywhere else. */
 function searchOptions({ options, raw }: ServerTool): JsonObject {
@@ -110,9 +81,7 @@ function encodeChoice(request: HubRequest, tools: readonly HubTool[], choosing: 
   if (toolChoice.kind === 'hosted') {
     // Search is no tool here but a property of the request: there is nothing to choose.
     if (toolChoice.tool === 'web_search') return undefined;
-    throw fail('unsupported_parameter', `tool_choice: ${toolChoice.tool} is not available for this model.`, {
-      param: 'tool_choice',
-    });
+    return refuseHostedChoice(toolChoice.tool);
   }
   if (!choosing.callable) return undefined;
   const naming = (name: string, namespace?: string) => {

@@ -9,7 +9,7 @@ import { type HubEvent, type HubItem, type HubReply, type JsonObject, NO_USAGE }
 import { isObject, maybeList, maybeObject } from '../read.ts';
 import { openEncoder } from './encoder.ts';
 import { encodeReply } from './reply.ts';
-import { answerFor, decodeAll, VECTORS } from './testing.ts';
+import { answerFor, decodeAll, VECTORS } from './testbed.ts';
 
 const streamOf = (events: readonly HubEvent[], answer: AnswerContext): string => {
   const encoder = openEncoder(answer);

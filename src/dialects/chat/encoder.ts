@@ -4,9 +4,10 @@ import type { AnswerContext, StreamEncoder } from '../codec.ts';
 import type { HubError, HubEvent } from '../hub.ts';
 import { answerId } from '../ids.ts';
 import { compact } from '../read.ts';
+import { tierTold } from '../tiers.ts';
 import { encodeError } from './errors.ts';
 import { type Delta, finishReason, openTelling, type Telling, tell } from './telling.ts';
-import { encodeTier, encodeUsage } from './usage.ts';
+import { encodeUsage } from './usage.ts';
 
 interface State {
   readonly answer: AnswerContext;
@@ -63,9 +64,7 @@ function finish(event: Extract<HubEvent, { kind: 'finish' }>, state: State): str
 
 function usageChunk({ usage }: Extract<HubEvent, { kind: 'finish' }>, { answer, head }: State): string {
   if (!answer.request.wants.usageChunk) return '';
-  const rest = JSON.stringify(
-    compact({ choices: [], usage: encodeUsage(usage), service_tier: encodeTier(usage.tier) }),
-  );
+  const rest = JSON.stringify(compact({ choices: [], usage: encodeUsage(usage), service_tier: tierTold(usage.tier) }));
   return sse(`${head},${rest.slice(1)}`);
 }
 

@@ -2,7 +2,7 @@
  * Failures of a chat upstream, read into our catalogue, and the in-stream form for chat clients. Only what concerns the
  * request keeps the upstream's words: the other messages name organisations, keys and hosts that are not the caller's.
  */
-import { type ApiError, fail } from '../../core/index.ts';
+import { fail } from '../../core/index.ts';
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import type { Fault } from '../fault.ts';
@@ -19,18 +19,6 @@ export function decodeErrorObject(value: unknown): HubError {
   const said = complaintOf(value);
   return classify({ ...said, status: said.status || statusOf(said) }, said.waitMs).error;
 }
-
-/** The same as something to throw, for answers that are not streamed. */
-export const failureOf = (error: HubError): ApiError =>
-  fail(
-    error.code,
-    error.message,
-    compact({
-      param: error.param,
-      status: error.status,
-      retryAfter: error.retryAfterMs === undefined ? undefined : Math.ceil(error.retryAfterMs / 1000),
-    }),
-  );
 
 /** Codes of ours that this dialect has no word for, or another one (G 7). */
 const WIRE_CODE: Partial<Record<ErrorCode, string | null>> = { upstream_error: null, upstream_timeout: 'timeout' };

@@ -3,22 +3,24 @@
  * delta, encoding adds up the deltas that a stream would have sent.
  */
 import type { AnswerContext, UpstreamContext } from '../codec.ts';
+import { failureOf, unreadable } from '../fault.ts';
 import { fold, unfold } from '../fold.ts';
 import type { HubEvent, HubReply, JsonObject } from '../hub.ts';
 import { answerId } from '../ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString } from '../read.ts';
+import { tierTold } from '../tiers.ts';
 import { finishAnswer } from './decoder.ts';
 import { openAnswer, readDelta } from './delta.ts';
 import { MALFORMED_CALL } from './encoder.ts';
-import { decodeErrorObject, failureOf } from './errors.ts';
+import { decodeErrorObject } from './errors.ts';
 import { type CallDelta, type Delta, finishReason, openTelling, tell } from './telling.ts';
-import { decodeUsage, encodeTier, encodeUsage } from './usage.ts';
+import { decodeUsage, encodeUsage } from './usage.ts';
 
 export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
   const wire = maybeObject(body);
   if (isObject(wire.error)) throw failureOf(decodeErrorObject(wire));
   const choice = maybeObject(maybeList(wire.choices)[0]);
-  if (!isObject(choice.message)) throw failureOf(NO_MESSAGE);
+  if (!isObject(choice.message)) throw unreadable();
   const state = {
     answer: openAnswer(context),
     reason: maybeString(choice.finish_reason),
@@ -40,8 +42,6 @@ const numbered = (message: JsonObject): JsonObject =>
     ? { ...message, tool_calls: message.tool_calls.map((call, index) => ({ ...maybeObject(call), index })) }
     : message;
 
-const NO_MESSAGE = { code: 'upstream_error', message: 'The upstream answered without a message.' } as const;
-
 export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject {
   const telling = openTelling(answer);
   const message = unfold(reply)
@@ -56,7 +56,7 @@ export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject 
     model: answer.model,
     choices: [{ index: 0, message: messageOf(message), logprobs: null, finish_reason: reason }],
     usage: encodeUsage(reply.usage),
-    service_tier: encodeTier(reply.usage.tier),
+    service_tier: tierTold(reply.usage.tier),
     metadata: answer.request.meta.metadata,
   });
 }

@@ -5,8 +5,8 @@
  */
 import { pack } from '../carrier.ts';
 import type { AnswerContext } from '../codec.ts';
+import { unwrapInput } from '../free-text.ts';
 import type { HubEvent, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../hub.ts';
-import { parseArgs } from '../read.ts';
 import { encodeAnnotation } from './annotations.ts';
 import type { FinishReason } from './stop.ts';
 import { encodeStop } from './stop.ts';
@@ -217,9 +217,4 @@ function addArgs(told: Told, text: string, telling: Telling): Delta {
   if (telling.legacy) return { function_call: { arguments: text } };
   const body = told.form === 'custom' ? { custom: { input: text } } : { function: { arguments: text } };
   return { tool_calls: [{ index: told.place, ...body }] };
-}
-
-function unwrapInput(args: string): string {
-  const { input } = parseArgs(args);
-  return typeof input === 'string' ? input : args;
 }

@@ -38,19 +38,3 @@ export const encodeUsage = (usage: HubUsage): JsonObject => ({
     audio_tokens: usage.outputAudio,
   }),
 });
-
-/** Effective tiers as the three providers name them, in this dialect's words; a name that is not listed is left out. */
-const TIERS: ReadonlyMap<string, string> = new Map([
-  ['standard', 'default'],
-  ['default', 'default'],
-  ['on_demand', 'default'],
-  ['priority', 'priority'],
-  ['on_demand_priority', 'priority'],
-  ['fast', 'fast'],
-  ['scale', 'scale'],
-  ['flex', 'flex'],
-  ['batch', 'flex'],
-  ['on_demand_flex', 'flex'],
-]);
-export const encodeTier = (tier: string | undefined): string | undefined =>
-  tier === undefined ? undefined : TIERS.get(tier.toLowerCase());

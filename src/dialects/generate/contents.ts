@@ -3,11 +3,12 @@
  * calls of a turn directly behind it in the order of the calls; whatever the history looks like, this is what it gets.
  * Nothing else is moved. Equal beginnings of two histories give equal beginnings of the two lists.
  */
-import { fail } from '../../core/index.ts';
 import type { Target } from '../codec.ts';
-import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall, HubToolResult } from '../hub.ts';
+import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../hub.ts';
 import type { Names } from '../names.ts';
-import { isObject, unsupported } from '../read.ts';
+import { isObject } from '../read.ts';
+import { refuseCompaction, refusePrefill, refuseRef } from '../refusal.ts';
+import { pairResults, type TakeResult } from '../results.ts';
 import { callPart, encodePart, resultParts, textOf } from './parts.ts';
 import { restored, STAND_IN } from './signature.ts';
 import { HOME, type WireContent, type WirePart } from './wire.ts';
@@ -15,18 +16,13 @@ import { HOME, type WireContent, type WirePart } from './wire.ts';
 export function encodeContents(request: HubRequest, names: Names, target: Target): WireContent[] {
   const items = request.items.slice(leadingSystem(request).length);
   const last = items.at(-1);
-  if (last?.kind === 'message' && last.role === 'assistant' && !target.capabilities.prefill) {
-    throw fail('invalid_request', PREFILL);
-  }
-  const walk: Walk = { names, target, turns: [], results: resultsOf(items), claimed: new Set(), bound: new Map() };
-  for (const [at, item] of items.entries()) visit(item, at, walk);
+  if (last?.kind === 'message' && last.role === 'assistant' && !target.capabilities.prefill) refusePrefill();
+  const walk: Walk = { names, target, turns: [], takeResult: pairResults(items), bound: new Map() };
+  for (const item of items) visit(item, walk);
   settle(walk);
   if (walk.turns[0]?.role !== 'user') walk.turns.unshift({ role: 'user', parts: [{ text: '.' }], calls: [] });
   return walk.turns.map(({ role, parts }) => ({ role, parts }));
 }
-
-/** The same words as models that never took one, since clients know them. */
-const PREFILL = 'This model does not support assistant message prefill. The conversation must end with a user message.';
 
 /** System messages ahead of everything else belong to the instructions. */
 export function leadingSystem(request: HubRequest): readonly Extract<HubItem, { kind: 'message' }>[] {
@@ -43,65 +39,43 @@ export function leadingSystem(request: HubRequest): readonly Extract<HubItem, { 
 interface Turn {
   readonly role: 'user' | 'model';
   readonly parts: WirePart[];
-  /** Calls that the next turn must answer, with their place in the history. */
-  readonly calls: { readonly call: HubToolCall; readonly at: number }[];
+  /** Calls that the next turn must answer. */
+  readonly calls: HubToolCall[];
 }
 
 interface Walk {
   readonly names: Names;
   readonly target: Target;
   readonly turns: Turn[];
-  readonly results: ReadonlyMap<string, readonly { readonly result: HubToolResult; readonly at: number }[]>;
-  /** Places of results that stand behind their call already. */
-  readonly claimed: Set<number>;
+  readonly takeResult: TakeResult;
   /** Signatures that came back apart from their call, by its id. */
   readonly bound: Map<string, string>;
   /** A signature that belongs to the next part of the turn. */
   loose?: { readonly signature: string; readonly summary: string } | undefined;
 }
 
-function resultsOf(items: readonly HubItem[]): Walk['results'] {
-  const results = new Map<string, { result: HubToolResult; at: number }[]>();
-  for (const [at, item] of items.entries()) {
-    if (item.kind !== 'tool_result') continue;
-    const list = results.get(item.callId);
-    if (list) list.push({ result: item, at });
-    else results.set(item.callId, [{ result: item, at }]);
-  }
-  return results;
-}
+const visit = <K extends HubItem['kind']>(item: Extract<HubItem, { kind: K }>, walk: Walk): void =>
+  (ON[item.kind as K] as Row<K>)(item, walk);
 
-const visit = <K extends HubItem['kind']>(item: Extract<HubItem, { kind: K }>, at: number, walk: Walk): void =>
-  (ON[item.kind as K] as Row<K>)(item, at, walk);
-
-type Row<K extends HubItem['kind']> = (item: Extract<HubItem, { kind: K }>, at: number, walk: Walk) => void;
+type Row<K extends HubItem['kind']> = (item: Extract<HubItem, { kind: K }>, walk: Walk) => void;
 
 const ON: { readonly [K in HubItem['kind']]: Row<K> } = {
-  message(item, _, walk) {
+  message(item, walk) {
     if (item.role === 'system') return saySystem(item.parts, walk);
     for (const part of item.parts) sayPart(part, item.role === 'user' ? 'user' : 'model', walk);
   },
-  reasoning: (item, _, walk) => keepSignature(item, walk),
-  tool_call: (item, at, walk) => sayCall(item, at, walk),
-  tool_result(item, at, walk) {
-    settle(walk);
-    if (!walk.claimed.has(at)) {
-      throw fail('invalid_request', `No tool call found for the tool result with id '${item.callId}'.`);
-    }
-  },
+  reasoning: keepSignature,
+  tool_call: sayCall,
+  // Said right behind the turn that made the call.
+  tool_result: (_, walk) => settle(walk),
   // What the provider ran itself is told by the text that came of it.
   server_call: () => {},
-  compaction(item, _, walk) {
-    if (!item.text) unsupported('compaction', 'the summary of this conversation can only be read by its own provider.');
-    else say(walk, 'user', { text: item.text });
-  },
+  compaction: (item, walk) => say(walk, 'user', { text: item.text || refuseCompaction() }),
   // Both change the request as a whole and are read where that is written.
   tool_change: () => {},
   config_change: () => {},
-  ref: (item) => {
-    throw fail('invalid_request', `Item with id '${item.id}' not found.`);
-  },
-  opaque(item, _, walk) {
+  ref: ({ id }) => refuseRef(id),
+  opaque(item, walk) {
     if (item.home === HOME && isObject(item.raw)) say(walk, 'model', item.raw);
   },
 };
@@ -119,7 +93,7 @@ function sayPart(part: HubPart, role: Turn['role'], walk: Walk): void {
   say(walk, role, signable ? withLoose(encoded, walk) : encoded);
 }
 
-function sayCall(call: HubToolCall, at: number, walk: Walk): void {
+function sayCall(call: HubToolCall, walk: Walk): void {
   const turn = turnOf(walk, 'model');
   const own = restored(call.signature, walk.target.account) ?? walk.bound.get(call.callId);
   const part = withLoose(callPart(call, walk.names.toWire(call), own), walk);
@@ -128,7 +102,7 @@ function sayCall(call: HubToolCall, at: number, walk: Walk): void {
   const missing = turn.calls.length === 0 && part.thoughtSignature === undefined;
   const standIn = missing && walk.target.capabilities.thinkingConfig === 'level';
   turn.parts.push(standIn ? { ...part, thoughtSignature: STAND_IN } : part);
-  turn.calls.push({ call, at });
+  turn.calls.push(call);
 }
 
 /** Reasoning goes back as its signature alone, on the part that it was minted for; foreign reasoning not at all. */
@@ -190,17 +164,10 @@ function settle(walk: Walk): void {
   if (turn.calls.length === 0) return;
   const answers: WirePart[] = [];
   const beside: WirePart[] = [];
-  for (const { call, at } of turn.calls) {
-    const parts = resultParts(call, walk.names.toWire(call), claim(call.callId, at, walk), walk.target);
+  for (const call of turn.calls) {
+    const parts = resultParts(call, walk.names.toWire(call), walk.takeResult(call), walk.target);
     answers.push(parts.answer);
     beside.push(...parts.beside);
   }
   walk.turns.push({ role: 'user', parts: [...answers, ...beside], calls: [] });
-}
-
-/** The first result of that id behind the call that no other call has taken. */
-function claim(callId: string, at: number, walk: Walk): HubToolResult | undefined {
-  const found = walk.results.get(callId)?.find((row) => row.at > at && !walk.claimed.has(row.at));
-  if (found) walk.claimed.add(found.at);
-  return found?.result;
 }

@@ -3,70 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ApiError } from '../../core/index.ts';
 import { fold } from '../fold.ts';
-import type { HubEvent, HubItem } from '../hub.ts';
 import { isMinted } from '../ids.ts';
+import { checkPromises } from '../testbed.ts';
 import { openDecoder } from './decoder.ts';
 import { decodeReply } from './reply.ts';
-import { CONTEXT, decode, vectors } from './testbed.ts';
-
-for (const { file, about, events, unary, reply, error } of vectors) {
-  test(`${file}: ${about}`, () => {
-    const told = decode(events);
-    const folded = fold(told);
-    if (reply) assert.deepEqual(folded, { reply });
-    else assert.equal('error' in folded && folded.error.code, error?.code);
-    if (unary) assert.deepEqual(decodeReply(unary, CONTEXT), reply);
-    assert.deepEqual(decode(events), told, 'decoding twice differs');
-    checkInvariants(told);
-  });
-
-  test(`${file}: cut after any event it reports no end that was not told`, () => {
-    for (let length = 0; length < events.length; length += 1) {
-      const head = events.slice(0, length);
-      const told = decode(head);
-      checkInvariants(told);
-      // Calls arrive whole and a blocked prompt has nothing to follow; everything else needs its finish reason.
-      const ended = /"(finishReason|functionCall|blockReason)"/.test(JSON.stringify(head));
-      if (!ended) assert.equal(told.at(-1)?.kind, 'error');
-    }
-  });
-}
-
-/** The promises above `HubEvent`. */
-function checkInvariants(events: readonly HubEvent[]): void {
-  const open = new Map<number, { item: HubItem; text: string }>();
-  let next = 0;
-  for (const [at, event] of events.entries()) {
-    const last = at === events.length - 1;
-    assert.equal(event.kind === 'finish' || event.kind === 'error', last, 'the end is last and comes once');
-    if (event.kind === 'start') assert.equal(at, 0);
-    else if (event.kind !== 'error') assert.ok(at > 0, 'start comes first');
-    if (event.kind === 'item') {
-      assert.equal(event.index, next);
-      next += 1;
-      open.set(event.index, { item: event.item, text: '' });
-    } else if (event.kind === 'item_end') {
-      const begun = open.get(event.index);
-      assert.ok(begun, 'item_end of an open item');
-      assert.equal(begun.item.kind, event.item.kind);
-      if (contentOf(event.item) !== undefined) assert.equal(contentOf(event.item), begun.text);
-      open.delete(event.index);
-    } else if ('index' in event) {
-      const begun = open.get(event.index);
-      assert.ok(begun, `${event.kind} of an open item`);
-      if ('text' in event) begun.text += event.text;
-    } else if (event.kind === 'finish') {
-      assert.equal(open.size, 0, 'all items have ended');
-    }
-  }
-}
-
-function contentOf(item: HubItem): string | undefined {
-  if (item.kind === 'reasoning') return item.summary.join('');
-  if (item.kind === 'tool_call') return item.args;
-  if (item.kind !== 'message') return undefined;
-  return item.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
-}
+import { CONTEXT, decode } from './testbed.ts';
 
 const chunk = (parts: unknown[], finishReason?: string) => ({
   data: { candidates: [{ content: { parts, role: 'model' }, ...(finishReason && { finishReason }) }], responseId: 'r' },
@@ -192,7 +133,7 @@ test('law: no stream, however odd, makes the decoder throw, repeat itself or end
     fc.property(fc.array(anyChunk, { maxLength: 6 }), (chunks) => {
       const events = chunks.map((data) => ({ data: JSON.stringify(data) }));
       const told = decode(events);
-      checkInvariants(told);
+      checkPromises(told);
       assert.deepEqual(decode(events), told);
     }),
     { numRuns: 400 },

@@ -1,9 +1,10 @@
 /** A hub request as the body of generateContent. Model and method stand in the path, so neither is in the body. */
 import type { EncodedRequest, Target } from '../codec.ts';
 import type { HubField } from '../fields.ts';
-import type { HubFormat, HubReasoning, HubRequest, HubSampling, JsonObject } from '../hub.ts';
+import type { HubFormat, HubRequest, HubSampling, JsonObject } from '../hub.ts';
 import { mapNames } from '../names.ts';
 import { compact } from '../read.ts';
+import { settled } from '../settled.ts';
 import { encodeContents, leadingSystem } from './contents.ts';
 import { textOf } from './parts.ts';
 import { toSubset } from './schema-subset.ts';
@@ -13,11 +14,11 @@ import { encodeTools } from './tools.ts';
 /** The provider takes this many; the pipeline watches for the others. */
 const MAX_STOPS = 5;
 
-export function encodeRequest(request: HubRequest, target: Target): EncodedRequest {
+export function encodeRequest(original: HubRequest, target: Target): EncodedRequest {
+  const request = settled(original);
   const names = mapNames(request, 'generate');
-  const { functions, tools, toolConfig } = encodeTools(request, names, target);
-  const { reasoning, format } = latest(request);
-  const shape = formatOf(format, functions && !target.capabilities.functionsWithSchema, target);
+  const { functions, tools, toolConfig, leftOut } = encodeTools(request, names, target);
+  const shape = formatOf(request.output.format, functions && !target.capabilities.functionsWithSchema, target);
   const stops = request.sampling.stop ?? [];
   const sampling = target.capabilities.sampling === 'full' ? samplingOf(request.sampling) : {};
   const generationConfig = compact({
@@ -27,7 +28,7 @@ export function encodeRequest(request: HubRequest, target: Target): EncodedReque
     stopSequences: stops.length > 0 ? stops.slice(0, MAX_STOPS) : undefined,
     ...shape.config,
     responseModalities: request.output.modalities?.map((modality) => modality.toUpperCase()),
-    thinkingConfig: thinkingConfig(reasoning, target.capabilities),
+    thinkingConfig: thinkingConfig(request.reasoning, target.capabilities),
   });
   const system = systemTexts(request, shape.instruction);
   const { serviceTier } = request.meta;
@@ -39,20 +40,9 @@ export function encodeRequest(request: HubRequest, target: Target): EncodedReque
     generationConfig: Object.keys(generationConfig).length > 0 ? generationConfig : undefined,
     serviceTier: serviceTier === 'auto' ? undefined : serviceTier,
   });
-  const dropped = droppedBy(request, reasoning, target);
+  const dropped = droppedBy(request, target);
+  if (leftOut) dropped.push('hostedTools');
   return { body, headers: {}, dropped, names: names.back, emulateStop: stops.slice(MAX_STOPS) };
-}
-
-/** Settings that the conversation changed on its way: the last word counts for this request. */
-function latest(request: HubRequest): { reasoning: HubReasoning; format: HubFormat } {
-  let { reasoning } = request;
-  let { format } = request.output;
-  for (const item of request.items) {
-    if (item.kind !== 'config_change') continue;
-    if (item.effort !== undefined) reasoning = { ...reasoning, mode: 'auto', effort: item.effort };
-    if (item.format !== undefined) format = item.format;
-  }
-  return { reasoning, format };
 }
 
 const samplingOf = (sampling: HubSampling) => ({
@@ -68,12 +58,8 @@ function maxOutput(request: HubRequest, target: Target): number | undefined {
   return asked === undefined ? undefined : Math.min(asked, target.maxOutput ?? target.capabilities.maxOutput);
 }
 
-/** A line that one client writes ahead of its instructions; it changes with every call and would spoil the cache. */
-const BILLING_LINE = 'x-anthropic-billing-header:';
-
 function systemTexts(request: HubRequest, instruction: string | undefined): string[] {
-  const [first, ...rest] = request.system.map((part) => part.text);
-  const own = first?.startsWith(BILLING_LINE) ? rest : [first ?? '', ...rest];
+  const own = request.system.map((part) => part.text);
   const leading = leadingSystem(request).flatMap((message) => message.parts.map(textOf));
   return [...own, ...leading, instruction ?? ''].filter((text) => text !== '');
 }
@@ -104,8 +90,7 @@ function formatOf(format: HubFormat, inWords: boolean, target: Target): Shape {
 }
 
 /** Asked for, known to the dialect, but not taken by this model. */
-function droppedBy(request: HubRequest, reasoning: HubReasoning, target: Target): HubField[] {
-  const { sampling } = request;
+function droppedBy({ sampling, reasoning }: HubRequest, target: Target): HubField[] {
   const dropped: HubField[] = [];
   if (target.capabilities.sampling === 'none') {
     if (sampling.temperature !== undefined) dropped.push('temperature');

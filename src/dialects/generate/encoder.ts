@@ -6,13 +6,15 @@ import { SSE_COMMENT, sse } from '../../core/index.ts';
 import type { AnswerContext, StreamEncoder } from '../codec.ts';
 import type { HubEvent, HubItem } from '../hub.ts';
 import { answerId } from '../ids.ts';
+import { type ItemEvent, Sequence } from '../sequence.ts';
 import { encodeError } from './errors.ts';
 import { endParts, finishOf } from './reply.ts';
 import { encodeUsage } from './usage.ts';
 import type { WirePart } from './wire.ts';
 
 export function openEncoder(answer: AnswerContext): StreamEncoder {
-  const state: State = { answer, tail: tailOf(answer, answer.requestId), refusal: '', done: false };
+  const tail = tailOf(answer, answer.requestId);
+  const state: State = { answer, tail, sequence: new Sequence(), refusal: '', done: false };
   return {
     push<K extends HubEvent['kind']>(event: Extract<HubEvent, { kind: K }>) {
       return state.done ? '' : (ON[event.kind as K] as Row<K>)(event, state);
@@ -25,6 +27,7 @@ interface State {
   readonly answer: AnswerContext;
   /** The members that every block ends with, as text. */
   tail: string;
+  readonly sequence: Sequence;
   refusal: string;
   done: boolean;
 }
@@ -39,19 +42,13 @@ const ON: { readonly [K in HubEvent['kind']]: Row<K> } = {
     state.tail = tailOf(state.answer, answerId('', event.id));
     return '';
   },
-  item: () => '',
-  text: (event, state) => (event.text === '' ? '' : block({ text: event.text }, state)),
-  think: (event, state) =>
-    event.text === '' || state.answer.request.wants.thoughts !== true
-      ? ''
-      : block({ text: event.text, thought: true }, state),
-  refusal(event, state) {
-    state.refusal += event.text;
-    return '';
-  },
-  args: () => '',
-  annotation: () => '',
-  item_end: (event, state) => endOf(event.item, state),
+  item: inTurn,
+  text: inTurn,
+  think: inTurn,
+  refusal: inTurn,
+  args: inTurn,
+  annotation: inTurn,
+  item_end: inTurn,
   ping: () => SSE_COMMENT,
   finish(event, state) {
     state.done = true;
@@ -66,6 +63,21 @@ const ON: { readonly [K in HubEvent['kind']]: Row<K> } = {
     return sse(JSON.stringify(encodeError(event.error)));
   },
 };
+
+/** Parts follow each other, so items take turns. */
+function inTurn(event: ItemEvent, state: State): string {
+  let text = '';
+  for (const next of state.sequence.push(event)) text += tellItem(next, state);
+  return text;
+}
+
+function tellItem(event: ItemEvent, state: State): string {
+  if (event.kind === 'item_end') return endOf(event.item, state);
+  if (event.kind === 'text') return event.text === '' ? '' : block({ text: event.text }, state);
+  if (event.kind === 'refusal') state.refusal += event.text;
+  const shown = event.kind === 'think' && event.text !== '' && state.answer.request.wants.thoughts === true;
+  return shown ? block({ text: event.text, thought: true }, state) : '';
+}
 
 /** What the deltas of an item could not say. */
 function endOf(item: HubItem, state: State): string {

@@ -2,7 +2,10 @@
 import type { Target } from '../codec.ts';
 import type { HubPart, HubToolCall, HubToolResult, MediaSource } from '../hub.ts';
 import { isMinted } from '../ids.ts';
-import { compact, isObject, parseArgs, unsupported } from '../read.ts';
+import { mimeOf } from '../media.ts';
+import { compact, isObject, parseArgs } from '../read.ts';
+import { refuse, refuseFile } from '../refusal.ts';
+import { NO_RESULT } from '../results.ts';
 import { restored } from './signature.ts';
 import { HOME, type WirePart } from './wire.ts';
 
@@ -31,20 +34,12 @@ function mediaOf(kind: Media['kind'], source: Exclude<MediaSource, { kind: 'text
   if (source.kind === 'base64') return { inlineData: { mimeType: mimeOf(source.mime), data: source.data } };
   if (source.kind === 'file_id') {
     if (source.home === HOME) return { fileData: { fileUri: source.id } };
-    return unsupported(kind, `the file ${source.id} belongs to another provider.`);
+    return refuseFile(source.id);
   }
-  const inline = DATA_URL.exec(source.url.slice(0, 200));
-  if (inline) {
-    const data = source.url.slice(inline[0].length);
-    return { inlineData: { mimeType: mimeOf(inline[1] || 'application/octet-stream'), data } };
-  }
-  if (!target.capabilities.urlMedia) unsupported(kind, 'this model cannot read an address; send the bytes.');
+  if (!target.capabilities.urlMedia)
+    refuse('conversation', `This model cannot read an address; send the ${kind} itself.`);
   return { fileData: compact({ fileUri: source.url, mimeType: source.mime }) };
 }
-
-const DATA_URL = /^data:([^;,]*)[^,]*;base64,/;
-/** Widely used, but no registered type. */
-const mimeOf = (mime: string): string => (mime === 'image/jpg' ? 'image/jpeg' : mime);
 
 /** A part as text, for places that hold nothing else; media without text yield nothing. */
 export function textOf(part: HubPart): string {
@@ -92,7 +87,7 @@ export function resultParts(
     functionResponse: compact({
       id: idOf(call),
       name,
-      response: result ? responseOf(result) : { error: 'No output was recorded for this call.' },
+      response: result ? responseOf(result) : { error: NO_RESULT },
       parts: inside ? media : undefined,
     }),
   };

@@ -1,6 +1,6 @@
 /** Whole answers both ways, and the mapping of finished items to parts that the stream encoder shares. */
-import { fail } from '../../core/index.ts';
 import type { AnswerContext, UpstreamContext } from '../codec.ts';
+import { failureOf } from '../fault.ts';
 import { fold } from '../fold.ts';
 import type { HubItem, HubPart, HubReply, HubStop, HubToolCall, JsonObject } from '../hub.ts';
 import { answerId } from '../ids.ts';
@@ -13,13 +13,8 @@ import { HOME, type WirePart } from './wire.ts';
 
 export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
   const folded = fold(decodeWhole(body, context));
-  if ('reply' in folded) return folded.reply;
-  const { code, message, ...rest } = folded.error;
-  throw fail(code, message, {
-    ...(rest.status !== undefined && { status: rest.status }),
-    ...(rest.param !== undefined && { param: rest.param }),
-    ...(rest.retryAfterMs !== undefined && { retryAfter: Math.ceil(rest.retryAfterMs / 1000) }),
-  });
+  if ('error' in folded) throw failureOf(folded.error);
+  return folded.reply;
 }
 
 export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject {

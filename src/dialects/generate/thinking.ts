@@ -1,6 +1,7 @@
 /** How hard to think, in the form the model takes: a level by name or a budget in tokens; both together are refused by it. */
 import type { Capabilities } from '../../rules/index.ts';
-import { EFFORTS, type Effort, type HubReasoning, type JsonObject } from '../hub.ts';
+import { effortOfBudget, nearestEffort } from '../efforts.ts';
+import type { Effort, HubReasoning, JsonObject } from '../hub.ts';
 import { compact } from '../read.ts';
 
 /** Undefined where the request says nothing about thinking, or the model has no such setting. */
@@ -36,8 +37,12 @@ type Amount = (wish: Wish, capabilities: Capabilities) => { thinkingLevel?: stri
 const AMOUNT: Readonly<Record<'level' | 'budget', Amount>> = {
   level(wish, { efforts }) {
     if (wish === 'auto') return {};
-    const effort = wish === 'off' ? 'none' : typeof wish === 'number' ? effortOf(wish) : wish;
-    const level = nearest(effort, efforts);
+    const effort = wish === 'off' ? 'none' : typeof wish === 'number' ? effortOfBudget(wish) : wish;
+    // There is no level of that name: the least stands for it.
+    const level = nearestEffort(
+      effort,
+      efforts.filter((one) => one !== 'none'),
+    );
     return level === undefined ? {} : { thinkingLevel: level.toUpperCase() };
   },
   budget(wish, { thinkingBudget: [least, most] }) {
@@ -56,14 +61,3 @@ const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   xhigh: 24_576,
   max: 24_576,
 };
-
-const effortOf = (budget: number): Effort => (budget < 4096 ? 'low' : budget < 16_384 ? 'medium' : 'high');
-
-/** The model's own level that is closest; of two equally close ones the lower, which costs less. */
-function nearest(effort: Effort, levels: readonly string[]): string | undefined {
-  const order: readonly string[] = EFFORTS;
-  const rank = (word: string): number => order.indexOf(word);
-  const known = levels.filter((level) => rank(level) >= 0 && level !== 'none');
-  const distance = (level: string): number => Math.abs(rank(level) - rank(effort));
-  return known.toSorted((a, b) => distance(a) - distance(b) || rank(a) - rank(b))[0];
-}

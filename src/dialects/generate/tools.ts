@@ -2,11 +2,14 @@
  * Tools and tool choice for the provider. Functions of every kind become declarations; hosted tools become the provider's
  * own where it has them. What has no counterpart is left out, unless the caller insists on it.
  */
+import { builtinFunction } from '../builtins.ts';
 import type { Target } from '../codec.ts';
+import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub.ts';
 import type { Names } from '../names.ts';
-import { compact, isObject, unsupported } from '../read.ts';
-import { builtinForm } from './builtins.ts';
+import { compact, isObject } from '../read.ts';
+import { refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
+import { offeredTools } from '../settled.ts';
 import { toParameters } from './schema-subset.ts';
 
 export interface EncodedTools {
@@ -14,6 +17,8 @@ export interface EncodedTools {
   readonly toolConfig?: JsonObject;
   /** Some function is declared: older models then take no response schema. */
   readonly functions: boolean;
+  /** A hosted tool has no counterpart, or no room beside the functions. */
+  readonly leftOut: boolean;
 }
 
 export function encodeTools(request: HubRequest, names: Names, target: Target): EncodedTools {
@@ -34,16 +39,11 @@ export function encodeTools(request: HubRequest, names: Names, target: Target): 
   });
   return {
     functions,
+    leftOut: tools.some((tool) => tool.kind === 'server' && !hosted.has(tool.tool)),
     ...(list.length > 0 && { tools: list }),
     ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
   };
 }
-
-/** Those of the request and those that the conversation added later. */
-export const offeredTools = (request: HubRequest): readonly HubTool[] => [
-  ...request.tools,
-  ...request.items.flatMap((item) => (item.kind === 'tool_change' ? item.add : [])),
-];
 
 // ---------------------------------------------------------------- functions
 
@@ -51,9 +51,9 @@ function declare(tool: HubTool, names: Names, target: Target): JsonObject | unde
   if (tool.kind === 'server') return undefined;
   const name = names.toWire(tool.kind === 'builtin' ? { name: tool.name } : tool);
   if (tool.kind === 'function') return declaration(name, tool.description, tool.schema, target);
-  if (tool.kind === 'custom') return declaration(name, customDescription(tool), CUSTOM_INPUT, target);
-  const form = builtinForm(tool.builtin) ?? unsupported('tools', `this model cannot be offered ${tool.builtin}.`);
-  return declaration(name, form.description, form.schema, target);
+  if (tool.kind === 'custom') return declaration(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, target);
+  const { description, schema } = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
+  return declaration(name, description, schema, target);
 }
 
 function declaration(name: string, description: string | undefined, schema: JsonObject, target: Target): JsonObject {
@@ -62,19 +62,6 @@ function declaration(name: string, description: string | undefined, schema: Json
     ? { parametersJsonSchema: whole }
     : { parameters: toParameters(schema) };
   return compact({ name, description, ...form });
-}
-
-/** Free text has no place of its own here; the pipeline takes it out of `input` again. */
-const CUSTOM_INPUT: JsonObject = {
-  type: 'object',
-  properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
-  required: ['input'],
-};
-
-function customDescription(tool: Extract<HubTool, { kind: 'custom' }>): string | undefined {
-  if (!tool.grammar) return tool.description;
-  const rule = `The input must follow this ${tool.grammar.syntax} grammar:\n${tool.grammar.definition}`;
-  return tool.description ? `${tool.description}\n\n${rule}` : rule;
 }
 
 // ---------------------------------------------------------------- hosted tools
@@ -112,7 +99,7 @@ function hostedTools(
     } else if (typeof word === 'string') {
       if (room) hosted.set(tool.tool, { [word]: {} });
     } else if (word.otherwise === 'refuse') {
-      unsupported('tools', `this model cannot be offered the hosted tool ${tool.tool}.`);
+      refuseBuiltin(tool.tool);
     }
   }
   return hosted;
@@ -120,7 +107,7 @@ function hostedTools(
 
 function refuseUnmetChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
   if (choice.kind === 'hosted' && !hosted.has(choice.tool)) {
-    unsupported('tool_choice', `this model cannot be offered the hosted tool ${choice.tool}.`);
+    refuseHostedChoice(choice.tool);
   }
 }
 

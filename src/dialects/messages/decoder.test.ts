@@ -1,101 +1,20 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ApiError } from '../../core/index.ts';
+import type { UpstreamContext } from '../codec.ts';
 import { fold } from '../fold.ts';
-import type { HubEvent, HubItem } from '../hub.ts';
+import type { HubEvent } from '../hub.ts';
+import { CONTEXT, checkPromises, dataOf, decodeAll, readVectors, type WireEvent } from '../testbed.ts';
 import { openDecoder } from './decoder.ts';
 import { decodeReply } from './reply.ts';
 
-interface Vector {
-  readonly about: string;
-  readonly events: readonly { readonly event?: string; readonly data: unknown }[];
-  readonly unary?: unknown;
-  readonly reply?: unknown;
-  readonly error?: { readonly code: string };
-}
+const VECTORS = readVectors('messages');
 
-const FOLDER = new URL('../vectors/', import.meta.url);
-const VECTORS = readdirSync(FOLDER)
-  .filter((name) => name.startsWith('messages-'))
-  .map((name) => JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as Vector);
-const CONTEXT = { requestId: 'req_1' };
-
-const textOf = (data: unknown): string => (typeof data === 'string' ? data : JSON.stringify(data));
-
-function decode(events: Vector['events'], context: { requestId: string; account?: string } = CONTEXT): HubEvent[] {
-  const decoder = openDecoder(context);
-  const told = events.flatMap(({ data, event }) => [...decoder.push(textOf(data), event)]);
-  return [...told, ...decoder.end()];
-}
-
-/** The promises above HubEvent in hub.ts. */
-function assertInvariants(events: readonly HubEvent[]): void {
-  const told: string[] = [];
-  const items: (HubItem | undefined)[] = [];
-  const ended = new Set<number>();
-  const deltas = new Map<number, string>();
-  for (const [n, event] of events.entries()) {
-    if (event.kind === 'start') assert.equal(n, 0, 'start comes first');
-    if (event.kind === 'item') {
-      assert.equal(event.index, items.length, 'items are dense');
-      items.push(event.item);
-    } else if ('index' in event) {
-      assert.ok(event.index < items.length && !ended.has(event.index), 'events belong to an open item');
-    }
-    if ('text' in event) {
-      assert.notEqual(event.text, '', 'deltas are not empty');
-      deltas.set(event.index, (deltas.get(event.index) ?? '') + event.text);
-    }
-    if (event.kind === 'item_end') {
-      ended.add(event.index);
-      assert.equal(contentOf(event.item), deltas.get(event.index) ?? '', 'an item equals its deltas');
-      assert.equal(event.item.kind, items[event.index]?.kind);
-    }
-    told.push(event.kind);
-  }
-  const ends = told.filter((kind) => kind === 'finish' || kind === 'error');
-  assert.equal(ends.length, 1, 'one end');
-  assert.equal(told.at(-1), ends[0], 'nothing after the end');
-  if (ends[0] === 'finish') assert.equal(ended.size, items.length, 'finish after every item');
-}
-
-function contentOf(item: HubItem): string {
-  if (item.kind === 'tool_call') return item.args;
-  if (item.kind === 'reasoning') return item.summary.join('');
-  return item.kind === 'message' ? item.parts.map((part) => ('text' in part ? part.text : '')).join('') : '';
-}
+const decode = (events: readonly WireEvent[], context: UpstreamContext = CONTEXT): HubEvent[] =>
+  decodeAll(openDecoder(context), events);
 
 describe('a messages stream', () => {
-  for (const vector of VECTORS) {
-    it(`is read: ${vector.about}`, () => {
-      const events = decode(vector.events);
-      assertInvariants(events);
-      const folded = fold(events);
-      if (vector.reply) assert.deepEqual(folded, { reply: vector.reply });
-      else assert.equal('error' in folded && folded.error.code, vector.error?.code);
-      assert.deepEqual(decode(vector.events), events, 'twice the same');
-    });
-    if (vector.unary !== undefined) {
-      it(`equals its unary form: ${vector.about}`, () => {
-        assert.deepEqual(decodeReply(vector.unary, CONTEXT), vector.reply);
-      });
-    }
-  }
-
-  it('never finishes when it is cut before its stop reason', () => {
-    for (const vector of VECTORS) {
-      const reason = vector.events.findIndex(({ data }) => /"stop_reason":"/.test(textOf(data)));
-      for (let length = 0; length < vector.events.length; length += 1) {
-        const events = decode(vector.events.slice(0, length));
-        assertInvariants(events);
-        if (reason < 0 || length <= reason)
-          assert.equal(events.at(-1)?.kind, 'error', `${vector.about} after ${length}`);
-      }
-    }
-  });
-
   it('names the account on what it signed', () => {
     const thinking = VECTORS.find((vector) => vector.about.startsWith('thinking with its signature'));
     const folded = fold(decode(thinking?.events ?? [], { requestId: 'req_1', account: 'acc1' }));
@@ -112,12 +31,12 @@ describe('a messages stream', () => {
   });
 
   it('survives any order and any damage without throwing or hanging', () => {
-    const pool = VECTORS.flatMap((vector) => vector.events.map(({ data }) => textOf(data)));
+    const pool = VECTORS.flatMap((vector) => vector.events.map(({ data }) => dataOf(data)));
     const junk = fc.oneof(fc.constantFrom(...pool), fc.json(), fc.string());
     fc.assert(
       fc.property(fc.array(junk, { maxLength: 12 }), (blocks) => {
         const decoder = openDecoder(CONTEXT);
-        assertInvariants([...blocks.flatMap((data) => [...decoder.push(data)]), ...decoder.end()]);
+        checkPromises([...blocks.flatMap((data) => [...decoder.push(data)]), ...decoder.end()]);
       }),
       { numRuns: 300 },
     );

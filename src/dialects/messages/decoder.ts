@@ -122,7 +122,9 @@ const ON = {
     state.reported ||= maybeCount(maybeObject(wire.usage).output_tokens) !== undefined;
   },
   message_stop: (_, state, out) => void out.push(...finish(state)),
-  ping: (_, __, out) => void out.push({ kind: 'ping' }),
+  ping(_, state, out) {
+    if (state.started) out.push({ kind: 'ping' });
+  },
   error(wire, state, out) {
     state.done = true;
     out.push({ kind: 'error', error: decodeStreamError(wire) });

@@ -1,7 +1,8 @@
 /** Hub parts written as blocks. A part that the provider cannot take is refused by what it is; empty text is left out. */
-import { fail } from '../../core/index.ts';
 import type { CacheMark, HubPart, JsonObject, MediaSource } from '../hub.ts';
+import { mimeOf, textOfBytes } from '../media.ts';
 import { compact } from '../read.ts';
+import { refuse, refuseFile } from '../refusal.ts';
 
 /** A block under construction; marks may still be taken off it. */
 export type Block = Record<string, unknown>;
@@ -47,22 +48,18 @@ const USER: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => 
     content: part.texts.filter((text) => /\S/.test(text)).map((text) => ({ type: 'text', text })),
     ...cacheControl(part.cache),
   }),
-  audio: () => refuse('audio input'),
-  video: () => refuse('video input'),
+  audio: () => refuse('conversation', 'This model cannot take audio.'),
+  video: () => refuse('conversation', 'This model cannot take video.'),
 };
-
-function refuse(what: string): never {
-  throw fail('unsupported_parameter', `${what}: this model cannot take it.`);
-}
 
 const IMAGES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
 function imageSource(source: MediaSource): JsonObject {
   if (source.kind !== 'base64') return remoteSource(source);
-  // A common misspelling that the provider does not forgive.
-  const mime = source.mime === 'image/jpg' ? 'image/jpeg' : source.mime;
-  if (!IMAGES.has(mime))
-    throw fail('invalid_value', `Images of type ${source.mime} are not supported; use JPEG, PNG, GIF or WebP.`);
+  const mime = mimeOf(source.mime);
+  if (!IMAGES.has(mime)) {
+    refuse('conversation', `Images of type ${mime} are not supported; use JPEG, PNG, GIF or WebP.`, 'invalid_value');
+  }
   return { type: 'base64', media_type: mime, data: source.data };
 }
 
@@ -86,9 +83,13 @@ function documentSource(source: MediaSource): JsonObject {
   if (source.kind !== 'base64') return remoteSource(source);
   if (source.mime === 'application/pdf') return { type: 'base64', media_type: source.mime, data: source.data };
   if (source.mime.startsWith('text/') || source.mime === 'application/json') {
-    return plainText(Buffer.from(source.data, 'base64').toString('utf8'));
+    return plainText(textOfBytes(source));
   }
-  throw fail('invalid_value', `Files of type ${source.mime} are not supported; use PDF, text or an image.`);
+  return refuse(
+    'conversation',
+    `Files of type ${source.mime} are not supported; use PDF, text or an image.`,
+    'invalid_value',
+  );
 }
 
 const plainText = (data: string): JsonObject => ({ type: 'text', media_type: 'text/plain', data });
@@ -96,11 +97,6 @@ const plainText = (data: string): JsonObject => ({ type: 'text', media_type: 'te
 function remoteSource(source: MediaSource): JsonObject {
   if (source.kind === 'url') return { type: 'url', url: source.url };
   if (source.kind === 'file_id' && source.home === 'messages') return { type: 'file', file_id: source.id };
-  if (source.kind === 'file_id') {
-    throw fail(
-      'invalid_value',
-      `File "${source.id}" was uploaded to another provider and cannot be read by this model.`,
-    );
-  }
-  return refuse('text in place of an image');
+  if (source.kind === 'file_id') return refuseFile(source.id);
+  return refuse('conversation', 'An image cannot be given as text.');
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HubPart, JsonObject } from '../hub.ts';
-import { bodyOf, encode, say, t, target, turns } from './encode.fixture.ts';
+import { bodyOf, encode, say, t, target, turns } from './testbed.ts';
 
 describe('a request to a messages upstream', () => {
   it('has the least a provider needs', () => {

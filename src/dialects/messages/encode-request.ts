@@ -5,9 +5,10 @@
 import type { EncodedRequest, Target } from '../codec.ts';
 import type { HubField } from '../fields.ts';
 import type { HubRequest, HubSampling, JsonObject } from '../hub.ts';
-import { digest } from '../ids.ts';
+import { userTag } from '../ids.ts';
 import { mapNames } from '../names.ts';
 import { compact } from '../read.ts';
+import { settled } from '../settled.ts';
 import { settleMarks } from './cache-marks.ts';
 import { type Block, textBlock } from './encode-content.ts';
 import { encodeThinking, type Thinking } from './encode-thinking.ts';
@@ -16,7 +17,7 @@ import { encodeTurns, isThinking, type Turn } from './encode-turns.ts';
 import { constrain } from './schema.ts';
 
 export function encodeRequest(original: HubRequest, target: Target): EncodedRequest {
-  const request = settle(original);
+  const request = settled(original);
   const dropped = new Set<HubField>();
   const names = mapNames(request, 'messages');
   const { lead, turns } = encodeTurns(request.items, target, names);
@@ -25,6 +26,7 @@ export function encodeRequest(original: HubRequest, target: Target): EncodedRequ
   const stop = splitStop(request.sampling.stop ?? [], target);
   const cache = encodeCache(request, [tools.tools, system, ...turns.map((turn) => turn.blocks)], target, dropped);
   if (tools.unbounded) dropped.add('maxToolCalls');
+  if (tools.leftOut) dropped.add('hostedTools');
   if (request.meta.serviceTier === 'flex') dropped.add('serviceTier');
   return {
     body: compact({
@@ -38,7 +40,7 @@ export function encodeRequest(original: HubRequest, target: Target): EncodedRequ
       stop_sequences: filled(stop.native),
       service_tier: tierOf(request),
       // The provider wants to tell users apart, not to know them.
-      metadata: request.meta.userId === undefined ? undefined : { user_id: digest(request.meta.userId, 40) },
+      metadata: request.meta.userId === undefined ? undefined : { user_id: userTag(request.meta.userId) },
       cache_control: cache,
       messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
     }),
@@ -50,20 +52,6 @@ export function encodeRequest(original: HubRequest, target: Target): EncodedRequ
 }
 
 const filled = <T>(list: readonly T[]): readonly T[] | undefined => (list.length > 0 ? list : undefined);
-
-/** Settings that change on the way hold for the whole request here: the last value wins. */
-function settle(request: HubRequest): HubRequest {
-  let { reasoning, output } = request;
-  for (const item of request.items) {
-    if (item.kind !== 'config_change') continue;
-    if (item.effort) {
-      const { mode: _, budget: __, ...rest } = reasoning;
-      reasoning = { ...rest, effort: item.effort };
-    }
-    if (item.format) output = { ...output, format: item.format };
-  }
-  return { ...request, reasoning, output };
-}
 
 /** The mark for the whole request; those on single blocks are settled in place. */
 function encodeCache(

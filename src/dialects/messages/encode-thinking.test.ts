@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { CapabilityOverrides } from '../../rules/index.ts';
 import type { Target } from '../codec.ts';
 import type { HubItem, HubRequest, JsonObject } from '../hub.ts';
-import { bodyOf, call, encode, fn, result, say, target } from './encode.fixture.ts';
+import { bodyOf, call, encode, fn, result, say, target } from './testbed.ts';
 
 describe('thinking for a messages upstream', () => {
   const manual = (more: CapabilityOverrides = {}) => target({ thinking: 'manual', display: false, ...more });

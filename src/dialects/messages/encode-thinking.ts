@@ -1,5 +1,6 @@
 /** How much to think, in the form the model takes: adaptive with an effort, or a budget of tokens, or nothing. */
 import type { Capabilities } from '../../rules/index.ts';
+import { effortOfBudget, nearestEffort } from '../efforts.ts';
 import type { Effort, HubReasoning, JsonObject } from '../hub.ts';
 import { compact } from '../read.ts';
 
@@ -33,22 +34,14 @@ function off(capabilities: Capabilities): Thinking {
 }
 
 function adaptive(reasoning: HubReasoning, capabilities: Capabilities): Thinking {
-  const effort = reasoning.mode === 'budget' ? effortOf(reasoning.budget ?? 0) : reasoning.effort;
+  const effort = reasoning.mode === 'budget' ? effortOfBudget(reasoning.budget ?? 0) : reasoning.effort;
   const type = reasoning.mode === 'between_tools' ? 'between_tools' : 'adaptive';
   const display = type === 'adaptive' ? displayOf(reasoning, capabilities) : undefined;
   return { thinking: compact({ type, display }), ...(effort && effortFor(effort, capabilities)) };
 }
 
-/** Where a budget in tokens stands among the efforts. */
-const effortOf = (budget: number): Effort => (budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high');
-
-const LADDER: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
-/** The same effort, else the next one below that the model has, else the least above. */
 function effortFor(wanted: Effort, { efforts }: Capabilities): { effort?: string } {
-  const at = LADDER.indexOf(wanted);
-  const below = LADDER.slice(0, at + 1).findLast((effort) => efforts.includes(effort));
-  const effort = below ?? LADDER.slice(at + 1).find((step) => efforts.includes(step));
+  const effort = nearestEffort(wanted, efforts);
   return effort === undefined ? {} : { effort };
 }
 

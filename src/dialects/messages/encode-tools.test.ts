@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HubItem, HubRequest, HubTool, JsonObject } from '../hub.ts';
-import { bodyOf, call, encode, fn, result, say, t } from './encode.fixture.ts';
+import { bodyOf, call, encode, fn, result, say, t } from './testbed.ts';
 
 describe('tools for a messages upstream', () => {
   it('are functions with an object at the top', () => {

@@ -1,9 +1,11 @@
 /** Tools and the choice among them written for the provider: functions, its own client tools, and hosted tools it also has. */
-import { fail } from '../../core/index.ts';
+import { builtinFunction } from '../builtins.ts';
+import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../hub.ts';
 import type { Names } from '../names.ts';
 import { compact, maybeList, maybeString } from '../read.ts';
-import { builtinFunction } from './builtins.ts';
+import { refuse, refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
+import { offeredTools } from '../settled.ts';
 import { type Block, cacheControl } from './encode-content.ts';
 import { asObjectSchema, isEnforceable } from './schema.ts';
 
@@ -15,10 +17,12 @@ export interface EncodedTools {
   readonly forced: boolean;
   /** A bound on hosted calls was asked for and there is no tool that takes one. */
   readonly unbounded: boolean;
+  /** A hosted tool has no counterpart here. */
+  readonly leftOut: boolean;
 }
 
 export function encodeTools(request: HubRequest, names: Names): EncodedTools {
-  const wanted = offered(request);
+  const wanted = allowedTools(request);
   const writing: Writing = { request, names, strict: 0, mcpServers: [] };
   const blocks = wanted.flatMap((tool) => encodeTool(tool, writing));
   const own = new Set(blocks.filter((block) => block.type === undefined).map((block) => block.name));
@@ -32,6 +36,7 @@ export function encodeTools(request: HubRequest, names: Names): EncodedTools {
     forced: choice?.type === 'any' || choice?.type === 'tool',
     unbounded:
       request.limits.maxToolCalls !== undefined && !tools.some((tool) => tool.name === HOSTED.web_search?.name),
+    leftOut: tools.length < blocks.length || wanted.some((tool) => tool.kind === 'server' && !isHosted(tool, request)),
   };
 }
 
@@ -43,18 +48,12 @@ interface Writing {
   readonly mcpServers: JsonObject[];
 }
 
-/** Tools of the request and those added on the way, the later of two equal names; only the allowed ones where they are named. */
-function offered(request: HubRequest): HubTool[] {
-  const added = request.items.flatMap((item) => (item.kind === 'tool_change' ? item.add : []));
-  const tools = new Map<string, HubTool>();
-  for (const tool of [...request.tools, ...added]) tools.set(keyOf(tool), tool);
+/** There is no list of allowed names here, so only the allowed tools are sent. */
+function allowedTools(request: HubRequest): readonly HubTool[] {
   const allowed = request.allowedTools && new Set(request.allowedTools.names);
-  return [...tools.values()].filter((tool) => !allowed || allowed.has(tool.kind === 'server' ? tool.tool : tool.name));
-}
-
-function keyOf(tool: HubTool): string {
-  if (tool.kind === 'server') return `server ${tool.tool} ${JSON.stringify(tool.tool === 'mcp' ? tool.raw : '')}`;
-  return `tool ${tool.kind === 'builtin' ? '' : (tool.namespace ?? '')}\n${tool.name}`;
+  return offeredTools(request).filter(
+    (tool) => !allowed || allowed.has(tool.kind === 'server' ? tool.tool : tool.name),
+  );
 }
 
 // ---------------------------------------------------------------- tools
@@ -73,18 +72,11 @@ const TOOLS: { readonly [K in HubTool['kind']]: (tool: HubTool & { kind: K }, wr
   },
   /** Free text travels as the only member of an object. The grammar can only be described, not enforced. */
   custom(tool, writing) {
-    const { grammar } = tool;
-    const rule = grammar && `The input must follow this ${grammar.syntax} grammar:\n${grammar.definition}`;
-    const description = [tool.description, rule].filter((text) => text).join('\n\n') || undefined;
-    return [declare(tool, { description, input_schema: FREE_TEXT }, writing)];
+    return [declare(tool, { description: freeTextDescription(tool), input_schema: FREE_TEXT_SCHEMA }, writing)];
   },
   builtin(tool, writing) {
     if (writing.request.dialect === 'messages') return [{ ...tool.raw }];
-    const known = builtinFunction(tool.builtin);
-    if (!known)
-      throw fail('unsupported_parameter', `tools: "${tool.builtin}" cannot be used with this model.`, {
-        param: 'tools',
-      });
+    const known = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
     return [declare(tool, { description: known.description, input_schema: known.schema }, writing)];
   },
   server(tool, writing) {
@@ -99,11 +91,6 @@ const TOOLS: { readonly [K in HubTool['kind']]: (tool: HubTool & { kind: K }, wr
 
 /** The provider's own limit. */
 const MAX_STRICT = 20;
-const FREE_TEXT: JsonObject = {
-  type: 'object',
-  properties: { input: { type: 'string', description: 'The complete input of the tool.' } },
-  required: ['input'],
-};
 
 const declare = (tool: HubTool & { name: string }, body: Block, { names }: Writing): Block =>
   compact({ name: names.toWire(tool), ...body, ...cacheControl(tool.cache) });
@@ -114,6 +101,9 @@ const HOSTED: Partial<Record<ServerTool, { readonly type: string; readonly name:
   web_fetch: { type: 'web_fetch_20250910', name: 'web_fetch' },
   code_exec: { type: 'code_execution_20250825', name: 'code_execution' },
 };
+
+const isHosted = ({ tool }: HubTool & { kind: 'server' }, { dialect }: HubRequest): boolean =>
+  dialect === 'messages' || tool === 'mcp' || HOSTED[tool] !== undefined;
 
 function searchOptions({ options }: HubTool & { kind: 'server' }, { request }: Writing): Block {
   const { allowedDomains, blockedDomains, userLocation } = options;
@@ -131,13 +121,7 @@ function mcpToolset(raw: JsonObject, writing: Writing): Block {
   const name = maybeString(raw.server_label) ?? maybeString(raw.name) ?? '';
   const url = maybeString(raw.server_url) ?? maybeString(raw.url);
   if (url === undefined || raw.headers !== undefined) {
-    throw fail(
-      'unsupported_parameter',
-      `tools: the MCP server "${name}" can only be reached by an address and a token with this model.`,
-      {
-        param: 'tools',
-      },
-    );
+    refuse('tools', `The MCP server "${name}" can only be reached by an address and a token with this model.`);
   }
   const token = maybeString(raw.authorization) ?? maybeString(raw.authorization_token);
   writing.mcpServers.push(compact({ type: 'url', name, url, authorization_token: token }));
@@ -171,7 +155,5 @@ const serial = (request: HubRequest, choice: Block): Block =>
 function hostedName(tool: ServerTool, tools: readonly Block[]): string {
   const name = HOSTED[tool]?.name;
   if (name !== undefined && tools.some((block) => block.name === name && block.type !== undefined)) return name;
-  throw fail('unsupported_parameter', `tool_choice: the tool "${tool}" cannot be used with this model.`, {
-    param: 'tool_choice',
-  });
+  return refuseHostedChoice(tool);
 }

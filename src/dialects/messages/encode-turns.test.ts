@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { HubItem, HubPart, HubTool, JsonObject } from '../hub.ts';
-import { call, encode, fn, result, say, t, target, text, turns } from './encode.fixture.ts';
+import { call, encode, fn, result, say, t, target, text, turns } from './testbed.ts';
 
 describe('the conversation for a messages upstream', () => {
   it('gathers results behind their calls, in call order and before any text', () => {
@@ -52,7 +52,7 @@ describe('the conversation for a messages upstream', () => {
   it('refuses an answer to no call, in the words that clients know', () => {
     assert.throws(() => turns([say('user', 'Go'), result('ghost', 'x')]), {
       code: 'invalid_request',
-      message: /unexpected `tool_use_id` found in `tool_result` blocks: ghost/,
+      message: 'No tool call found for function call output with call_id ghost.',
     });
   });
 

@@ -2,12 +2,13 @@
  * The flat conversation written as turns, with the repairs that the provider's rules force: turns alternate and begin with the
  * user, every call is answered at the start of the next turn and in call order, nothing is empty. Order is kept otherwise.
  */
-import { fail } from '../../core/index.ts';
 import type { Target } from '../codec.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../hub.ts';
 import { callIdFor } from '../ids.ts';
 import type { Names } from '../names.ts';
 import { isObject, parseArgs } from '../read.ts';
+import { refuseCompaction, refusePrefill, refuseRef } from '../refusal.ts';
+import { NO_RESULT, pairResults, type TakeResult } from '../results.ts';
 import { type Block, encodeParts, textBlock } from './encode-content.ts';
 import { isResultType, rawBlocks, SERVER_USES } from './server-tools.ts';
 
@@ -28,7 +29,7 @@ export function encodeTurns(items: readonly HubItem[], target: Target, names: Na
   const start = found < 0 ? spoken.length : found;
   const lead = spoken.slice(0, start).flatMap((item) => (isSystem(item) ? textsOf(item) : []));
   const rest = spoken.slice(start);
-  const writing: Writing = { turns: [], assistant: [], calls: [], answers: pairResults(rest), target, names };
+  const writing: Writing = { turns: [], assistant: [], calls: [], takeResult: pairResults(rest), target, names };
   for (const item of rest) write(item, writing);
   endAssistant(writing);
   const turns = settleSystem(writing.turns, target.capabilities.midSystem);
@@ -42,33 +43,13 @@ interface Writing {
   /** The assistant's turn that is being written, and the calls in it. */
   assistant: Block[];
   calls: HubToolCall[];
-  readonly answers: ReadonlyMap<HubToolCall, HubToolResult>;
+  readonly takeResult: TakeResult;
   readonly target: Target;
   readonly names: Names;
 }
 
 const isSystem = (item: HubItem): item is HubMessage => item.kind === 'message' && item.role === 'system';
 const textsOf = (message: HubMessage): HubText[] => message.parts.filter((part) => part.kind === 'text');
-
-/** Each call with its first answer. An answer to nothing cannot be placed, and leaving it out would hide it from the model. */
-function pairResults(items: readonly HubItem[]): Map<HubToolCall, HubToolResult> {
-  const waiting = new Map<string, HubToolCall[]>();
-  const answers = new Map<HubToolCall, HubToolResult>();
-  for (const item of items) {
-    if (item.kind === 'tool_call') waiting.set(item.callId, [...(waiting.get(item.callId) ?? []), item]);
-    if (item.kind !== 'tool_result') continue;
-    const calls = waiting.get(item.callId);
-    if (!calls) {
-      throw fail(
-        'invalid_request',
-        `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${item.callId}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-      );
-    }
-    const call = calls.shift();
-    if (call) answers.set(call, item);
-  }
-  return answers;
-}
 
 // ---------------------------------------------------------------- items
 
@@ -107,9 +88,7 @@ const ITEMS: { readonly [K in HubItem['kind']]: WriteItem<K> } = {
     if (item.home === 'messages' && isObject(item.raw)) writing.assistant.push({ ...item.raw });
   },
   compaction: writeCompaction,
-  ref(item) {
-    throw fail('invalid_request', `Item with id '${item.id}' not found.`);
-  },
+  ref: ({ id }) => refuseRef(id),
   tool_change: () => undefined,
   config_change: () => undefined,
 };
@@ -120,13 +99,7 @@ function writeCompaction(item: HubItem & { kind: 'compaction' }, writing: Writin
     writing.assistant.push(JSON.parse(item.opaque.data) as Block);
     return;
   }
-  const block = textBlock(item.text ?? '');
-  if (!block) {
-    throw fail(
-      'invalid_request',
-      'The conversation was compacted by another provider and cannot be read by this model.',
-    );
-  }
+  const block = textBlock(item.text ?? '') ?? refuseCompaction();
   endAssistant(writing);
   append(writing.turns, { role: 'user', blocks: [block] });
 }
@@ -156,7 +129,7 @@ function endAssistant(writing: Writing): void {
   // Thinking must lead to something; at the end of a turn the provider refuses it.
   while (isThinking(assistant.at(-1))) assistant.pop();
   append(turns, { role: 'assistant', blocks: assistant });
-  append(turns, { role: 'user', blocks: calls.map((call) => resultBlock(call, writing.answers.get(call))) });
+  append(turns, { role: 'user', blocks: calls.map((call) => resultBlock(call, writing.takeResult(call))) });
   writing.assistant = [];
   writing.calls = [];
 }
@@ -166,8 +139,7 @@ export const isThinking = (block: Block | undefined): boolean =>
 
 function resultBlock(call: HubToolCall, result: HubToolResult | undefined): Block {
   const id = { type: 'tool_result', tool_use_id: callIdFor('messages', call.callId) };
-  if (!result)
-    return { ...id, is_error: true, content: [{ type: 'text', text: 'No output was recorded for this call.' }] };
+  if (!result) return { ...id, is_error: true, content: [{ type: 'text', text: NO_RESULT }] };
   const content = encodeParts(result.parts, 'user');
   if (!result.isError) return content.length > 0 ? { ...id, content } : id;
   // A failed call may say why in words only, and must say something.
@@ -197,12 +169,7 @@ const wrapSystem = (block: Block): Block => ({ ...block, text: `<system>${String
 function settlePrefill(turns: Turn[], target: Target): void {
   const last = turns.at(-1);
   if (last?.role !== 'assistant' || last.blocks.some(isServerBlock)) return;
-  if (!target.capabilities.prefill) {
-    throw fail(
-      'invalid_request',
-      'This model does not support assistant message prefill. The conversation must end with a user message.',
-    );
-  }
+  if (!target.capabilities.prefill) refusePrefill();
   const block = last.blocks.at(-1);
   // White space at the very end is refused.
   if (block?.type === 'text') last.blocks.splice(-1, 1, { ...block, text: String(block.text).trimEnd() });

@@ -1,11 +1,12 @@
 /**
  * Hub events written as this dialect's stream: one row per hub event, one writer per item. Blocks follow each other strictly,
- * so events of an item that opened while another is being written wait for their turn, up to a bound.
+ * so items take turns.
  */
 import { sse } from '../../core/index.ts';
 import type { AnswerContext, StreamEncoder } from '../codec.ts';
 import { type HubEvent, type HubItem, type HubMessage, type HubToolCall, type JsonObject, NO_USAGE } from '../hub.ts';
 import { maybeObject } from '../read.ts';
+import { type ItemEvent, Sequence } from '../sequence.ts';
 import { encodeError } from './errors.ts';
 import {
   callHead,
@@ -26,8 +27,7 @@ export function openEncoder(answer: AnswerContext): StreamEncoder {
     answer,
     done: false,
     place: 0,
-    waiting: new Map(),
-    held: 0,
+    sequence: new Sequence(),
     calls: false,
     searches: 0,
     refusal: '',
@@ -43,18 +43,13 @@ interface State {
   done: boolean;
   /** Where the next block goes. */
   place: number;
-  active?: { readonly index: number; readonly writer: Writer } | undefined;
-  /** Events of items whose turn has not come, oldest item first. */
-  readonly waiting: Map<number, ItemEvent[]>;
-  /** Characters that wait. */
-  held: number;
+  readonly sequence: Sequence;
+  /** Of the item whose turn it is. */
+  writer?: Writer;
   calls: boolean;
   searches: number;
   refusal: string;
 }
-
-/** What interleaved items may pile up to; beyond it something is wrong upstream. */
-const MAX_HELD_CHARS = 8 * 2 ** 20;
 
 const PING = sse('{"type":"ping"}', 'ping');
 
@@ -85,7 +80,7 @@ const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, st
   item_end: route,
   ping: () => PING,
   finish(event, state) {
-    if (event.stop === 'malformed_call') return giveUp(state, MALFORMED);
+    if (event.stop === 'malformed_call') return ON.error({ kind: 'error', error: MALFORMED }, state);
     state.done = true;
     const refusal = event.refusal ?? (state.refusal || undefined);
     const delta = encodeStop({ ...event, ...(refusal !== undefined && { refusal }) }, state.calls);
@@ -98,56 +93,25 @@ const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, st
   },
 };
 
-const giveUp = (state: State, message: string): string =>
-  ON.error({ kind: 'error', error: { code: 'upstream_error', message } }, state);
-
 // ---------------------------------------------------------------- whose turn it is
 
-type ItemEvent = Extract<HubEvent, { index: number }>;
-
 function route(event: ItemEvent, state: State): string {
-  const out = step(event, state);
-  return event.kind === 'item_end' ? out + drain(state) : out;
+  let out = '';
+  for (const next of state.sequence.push(event)) out += step(next, state);
+  return state.sequence.isOverfull ? out + giveUp(state) : out;
 }
 
 function step(event: ItemEvent, state: State): string {
-  if (!state.active && event.kind === 'item') return activate(event, state);
-  if (event.index !== state.active?.index) return hold(event, state);
-  const { writer } = state.active;
-  if (event.kind !== 'item_end') return writer.push?.(event) ?? '';
-  state.active = undefined;
-  return writer.end(event.item);
-}
-
-function hold(event: ItemEvent, state: State): string {
-  const queue = state.waiting.get(event.index);
-  if (queue) queue.push(event);
-  else state.waiting.set(event.index, [event]);
-  if ('text' in event) state.held += event.text.length;
-  return state.held > MAX_HELD_CHARS
-    ? giveUp(state, 'The provider interleaved more output than can be held back.')
-    : '';
-}
-
-function activate({ index, item }: ItemEvent & { kind: 'item' }, state: State): string {
-  const writer = WRITERS[item.kind]?.(item, state) ?? wholeWriter(state);
-  state.active = { index, writer };
-  return writer.open?.() ?? '';
-}
-
-/** Nobody's turn any more: tells the oldest waiting item as far as it has come, and goes on while items are complete. */
-function drain(state: State): string {
-  let out = '';
-  for (const [index, events] of state.waiting) {
-    if (state.active || state.done) break;
-    state.waiting.delete(index);
-    for (const event of events) {
-      if ('text' in event) state.held -= event.text.length;
-      out += step(event, state);
-    }
+  if (event.kind === 'item') {
+    state.writer = WRITERS[event.item.kind]?.(event.item, state) ?? wholeWriter(state);
+    return state.writer.open?.() ?? '';
   }
-  return out;
+  return (event.kind === 'item_end' ? state.writer?.end(event.item) : state.writer?.push?.(event)) ?? '';
 }
+
+const giveUp = (state: State): string =>
+  ON.error({ kind: 'error', error: { code: 'upstream_error', message: OVERFULL } }, state);
+const OVERFULL = 'The provider interleaved more output than can be held back.';
 
 // ---------------------------------------------------------------- items
 

@@ -10,7 +10,6 @@ import { fieldNames } from './fields.ts';
 import { decodeReply, encodeReply } from './reply.ts';
 import { readUsage } from './usage.ts';
 
-export { BUILTIN_FUNCTIONS, builtinFunction } from './builtins.ts';
 export { decodeCountRequest } from './decode-request.ts';
 export { encodeError } from './errors.ts';
 

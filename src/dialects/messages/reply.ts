@@ -2,11 +2,12 @@
  * Whole answers, both ways. Reading feeds the answer through the stream decoder and writing uses the stream encoder's block
  * mappers, so that a streamed and an unstreamed answer cannot drift apart.
  */
-import { fail } from '../../core/index.ts';
 import type { AnswerContext, UpstreamContext } from '../codec.ts';
+import { failureOf, unreadable } from '../fault.ts';
 import { fold } from '../fold.ts';
 import type {
   HubAnnotation,
+  HubError,
   HubItem,
   HubMessage,
   HubPart,
@@ -27,24 +28,18 @@ import { encodeUsage } from './usage.ts';
 
 // ---------------------------------------------------------------- reading
 
-/** Throws only for a body that is no answer at all. */
 export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
-  if (isObject(body) && body.type === 'error') {
-    const { code, message, ...details } = decodeStreamError(body);
-    throw fail(code, message, details.status === undefined ? {} : { status: details.status });
-  }
-  if (!isObject(body) || !Array.isArray(body.content)) {
-    throw fail('upstream_error', 'The provider sent an answer that could not be read.');
-  }
+  if (isObject(body) && body.type === 'error') throw failureOf(decodeStreamError(body));
+  if (!isObject(body) || !Array.isArray(body.content)) throw unreadable();
   const folded = fold(replayReply(body, maybeList(body.content), context));
-  if ('error' in folded) throw fail(folded.error.code, folded.error.message);
+  if ('error' in folded) throw failureOf(folded.error);
   return folded.reply;
 }
 
 // ---------------------------------------------------------------- writing
 
 export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject {
-  if (reply.stop === 'malformed_call') throw fail('upstream_error', MALFORMED);
+  if (reply.stop === 'malformed_call') throw failureOf(MALFORMED);
   const content = reply.items.flatMap((item) => encodeItem(item, reply.stop));
   const calls = content.some((block) => block.type === 'tool_use');
   return {
@@ -55,7 +50,10 @@ export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject 
   };
 }
 
-export const MALFORMED = 'The model made a tool call that could not be read.';
+export const MALFORMED: HubError = {
+  code: 'upstream_error',
+  message: 'The model made a tool call that could not be read.',
+};
 
 /** What a message and the first event of a stream begin with. */
 export const messageHead = (id: string, answer: AnswerContext): JsonObject => ({

@@ -55,7 +55,7 @@ const sourcesOf = (content: unknown): { url: string; title: string }[] =>
 // ---------------------------------------------------------------- writing
 
 /** Ids of blocks that tell a client about a search elsewhere; recognised, and left out, when they come back. */
-const SYNTHETIC = 'srvtoolu_gw';
+export const SYNTHETIC = 'srvtoolu_gw';
 export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC);
 
 /** Own pairs as they are; a foreign web search as the pair a client of this dialect knows how to show; others not at all. */

@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { HUB_FIELDS } from '../fields.ts';
+import { unwrapInput, wrapInput } from '../free-text.ts';
 import { type HubReply, NO_USAGE } from '../hub.ts';
-import { inputScanner, unwrapInput, wrapInput } from './custom-input.ts';
+import { PLACES } from '../refusal.ts';
+import { inputScanner } from './custom-input.ts';
 import { encodeReply } from './encode-reply.ts';
 import { responsesCodec } from './index.ts';
-import { anAnswer, aRequest, CONTEXT } from './testing.ts';
+import { anAnswer, aRequest, CONTEXT } from './testbed.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
 describe('the responses codec', () => {
   it('says of every field what becomes of it and what it is called', () => {
     assert.deepEqual(Object.keys(responsesCodec.upstream.fate).sort(), [...HUB_FIELDS].sort());
-    assert.deepEqual(Object.keys(responsesCodec.client.fieldNames).sort(), [...HUB_FIELDS].sort());
+    assert.deepEqual(Object.keys(responsesCodec.client.fieldNames).sort(), [...HUB_FIELDS, ...PLACES].sort());
   });
   it('answers under the name that was asked for, with every setting echoed and no member undefined', () => {
     const request = responsesCodec.client.decodeRequest(

@@ -1,21 +1,4 @@
-/**
- * Free-text tools on upstreams that only know JSON arguments: the text travels as `{"input": "..."}`. This file takes it out
- * again, whole or piece by piece; it never repairs what the model wrote.
- */
-import { isObject } from '../read.ts';
-
-export const wrapInput = (text: string): string => JSON.stringify({ input: text });
-
-/** The text of finished arguments; anything that is not of the agreed form is handed on as it is. */
-export function unwrapInput(args: string): string {
-  try {
-    const value: unknown = JSON.parse(args);
-    return isObject(value) && typeof value.input === 'string' ? value.input : args;
-  } catch {
-    return args;
-  }
-}
-
+/** Takes free text out of its JSON wrapping (see `free-text.ts`) piece by piece; it never repairs what the model wrote. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
 /** The opening is short; after this many characters it is something else, and the whole text is told at the end instead. */
 const MAX_OPENING = 256;

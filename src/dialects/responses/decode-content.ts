@@ -1,16 +1,7 @@
 /** Content parts of a client's request. The caller's own parts are read strictly; unknown parts of the assistant's side are left out. */
 import type { CacheMark, HubPart, HubText, JsonObject, MediaSource } from '../hub.ts';
-import {
-  compact,
-  given,
-  isObject,
-  maybeString,
-  needList,
-  needObject,
-  needString,
-  unsupported,
-  wrongValue,
-} from '../read.ts';
+import { readUrl, textOfBytes } from '../media.ts';
+import { compact, given, isObject, maybeString, needList, needObject, needString, unsupported } from '../read.ts';
 import { decodeAnnotations } from './annotations.ts';
 
 /** Whose content it is: an assistant's may hold provider artefacts, all others are the caller's own words. */
@@ -63,7 +54,7 @@ const PARTS: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
 function image(part: JsonObject, path: string): HubPart {
   const source = given(part.file_id)
     ? fileId(part.file_id, `${path}.file_id`)
-    : mediaUrl(needString(part.image_url, `${path}.image_url`), `${path}.image_url`);
+    : readUrl(needString(part.image_url, `${path}.image_url`), `${path}.image_url`);
   return compact({ kind: 'image', source, detail: maybeString(part.detail), cache: cacheOf(part) });
 }
 
@@ -78,13 +69,13 @@ function file(part: JsonObject, path: string): HubPart {
 
 function fileSource(part: JsonObject, path: string): MediaSource {
   if (given(part.file_id)) return fileId(part.file_id, `${path}.file_id`);
-  if (given(part.file_url)) return mediaUrl(needString(part.file_url, `${path}.file_url`), `${path}.file_url`);
+  if (given(part.file_url)) return readUrl(needString(part.file_url, `${path}.file_url`), `${path}.file_url`);
   const data = needString(part.file_data, `${path}.file_data`);
   // Bare base64 is accepted too; PDF is what such files nearly always are.
   if (!data.startsWith('data:')) return { kind: 'base64', mime: 'application/pdf', data };
-  const source = mediaUrl(data, `${path}.file_data`);
+  const source = readUrl(data, `${path}.file_data`);
   if (source.kind !== 'base64' || !source.mime.startsWith('text/')) return source;
-  return { kind: 'text', text: Buffer.from(source.data, 'base64').toString('utf8') };
+  return { kind: 'text', text: textOfBytes(source) };
 }
 
 function audio(part: JsonObject, path: string): HubPart {
@@ -99,25 +90,6 @@ const fileId = (value: unknown, path: string): MediaSource => ({
   id: needString(value, path),
   home: 'responses',
 });
-
-const BASE64 = ';base64';
-const MAX_HEADER = 256;
-
-/** An https address or a data URL. Only the head is searched: the data may be many megabytes. */
-function mediaUrl(url: string, path: string): MediaSource {
-  if (!url.startsWith('data:')) {
-    return /^https?:\/\//i.test(url.slice(0, 8))
-      ? { kind: 'url', url }
-      : wrongValue(path, 'expected an https or data URL.');
-  }
-  const head = url.slice(0, MAX_HEADER);
-  const comma = head.indexOf(',');
-  const type = head.slice('data:'.length, comma);
-  if (comma < 0 || !type.endsWith(BASE64)) return wrongValue(path, 'expected a base64 data URL.');
-  const mime = type.slice(0, -BASE64.length).split(';')[0] ?? '';
-  if (mime === '') return wrongValue(path, 'the data URL names no media type.');
-  return { kind: 'base64', mime, data: url.slice(comma + 1) };
-}
 
 function cacheOf(part: JsonObject): CacheMark | undefined {
   if (!isObject(part.prompt_cache_breakpoint)) return undefined;

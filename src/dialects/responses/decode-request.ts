@@ -19,6 +19,7 @@ import {
   wrongType,
   wrongValue,
 } from '../read.ts';
+import { TIER_WORDS, TIERS_ASKED } from '../tiers.ts';
 import { decodeInput } from './decode-items.ts';
 import { decodeOutputSettings, decodeReasoning } from './decode-settings.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
@@ -116,23 +117,12 @@ const between = (least: number, most: number) => (value: unknown, path: string) 
 const strings = (value: unknown, path: string): string[] =>
   needList(value, path).map((one, index) => needString(one, `${path}[${index}]`));
 
-const TIERS = {
-  auto: 'auto',
-  default: 'standard',
-  flex: 'flex',
-  scale: 'auto',
-  priority: 'priority',
-  fast: 'priority',
-  ultrafast: 'priority',
-} as const;
-const TIER_WORDS = Object.keys(TIERS) as (keyof typeof TIERS)[];
-
 function metaOf(body: JsonObject): HubMeta {
   const tier = optional(body, 'service_tier', oneOf(TIER_WORDS));
   return compact({
     userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
     metadata: optional(body, 'metadata', stringMap),
-    serviceTier: tier && TIERS[tier],
+    serviceTier: tier && TIERS_ASKED[tier],
   });
 }
 

@@ -1,74 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { ApiError } from '../../core/index.ts';
 import { fold } from '../fold.ts';
-import type { HubEvent, HubItem } from '../hub.ts';
+import { checkPromises } from '../testbed.ts';
 import { openDecoder } from './decoder.ts';
 import { decodeReply } from './reply.ts';
-import { CONTEXT, dataOf, type Vector, vectors } from './testing.ts';
-
-const STORIES = vectors('responses-');
-
-function decode(events: Vector['events'], context = CONTEXT): HubEvent[] {
-  const decoder = openDecoder(context);
-  return [...events.flatMap(({ data, event }) => decoder.push(dataOf(data), event)), ...decoder.end()];
-}
-
-describe('the responses decoder, story by story', () => {
-  for (const story of STORIES) {
-    it(`folds into the expected answer: ${story.about}`, () => {
-      const folded = fold(decode(story.events));
-      if ('error' in folded) assert.equal(folded.error.code, story.error?.code, folded.error.message);
-      else assert.deepEqual(folded.reply, story.reply);
-    });
-    it(`reads the same answer from a whole body: ${story.about}`, () => {
-      if (story.unary === undefined) return;
-      if (story.reply) assert.deepEqual(decodeReply(story.unary, CONTEXT), story.reply);
-      else
-        assert.throws(
-          () => decodeReply(story.unary, CONTEXT),
-          (error) => error instanceof ApiError && error.code === story.error?.code,
-        );
-    });
-    it(`keeps its promises about order: ${story.about}`, () => checkOrder(decode(story.events)));
-    it(`never finishes when cut short, and gives the same twice: ${story.about}`, () => {
-      for (let length = 0; length < story.events.length; length++) {
-        const events = decode(story.events.slice(0, length));
-        checkOrder(events);
-        assert.equal(events.at(-1)?.kind, 'error');
-      }
-      assert.deepEqual(decode(story.events), decode(story.events));
-    });
-  }
-});
-
-function checkOrder(events: readonly HubEvent[]): void {
-  const open = new Map<number, string>();
-  let items = 0;
-  for (const [at, event] of events.entries()) {
-    if (event.kind === 'start') assert.equal(at, 0);
-    if (event.kind === 'item') {
-      assert.equal(event.index, items++);
-      open.set(event.index, '');
-    }
-    if ('index' in event && event.kind !== 'item')
-      assert.ok(open.has(event.index), 'nothing of an item that is not open');
-    if ('index' in event && 'text' in event) open.set(event.index, open.get(event.index) + event.text);
-    if (event.kind === 'item_end') {
-      assert.equal(textOf(event.item), open.get(event.index));
-      open.delete(event.index);
-    }
-    if (event.kind === 'finish') assert.equal(open.size, 0);
-    assert.equal(event.kind === 'finish' || event.kind === 'error', at === events.length - 1);
-  }
-}
-
-function textOf(item: HubItem): string {
-  if (item.kind === 'message') return item.parts.map((part) => ('text' in part ? part.text : '')).join('');
-  if (item.kind === 'reasoning') return item.summary.join('');
-  return item.kind === 'tool_call' ? item.args : '';
-}
+import { CONTEXT, decode, STORIES } from './testbed.ts';
 
 describe('the responses decoder, whatever comes', () => {
   it('keeps its promises about order for any mixture of events', () => {
@@ -77,7 +14,7 @@ describe('the responses decoder, whatever comes', () => {
       fc.property(fc.array(fc.nat(all.length - 1), { maxLength: 40 }), (picks) => {
         const events = decode(picks.flatMap((pick) => all[pick] ?? []));
         assert.ok(events.length > 0);
-        checkOrder(events);
+        checkPromises(events);
       }),
       { numRuns: 300 },
     );
@@ -99,7 +36,7 @@ describe('the responses decoder, whatever comes', () => {
     const event = fc.tuple(fc.constantFrom(...types), fc.dictionary(field, fc.jsonValue()));
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), (list) => {
-        checkOrder(decode(list.map(([type, fields]) => ({ data: { ...fields, type } }))));
+        checkPromises(decode(list.map(([type, fields]) => ({ data: { ...fields, type } }))));
       }),
       { numRuns: 300 },
     );

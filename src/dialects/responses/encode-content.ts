@@ -1,7 +1,8 @@
 /** Content parts for an upstream of this dialect. What it cannot read is refused by name, never left out in silence. */
-import { fail } from '../../core/index.ts';
 import type { CacheMark, HubPart, JsonObject, MediaSource } from '../hub.ts';
+import { dataUrl } from '../media.ts';
 import { compact } from '../read.ts';
+import { refuse, refuseFile } from '../refusal.ts';
 
 /** Cache marks in the order in which their parts are sent; how many of them are set is known at the end only. */
 export type Marks = { readonly part: Record<string, unknown>; readonly cache: CacheMark }[];
@@ -30,7 +31,7 @@ function inputPart(part: HubPart): Record<string, unknown> | undefined {
       return { type: 'input_text', text: JSON.stringify(part.value) };
     case 'audio':
     case 'video':
-      throw fail('unsupported_parameter', `This model's provider does not read ${part.kind} in a conversation.`);
+      return refuse('conversation', `This model cannot take ${part.kind}.`);
   }
 }
 
@@ -43,7 +44,7 @@ function imageSource(source: MediaSource): JsonObject {
   if (source.kind === 'base64') return { image_url: dataUrl(source) };
   if (source.kind === 'url') return { image_url: source.url };
   if (source.kind === 'file_id') return { file_id: ownFile(source) };
-  throw fail('invalid_request', 'An image cannot be given as text.');
+  return refuse('conversation', 'An image cannot be given as text.');
 }
 
 function filePart(part: HubPart & { kind: 'file' }): Record<string, unknown> {
@@ -65,12 +66,8 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/html': 'html',
 };
 
-const dataUrl = (source: MediaSource & { kind: 'base64' }): string => `data:${source.mime};base64,${source.data}`;
-
-function ownFile(source: MediaSource & { kind: 'file_id' }): string {
-  if (source.home === 'responses') return source.id;
-  throw fail('unsupported_parameter', `The file '${source.id}' is stored at another provider and cannot be read here.`);
-}
+const ownFile = ({ home, id }: MediaSource & { kind: 'file_id' }): string =>
+  home === 'responses' ? id : refuseFile(id);
 
 /** An assistant's own words. Pictures it made cannot be handed back in a message. */
 export const encodeSaid = (parts: readonly HubPart[]): JsonObject[] =>

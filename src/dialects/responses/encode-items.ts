@@ -2,11 +2,12 @@
  * The conversation for an upstream of this dialect: one row per hub item, order kept. Items carry no ids except reasoning, whose
  * encrypted content is bound to its own. Reasoning that lost the item it led to is left out, since the upstream refuses it alone.
  */
-import { fail } from '../../core/index.ts';
+import { wrapInput } from '../free-text.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubToolCall, HubToolResult, JsonObject, Opaque } from '../hub.ts';
 import { callIdFor } from '../ids.ts';
 import { compact, isObject, parseArgs } from '../read.ts';
-import { wrapInput } from './custom-input.ts';
+import { refuseCompaction, refuseRef } from '../refusal.ts';
+import { refuseOrphan } from '../results.ts';
 import { encodeInput, encodeSaid, type Marks } from './encode-content.ts';
 import { encodeSummary } from './encode-output.ts';
 import { encodeFormat } from './encode-settings.ts';
@@ -59,7 +60,7 @@ function encodeItem(item: HubItem, index: number, job: Job): JsonObject | undefi
         text: item.format && { format: encodeFormat(item.format) },
       });
     case 'ref':
-      throw fail('invalid_request', `Item with id '${item.id}' not found.`, { param: 'input' });
+      return refuseRef(item.id);
     case 'opaque':
       return item.home === 'responses' && isObject(item.raw) ? item.raw : undefined;
   }
@@ -120,9 +121,7 @@ function compaction(item: HubItem & { kind: 'compaction' }, job: Job): JsonObjec
   const { opaque, text } = item;
   if (isAtHome(opaque, job)) return compact({ type: 'compaction', id: opaque.id, encrypted_content: opaque.data });
   if (text) return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
-  throw fail('invalid_request', 'The compacted history belongs to another provider and cannot be read here.', {
-    param: 'input',
-  });
+  return refuseCompaction();
 }
 
 // ---------------------------------------------------------------- calls and results
@@ -148,12 +147,7 @@ function call(item: HubToolCall, job: Job): JsonObject {
 }
 
 function result(item: HubToolResult, job: Job): JsonObject {
-  const type = job.calls.get(item.callId);
-  if (type === undefined) {
-    throw fail('invalid_request', `No tool call found for function call output with call_id ${item.callId}.`, {
-      param: 'input',
-    });
-  }
+  const type = job.calls.get(item.callId) ?? refuseOrphan(item.callId);
   const call_id = callIdFor('responses', item.callId);
   const [data] = item.parts;
   if (type === 'shell_call_output' && data?.kind === 'json') return { type, call_id, output: data.value };

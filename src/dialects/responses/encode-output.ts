@@ -3,6 +3,7 @@
  * items, each built only when its place (and so its id) is known.
  */
 import { pack } from '../carrier.ts';
+import { unwrapInput } from '../free-text.ts';
 import type {
   HubItem,
   HubMessage,
@@ -17,7 +18,6 @@ import type {
 import { itemId } from '../ids.ts';
 import { compact, isObject, maybeString, parseArgs } from '../read.ts';
 import { encodeAnnotation } from './annotations.ts';
-import { unwrapInput } from './custom-input.ts';
 import { signatureOfCall, signatureOfText } from './signatures.ts';
 
 export type Status = 'in_progress' | 'completed' | 'incomplete';

@@ -6,7 +6,7 @@ import type { HubItem, HubPart, HubRequest, JsonObject, Opaque } from '../hub.ts
 import { encodeRequest } from './encode-request.ts';
 import { fate } from './fate.ts';
 import { fieldNames } from './fields.ts';
-import { aRequest, aTarget } from './testing.ts';
+import { aRequest, aTarget } from './testbed.ts';
 
 const text = (words: string, more = {}): HubPart => ({ kind: 'text', text: words, ...more });
 const user = (...parts: HubPart[]): HubItem => ({ kind: 'message', role: 'user', parts });
@@ -47,8 +47,8 @@ describe('a request to a responses upstream', () => {
       stream: true,
     });
   });
-  it('joins the instructions and leaves the attribution line out', () => {
-    const system = ['x-anthropic-billing-header: v=1', 'Be brief.', '', 'Be kind.'].map((words) => ({
+  it('joins the instructions', () => {
+    const system = ['Be brief.', '', 'Be kind.'].map((words) => ({
       kind: 'text' as const,
       text: words,
     }));

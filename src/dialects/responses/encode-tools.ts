@@ -1,10 +1,11 @@
 /** Tools and tool choice on the way out: to an upstream of this dialect, and echoed to a client of it. */
-import { fail } from '../../core/index.ts';
+import { builtinFunction } from '../builtins.ts';
 import type { Target } from '../codec.ts';
+import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub.ts';
 import type { Names, ToolName } from '../names.ts';
 import { compact, isObject, maybeString } from '../read.ts';
-import { builtinSchema } from './builtin-schemas.ts';
+import { refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
 
 export interface ToolJob {
   readonly request: HubRequest;
@@ -18,6 +19,10 @@ export const wireName = (names: Names, tool: ToolName): string =>
 
 export const encodeTools = (tools: readonly HubTool[], job: ToolJob): JsonObject[] =>
   grouped(tools, (tool) => encodeTool(tool, job));
+
+/** Some hosted tool of these has no counterpart here. */
+export const leavesOut = (tools: readonly HubTool[], job: ToolJob): boolean =>
+  tools.some((tool) => tool.kind === 'server' && serverTool(tool, job) === undefined);
 
 /** Neighbours of one namespace share its wrapper; the order of tools is kept. */
 function grouped(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObject | undefined): JsonObject[] {
@@ -71,29 +76,20 @@ function customTool(tool: Of<'custom'>): JsonObject {
   return compact({ type: 'custom', name, description, format });
 }
 
-function freeTextFunction(tool: Of<'custom'>, name: string): JsonObject {
-  const { description = '', grammar } = tool;
-  const rule = grammar ? `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}` : '';
-  return {
+const freeTextFunction = (tool: Of<'custom'>, name: string): JsonObject =>
+  compact({
     type: 'function',
     name,
-    description: [description, rule].filter((text) => text !== '').join('\n\n'),
-    parameters: {
-      type: 'object',
-      properties: { input: { type: 'string' } },
-      required: ['input'],
-      additionalProperties: false,
-    },
+    description: freeTextDescription(tool),
+    parameters: FREE_TEXT_SCHEMA,
     strict: false,
-  };
-}
+  });
 
 /** This dialect's own typed tools go as they are; another provider's become functions with their public schema. */
 function builtinTool(tool: Of<'builtin'>, job: ToolJob): JsonObject {
   if (job.request.dialect === 'responses') return tool.raw;
-  const schema = builtinSchema(tool.builtin);
-  if (!schema) throw cannot(tool.builtin);
-  return { type: 'function', name: wireName(job.names, tool), ...schema, strict: false };
+  const { description, schema } = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
+  return { type: 'function', name: wireName(job.names, tool), description, parameters: schema, strict: false };
 }
 
 // ---------------------------------------------------------------- hosted tools
@@ -119,9 +115,7 @@ const HOSTED: Readonly<Record<ServerTool, ((tool: Of<'server'>, job: ToolJob) =>
     image_gen: undefined,
     mcp: ({ raw }) => mcpTool(raw),
     tool_search: (_, { request }) => (request.tools.some((tool) => tool.defer) ? { type: 'tool_search' } : undefined),
-    computer: ({ raw }) => {
-      throw cannot(maybeString(raw.type) ?? 'computer');
-    },
+    computer: ({ raw }) => refuseBuiltin(maybeString(raw.type) ?? 'computer'),
     maps: undefined,
     other: undefined,
   };
@@ -130,16 +124,13 @@ const HOSTED: Readonly<Record<ServerTool, ((tool: Of<'server'>, job: ToolJob) =>
 function mcpTool(raw: JsonObject): JsonObject {
   const url = maybeString(raw.server_url) ?? maybeString(raw.url);
   const label = maybeString(raw.server_label) ?? maybeString(raw.name) ?? maybeString(raw.mcp_server_name);
-  if (url === undefined || label === undefined) throw cannot('mcp');
+  if (url === undefined || label === undefined) return refuseBuiltin('mcp');
   const authorization = maybeString(raw.authorization_token) ?? maybeString(raw.authorization);
   return compact({ type: 'mcp', server_label: label, server_url: url, authorization, require_approval: 'never' });
 }
 
 const searchesTools = (request: HubRequest): boolean =>
   request.tools.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
-
-const cannot = (what: string) =>
-  fail('unsupported_parameter', `tools: '${what}' has no counterpart at this model's provider.`, { param: 'tools' });
 
 // ---------------------------------------------------------------- choice
 
@@ -176,9 +167,7 @@ function choiceOf(offered: readonly JsonObject[], name: string): JsonObject {
 function hostedChoice(tool: ServerTool, offered: readonly JsonObject[]): JsonObject {
   const type = HOSTED_CHOICE[tool];
   if (type !== undefined && offered.some((one) => maybeString(one.type)?.startsWith(type))) return { type };
-  throw fail('unsupported_parameter', `tool_choice: the model's provider has no tool '${tool}'.`, {
-    param: 'tool_choice',
-  });
+  return refuseHostedChoice(tool);
 }
 
 // ---------------------------------------------------------------- echo

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ResponseStream } from 'openai/lib/responses/ResponseStream';
 import { SSE_COMMENT } from '../../core/index.ts';
-import type { Dialect, Style } from '../../rules/index.ts';
 import { isEnvelope, unwrap } from '../carrier.ts';
-import { type Folded, fold, unfold } from '../fold.ts';
+import { unfold } from '../fold.ts';
 import { type HubEvent, type HubItem, type HubReply, type HubStop, type JsonObject, NO_USAGE } from '../hub.ts';
-import { codecOf } from '../index.ts';
 import { decodeRequest } from './decode-request.ts';
 import { encodeReply } from './encode-reply.ts';
 import { openEncoder } from './encoder.ts';
-import { anAnswer, aRequest, CONTEXT, dataOf, vectors, written } from './testing.ts';
-
-const HOMES: Readonly<Record<Dialect, Style>> = {
-  messages: 'messages',
-  chat: 'responses',
-  responses: 'responses',
-  generate: 'generate-content',
-};
+import { anAnswer, aRequest, written } from './testbed.ts';
 
 const aReply = (items: readonly HubItem[], stop: HubStop = 'end', more: Partial<HubReply> = {}): HubReply => ({
   id: 'msg_0123456789',
@@ -64,34 +54,6 @@ function check(events: readonly JsonObject[]): void {
 }
 
 describe('a stream to a client of the responses dialect', () => {
-  for (const story of vectors()) {
-    const decoder = codecOf(story.upstream).upstream.openDecoder(CONTEXT);
-    const hub = [...story.events.flatMap(({ data, event }) => decoder.push(dataOf(data), event)), ...decoder.end()];
-    const answer = anAnswer({ home: HOMES[story.upstream] });
-    it(`is well formed and tells what the whole answer tells: ${story.name}`, () => {
-      const events = tell(hub, answer);
-      check(events);
-      const folded: Folded = fold(hub);
-      // A signature that a chat upstream tells after its call was announced stands behind it, not before.
-      if (story.name === 'chat-signed-call.json') return;
-      if ('reply' in folded) assert.deepEqual(last(events).response, encodeReply(folded.reply, answer));
-      else assert.equal(last(events).type, 'response.failed');
-    });
-    it(`is accepted by the official SDK: ${story.name}`, async () => {
-      const events = tell(hub, answer);
-      const lines = new TextEncoder().encode(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
-      const body = new ReadableStream({
-        start(controller) {
-          controller.enqueue(lines);
-          controller.close();
-        },
-      });
-      const final = await ResponseStream.fromReadableStream(body).finalResponse();
-      assert.equal(final.status, last(events).response.status);
-      assert.equal(final.output.length, last(events).response.output.length);
-    });
-  }
-
   it('follows the canonical order for one message', () => {
     assert.deepEqual(types(tell(unfold(aReply([say('Hello')])))), [
       'response.created',

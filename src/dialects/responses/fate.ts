@@ -14,7 +14,8 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   // Without it the answer would be another one than was asked for.
   logitBias: 'refused',
   n: 'refused',
-  logprobs: 'kept',
+  // An answer on its way through the hub has no place for them.
+  logprobs: 'refused',
   // No field upstream: the pipeline cuts the text.
   stop: 'changed',
   verbosity: 'kept',

@@ -1,6 +1,6 @@
 /** Whole answers of an upstream. A response that failed is no answer: it is thrown as the error it tells. */
-import { fail } from '../../core/index.ts';
 import type { UpstreamContext } from '../codec.ts';
+import { failureOf as failed, unreadable } from '../fault.ts';
 import type { HubError, HubItem, HubReply, JsonObject } from '../hub.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../read.ts';
 import { decodeOutputItem } from './decode-output.ts';
@@ -9,17 +9,14 @@ import { decodeStop } from './stop.ts';
 import { decodeUsage } from './usage.ts';
 
 export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
-  if (!isObject(body)) throw fail('upstream_error', 'The upstream answered with something that is no response.');
+  if (!isObject(body) || !(Array.isArray(body.output) || isObject(body.error))) throw unreadable();
   const items: HubItem[] = [];
   for (const one of maybeList(body.output)) {
     const item = decodeOutputItem(maybeObject(one), { context, index: items.length });
     if (item) items.push(item);
   }
   const failure = failureOf(body, items.length > 0);
-  if (failure) {
-    const { code, message, ...details } = failure;
-    throw fail(code, message, details);
-  }
+  if (failure) throw failed(failure);
   return {
     id: maybeString(body.id) ?? '',
     model: maybeString(body.model) ?? '',

@@ -1,6 +1,7 @@
 /** Token counts. Cached and written tokens are inside `input_tokens`, reasoning is inside `output_tokens`. */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../read.ts';
+import { tierTold, tierUsed } from '../tiers.ts';
 
 /** The usage of a finished response; one that reports none is marked, so that nobody bills zero. */
 export function decodeUsage(response: JsonObject, items: readonly HubItem[]): HubUsage {
@@ -16,7 +17,7 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
     output: maybeCount(usage.output_tokens) ?? 0,
     reasoning: maybeCount(output.reasoning_tokens),
     searches: searchesOf(response, items),
-    tier: tierOf(response.service_tier),
+    tier: tierUsed(maybeString(response.service_tier)),
   });
 }
 
@@ -25,12 +26,6 @@ function searchesOf(response: JsonObject, items: readonly HubItem[]): number | u
   if (reported !== undefined) return reported;
   const seen = items.filter((item) => item.kind === 'server_call' && item.tool === 'web_search').length;
   return seen > 0 ? seen : undefined;
-}
-
-const TIER_IN: Readonly<Record<string, string>> = { default: 'standard', fast: 'priority', ultrafast: 'priority' };
-function tierOf(value: unknown): string | undefined {
-  const tier = maybeString(value);
-  return tier === undefined || tier === 'auto' ? undefined : (TIER_IN[tier] ?? tier);
 }
 
 /** Every count is present: strict clients parse them all. */
@@ -51,13 +46,7 @@ const ttlSplit = (written: number, long: number): JsonObject => ({
   ttl_12h_tokens: long,
 });
 
-const TIER_OUT: Readonly<Record<string, string>> = {
-  standard: 'default',
-  priority: 'priority',
-  flex: 'flex',
-  batch: 'flex',
-};
-export const encodeTier = (tier: string | undefined): string => TIER_OUT[tier ?? ''] ?? 'default';
+export const encodeTier = (tier: string | undefined): string => tierTold(tier) ?? 'default';
 
 export const readUsage = (usage: unknown): HubUsage | undefined =>
   isObject(usage) ? decodeUsage({ usage }, []) : undefined;

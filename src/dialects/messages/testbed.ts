@@ -1,7 +1,8 @@
-/** Short ways to write hub requests in the tests of the request encoder; requests are frozen, as the pipeline's are. */
+/** For tests of this folder: short ways to write hub requests. */
 import { type CapabilityOverrides, capabilitiesOf } from '../../rules/index.ts';
 import type { Target } from '../codec.ts';
 import type { HubItem, HubPart, HubRequest, HubTool, JsonObject } from '../hub.ts';
+import { hubRequest } from '../testbed.ts';
 import { encodeRequest } from './encode-request.ts';
 
 export const target = (flags: CapabilityOverrides = {}, more: Partial<Target> = {}): Target => ({
@@ -24,30 +25,7 @@ export const result = (callId: string, ...parts: (string | HubPart)[]): HubItem 
   parts: parts.map((part) => (typeof part === 'string' ? text(part) : part)),
 });
 export const request = (more: Partial<HubRequest> = {}): HubRequest =>
-  deepFreeze({
-    dialect: 'responses',
-    model: 'alias',
-    stream: false,
-    system: [],
-    items: [say('user', 'Hi')],
-    tools: [],
-    toolChoice: { kind: 'auto' },
-    reasoning: {},
-    output: { format: { kind: 'text' } },
-    limits: {},
-    sampling: {},
-    cache: {},
-    state: {},
-    meta: {},
-    unknown: [],
-    wants: {},
-    ...more,
-  });
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) deepFreeze(member);
-  return Object.freeze(value);
-}
+  hubRequest({ dialect: 'responses', model: 'alias', items: [say('user', 'Hi')], ...more });
 
 export const encode = (more: Partial<HubRequest>, to = target()) => encodeRequest(request(more), to);
 export const bodyOf = (more: Partial<HubRequest>, to = target()): JsonObject => encode(more, to).body;

@@ -1,0 +1,71 @@
+/** What /proc tells: CPU time and memory of a process, and how busy the machine is beside us. Linux only. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { findProgram } from './child.ts';
+
+/** Jiffies per second as Linux shows them to programs, whatever it counts in itself. */
+const HZ = 100;
+
+/** The load and the upstream share one core, what is measured has the other; undefined where that cannot be arranged. */
+export const CORES: { readonly load: number; readonly target: number } | undefined =
+  availableParallelism() >= 2 && findProgram('taskset') !== undefined ? { load: 0, target: 1 } : undefined;
+
+export const describeMachine = (): string =>
+  `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
+
+/** User and system time of all threads of one process. */
+export function cpuSeconds(pid: number): number {
+  const { ticks } = statOf(pid) ?? { ticks: Number.NaN };
+  return ticks / HZ;
+}
+
+export function rssMb(pid: number): number {
+  const kb = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kb) / 1024;
+}
+
+/** Time that others took from the cores we use: all busy time (also what the hypervisor kept) less that of our own processes. */
+export interface Usage {
+  readonly busy: number;
+  readonly own: number;
+}
+
+export const usageNow = (): Usage => ({ busy: busySeconds(), own: treeSeconds(process.pid) });
+
+export const WATCHED_CORES = CORES ? 2 : cpus().length;
+
+function busySeconds(): number {
+  const names = CORES ? [`cpu${CORES.load}`, `cpu${CORES.target}`] : ['cpu'];
+  let ticks = 0;
+  for (const line of readFileSync('/proc/stat', 'utf8').split('\n')) {
+    const [name, user, nice, system, _idle, _wait, irq, softirq, steal] = line.split(/\s+/);
+    if (name !== undefined && names.includes(name))
+      for (const part of [user, nice, system, irq, softirq, steal]) ticks += Number(part);
+  }
+  return ticks / HZ;
+}
+
+/** This process and all below it. */
+function treeSeconds(root: number): number {
+  const stats = new Map(
+    readdirSync('/proc').flatMap((name) => {
+      const stat = /^\d+$/.test(name) ? statOf(Number(name)) : undefined;
+      return stat ? [[Number(name), stat] as const] : [];
+    }),
+  );
+  const isOurs = (pid: number): boolean => pid === root || (stats.has(pid) && isOurs(stats.get(pid)?.parent ?? 0));
+  let ticks = 0;
+  for (const [pid, stat] of stats) if (isOurs(pid)) ticks += stat.ticks;
+  return ticks / HZ;
+}
+
+function statOf(pid: number): { parent: number; ticks: number } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in front may hold spaces and brackets.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,101 @@
+/** What is asked of whom: every pair of a scene and a target is one cell of the result. */
+import { type Dialect, EVENTS, LAST_WORD, type Model, QUESTIONS } from './bodies.ts';
+import type { Target, TargetName } from './targets.ts';
+
+export type SceneName = 'unary-1' | 'unary-64' | 'burst' | 'paced';
+
+export interface Scene {
+  readonly name: SceneName;
+  readonly connections: number;
+  readonly model: Model;
+  readonly stream: boolean;
+  readonly about: string;
+  /** The same code runs in another scene too, which warms it. */
+  readonly isWarm: boolean;
+}
+
+export const SCENES: readonly Scene[] = [
+  {
+    name: 'unary-64',
+    connections: 64,
+    model: 'bench-burst',
+    stream: false,
+    isWarm: false,
+    about: 'unary, 64 connections',
+  },
+  { name: 'unary-1', connections: 1, model: 'bench-burst', stream: false, isWarm: true, about: 'unary, 1 connection' },
+  {
+    name: 'burst',
+    connections: 64,
+    model: 'bench-burst',
+    stream: true,
+    isWarm: false,
+    about: 'streams at full speed, 64 connections',
+  },
+  {
+    name: 'paced',
+    connections: 32,
+    model: 'bench-paced',
+    stream: true,
+    isWarm: true,
+    about: 'streams of one event per 4 ms, 32 connections',
+  },
+];
+
+/** Client dialect -> dialect of the group. */
+export interface Route {
+  readonly from: Dialect;
+  readonly to: Dialect;
+}
+
+export const NATIVE: Route = { from: 'messages', to: 'messages' };
+const CONVERTED: readonly Route[] = [
+  { from: 'messages', to: 'responses' },
+  { from: 'chat', to: 'messages' },
+  { from: 'responses', to: 'messages' },
+  { from: 'chat', to: 'generate' },
+];
+
+/** One line of the table. */
+export interface Line {
+  readonly target: TargetName;
+  readonly route: Route;
+  readonly label: string;
+}
+
+export const LINES: readonly Line[] = [
+  { target: 'direct', route: NATIVE, label: 'direct to the upstream' },
+  { target: 'nginx', route: NATIVE, label: 'nginx proxy_pass' },
+  { target: 'dragoman', route: NATIVE, label: 'dragoman native' },
+  ...CONVERTED.map((route): Line => ({ target: 'dragoman', route, label: `dragoman ${route.from} -> ${route.to}` })),
+  { target: 'portkey', route: NATIVE, label: 'Portkey 1.15.2 native' },
+];
+
+export const eventsOf = ({ to }: Route): number => EVENTS[to].length;
+
+/** Head and body of the request, as one text. */
+export function requestOf(target: Target, { from, to }: Route, model: Model, stream: boolean): string {
+  const { path, body } = QUESTIONS[from](model, stream);
+  const headers = {
+    host: `127.0.0.1:${target.port}`,
+    accept: 'application/json',
+    'content-type': 'application/json',
+    'user-agent': 'bench/1.0',
+    ...(from === 'messages' && { 'anthropic-version': '2023-06-01' }),
+    ...target.headers(to),
+    'content-length': Buffer.byteLength(body),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return `POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Undefined when the answer is a good one. */
+export function faultOf({ from }: Route, stream: boolean, status: number, text: string): string | undefined {
+  if (status === 501) return 'not offered yet';
+  if (status !== 200) return `answered ${status}: ${bodyOf(text).slice(0, 200)}`;
+  if (stream && !text.includes(LAST_WORD[from])) return `the stream ended without ${LAST_WORD[from]}`;
+  if (stream && (text.match(/flows on/g)?.length ?? 0) < 200) return 'the stream lost text on the way';
+  return undefined;
+}
+
+const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4).trim() || text.trim();

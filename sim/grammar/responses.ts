@@ -1,0 +1,312 @@
+/**
+ * The stream of the responses dialect as its clients demand it: numbered events, items added before they grow and done before
+ * the end, parts opened before their deltas, every `done` the sum of what was told, and a terminal that holds all items.
+ */
+import type { JsonObject } from '../json.ts';
+import { blocksOf, count, demand, list, object, parse, same, type Told, text } from './blocks.ts';
+
+export function read(stream: string): Told {
+  const state: State = { sequence: 0, id: '', items: [], told: undefined };
+  for (const block of blocksOf(stream, { named: true, comments: true })) {
+    demand(state.told === undefined, `${block.event} after the end`);
+    const event = parse(block.data);
+    const type = text(event, 'type');
+    demand(type === block.event, 'the name line and the type differ');
+    demand(count(event, 'sequence_number') === state.sequence, 'the numbers have a gap');
+    const step = STEPS.get(type);
+    demand(step !== undefined, `an event that clients do not know: ${type}`);
+    const expected = FIRST[state.sequence];
+    demand(expected === undefined || type === expected, `${type} in place of ${expected}`);
+    state.sequence += 1;
+    step(event, state);
+  }
+  demand(state.told !== undefined, 'the stream just ends');
+  return state.told;
+}
+
+const FIRST = ['response.created', 'response.in_progress'];
+
+interface State {
+  sequence: number;
+  id: string;
+  readonly items: Item[];
+  told: Told | undefined;
+}
+interface Item {
+  readonly id: string;
+  readonly type: string;
+  readonly parts: Part[];
+  args: string;
+  argsDone: boolean;
+  done?: JsonObject;
+}
+interface Part {
+  readonly type: string;
+  text: string;
+  readonly notes: JsonObject[];
+  textDone: boolean;
+  done: boolean;
+}
+
+type Step = (event: JsonObject, state: State) => void;
+
+const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
+  ['response.created', snapshot],
+  ['response.in_progress', snapshot],
+  ['response.output_item.added', added],
+  ['response.content_part.added', partAdded('content_index')],
+  ['response.output_text.delta', delta('content_index', 'output_text')],
+  ['response.output_text.done', textDone('content_index', 'output_text', 'text')],
+  ['response.output_text.annotation.added', annotation],
+  ['response.refusal.delta', delta('content_index', 'refusal')],
+  ['response.refusal.done', textDone('content_index', 'refusal', 'refusal')],
+  ['response.content_part.done', partDone('content_index')],
+  ['response.reasoning_summary_part.added', partAdded('summary_index')],
+  ['response.reasoning_summary_text.delta', delta('summary_index', 'summary_text')],
+  ['response.reasoning_summary_text.done', textDone('summary_index', 'summary_text', 'text')],
+  ['response.reasoning_summary_part.done', partDone('summary_index')],
+  ['response.function_call_arguments.delta', args('function_call')],
+  ['response.function_call_arguments.done', argsDone('function_call', 'arguments')],
+  ['response.custom_tool_call_input.delta', args('custom_tool_call')],
+  ['response.custom_tool_call_input.done', argsDone('custom_tool_call', 'input')],
+  ...['in_progress', 'searching', 'completed'].map(stage('web_search_call')),
+  ...['in_progress', 'generating', 'completed'].map(stage('image_generation_call')),
+  ['response.output_item.done', itemDone],
+  ['response.completed', terminal('completed')],
+  ['response.incomplete', terminal('incomplete')],
+  ['response.failed', terminal('failed')],
+]);
+
+// ---------------------------------------------------------------- the response object
+
+const NULLABLE = [
+  ...['error', 'incomplete_details', 'instructions', 'max_output_tokens', 'previous_response_id', 'usage', 'user'],
+  ...['completed_at', 'prompt_cache_key', 'max_tool_calls', 'prompt', 'safety_identifier'],
+];
+
+function checkResponse(event: JsonObject, state: State): JsonObject {
+  const response = object(event, 'response');
+  const id = text(response, 'id');
+  demand(/^resp_\S+$/.test(id) && (state.id === '' || state.id === id), 'one id, beginning with resp_');
+  state.id = id;
+  demand(response.object === 'response', 'the object of a response');
+  text(response, 'model');
+  count(response, 'created_at');
+  for (const name of NULLABLE) demand(name in response, `${name} must be there, null or not`);
+  for (const name of ['metadata', 'text', 'reasoning']) object(response, name);
+  list(response, 'tools');
+  demand(
+    typeof response.parallel_tool_calls === 'boolean' && typeof response.store === 'boolean',
+    'settings are echoed',
+  );
+  demand('tool_choice' in response && 'truncation' in response && 'service_tier' in response, 'settings are echoed');
+  return response;
+}
+
+function snapshot(event: JsonObject, state: State): void {
+  const response = checkResponse(event, state);
+  demand(response.status === 'in_progress' && response.usage === null, 'an unfinished response');
+  demand(list(response, 'output').length === 0, 'the output begins empty');
+}
+
+// ---------------------------------------------------------------- items
+
+const PREFIXES: Readonly<Record<string, string>> = {
+  message: 'msg_',
+  reasoning: 'rs_',
+  function_call: 'fc_',
+  custom_tool_call: 'ctc_',
+  compaction: 'cmp_',
+  web_search_call: 'ws_',
+  image_generation_call: 'ig_',
+};
+
+function added(event: JsonObject, state: State): void {
+  demand(count(event, 'output_index') === state.items.length, 'places count up from zero');
+  const item = object(event, 'item');
+  const id = text(item, 'id');
+  const type = text(item, 'type');
+  demand(id.startsWith(PREFIXES[type] ?? '') && id !== '', `the id of a ${type}`);
+  demand(!state.items.some((one) => one.id === id), 'an item id twice');
+  if (type === 'message')
+    demand(list(item, 'content').length === 0 && item.role === 'assistant', 'a message begins empty');
+  if (type === 'reasoning') demand(list(item, 'summary').length === 0, 'a summary begins empty');
+  if (type === 'function_call')
+    demand(text(item, 'arguments') === '' && text(item, 'call_id') !== '', 'a call begins empty');
+  if (type === 'custom_tool_call')
+    demand(text(item, 'input') === '' && text(item, 'call_id') !== '', 'a call begins empty');
+  if (item.status !== undefined) demand(item.status === 'in_progress', 'an item begins in progress');
+  state.items.push({ id, type, parts: [], args: '', argsDone: false });
+}
+
+function itemAt(event: JsonObject, state: State): Item {
+  const item = state.items[count(event, 'output_index')];
+  demand(
+    item !== undefined && item.id === event.item_id && item.done === undefined,
+    'an event of an item that is not open',
+  );
+  return item;
+}
+
+function itemDone(event: JsonObject, state: State): void {
+  const final = object(event, 'item');
+  const item = itemAt({ ...event, item_id: text(final, 'id') }, state);
+  demand(item.type === final.type, 'an item became another');
+  demand(
+    item.parts.every((part) => part.done),
+    'an item is done while a part is open',
+  );
+  if (item.type === 'message')
+    demand(same(final.content, item.parts.map(contentOf)), 'a message is the sum of its parts');
+  if (item.type === 'reasoning')
+    demand(same(final.summary, item.parts.map(contentOf)), 'a summary is the sum of its parts');
+  if (item.type === 'function_call') checkCall(item, final, 'arguments', state);
+  if (item.type === 'custom_tool_call') checkCall(item, final, 'input', state);
+  demand(
+    final.status === undefined || ['completed', 'incomplete', 'failed'].includes(text(final, 'status')),
+    'a final status',
+  );
+  item.done = final;
+}
+
+function checkCall(item: Item, final: JsonObject, field: string, state: State): void {
+  demand(item.argsDone && final[field] === item.args, 'a call is the sum of its deltas');
+  if (field === 'arguments') JSON.parse(item.args);
+  demand(text(final, 'name') !== '' && final.status === 'completed', 'a call has a name and is complete');
+  const twice = state.items.some((one) => one.done?.call_id === final.call_id);
+  demand(!twice, 'a call id twice');
+}
+
+const contentOf = ({ type, text: said, notes }: Part): JsonObject =>
+  type === 'output_text'
+    ? { type, text: said, annotations: notes, logprobs: [] }
+    : type === 'refusal'
+      ? { type, refusal: said }
+      : { type, text: said };
+
+// ---------------------------------------------------------------- parts
+
+function partAdded(index: 'content_index' | 'summary_index'): Step {
+  return (event, state) => {
+    const item = itemAt(event, state);
+    demand(item.type === (index === 'content_index' ? 'message' : 'reasoning'), 'parts of the right kind of item');
+    demand(count(event, index) === item.parts.length, 'parts count up from zero');
+    demand(
+      item.parts.every((part) => part.done),
+      'a part opens while another is open',
+    );
+    const part = object(event, 'part');
+    const type = text(part, 'type');
+    demand((type === 'refusal' ? part.refusal : part.text) === '', 'a part begins empty');
+    item.parts.push({ type, text: '', notes: [], textDone: false, done: false });
+  };
+}
+
+function partAt(event: JsonObject, state: State, index: string): Part {
+  const item = itemAt(event, state);
+  const part = item.parts[count(event, index)];
+  demand(part !== undefined && !part.done, 'an event of a part that is not open');
+  return part;
+}
+
+function delta(index: string, type: string): Step {
+  return (event, state) => {
+    const part = partAt(event, state, index);
+    const piece = text(event, 'delta');
+    demand(part.type === type && !part.textDone && piece !== '', `a delta of ${type}`);
+    if (type === 'output_text') list(event, 'logprobs');
+    part.text += piece;
+  };
+}
+
+function textDone(index: string, type: string, field: string): Step {
+  return (event, state) => {
+    const part = partAt(event, state, index);
+    demand(
+      part.type === type && event[field] === part.text && !part.textDone,
+      `the end of ${type} is the sum of its deltas`,
+    );
+    part.textDone = true;
+  };
+}
+
+function annotation(event: JsonObject, state: State): void {
+  const part = partAt(event, state, 'content_index');
+  demand(count(event, 'annotation_index') === part.notes.length, 'annotations count up from zero');
+  const note = object(event, 'annotation');
+  demand(count(note, 'start_index') <= count(note, 'end_index'), 'an annotation has a place');
+  part.notes.push(note);
+}
+
+function partDone(index: string): Step {
+  return (event, state) => {
+    const part = partAt(event, state, index);
+    demand(part.textDone && same(object(event, 'part'), contentOf(part)), 'a part is the sum of its deltas');
+    part.done = true;
+  };
+}
+
+function args(type: string): Step {
+  return (event, state) => {
+    const item = itemAt(event, state);
+    demand(item.type === type && !item.argsDone, `arguments of a ${type}`);
+    item.args += text(event, 'delta');
+  };
+}
+
+function argsDone(type: string, field: string): Step {
+  return (event, state) => {
+    const item = itemAt(event, state);
+    demand(item.type === type && event[field] === item.args, 'the arguments are the sum of their deltas');
+    demand(text(event, 'name') !== '', 'the end of arguments names the tool');
+    item.argsDone = true;
+  };
+}
+
+function stage(type: string): (word: string) => [string, Step] {
+  return (word) => [
+    `response.${type}.${word}`,
+    (event, state) => demand(itemAt(event, state).type === type, `a stage of a ${type}`),
+  ];
+}
+
+// ---------------------------------------------------------------- the end
+
+function terminal(status: 'completed' | 'incomplete' | 'failed'): Step {
+  return (event, state) => {
+    const response = checkResponse(event, state);
+    demand(
+      response.status === status || (status === 'incomplete' && response.status === 'cancelled'),
+      'the status of the end',
+    );
+    const done = state.items.filter((item) => item.done).map((item) => item.done);
+    demand(same(response.output, done), 'the end holds all items');
+    // Only what broke off, or a call that the length limit cut, may stay open.
+    const open = state.items.filter((item) => !item.done);
+    demand(status !== 'completed' || open.length === 0, 'an item was never done');
+    if (status === 'failed') {
+      const error = object(response, 'error');
+      demand(text(error, 'code') !== '' && text(error, 'message') !== '', 'an error says what it is');
+      state.told = { end: 'error', error };
+      return;
+    }
+    demand(response.error === null, 'no error in an answer');
+    demand(
+      status === 'completed' || response.incomplete_details !== null || response.status === 'cancelled',
+      'why it is incomplete',
+    );
+    checkUsage(object(response, 'usage'));
+    state.told = { end: 'complete', body: response };
+  };
+}
+
+function checkUsage(usage: JsonObject): void {
+  demand(
+    count(usage, 'total_tokens') === count(usage, 'input_tokens') + count(usage, 'output_tokens'),
+    'the total is the sum',
+  );
+  const input = object(usage, 'input_tokens_details');
+  count(input, 'cached_tokens');
+  count(input, 'cache_write_tokens');
+  count(object(usage, 'output_tokens_details'), 'reasoning_tokens');
+}

@@ -1,0 +1,67 @@
+/** GET /v1/responses as a WebSocket: the same caller, limits and path of a call as POST, one turn after another. */
+import { fail, newRequestId } from '../core/index.ts';
+import { type Caller, ResponsesSocket, type SocketSessions, type TurnAnswer } from '../gateway/index.ts';
+import { CLOSE, SOCKET } from '../rules/index.ts';
+import { Call, type Handler, type Sockets } from '../web/index.ts';
+import type { Auth } from './auth.ts';
+import { answerText, type TextParts } from './text.ts';
+
+export interface SocketApiParts extends TextParts {
+  readonly auth: Auth;
+  readonly sockets: Sockets;
+  readonly sessions: SocketSessions;
+  /** Answers, logs and measures a call that came over a socket. */
+  readonly runCall: (call: Call, handler: Handler) => Promise<void>;
+}
+
+export async function openSocket(call: Call, caller: Caller, parts: SocketApiParts): Promise<void> {
+  if (!call.upgrade) {
+    throw fail('upgrade_required', 'GET on this path opens a WebSocket; send an upgrade, or POST the request.', {
+      headers: { upgrade: 'websocket', connection: 'Upgrade' },
+    });
+  }
+  const socket = await parts.sockets.accept(call);
+  const session = new ResponsesSocket(socket, {
+    clock: parts.clock,
+    run: (body, answer) => runTurn(call, caller, body, answer, parts),
+    canContinue: (id) => parts.owners.accountOf(id, caller.key.userId) !== undefined,
+  });
+  parts.sessions.add(session);
+  let isOpen = true;
+  socket.onClose(() => {
+    isOpen = false;
+    parts.sessions.delete(session);
+  });
+  const recheck = async (): Promise<void> => {
+    if (!isOpen) return;
+    if (await parts.auth.isStillValid(call, caller)) parts.clock.after(SOCKET.recheckMs, () => void recheck());
+    else socket.close(CLOSE.policy, 'the API key is no longer valid');
+  };
+  parts.clock.after(SOCKET.recheckMs, () => void recheck());
+}
+
+/** Everything about a turn is that of a POST but its id and where its answer goes. */
+function runTurn(
+  opening: Call,
+  caller: Caller,
+  body: Buffer,
+  answer: TurnAnswer,
+  parts: SocketApiParts,
+): Promise<void> {
+  const { request, address } = opening;
+  const call = new Call({
+    id: newRequestId(),
+    operation: 'responses.create',
+    envelope: 'openai',
+    request,
+    response: answer,
+    params: {},
+    path: '/v1/responses',
+    query: '',
+    address,
+    startedAt: parts.clock.now(),
+    body,
+  });
+  call.note = { user: caller.key.userId, key: caller.key.id, group: caller.group.id, socket: opening.id };
+  return parts.runCall(call, (turn) => answerText(turn, caller, 'responses.create', parts));
+}

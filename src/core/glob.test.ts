@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isGlob, matchesGlob } from './glob.ts';
+
+test('a star stands for any run of characters, everything else for itself', () => {
+  const matching = ['*', 'demo-x', 'demo-*', '*-x', 'd*x', 'demo-x*', '*demo-x', '**', 'd*m*-*x'];
+  const strange = ['', 'demo', 'demo-', 'demo-x-', 'DEMO-X', 'd.mo-x', 'demo-x*x', 'x*', 'demo-?'];
+  for (const pattern of matching) assert.ok(matchesGlob(pattern, 'demo-x'), pattern);
+  for (const pattern of strange) assert.ok(!matchesGlob(pattern, 'demo-x'), pattern);
+});
+
+test('the pieces around stars do not overlap', () => {
+  assert.ok(!matchesGlob('ab*b', 'ab'));
+  assert.ok(!matchesGlob('a*aa*a', 'aaa'));
+  assert.ok(matchesGlob('a*aa*a', 'aaaa'));
+  assert.ok(matchesGlob('*a*b', 'xab-ab'));
+});
+
+test('characters that mean something elsewhere mean themselves', () => {
+  for (const name of ['a.b', 'a+b', '(a)', '[a]', 'a|b', '^a$', 'a\\b', 'a?']) {
+    assert.ok(matchesGlob(name, name));
+    assert.ok(matchesGlob(`*${name}*`, `x${name}y`));
+  }
+  assert.deepEqual([isGlob('a*'), isGlob('a?')], [true, false]);
+});
+
+test('any pattern agrees with the regular expression that says the same', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });
+  const names = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 12 });
+  fc.assert(
+    fc.property(letters, names, (pattern, name) => {
+      const expected = new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name);
+      return matchesGlob(pattern, name) === expected;
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('a hostile name costs no more than its length', () => {
+  const begun = performance.now();
+  matchesGlob(`${'*a'.repeat(50)}*b`, 'a'.repeat(100_000));
+  assert.ok(performance.now() - begun < 1_000);
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { redact } from './redact.ts';
+
+const ACCOUNT = { credential: 'cred$&.*+(x)/==', baseUrl: 'https://eu.provider.example:8443/proxy/v1' };
+
+test('the credential is hidden wherever it stands, whatever it is made of', () => {
+  assert.equal(
+    redact(`key ${ACCOUNT.credential}, again ${ACCOUNT.credential}.`, ACCOUNT),
+    'key [redacted], again [redacted].',
+  );
+});
+
+test('every form of the address is hidden', () => {
+  for (const form of [
+    'https://eu.provider.example:8443/proxy/v1',
+    'https://eu.provider.example:8443',
+    'eu.provider.example:8443',
+    'eu.provider.example',
+  ]) {
+    assert.equal(redact(`POST ${form} failed`, ACCOUNT), 'POST [redacted] failed', form);
+  }
+});
+
+test('keys that are not ours are hidden too', () => {
+  for (const key of [
+    'sk-proj-0123456789abcdef',
+    'sk-ant-api03-0123456789abcdef',
+    'AIzaSyA0123456789abcdef',
+    'dg-0123456789abcdefghij',
+    'gsk-0123456789abcdefghij',
+  ]) {
+    assert.equal(redact(`Incorrect API key provided: ${key}.`, ACCOUNT), 'Incorrect API key provided: [redacted].');
+  }
+});
+
+test('other words stay, for clients match on them', () => {
+  for (const text of [
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    'tools.0.name: skip_validation_and_continue_anyway is not allowed',
+    '{"error":{"type":"invalid_request_error","message":"sk-short and task-0123456789abcdef"}}',
+    'dgram_socket_connection_failed, provider.example says',
+  ]) {
+    assert.equal(redact(text, ACCOUNT), text);
+  }
+});
+
+test('a key or a host that is an ordinary word hides nothing of the message', () => {
+  const local = { credential: 'x', baseUrl: 'http://api/v1' };
+  assert.equal(
+    redact('api_error: exceeded at http://api/v1/chat (x)', local),
+    'api_error: exceeded at [redacted]/chat (x)',
+  );
+});

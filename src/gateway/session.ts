@@ -1,0 +1,15 @@
+/** Which calls belong together: a session named by its client goes where it went before, and finds its prompt cache warm. */
+import { hash } from 'node:crypto';
+import type { Affinity } from '../pool/index.ts';
+import type { Call } from '../web/index.ts';
+
+/** Headers in which agent tools name their session. */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'thread-id'] as const;
+
+/** A number from 0 to below 1, the same for the same session on every replica. */
+export const diceOf = (session: string): number => Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48;
+
+export function headerAffinity(call: Call): Affinity {
+  const name = SESSION_HEADERS.find((header) => call.header(header) !== undefined);
+  return name === undefined ? {} : { dice: diceOf(call.header(name) ?? '') };
+}

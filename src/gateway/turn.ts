@@ -1,0 +1,90 @@
+/**
+ * One turn of a responses socket: stands where an HTTP response would, takes the stream that the ordinary path writes, and hands it
+ * on as frames. So a turn is admitted, metered, converted and aborted exactly as the same request over HTTP.
+ */
+import { EventEmitter } from 'node:events';
+import { readSse, type SseReader } from '../core/index.ts';
+import type { Answer } from '../web/index.ts';
+
+export interface TurnListener {
+  /** One event of the stream, as JSON text. False asks for a pause. */
+  onEvent(json: string, event: string | undefined): boolean;
+  /** The request was refused before a stream began. */
+  onRefused(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): void;
+  /** Everything has been said. `isWhole` is false when the stream broke without a word. */
+  onEnd(isWhole: boolean): void;
+}
+
+export class TurnAnswer extends EventEmitter implements Answer {
+  statusCode = 200;
+  headersSent = false;
+  writableEnded = false;
+  writableFinished = false;
+  destroyed = false;
+  readonly #listener: TurnListener;
+  readonly #reader: SseReader;
+  #headers: Readonly<Record<string, string | number>> = {};
+  #refusal = '';
+  #ready = true;
+
+  constructor(listener: TurnListener) {
+    super();
+    this.#listener = listener;
+    this.#reader = readSse((data, event) => {
+      this.#ready = this.#listener.onEvent(data, event) && this.#ready;
+    });
+  }
+
+  writeHead(status: number, headers: Readonly<Record<string, string | number>>): void {
+    this.statusCode = status;
+    this.#headers = headers;
+    this.headersSent = true;
+  }
+
+  flushHeaders(): void {}
+
+  write(chunk: Buffer | string): boolean {
+    if (this.#isStream()) {
+      this.#ready = true;
+      this.#reader.feed(Buffer.from(chunk));
+      return this.#ready;
+    }
+    this.#refusal += chunk.toString();
+    return true;
+  }
+
+  end(chunk?: Buffer | string): void {
+    if (this.writableEnded || this.destroyed) return;
+    if (chunk !== undefined) this.write(chunk);
+    this.writableEnded = true;
+    this.writableFinished = true;
+    if (this.statusCode >= 400) this.#listener.onRefused(this.statusCode, parse(this.#refusal), this.#headers);
+    this.#listener.onEnd(true);
+    this.emit('close');
+  }
+
+  /** The ordinary path gave up without an end, or the client is gone. */
+  destroy(): void {
+    if (this.writableEnded || this.destroyed) return;
+    this.destroyed = true;
+    this.#listener.onEnd(false);
+    this.emit('close');
+  }
+
+  /** The socket can take more. */
+  drain(): void {
+    this.emit('drain');
+  }
+
+  #isStream(): boolean {
+    return this.statusCode < 400;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

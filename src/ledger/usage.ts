@@ -1,0 +1,116 @@
+/** What one call used and cost, and the line between a number that may be charged and one that only a fault can explain. */
+import { randomBytes } from 'node:crypto';
+import { base62, type Nanos } from '../core/index.ts';
+
+/** Totals for the whole call. Absent means "not reported", which is not zero. */
+export interface MeteredUsage {
+  /** Everything the model read: cache reads, cache writes and tool prompts included. */
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  /** The part of cacheWrite that is kept long (an hour or more). */
+  readonly cacheWriteLong?: number;
+  readonly toolPrompt?: number;
+  readonly inputAudio?: number;
+  readonly inputImage?: number;
+  /** Everything the model wrote, reasoning included. */
+  readonly output: number;
+  readonly reasoning?: number;
+  readonly outputAudio?: number;
+  readonly outputImage?: number;
+  readonly searches?: number;
+  readonly fetches?: number;
+  readonly tier?: string;
+  readonly estimated?: boolean;
+  /** Pictures made, by "size/quality". */
+  readonly images?: Readonly<Record<string, number>>;
+}
+
+export interface UsageRecord {
+  /** Makes recording happen once, however often a journal is read. */
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly userId: string;
+  readonly keyId: string;
+  readonly groupId: string;
+  readonly accountId: string;
+  readonly model: string;
+  readonly operation: string;
+  readonly usage: MeteredUsage;
+  readonly images: number;
+  readonly nanos: Nanos;
+  /** The row of prices that was used; null for a model without prices. */
+  readonly priceId: bigint | null;
+  readonly estimated: boolean;
+  readonly requestId: string;
+}
+
+/** Ids of one process rise, so that they fill an index from one side. */
+const processPart = base62(randomBytes(12));
+let counter = 0;
+export const newRecordId = (): string => {
+  counter += 1;
+  return `use_${processPart}${counter.toString(36).padStart(9, '0')}`;
+};
+
+/** No request can use more; one that says so comes from a broken upstream. */
+const MAX_COUNT = 1_000_000_000;
+/** A million dollars for one call. */
+const MAX_COST: Nanos = 10n ** 15n;
+/** Outside of these a clock was wrong; a month would be made for each such record. */
+const EARLIEST = Date.UTC(2020, 0);
+const LATEST = Date.UTC(2100, 0);
+
+const COUNTS = [
+  'input',
+  'cacheRead',
+  'cacheWrite',
+  'cacheWriteLong',
+  'toolPrompt',
+  'inputAudio',
+  'inputImage',
+  'output',
+  'reasoning',
+  'outputAudio',
+  'outputImage',
+  'searches',
+  'fetches',
+] as const satisfies readonly (keyof MeteredUsage)[];
+
+/** Why a record must not be charged, if it must not. */
+export function usageFault(record: UsageRecord): string | undefined {
+  const { usage, images, nanos, at } = record;
+  for (const name of COUNTS) {
+    const fault = countFault(usage[name]);
+    if (fault) return `${name} is ${fault}`;
+  }
+  for (const [kind, count] of Object.entries(usage.images ?? {})) {
+    const fault = countFault(count);
+    if (fault) return `images of ${kind} are ${fault}`;
+  }
+  const fault = countFault(images);
+  if (fault) return `images are ${fault}`;
+  if (nanos < 0n || nanos > MAX_COST) return 'the cost is out of bounds';
+  if (!(at >= EARLIEST && at < LATEST)) return 'the time is out of bounds';
+  return undefined;
+}
+
+function countFault(count: number | undefined): string | undefined {
+  if (count === undefined) return undefined;
+  if (typeof count !== 'number' || !Number.isInteger(count)) return 'not a whole number';
+  return count < 0 ? 'negative' : count > MAX_COUNT ? 'beyond 10^9' : undefined;
+}
+
+/** What the record costs its wallet. */
+export const chargeOf = (record: UsageRecord): Nanos => (usageFault(record) === undefined ? record.nanos : 0n);
+
+/** One line of text. JSON has no integers of 64 bits, so those travel as strings. */
+export const encodeRecord = (record: UsageRecord): string =>
+  JSON.stringify({ ...record, nanos: String(record.nanos), priceId: record.priceId && String(record.priceId) });
+
+/** Reads what `encodeRecord` wrote; its checksum has been compared already. */
+export function decodeRecord(text: string): UsageRecord {
+  const value = JSON.parse(text);
+  return { ...value, nanos: BigInt(value.nanos), priceId: value.priceId === null ? null : BigInt(value.priceId) };
+}

@@ -1,0 +1,88 @@
+/** Turning an upgrade request into a WebSocket, once its caller is known. Text frames in and out; no compression, bounded frames. */
+import { type WebSocket, WebSocketServer } from 'ws';
+import { CLOSE, SOCKET } from '../rules/index.ts';
+import type { Call } from './call.ts';
+
+export interface Socket {
+  /** False when the client is slow; `onDrain` follows. */
+  send(text: string): boolean;
+  close(code: number, reason: string): void;
+  onMessage(listener: (text: string | undefined) => void): void;
+  onDrain(listener: () => void): void;
+  onClose(listener: () => void): void;
+}
+
+export class Sockets {
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: SOCKET.messageBytes,
+    perMessageDeflate: false,
+    clientTracking: false,
+  });
+  readonly #open = new Set<WebSocket>();
+
+  /** The call must carry an upgrade; from here on its HTTP response is not used any more. */
+  accept(call: Call): Promise<Socket> {
+    const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+    const { upgrade } = call;
+    if (!upgrade) throw new TypeError('only an upgrade can become a socket');
+    upgrade.release();
+    this.#server.once('wsClientError', reject);
+    this.#server.handleUpgrade(call.request, upgrade.socket, upgrade.head, (socket) => {
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
+      resolve(new LiveSocket(socket));
+    });
+    return promise;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Asks every client to come back to another replica. */
+  closeAll(): void {
+    for (const socket of this.#open) socket.close(CLOSE.restart, 'the server restarts');
+  }
+}
+
+class LiveSocket implements Socket {
+  readonly #socket: WebSocket;
+  readonly #pings: NodeJS.Timeout;
+  #onDrain: (() => void)[] = [];
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on('error', () => {});
+    this.#pings = setInterval(() => socket.ping(), SOCKET.pingMs).unref();
+    socket.once('close', () => clearInterval(this.#pings));
+  }
+
+  send(text: string): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return true;
+    this.#socket.send(text, () => this.#drained());
+    return this.#socket.bufferedAmount < SOCKET.bufferedBytes;
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason);
+  }
+
+  /** Binary frames have no meaning here and arrive as undefined. */
+  onMessage(listener: (text: string | undefined) => void): void {
+    this.#socket.on('message', (data, isBinary) => listener(isBinary ? undefined : String(data)));
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain.push(listener);
+  }
+
+  onClose(listener: () => void): void {
+    this.#socket.once('close', listener);
+  }
+
+  #drained(): void {
+    if (this.#onDrain.length === 0 || this.#socket.bufferedAmount >= SOCKET.bufferedBytes / 2) return;
+    for (const listener of this.#onDrain.splice(0)) listener();
+  }
+}

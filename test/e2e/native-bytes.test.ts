@@ -1,0 +1,649 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import type { Envelope } from '../../src/rules/index.ts';
+import { type Canned, sayJson, saySse, startCanned } from '../support/canned.ts';
+import { codeIn } from '../support/envelope.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { request, sendRaw } from '../support/raw.ts';
+
+const LIMIT = 32 * 1024;
+const IMAGE_LIMIT = 48 * 1024;
+const RESTRICTED = 'key-that-may-use-one-model';
+
+let upstream: Canned;
+let gateway: TestGateway;
+let keys: Record<string, string>;
+const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
+
+before(async () => {
+  upstream = await startCanned();
+  gateway = await startGateway({ env: { BODY_LIMIT_TEXT: String(LIMIT), BODY_LIMIT_IMAGE: String(IMAGE_LIMIT) } });
+  const setup = basicSetup(upstream.url) as { keys: object[] };
+  keys = await gateway.apply({
+    ...setup,
+    keys: [
+      ...setup.keys,
+      { user: 'ana', group: 'claude', name: 'restricted', key: RESTRICTED, models: ['demo-messages'] },
+    ],
+  });
+  // Made last, it would hide the unrestricted one.
+  keys.claude =
+    (await gateway.apply({ ...setup, keys: [{ user: 'ana', group: 'claude', name: 'more' }] })).claude ?? '';
+});
+after(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+beforeEach(() => {
+  upstream.asked.length = 0;
+  upstream.says(sayJson('{}'));
+});
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+  readonly json: unknown;
+}
+
+async function post(
+  url: string,
+  path: string,
+  body: string | Buffer,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    get json() {
+      return JSON.parse(bytes.toString('utf8'));
+    },
+  };
+}
+
+const ask = (group: string, path: string, body: string | Buffer, headers: Record<string, string> = {}) =>
+  post(gateway.url, path, body, { authorization: `Bearer ${key(group)}`, ...headers });
+
+const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** Everything a parser and a printer of JSON would change. */
+const ODD = [
+  '"x_unknown" :\t{"a":1.0,"b":1e5,"c":-0,"d":1E+2,"e":12345678901234567890,"f":0.1000,"g":[ ],"h":{ },"i":1.5e-07}',
+  '"twice":1,"twice":2,"Model":"other","modelx":"m","mod\\u0065l_":"m"',
+  '"text":"h\\u00e9llo é \\ud83d\\ude00 😀 \\/ \\u2028 \u2028 \\u0000 \\ud800"',
+  '"__proto__":{"x":1},"constructor":null,"":0',
+].join(',\r\n  ');
+
+interface Kind {
+  readonly about: string;
+  readonly group: string;
+  readonly path: string;
+  readonly target: string;
+  readonly model: string;
+  /** The body around the JSON text of the model's name. */
+  readonly body: (model: string) => string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    about: 'messages',
+    group: 'claude',
+    path: '/v1/messages',
+    target: '/v1/messages',
+    model: 'demo-messages',
+    body: (model) => `{"max_tokens":1e3,"messages":[{"role":"user","content":"hi"}],"model" : ${model} ,${ODD}}\n`,
+  },
+  {
+    about: 'chat',
+    group: 'openai',
+    path: '/v1/chat/completions',
+    target: '/v1/chat/completions',
+    model: 'demo-responses',
+    body: (model) => `\ufeff\n{\t"model":${model},"messages":[{"content":"hi","role":"user"}],${ODD} }`,
+  },
+  {
+    about: 'responses',
+    group: 'openai',
+    path: '/v1/responses',
+    target: '/v1/responses',
+    model: 'demo-responses',
+    body: (model) => `{${ODD},"input":[{"role":"user","content":"hi"}],"\\u006dodel":${model}}  `,
+  },
+  {
+    about: 'embeddings',
+    group: 'openai',
+    path: '/v1/embeddings',
+    target: '/v1/embeddings',
+    model: 'demo-embedding',
+    body: (model) => `{"input":[[1,2,3.0],[4]],${ODD},"dimensions":8.0,"model":${model}}`,
+  },
+];
+
+const GENERATE = `{ "contents":[{"parts":[{"text":"hi"}]}],${ODD},"generation_config":{"temperature":1.0} }`;
+
+describe('the body of a request', () => {
+  for (const { about, group, path, target, model, body } of KINDS) {
+    test(`of ${about} reaches the upstream as it was sent`, async () => {
+      const sent = Buffer.from(body(`"${model}"`));
+      assert.equal((await ask(group, path, sent)).status, 200);
+      assert.equal(upstream.last.target, target);
+      assert.equal(sha256(upstream.last.body), sha256(sent), upstream.last.body.toString());
+      assert.equal(upstream.last.headers['content-length'], String(sent.length));
+    });
+
+    test(`of ${about} under an alias differs in the value of the model alone`, async () => {
+      const stands = group === 'claude' ? 'demo-messages' : 'demo-responses';
+      assert.equal((await ask(group, path, body('"ali\\u0061s-\\u00fc"'))).status, 200);
+      assert.equal(upstream.last.body.toString(), body(`"${stands}"`));
+    });
+  }
+
+  test('of generate reaches the upstream as it was sent, the alias changes the path only', async () => {
+    for (const [named, meant] of [
+      ['demo-generate', 'demo-generate'],
+      ['alias-x', 'demo-generate'],
+      ['demo-a%20b', 'demo-a%20b'],
+    ]) {
+      assert.equal((await ask('gemini', `/v1beta/models/${named}:generateContent`, GENERATE)).status, 200);
+      assert.equal(upstream.last.target, `/v1beta/models/${meant}:generateContent`);
+      assert.equal(sha256(upstream.last.body), sha256(GENERATE));
+    }
+  });
+
+  test('of an image without a model gets one in front and stays as it was otherwise', async () => {
+    assert.equal((await ask('openai', '/v1/images/generations', '{ "prompt":"a lamp","n":1.0}')).status, 200);
+    assert.equal(upstream.last.body.toString(), '{"model":"demo-image", "prompt":"a lamp","n":1.0}');
+  });
+
+  for (const [encoding, encode] of [
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    test(`in ${encoding} is decoded within the limit`, async () => {
+      const body = KINDS[0]?.body('"demo-messages"') ?? '';
+      const answer = await ask('claude', '/v1/messages', encode(Buffer.from(body)), { 'content-encoding': encoding });
+      assert.equal(answer.status, 200);
+      assert.equal(upstream.last.body.toString(), body);
+      assert.equal(upstream.last.headers['content-encoding'], undefined);
+      const bomb = encode(Buffer.alloc(100 * LIMIT, ' '));
+      assert.ok(bomb.length < LIMIT, 'small on the wire');
+      const refused = await ask('claude', '/v1/messages', bomb, { 'content-encoding': encoding });
+      assert.equal(refused.status, 413);
+      assert.equal(codeIn('messages', 413, refused.json), 'request_too_large');
+    });
+  }
+
+  test('in an encoding nobody knows is refused, and so is one that is not what it says', async () => {
+    for (const [encoding, status] of [
+      ['compress', 415],
+      ['gzip, gzip', 415],
+      ['gzip', 400],
+    ] as const) {
+      const answer = await ask('claude', '/v1/messages', '{"model":"demo-messages"}', { 'content-encoding': encoding });
+      assert.equal(answer.status, status);
+      codeIn('messages', status, answer.json);
+    }
+    assert.equal(upstream.asked.length, 0);
+  });
+});
+
+describe('the headers of a request', () => {
+  const passed = {
+    'anthropic-beta': 'context-management-2025-06-27, fine-grained-tool-streaming-2025-05-14',
+    'anthropic-version': '2023-01-01',
+    'openai-beta': 'responses=experimental',
+    'user-agent': 'some-agent/1.2 (x; y)',
+    'x-stainless-lang': 'js',
+    'x-odd-header': 'caf\u00e9',
+    'content-type': 'application/json; charset=UTF-8',
+    accept: 'application/json, text/event-stream',
+  };
+  const kept = {
+    cookie: 'session=secret',
+    'openai-organization': 'org-caller',
+    'openai-project': 'proj-caller',
+    'x-forwarded-for': '203.0.113.9',
+    'x-real-ip': '203.0.113.9',
+    forwarded: 'for=203.0.113.9',
+    'x-goog-user-project': 'project-of-the-caller',
+    'accept-encoding': 'gzip, br',
+    'x-hop': 'named by connection',
+    te: 'trailers',
+  };
+
+  for (const [group, path, shown, credential] of [
+    ['openai', '/v1/responses', 'authorization', 'Bearer sk-upstream-oa1'],
+    ['claude', '/v1/messages', 'x-api-key', 'sk-upstream-cl1'],
+    ['gemini', '/v1beta/models/demo-x:generateContent', 'x-goog-api-key', 'sk-upstream-ge1'],
+  ] as const) {
+    test(`to a ${group} upstream pass, except those of the caller's own account and connection`, async () => {
+      const body = '{"model":"demo-x","contents":[]}';
+      const callers: [string, string][] = [
+        ['Authorization', `Bearer ${key(group)}`],
+        ['X-Api-Key', key(group)],
+        ...(group === 'gemini' ? [['x-goog-api-key', key(group)] as [string, string]] : []),
+      ];
+      const answer = await sendRaw(
+        gateway.url,
+        Buffer.from(
+          request(
+            `POST ${path} HTTP/1.1`,
+            [
+              ...callers,
+              ...Object.entries({ ...passed, ...kept }),
+              ['connection', 'keep-alive, X-Hop'],
+              ['content-length', String(body.length)],
+            ],
+            body,
+          ),
+          'latin1',
+        ),
+      );
+      assert.equal(answer?.status, 200);
+      const { headers } = upstream.last;
+      for (const [name, value] of Object.entries(passed)) assert.equal(headers[name], value, name);
+      for (const name of Object.keys(kept))
+        if (name !== 'accept-encoding') assert.equal(headers[name], undefined, name);
+      assert.equal(headers['accept-encoding'], 'identity', 'usage is read on the way');
+      assert.equal(headers.host, new URL(upstream.url).host);
+      const credentials = ['authorization', 'x-api-key', 'x-goog-api-key'].filter(
+        (name) => headers[name] !== undefined,
+      );
+      assert.deepEqual(credentials, [shown], 'one credential, in its place');
+      assert.equal(headers[shown], credential);
+      assert.ok(!JSON.stringify(upstream.last.headers).includes(key(group)), "the caller's key stays here");
+    });
+  }
+
+  test('a messages request without a version gets the usual one', async () => {
+    await ask('claude', '/v1/messages', '{"model":"demo-messages"}');
+    assert.equal(upstream.last.headers['anthropic-version'], '2023-06-01');
+  });
+});
+
+describe('the query of a request', () => {
+  test('passes as it is', async () => {
+    await ask('claude', '/v1/messages?beta=true&x=%2F+%20', '{"model":"demo-messages"}');
+    assert.equal(upstream.last.target, '/v1/messages?beta=true&x=%2F+%20');
+  });
+
+  test("loses the caller's key, however its name is written", async () => {
+    const body = '{"contents":[]}';
+    for (const [query, left] of [
+      [`key=${key('gemini')}`, ''],
+      [`alt=sse&key=${key('gemini')}&monkey=1`, '?alt=sse&monkey=1'],
+      [`k%65y=${key('gemini')}&monkey=1`, '?monkey=1'],
+    ] as const) {
+      const answer = await post(gateway.url, `/v1beta/models/demo-generate:streamGenerateContent?${query}`, body, {});
+      assert.equal(answer.status, 200);
+      assert.equal(upstream.last.target, `/v1beta/models/demo-generate:streamGenerateContent${left}`);
+    }
+  });
+});
+
+describe('the answer', () => {
+  const UNARY = Buffer.from(
+    '\n{"id":"msg_1",\t"n":1.0,"twice":1,"twice":2,"usage":{"input_tokens":1e0,"output_tokens":2},"t":"\\u00e9é😀"} \r\n',
+  );
+
+  test('of one piece comes back byte for byte, small or large', async () => {
+    const large = Buffer.from(`{"id":"msg_2","t":"${'é'.repeat(2_000_000)}", "usage" : null}`);
+    for (const bytes of [UNARY, large]) {
+      upstream.says(sayJson(bytes));
+      const answer = await ask('claude', '/v1/messages', '{"model":"demo-messages"}');
+      const direct = await post(upstream.url, '/v1/messages', '{}', {});
+      assert.equal(answer.status, 200);
+      assert.equal(sha256(answer.bytes), sha256(direct.bytes));
+      assert.equal(answer.headers.get('content-type'), 'application/json');
+    }
+  });
+
+  const STREAMS: readonly [string, string, string, string, (string | Buffer)[]][] = [
+    [
+      'messages',
+      'claude',
+      '/v1/messages',
+      '{"model":"demo-messages","stream":true}',
+      [
+        ': a comment\n\nretry: 10\nevent: message_start\ndata: {"type":"message_start", "n":1.0}\n',
+        '\nevent:ping\ndata:{"type": "ping"}\n\n',
+        Buffer.from('event: unknown_of_tomorrow\nid: 7\ndata: {"t":"é😀"}\n\n').subarray(0, -8),
+        Buffer.from('event: unknown_of_tomorrow\nid: 7\ndata: {"t":"é😀"}\n\n').subarray(-8),
+        'event: message_stop\ndata: {"type":"message_stop"}\n\n: bye\n\n',
+      ],
+    ],
+    [
+      'chat with line ends of two characters',
+      'openai',
+      '/v1/chat/completions',
+      '{"model":"demo-responses","stream":true}',
+      ['data: {"id":"c1",\r\ndata: "choices":[]}\r', '\n\r', '\n\r\n\r\ndata: [DONE]\r\n\r\n'],
+    ],
+    [
+      'chat that forgets the last blank line',
+      'openai',
+      '/v1/chat/completions',
+      '{"model":"demo-responses","stream":true}',
+      ['data: {"id":"c1","choices":[]}\n\n', 'data: [DONE]'],
+    ],
+    [
+      'responses',
+      'openai',
+      '/v1/responses',
+      '{"model":"demo-responses","stream":true}',
+      [
+        'event: response.created\ndata: {"type":"response.created","response":{"id":"resp_b"},"sequence_number":0}\n\n',
+        'event: response.completed\ndata: {"type":"response.completed","response":{"id":"resp_b"},"sequence_number":1}\n\n',
+      ],
+    ],
+    [
+      'generate',
+      'gemini',
+      '/v1beta/models/demo-generate:streamGenerateContent?alt=sse',
+      '{"contents":[]}',
+      [
+        'data: {"candidates": [{"content": {"parts": [{"text": "a"}]}}]}\r\n\r\n',
+        'data: {"candidates": [{"finishReason": "STOP"}],"usageMetadata": {"promptTokenCount": 1}}\r\n\r\n',
+        'data: {"usageMetadata": {"promptTokenCount": 2}}\r\n\r\n',
+      ],
+    ],
+  ];
+  for (const [about, group, path, body, pieces] of STREAMS) {
+    test(`as a stream of ${about} comes back byte for byte`, async () => {
+      upstream.says(saySse(...pieces));
+      const answer = await ask(group, path, body);
+      assert.equal(
+        answer.bytes.toString(),
+        Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString(),
+      );
+      assert.equal(answer.headers.get('content-type'), 'text/event-stream');
+      assert.equal(answer.headers.get('x-accel-buffering'), 'no');
+    });
+  }
+
+  test('as a stream of one JSON list comes back byte for byte, and its usage is noted', async () => {
+    const text =
+      '[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},\r\n{"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":3,"totalTokenCount":10}}\n]\n';
+    upstream.says(sayJson(text));
+    const answer = await ask('gemini', '/v1beta/models/demo-generate:streamGenerateContent', '{"contents":[]}');
+    assert.equal(answer.bytes.toString(), text);
+    assert.equal(upstream.last.target, '/v1beta/models/demo-generate:streamGenerateContent');
+    const line = gateway.log.findLast((entry) => entry.msg === 'call.done');
+    assert.deepEqual([line?.tokensIn, line?.tokensOut, line?.stream], [7, 3, true]);
+  });
+
+  test('does not tell limits, names and ids of our account, and carries an id of ours', async () => {
+    const told = {
+      'openai-processing-ms': '12',
+      'openai-version': '2020-10-01',
+      'retry-after': '3',
+      'x-codex-turn-state': 'abc',
+      'content-disposition': 'inline',
+    };
+    const hidden = {
+      'x-ratelimit-limit-requests': '1000',
+      'anthropic-ratelimit-requests-remaining': '9',
+      'openai-organization': 'org-ours',
+      'openai-project': 'proj-ours',
+      'anthropic-organization-id': 'org-ours',
+      'set-cookie': '__cf_bm=1',
+      'cf-ray': '1-FRA',
+      server: 'cloudflare',
+      via: '1.1 google',
+      'alt-svc': 'h3',
+    };
+    upstream.says(sayJson('{}', 200, { ...told, ...hidden, 'x-request-id': 'req_theirs', 'request-id': 'req_theirs' }));
+    const chat = await ask('openai', '/v1/chat/completions', '{"model":"demo-responses"}');
+    const messages = await ask('claude', '/v1/messages', '{"model":"demo-messages"}');
+    for (const { headers } of [chat, messages]) {
+      for (const [name, value] of Object.entries(told)) assert.equal(headers.get(name), value, name);
+      for (const name of Object.keys(hidden)) assert.equal(headers.get(name), null, name);
+      assert.match(headers.get('x-request-id') ?? '', /^req_(?!theirs)/);
+    }
+    assert.equal(chat.headers.get('request-id'), null);
+    assert.equal(messages.headers.get('request-id'), messages.headers.get('x-request-id'));
+  });
+});
+
+test('a root alias reaches the same path upstream', async () => {
+  const body = '{"model":"demo-responses"}';
+  for (const path of [
+    '/chat/completions',
+    '/responses/input_tokens',
+    '/responses/compact',
+    '/embeddings',
+    '/images/generations',
+  ]) {
+    assert.equal((await ask('openai', path, body)).status, 200, path);
+    assert.equal(upstream.last.target, `/v1${path}`);
+  }
+  upstream.says(sayJson('{"id":"resp_root"}'));
+  await ask('openai', '/responses', body);
+  assert.equal(upstream.last.target, '/v1/responses');
+  for (const [method, path] of [
+    ['GET', '/responses/resp_root?include=x'],
+    ['GET', '/responses/resp_root/input_items?limit=1'],
+    ['POST', '/responses/resp_root/cancel'],
+    ['DELETE', '/responses/resp_root'],
+  ] as const) {
+    const headers = { authorization: `Bearer ${key('openai')}` };
+    assert.equal((await fetch(gateway.url + path, { method, headers })).status, 200, path);
+    assert.deepEqual([upstream.last.method, upstream.last.target], [method, `/v1${path}`]);
+  }
+});
+
+// ---------------------------------------------------------------- forms
+
+type Part = readonly [header: string, value: string | Buffer];
+const field = (name: string, value: string): Part => [`Content-Disposition: form-data; name="${name}"`, value];
+const file = (name: string, value: Buffer): Part => [
+  `content-disposition: form-data; filename="${name}.png"; name="${name}"\r\nContent-Type: image/png`,
+  value,
+];
+const BOUNDARY = '----Odd_Boundary.7';
+
+const form = (parts: readonly Part[]): Buffer =>
+  Buffer.concat([
+    ...parts.flatMap(([header, value]) => [
+      Buffer.from(`--${BOUNDARY}\r\n${header}\r\n\r\n`),
+      Buffer.from(value as string),
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from(`--${BOUNDARY}--\r\n`),
+  ]);
+
+/** Bytes of all values, line ends and things that look like delimiters and fields among them. */
+const PIXELS = Buffer.concat([
+  Buffer.from(Array.from({ length: 256 }, (_, n) => n)),
+  Buffer.from(
+    `\r\n\r\n--${BOUNDARY.slice(0, -1)}\r\n x--${BOUNDARY}\r\n${field('model', 'demo-secret').join('\r\n\r\n')}\r\n--`,
+  ),
+]);
+const FILES = [
+  file('image[]', PIXELS),
+  file('image[]', PIXELS.toReversed() as Buffer),
+  file('image[]', Buffer.alloc(0)),
+  file('mask', PIXELS),
+];
+
+const edit = (body: Buffer, contentType = `multipart/form-data; boundary=${BOUNDARY}`) =>
+  ask('openai', '/v1/images/edits', body, { 'content-type': contentType });
+
+describe('an image edit', () => {
+  const prompt = field('prompt', 'brighter 😀');
+  const arrange = (model: string): [string, readonly Part[]][] => [
+    ['before', [field('model', model), prompt, ...FILES]],
+    ['after', [prompt, ...FILES, field('model', model), field('stream', 'false')]],
+  ];
+
+  for (const [n, [where]] of arrange('').entries()) {
+    test(`with the model ${where} its files passes byte for byte with its boundary`, async () => {
+      const body = form(arrange('demo-image')[n]?.[1] ?? []);
+      for (const type of [`multipart/form-data; boundary=${BOUNDARY}`, `multipart/Form-Data;Boundary="${BOUNDARY}"`]) {
+        assert.equal((await edit(body, type)).status, 200);
+        assert.equal(sha256(upstream.last.body), sha256(body));
+        assert.equal(upstream.last.headers['content-type'], type);
+      }
+    });
+
+    test(`with an alias ${where} its files changes in the model field alone`, async () => {
+      assert.equal((await edit(form(arrange('alias-model')[n]?.[1] ?? []))).status, 200);
+      assert.equal(sha256(upstream.last.body), sha256(form(arrange('demo-responses')[n]?.[1] ?? [])));
+    });
+  }
+
+  test('that is not one is refused before an upstream is asked', async () => {
+    const model = field('model', 'demo-image');
+    const whole = form([model, prompt, ...FILES]);
+    const cases: readonly [string, number, Promise<Answer>][] = [
+      ['too large', 413, edit(form([model, file('image', Buffer.alloc(IMAGE_LIMIT))]))],
+      ['more than twenty parts', 400, edit(form([model, ...Array.from({ length: 20 }, () => prompt)]))],
+      ['no boundary', 400, edit(whole, 'multipart/form-data')],
+      ['another boundary', 400, edit(whole, 'multipart/form-data; boundary=other')],
+      ['cut off', 400, edit(whole.subarray(0, -10))],
+      ['two models', 400, edit(form([model, prompt, ...FILES, field('model', 'demo-secret')]))],
+      ['no model', 400, edit(form([prompt, ...FILES]))],
+      ['an unknown model', 404, edit(form([prompt, field('model', 'nope')]))],
+      ['an endless field', 400, edit(form([model, field('prompt', 'x'.repeat(40_000)), prompt]).subarray(0, -8))],
+      ['JSON', 415, edit(Buffer.from('{}'), 'application/json')],
+    ];
+    for (const [about, status, asked] of cases) {
+      const answer = await asked;
+      assert.equal(answer.status, status, about);
+      codeIn('openai', status, answer.json);
+    }
+    assert.equal(upstream.asked.length, 0);
+  });
+
+  test('with twenty parts passes', async () => {
+    const parts = [field('model', 'demo-image'), ...Array.from({ length: 19 }, (_, n) => field(`f${n}`, ''))];
+    assert.equal((await edit(form(parts))).status, 200);
+  });
+
+  test('that is too large and does not say so beforehand is refused and costs no account its place', async () => {
+    const head = request('POST /v1/images/edits HTTP/1.1', [
+      ['authorization', `Bearer ${key('openai')}`],
+      ['content-type', `multipart/form-data; boundary=${BOUNDARY}`],
+      ['transfer-encoding', 'chunked'],
+    ]);
+    const body = form([field('model', 'demo-image'), file('image', Buffer.alloc(IMAGE_LIMIT))]);
+    const chunk = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
+    const answer = await sendRaw(gateway.url, Buffer.concat([Buffer.from(head), chunk]));
+    assert.equal(answer?.status, 413);
+    assert.equal(upstream.asked.length, 0);
+    assert.equal((await edit(form([field('model', 'demo-image')]))).status, 200);
+  });
+});
+
+// ---------------------------------------------------------------- refusals
+
+const PLACES: readonly [Envelope, string, string, string][] = [
+  ['messages', 'claude', '/v1/messages', '"model":"demo-messages"'],
+  ['openai', 'openai', '/v1/responses', '"model":"demo-responses"'],
+  ['openai', 'openai', '/v1/chat/completions', '"model":"demo-responses"'],
+  ['openai', 'openai', '/v1/embeddings', '"model":"demo-embedding"'],
+  ['generate', 'gemini', '/v1beta/models/demo-generate:generateContent', '"contents":[]'],
+];
+
+describe('a request that cannot be meant', () => {
+  for (const [envelope, group, path, member] of PLACES) {
+    test(`is refused at ${path} in the words of its dialect`, async () => {
+      const cases: readonly [string, number, string | Buffer, Record<string, string>?][] = [
+        ['empty', 400, ''],
+        ['no JSON', 400, `{${member},}`],
+        ['cut off', 400, `{${member}`],
+        ['with an escape that is none', 400, `{${member},"\\x":1}`],
+        ['with a value that is none', 400, `{"model":"demo-\\x","input":"${'y'.repeat(50)}\\x"}`],
+        ['followed by more', 400, `{${member}}{}`],
+        ['nested too deep', 400, `{${member},"x":${'['.repeat(200)}${']'.repeat(200)}}`],
+        ['a list', 400, `[{${member}}]`],
+        ['a text', 400, '"hello"'],
+        [
+          'not UTF-8',
+          400,
+          Buffer.concat([Buffer.from(`{${member},"x":"`), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
+        ],
+        ['too large', 413, `{${member},"x":"${'x'.repeat(LIMIT)}"}`],
+        ['of another type', 415, `{${member}}`, { 'content-type': 'application/xml' }],
+      ];
+      for (const [about, status, body, headers] of cases) {
+        const answer = await ask(group, path, body, headers);
+        assert.equal(answer.status, status, about);
+        codeIn(envelope, status, answer.json);
+      }
+      assert.equal(upstream.asked.length, 0, 'nothing reached the upstream');
+    });
+  }
+
+  test('names the model twice, whatever the spelling', async () => {
+    for (const body of [
+      '{"model":"demo-messages","model":"demo-messages"}',
+      '{"model":"demo-messages","m\\u006fdel":"demo-other"}',
+    ]) {
+      const answer = await ask('claude', '/v1/messages', body);
+      assert.equal(answer.status, 400);
+      assert.match(String((answer.json as { error: { message: string } }).error.message), /"model" occurs twice/);
+    }
+    assert.equal(upstream.asked.length, 0);
+  });
+
+  test('was written for another endpoint, which it is told', async () => {
+    const path = '/v1beta/models/demo-generate:generateContent';
+    for (const [endpoint, body] of [
+      ['/v1/messages', '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"system":"s"}'],
+      ['/v1/chat/completions', '{"model":"m","messages":[{"role":"system","content":"x"}]}'],
+      ['/v1/responses', '{"model":"m","input":"x"}'],
+      ['/v1/responses', '\ufeff{"model":"m","input":"x"}'],
+    ] as const) {
+      const answer = await ask('gemini', path, body);
+      assert.equal(answer.status, 400, endpoint);
+      assert.equal(codeIn('generate', 400, answer.json), 'wrong_dialect');
+      assert.ok(String((answer.json as { error: { message: string } }).error.message).includes(`POST ${endpoint}`));
+    }
+    assert.equal(upstream.asked.length, 0);
+  });
+});
+
+describe('a model', () => {
+  const errorOf = ({ json }: Answer) => (json as { error: { code: string; param?: string; message: string } }).error;
+
+  test('that is missing or no name is asked for', async () => {
+    for (const body of ['{}', '{"model":null}', '{"model":""}', '{"model":["demo-responses"]}']) {
+      const answer = await ask('openai', '/v1/responses', body);
+      assert.equal(answer.status, 400, body);
+      assert.equal(errorOf(answer).param, 'model');
+      assert.equal((await ask('claude', '/v1/messages', body)).status, 400);
+    }
+  });
+
+  test('that the group does not have is not found', async () => {
+    const missing = await ask('openai', '/v1/responses', '{"model":"demo"}');
+    assert.deepEqual(
+      [missing.status, errorOf(missing).code, errorOf(missing).param],
+      [404, 'model_not_found', 'model'],
+    );
+    const native = await ask('gemini', '/v1beta/models/nope:generateContent', '{"contents":[]}');
+    assert.equal(native.status, 404);
+    assert.equal(codeIn('generate', 404, native.json), 'model_not_found');
+  });
+
+  test('that the key may not use is refused, others work', async () => {
+    const as = { 'x-api-key': RESTRICTED };
+    const refused = await post(gateway.url, '/v1/messages', '{"model":"demo-other"}', as);
+    assert.equal(refused.status, 403);
+    assert.equal(codeIn('messages', 403, refused.json), 'model_not_allowed');
+    assert.equal(upstream.asked.length, 0);
+    assert.equal((await post(gateway.url, '/v1/messages', '{"model":"demo-messages"}', as)).status, 200);
+  });
+});

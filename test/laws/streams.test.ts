@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
+import OpenAI from 'openai';
+import OpenAI6 from 'openai-6';
+import { codecOf, fold, type HubReply, type HubRequest } from '../../src/dialects/index.ts';
+import { decodeAll, readVectors } from '../../src/dialects/testbed.ts';
+import type { Dialect } from '../../src/rules/index.ts';
+import { answerTo, askedBy, CROSSINGS, convert, DIALECTS, FROM, readAs } from './crossings.ts';
+import { plain } from './plain.ts';
+
+interface Case {
+  readonly name: string;
+  readonly request: HubRequest;
+  readonly text: string;
+  readonly body: unknown;
+  readonly reply: HubReply;
+}
+
+/** Pictures and signatures of a message are told when it ends; only this dialect has a place for them between two texts. */
+const AT_ITS_END: ReadonlySet<string> = new Set(['generate-image.json', 'generate-several-parts.json']);
+
+/** Complete answers of every recorded upstream, told to this client. */
+function casesFor(client: Dialect): Case[] {
+  return CROSSINGS.filter((crossing) => crossing.client === client).flatMap(({ upstream }) =>
+    readVectors(upstream).flatMap((vector) => {
+      const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(FROM), vector.events));
+      if (!('reply' in folded) || folded.reply.stop === 'malformed_call') return [];
+      if (client === 'generate' && AT_ITS_END.has(vector.name)) return [];
+      const request = askedBy(client);
+      const { text } = convert({ client, upstream }, vector.events, request);
+      const body = codecOf(client).client.encodeReply(folded.reply, answerTo(request, upstream));
+      return [{ name: vector.name, request, text, body, reply: folded.reply }];
+    }),
+  );
+}
+
+/** Half a call, cut by the length limit, is left out of a whole answer; in a stream its beginning has been told by then. */
+const hasBrokenCall = ({ items }: HubReply): boolean =>
+  items.some((item) => item.kind === 'tool_call' && item.form !== 'custom' && !isJson(item.args));
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+for (const client of DIALECTS) {
+  test(`a stream to a ${client} client adds up to the whole answer`, () => {
+    for (const { name, request, text, body, reply } of casesFor(client)) {
+      const told = readAs(client, text, request);
+      assert.equal(told.end, 'complete', name);
+      if (told.end === 'complete' && !hasBrokenCall(reply))
+        assert.deepEqual(plain(client, told.body), plain(client, body), name);
+    }
+  });
+}
+
+// ---------------------------------------------------------------- the official SDKs
+
+/** An SDK's fetch that finds this stream at every address. */
+const serving = (text: string) => async () =>
+  new Response(text, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+test('the official SDK of the messages dialect adds a stream up to the whole answer', async () => {
+  for (const { name, text, body, reply } of casesFor('messages')) {
+    const client = new Anthropic({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
+    const message = await client.messages
+      .stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] })
+      .finalMessage();
+    const { parsed_output: _, ...told } = asJson(message) as Record<string, unknown>;
+    if (!hasBrokenCall(reply)) assert.deepEqual(without(told, LATE), without(body, LATE), name);
+  }
+});
+
+for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknown as typeof OpenAI })) {
+  test(`the official SDK ${version} of the responses dialect adds a stream up to the whole answer`, async () => {
+    for (const { name, text, body, reply } of casesFor('responses')) {
+      const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
+      const response = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
+      const { output_parsed: _, output_text: __, ...told } = asJson(response) as Record<string, unknown>;
+      if (!hasBrokenCall(reply)) assert.deepEqual(without(told, PARSED), asJson(body), name);
+    }
+  });
+
+  test(`the official SDK ${version} of the chat dialect adds a stream up to the whole answer`, async () => {
+    for (const { name, text, body, reply } of casesFor('chat')) {
+      // The older helper knows calls of functions only.
+      if (version === '6' && reply.items.some((item) => item.kind === 'tool_call' && item.form === 'custom')) continue;
+      const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
+      const messages = [{ role: 'user' as const, content: 'hi' }];
+      const completion = await client.chat.completions
+        .stream({ model: 'm', messages, stream_options: { include_usage: true } })
+        .finalChatCompletion();
+      const told = without(completion, [...PARSED, ...UNOFFICIAL]);
+      assert.deepEqual(plain('chat', told), plain('chat', without(body, UNOFFICIAL)), name);
+    }
+  });
+}
+
+/** What the helpers add of their own. */
+const PARSED = ['parsed', 'parsed_arguments'];
+/** Members that the helper of the messages dialect takes from the head of a stream only. */
+const LATE = ['cache_creation', 'service_tier'];
+/** Members that the chat helper does not know how to add up. */
+const UNOFFICIAL = ['reasoning_content', 'extra_content'];
+
+const without = (value: unknown, names: readonly string[]): unknown =>
+  JSON.parse(JSON.stringify(value, (key, member: unknown) => (names.includes(key) ? undefined : member)));
+
+test('the official SDK of the generate dialect reads every block of a stream', async () => {
+  const original = globalThis.fetch;
+  try {
+    for (const { name, text, body } of casesFor('generate')) {
+      globalThis.fetch = serving(text);
+      const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: 'http://upstream.test' } });
+      const chunks: Record<string, unknown>[] = [];
+      for await (const chunk of await client.models.generateContentStream({ model: 'm', contents: 'hi' }))
+        chunks.push(asJson(chunk) as Record<string, unknown>);
+      assert.deepEqual(plain('generate', sumOf(chunks)), plain('generate', without(body, ['finishMessage'])), name);
+    }
+  } finally {
+    globalThis.fetch = original;
+  }
+});
+
+interface Candidate {
+  readonly content: { readonly parts: readonly unknown[] };
+}
+
+function sumOf(chunks: readonly Record<string, unknown>[]): unknown {
+  const { sdkHttpResponse: _, ...last } = chunks.at(-1) ?? {};
+  const candidates = chunks.flatMap((chunk) => chunk.candidates as Candidate[]);
+  const parts = candidates.flatMap((candidate) => candidate.content.parts);
+  return { ...last, candidates: [{ ...candidates.at(-1), content: { parts } }] };
+}

@@ -1,0 +1,48 @@
+/** A self-signed certificate for one host name, made on the spot, so that no private key lies in the repository. */
+import { generateKeyPairSync, sign } from 'node:crypto';
+
+const DAY_MS = 86_400_000;
+/** ecdsa-with-SHA256 */
+const SIGNED_WITH = sequence(oid('2a8648ce3d040302'));
+
+export function certificateFor(host: string): { readonly key: string; readonly cert: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(host)))));
+  const alternatives = sequence(der(0x82, Buffer.from(host)));
+  const body = sequence(
+    der(0xa0, der(0x02, Buffer.from([2]))),
+    der(0x02, Buffer.from([1])),
+    SIGNED_WITH,
+    name,
+    sequence(time(Date.now() - DAY_MS), time(Date.now() + DAY_MS)),
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    der(0xa3, sequence(sequence(oid('551d11'), der(0x04, alternatives)))),
+  );
+  const signature = sign('sha256', body, privateKey);
+  const whole = sequence(body, SIGNED_WITH, der(0x03, Buffer.from([0]), signature));
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    cert: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64')}\n-----END CERTIFICATE-----\n`,
+  };
+}
+
+/** Tag, length, value. */
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const value = Buffer.concat(parts);
+  const { length } = value;
+  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...size]), value]);
+}
+
+function sequence(...parts: readonly Buffer[]): Buffer {
+  return der(0x30, ...parts);
+}
+
+function oid(hex: string): Buffer {
+  return der(0x06, Buffer.from(hex, 'hex'));
+}
+
+/** 20261115120000Z */
+const time = (ms: number): Buffer =>
+  der(0x18, Buffer.from(`${new Date(ms).toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`));

@@ -1,0 +1,282 @@
+/** The seven conversions as a caller meets them: one body, one answer and one end of stream per client dialect. */
+import assert from 'node:assert/strict';
+import type { Envelope, Style } from '../../src/rules/index.ts';
+
+export type Spoken = 'messages' | 'chat' | 'responses';
+
+export interface Pair {
+  readonly client: Spoken;
+  readonly group: string;
+  readonly upstream: 'messages' | 'responses' | 'generate';
+}
+
+/** `plain` is a responses-style group whose account has no chat of its own. */
+export const PAIRS: readonly Pair[] = [
+  { client: 'messages', group: 'openai', upstream: 'responses' },
+  { client: 'messages', group: 'gemini', upstream: 'generate' },
+  { client: 'chat', group: 'claude', upstream: 'messages' },
+  { client: 'chat', group: 'gemini', upstream: 'generate' },
+  { client: 'chat', group: 'plain', upstream: 'responses' },
+  { client: 'responses', group: 'claude', upstream: 'messages' },
+  { client: 'responses', group: 'gemini', upstream: 'generate' },
+];
+export const nameOf = ({ client, group, upstream }: Pair): string => `${client} on ${group} (${upstream})`;
+
+export const ENVELOPE: Readonly<Record<Spoken, Envelope>> = {
+  messages: 'messages',
+  chat: 'openai',
+  responses: 'openai',
+};
+export const STYLE: Readonly<Record<Pair['upstream'], Style>> = {
+  messages: 'messages',
+  responses: 'responses',
+  generate: 'generate-content',
+};
+const PATH: Readonly<Record<Spoken, string>> = {
+  messages: '/v1/messages',
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+};
+
+// ---------------------------------------------------------------- configuration
+
+export interface RoomAccount {
+  readonly api_key?: string;
+  readonly max_concurrency?: number;
+  /** What this account calls the model `demo-text`; a fault of the simulator may hang on it. */
+  readonly text?: string;
+}
+
+/** A group of its own for one test, so that an account that rests is nobody else's. Its accounts are tried in their order. */
+export interface Room {
+  readonly id: string;
+  readonly upstream: Pair['upstream'];
+  readonly accounts: readonly RoomAccount[];
+  /** Where its accounts are, when not at the simulator. */
+  readonly url?: string;
+}
+
+export function roomsSetup(rooms: readonly Room[], simulator: string): object {
+  const groups = rooms.map(({ id }) => id);
+  return {
+    groups: rooms.map(({ id, upstream }) => ({ id, style: STYLE[upstream] })),
+    accounts: rooms.flatMap(({ id, upstream, accounts, url = simulator }) =>
+      accounts.map(({ text, ...more }, n) => ({
+        id: `${id}-${n}`,
+        group: id,
+        base_url: upstream === 'responses' ? `${url}/v1` : url,
+        api_key: `sk-upstream-${id}-${n}`,
+        priority: n,
+        ...(upstream === 'responses' && { features: ['responses'] }),
+        ...(text !== undefined && { models: { 'demo-text': text } }),
+        ...more,
+      })),
+    ),
+    models: [
+      { id: 'demo-*', groups },
+      { id: 'missing-*', groups },
+      { id: 'alias-*', groups, upstream: 'demo-text' },
+    ],
+    users: [{ id: 'ana', email: 'ana@example.test', balance: '100' }],
+    keys: groups.map((group) => ({ user: 'ana', group, name: 'test' })),
+  };
+}
+
+// ---------------------------------------------------------------- asking
+
+export interface Ask {
+  readonly model?: string;
+  readonly text: string;
+  readonly system?: string;
+  readonly stream?: boolean;
+  readonly tools?: readonly ToolSpec[];
+  readonly thinks?: boolean;
+  readonly maxTokens?: number;
+  readonly schema?: object;
+  readonly image?: { readonly mime: string; readonly data: string };
+  /** Fields of the client's own, as they are. */
+  readonly more?: object;
+}
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: object;
+}
+
+const BODY: Readonly<Record<Spoken, (ask: Ask) => Record<string, unknown>>> = {
+  messages: ({ text, system, tools, thinks, maxTokens, schema, image }) => ({
+    max_tokens: maxTokens ?? 4_000,
+    ...(system !== undefined && { system }),
+    messages: [
+      {
+        role: 'user',
+        content: image
+          ? [
+              { type: 'image', source: { type: 'base64', media_type: image.mime, data: image.data } },
+              { type: 'text', text },
+            ]
+          : text,
+      },
+    ],
+    ...(tools && {
+      tools: tools.map(({ name, description, schema: input_schema }) => ({ name, description, input_schema })),
+    }),
+    ...(thinks && { thinking: { type: 'enabled', budget_tokens: 1_024 } }),
+    ...(schema && { output_config: { format: { type: 'json_schema', schema } } }),
+  }),
+  chat: ({ text, system, stream, tools, thinks, maxTokens, schema, image }) => ({
+    ...(maxTokens !== undefined && { max_completion_tokens: maxTokens }),
+    messages: [
+      ...(system === undefined ? [] : [{ role: 'system', content: system }]),
+      {
+        role: 'user',
+        content: image
+          ? [
+              { type: 'image_url', image_url: { url: `data:${image.mime};base64,${image.data}` } },
+              { type: 'text', text },
+            ]
+          : text,
+      },
+    ],
+    ...(stream && { stream_options: { include_usage: true } }),
+    ...(tools && {
+      tools: tools.map(({ name, description, schema: parameters }) => ({
+        type: 'function',
+        function: { name, description, parameters },
+      })),
+    }),
+    ...(thinks && { reasoning_effort: 'high' }),
+    ...(schema && { response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } } }),
+  }),
+  responses: ({ text, system, tools, thinks, maxTokens, schema, image }) => ({
+    ...(maxTokens !== undefined && { max_output_tokens: maxTokens }),
+    ...(system !== undefined && { instructions: system }),
+    input: image
+      ? [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_image', image_url: `data:${image.mime};base64,${image.data}`, detail: 'auto' },
+              { type: 'input_text', text },
+            ],
+          },
+        ]
+      : text,
+    ...(tools && {
+      tools: tools.map(({ name, description, schema: parameters }) => ({
+        type: 'function',
+        name,
+        description,
+        parameters,
+        strict: false,
+      })),
+    }),
+    ...(thinks && { reasoning: { effort: 'high', summary: 'auto' } }),
+    ...(schema && { text: { format: { type: 'json_schema', name: 'answer', strict: true, schema } } }),
+  }),
+};
+
+export const bodyOf = (client: Spoken, ask: Ask): Record<string, unknown> => ({
+  model: ask.model ?? 'demo-text',
+  ...BODY[client](ask),
+  ...(ask.stream && { stream: true }),
+  ...ask.more,
+});
+
+export const post = (url: string, client: Spoken, key: string, body: unknown, signal?: AbortSignal) =>
+  fetch(url + PATH[client], {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...(signal && { signal }),
+  });
+
+/** The same request as bytes, for readers that want the socket to themselves. */
+export function rawPost(client: Spoken, key: string, body: unknown): string {
+  const text = JSON.stringify(body);
+  const head = [
+    `POST ${PATH[client]} HTTP/1.1`,
+    'host: gateway.test',
+    `authorization: Bearer ${key}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(text)}`,
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${text}`;
+}
+
+// ---------------------------------------------------------------- reading
+
+export interface Block {
+  readonly event?: string;
+  readonly data?: string;
+  /** A comment, which readers skip. */
+  readonly comment?: string;
+}
+
+/** Blocks of a stream that is over. What follows the last blank line is an error of its own. */
+export function blocksOf(text: string): Block[] {
+  const pieces = text.split('\n\n');
+  assert.equal(pieces.pop(), '', 'the last block is whole');
+  return pieces.map((piece) => {
+    const lines = piece.split('\n');
+    const field = (name: string): string | undefined =>
+      lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+    const [event, data, comment] = [field('event'), field('data'), field('')];
+    return {
+      ...(event !== undefined && { event }),
+      ...(data !== undefined && { data }),
+      ...(comment !== undefined && { comment }),
+    };
+  });
+}
+
+export const dataOf = (block: Block | undefined): Record<string, unknown> =>
+  JSON.parse(block?.data ?? assert.fail(`no data in ${JSON.stringify(block)}`));
+
+export interface StreamFailure {
+  readonly code: unknown;
+  readonly type: unknown;
+  readonly message: string;
+}
+
+/** Checks that a stream ends in the error unit of its dialect and nowhere says that all is well; answers what the error says. */
+export const failureIn: Readonly<Record<Spoken, (blocks: readonly Block[]) => StreamFailure>> = {
+  messages(blocks) {
+    const names = blocks.map(({ event }) => event);
+    assert.equal(names.indexOf('error'), names.length - 1, 'the error is the last event, and the only one');
+    assert.ok(!names.includes('message_delta') && !names.includes('message_stop'), 'there is no normal end');
+    const { type, error, request_id } = dataOf(blocks.at(-1)) as {
+      type: string;
+      error: StreamFailure;
+      request_id: string;
+    };
+    assert.equal(type, 'error');
+    assert.match(request_id, /^req_/);
+    return error;
+  },
+  chat(blocks) {
+    const told = blocks.filter(({ data }) => data !== undefined);
+    assert.ok(!told.some(({ data }) => data === '[DONE]'), 'a broken stream is not done');
+    const chunks = told.slice(0, -1).map((block) => dataOf(block) as { choices: { finish_reason: unknown }[] });
+    assert.ok(chunks.every(({ choices }) => choices.every(({ finish_reason }) => finish_reason === null)));
+    const last = dataOf(told.at(-1)) as { error: StreamFailure };
+    assert.deepEqual(Object.keys(last), ['error']);
+    assert.deepEqual(Object.keys(last.error).sort(), ['code', 'message', 'param', 'type']);
+    return last.error;
+  },
+  responses(blocks) {
+    const told = blocks.filter(({ data }) => data !== undefined);
+    const names = told.map(({ event }) => event);
+    for (const end of ['response.completed', 'response.incomplete', 'error']) assert.ok(!names.includes(end), end);
+    assert.equal(names.indexOf('response.failed'), names.length - 1, 'the failure is the last event');
+    assert.deepEqual(
+      told.map((block) => dataOf(block).sequence_number),
+      told.map((_, n) => n),
+    );
+    const { response } = dataOf(told.at(-1)) as { response: { status: string; error: StreamFailure; output: unknown } };
+    assert.equal(response.status, 'failed');
+    assert.ok(Array.isArray(response.output));
+    return { ...response.error, type: undefined };
+  },
+};
