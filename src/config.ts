@@ -53,6 +53,13 @@ const Environment = z.strictObject({
     .min(1024)
     .optional()
     .describe('largest image request in bytes; default 64 MiB'),
+  STORED_RESPONSES_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(365)
+    .default(30)
+    .describe('how long responses are kept for callers who refer to them; 0 keeps none'),
   AUTH_FAILURES_PER_MINUTE: z.coerce
     .number()
     .int()

@@ -19,7 +19,7 @@ import {
   reach,
   watchRevisions,
 } from './db/index.ts';
-import { ModelLists, Outlets, ResponseOwners, SideTable, SocketSessions } from './gateway/index.ts';
+import { ModelLists, Outlets, ResponseStore, SideTable, SocketSessions } from './gateway/index.ts';
 import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { Pool } from './pool/index.ts';
@@ -127,6 +127,13 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   const upstream = new Upstream(clock, PATIENCE.unary.connect);
   closers.push(() => upstream.close());
   const sessions = new SocketSessions();
+  const store = new ResponseStore({
+    db: database.db,
+    sealer: ground.sealer,
+    clock,
+    log,
+    days: config.STORED_RESPONSES_DAYS,
+  });
   const handlers = createHandlers({
     auth,
     metrics,
@@ -137,7 +144,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     pool: new Pool(clock),
     catalog: () => catalog,
     outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
-    owners: new ResponseOwners(),
+    store,
     sideTable: new SideTable(clock),
     sockets: new Sockets(),
     sessions,
@@ -180,6 +187,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     async stop() {
       sessions.retireAll(config.DRAIN_MS);
       await web.drain(config.DRAIN_MS);
+      await store.flush();
       await worker?.stop();
       await closeAll(closers);
       log.info('server.stopped');

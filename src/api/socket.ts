@@ -24,7 +24,7 @@ export async function openSocket(call: Call, caller: Caller, parts: SocketApiPar
   const session = new ResponsesSocket(socket, {
     clock: parts.clock,
     run: (body, answer) => runTurn(call, caller, body, answer, parts),
-    canContinue: (id) => parts.owners.accountOf(id, caller.key.userId) !== undefined,
+    canContinue: async (id) => (await parts.store.find(id, caller.key.userId)) !== undefined,
   });
   parts.sessions.add(session);
   let isOpen = true;

@@ -4,6 +4,7 @@ import { type Caller, type ConverseParts, converse, forward } from '../gateway/i
 import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
+import { deleteStored, getStored, listStoredInput } from './stored.ts';
 
 export type TextParts = ConverseParts & ModelParts;
 
@@ -15,6 +16,9 @@ const OWN: Partial<Record<TextOperation, OwnAnswer>> = {
   'models.get': getModel,
   'generate.models': listNativeModels,
   'generate.model': getNativeModel,
+  'responses.get': getStored,
+  'responses.delete': deleteStored,
+  'responses.inputItems': listStoredInput,
 };
 
 /** The dialect of the requests that can be converted. */

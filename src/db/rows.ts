@@ -139,6 +139,16 @@ export interface SecretsRow {
   sealed: string;
 }
 
+export interface StoredResponsesRow {
+  id: string;
+  user_id: string;
+  account_id: string | null;
+  item_ids: Generated<string[]>;
+  sealed: string | null;
+  expires_at: Timestamp;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface UsageDailyRow {
   user_id: string;
   day: string;
@@ -219,6 +229,7 @@ export interface Rows {
   replicas: ReplicasRow;
   revisions: RevisionsRow;
   secrets: SecretsRow;
+  stored_responses: StoredResponsesRow;
   usage_daily: UsageDailyRow;
   usage_quarantine: UsageQuarantineRow;
   usage_records: UsageRecordsRow;

@@ -29,14 +29,15 @@ import { type Call, expectJson, idHeaders, readBody } from '../web/index.ts';
 import { attempt, type Head, type Plan, type Source, type Taker } from './attempt.ts';
 import type { Caller } from './caller.ts';
 import type { ForwardParts } from './forward.ts';
+import { expand } from './history.ts';
 import { inlineMedia, type MediaFetcher } from './media.ts';
 import { resolveModel } from './model.ts';
 import { upstreamName } from './native-request.ts';
-import { previousNotFound } from './owners.ts';
 import { Pump } from './pump.ts';
 import { redact } from './redact.ts';
 import { diceOf } from './session.ts';
 import type { SideTable } from './side-table.ts';
+import type { StoredContent } from './stored.ts';
 import { inWordsOf } from './told.ts';
 import { Whole } from './whole.ts';
 
@@ -59,6 +60,9 @@ export interface Conversation {
   upstreamContext(account: Account): UpstreamContext;
   /** The answer is complete; what the client's dialect has no slot for is kept for the next turn. */
   remember(items: readonly HubItem[]): void;
+  /** The answer in the client's own form, for clients that may refer to it later. */
+  keep(response: unknown): void;
+  readonly isKept: boolean;
 }
 
 /** The request as one account gets it. */
@@ -78,11 +82,13 @@ export async function converse(
   parts: ConverseParts,
 ): Promise<void> {
   expectJson(call);
-  const body = parseBody(await readBody(call, parts.bodyLimit(operation)));
+  const sent = parseBody(await readBody(call, parts.bodyLimit(operation)));
+  const { body, input, previousId } =
+    from === 'responses'
+      ? await expand(sent, caller.key.userId, parts.store)
+      : { body: sent, input: [], previousId: undefined };
   const pair: Pair = { client: codecOf(from), upstream: codecOf(to) };
   const asked = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
-  // Stateless upstreams keep no responses; without a store of our own, none of the caller's exists.
-  if (asked.state.previousId !== undefined) throw previousNotFound(asked.state.previousId);
   const model = resolveModel(parts.catalog(), caller, asked.model);
   call.note = { ...call.note, model: model.name, stream: asked.stream, converted: `${from}->${to}` };
   const request = await completed(asked, caller, model, parts);
@@ -96,7 +102,7 @@ export async function converse(
     request: version,
     parts,
     answer: {
-      request: asked,
+      request: previousId === undefined ? asked : { ...asked, state: { ...asked.state, previousId } },
       model: model.name,
       requestId: call.id,
       home: caller.group.style,
@@ -106,6 +112,16 @@ export async function converse(
     upstreamContext: (account) => ({ requestId: call.id, account: parts.markOf(account.id) }),
     remember: (items) => {
       if (from === 'chat') parts.sideTable.keep(caller.key.id, rememberedOf(items));
+    },
+    isKept: from === 'responses' && asked.state.store !== false,
+    keep: (response) => {
+      const { id } = (response ?? {}) as { id?: unknown };
+      if (typeof id !== 'string') return;
+      parts.store.save({
+        id,
+        userId: caller.key.userId,
+        content: { input, response: response as StoredContent['response'] },
+      });
     },
   });
   const plain = carriesOpaque(request) ? planOf(open(withoutOpaque(request)), caller, to, accounts) : undefined;
@@ -135,7 +151,7 @@ function affinityOf(request: HubRequest, accounts: readonly Account[], { markOf 
 }
 
 /** Bounded before it is parsed: JSON that is too deep or too busy would stall every other call. */
-function parseBody(bytes: Buffer): unknown {
+function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
   if (bytes.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   try {
     scanMembers(bytes, NONE, JSON_LIMITS);

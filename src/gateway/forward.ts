@@ -26,15 +26,15 @@ import { resolveModel } from './model.ts';
 import { readMultipart } from './multipart.ts';
 import { checkNativeBody, readNative, upstreamName } from './native-request.ts';
 import type { Outlet, Outlets } from './outlet.ts';
-import { previousNotFound, type ResponseOwners, responseNotFound } from './owners.ts';
 import { redact } from './redact.ts';
 import { headerAffinity } from './session.ts';
+import { previousNotFound, type ResponseStore, responseNotFound } from './stored.ts';
 import { type TapResult, tapStream, tapUnary } from './tap.ts';
 
 export interface ForwardParts extends AttemptParts {
   readonly catalog: () => Catalog;
   readonly outlets: Outlets;
-  readonly owners: ResponseOwners;
+  readonly store: ResponseStore;
   readonly bodyLimit: (operation: TextOperation) => number;
 }
 
@@ -115,7 +115,9 @@ const PACK = {
     const body = withoutEnvelopes(await readBody(call, parts.bodyLimit(operation)), dialect);
     const request = readNative(operation, body, caller, parts.catalog());
     const accountId =
-      request.previousId === undefined ? undefined : parts.owners.accountOf(request.previousId, caller.key.userId);
+      request.previousId === undefined
+        ? undefined
+        : (await parts.store.find(request.previousId, caller.key.userId))?.accountId;
     if (request.previousId !== undefined && accountId === undefined) throw previousNotFound(request.previousId);
     return {
       model: request.model,
@@ -152,7 +154,7 @@ const PACK = {
   },
   async stored(call, caller, operation, parts) {
     const id = call.params.response_id ?? '';
-    const accountId = parts.owners.accountOf(id, caller.key.userId);
+    const accountId = (await parts.store.find(id, caller.key.userId))?.accountId;
     if (accountId === undefined) throw responseNotFound(id);
     const body = operation === 'responses.cancel' ? await readBody(call, parts.bodyLimit(operation)) : null;
     return {
@@ -227,7 +229,7 @@ class Relay implements Taker {
   readonly #operation: TextOperation;
   readonly #dialect: Dialect;
   readonly #head: Head;
-  readonly #owners: ResponseOwners;
+  readonly #store: ResponseStore;
   readonly #tap: ReturnType<typeof tapStream>;
   readonly #outlet: Outlet;
   readonly #isSse: boolean;
@@ -249,7 +251,7 @@ class Relay implements Taker {
     this.#operation = operation;
     this.#dialect = dialect;
     this.#head = head;
-    this.#owners = parts.owners;
+    this.#store = parts.store;
     this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
     this.#tap = this.#isSse ? tapStream(dialect) : tapUnary(dialect);
     this.#outlet = parts.outlets.open(call.response, {
@@ -290,9 +292,11 @@ class Relay implements Taker {
 
   #finish({ id }: TapResult): void {
     if (this.#operation === 'responses.create' && id !== undefined) {
-      this.#owners.remember(id, { userId: this.#caller.key.userId, accountId: this.#head.account.id });
+      this.#store.save({ id, userId: this.#caller.key.userId, accountId: this.#head.account.id });
     }
-    if (this.#operation === 'responses.delete') this.#owners.forget(this.#call.params.response_id ?? '');
+    if (this.#operation === 'responses.delete') {
+      void this.#store.remove(this.#call.params.response_id ?? '', this.#caller.key.userId);
+    }
     if (!this.#held) return this.#outlet.end();
     this.#writeHead();
     this.#outlet.end(this.#held.length === 1 ? this.#held[0] : Buffer.concat(this.#held));

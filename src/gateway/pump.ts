@@ -99,13 +99,19 @@ export class Pump implements Taker {
       if (this.#isOver) return;
       if (event.kind === 'error') return this.#fail(event.error);
       if (event.kind !== 'ping' && !this.#outlet) this.#begin();
-      this.#out += this.#conversion.encode(event);
+      const told = this.#conversion.encode(event);
+      this.#out += told;
       if (event.kind === 'item_end') this.#items.push(event.item);
-      if (event.kind === 'finish') this.#conversation.remember(this.#items);
-      if (event.kind === 'finish') this.#note(event.usage);
-      if (event.kind === 'finish') this.#isOver = true;
+      if (event.kind === 'finish') this.#complete(event.usage, told);
     }
     if (this.#conversion.isCut && !this.#isOver && !this.#isLingering) this.#lingerAfterCut();
+  }
+
+  #complete(usage: HubUsage, told: string): void {
+    this.#isOver = true;
+    this.#note(usage);
+    this.#conversation.remember(this.#items);
+    if (this.#conversation.isKept) this.#conversation.keep(finalResponse(told));
   }
 
   #fail(error: HubError): void {
@@ -180,3 +186,9 @@ const troubleEvent = ({ kind }: Trouble): HubEvent => ({
   kind: 'error',
   error: { code: faultRow(kind).code, message: 'The upstream closed the stream before completion.' },
 });
+
+/** The response object in the last event of a responses stream. */
+function finalResponse(told: string): unknown {
+  const at = told.lastIndexOf('data: ');
+  return at < 0 ? undefined : (JSON.parse(told.slice(at + 6)) as { response?: unknown }).response;
+}

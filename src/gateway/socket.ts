@@ -6,7 +6,8 @@
 import { type Clock, JsonFault, newId, scanMembers } from '../core/index.ts';
 import { CLOSE, JSON_LIMITS, SOCKET, STREAM_ID } from '../rules/index.ts';
 import type { Socket } from '../web/index.ts';
-import { Chains } from './chain.ts';
+import { Chains, type Link } from './chain.ts';
+import { inputItems } from './history.ts';
 import { TurnAnswer } from './turn.ts';
 
 export interface SocketParts {
@@ -14,7 +15,7 @@ export interface SocketParts {
   /** Runs one request as if it had come over HTTP; the answer goes to the turn. */
   run(body: Buffer, answer: TurnAnswer): Promise<void>;
   /** Is this the id of a response that the upstream or our store can continue from? */
-  canContinue(responseId: string): boolean;
+  canContinue(responseId: string): Promise<boolean>;
 }
 
 type Json = Record<string, unknown>;
@@ -30,7 +31,7 @@ export class ResponsesSocket {
   readonly #parts: SocketParts;
   readonly #chains = new Chains();
   readonly #lanes = new Map<string, Turn[]>();
-  readonly #running = new Map<string, TurnAnswer>();
+  readonly #running = new Map<string, { destroy(): void }>();
   readonly #waiting: Turn[] = [];
   #messages: number[] = [];
   #isOld = false;
@@ -132,21 +133,12 @@ export class ResponsesSocket {
     }
   }
 
+  /** The lane is taken before anything is awaited, so that the next turn on it waits. */
   #start(turn: Turn): void {
     const { create, lane, streamId } = turn;
     const previousId = typeof create.previous_response_id === 'string' ? create.previous_response_id : undefined;
     const link = previousId === undefined ? undefined : this.#chains.find(previousId);
-    if (previousId !== undefined && !link && !this.#parts.canContinue(previousId)) {
-      this.#chains.evict(lane, previousId);
-      return this.#refuse(
-        streamId,
-        400,
-        'previous_response_not_found',
-        `Previous response with id '${previousId.slice(0, 100)}' not found.`,
-        'previous_response_id',
-      );
-    }
-    if (create.background === true)
+    if (create.background === true) {
       return this.#refuse(
         streamId,
         400,
@@ -154,9 +146,28 @@ export class ResponsesSocket {
         'background: not possible on a socket.',
         'background',
       );
-    const items = [...(link?.items ?? []), ...inputItems(create.input)];
-    if (create.generate === false) return this.#warmUp(turn, items);
-    const { generate: _, ...request } = create;
+    }
+    if (previousId === undefined || link) return this.#go(turn, link, previousId);
+    this.#running.set(lane, NOBODY);
+    void this.#parts.canContinue(previousId).then((isKnown) => {
+      this.#running.delete(lane);
+      if (isKnown) return this.#go(turn, undefined, previousId);
+      this.#chains.evict(lane, previousId);
+      this.#refuse(
+        streamId,
+        400,
+        'previous_response_not_found',
+        `Previous response with id '${previousId.slice(0, 100)}' not found.`,
+        'previous_response_id',
+      );
+      this.#startNext();
+    });
+  }
+
+  #go(turn: Turn, link: Link | undefined, previousId: string | undefined): void {
+    const items = [...(link?.items ?? []), ...inputItems(turn.create.input)];
+    if (turn.create.generate === false) return this.#warmUp(turn, items);
+    const { generate: _, ...request } = turn.create;
     const whole = link
       ? { ...request, input: items, previous_response_id: undefined, stream: true }
       : { ...request, stream: true };
@@ -250,6 +261,9 @@ export class ResponsesSocket {
   }
 }
 
+/** Holds a lane while it is not known yet whether its turn can run. */
+const NOBODY = { destroy: () => {} };
+
 /** Requests that only a provider's own socket can honour; each has its own way of saying no. */
 const REFUSED: Readonly<Record<string, (event: Json) => Json>> = {
   'response.steer': (event) => ({
@@ -279,11 +293,6 @@ function flat(event: Json): Json {
   const { type: _, stream_id: __, response, ...rest } = event;
   return typeof response === 'object' && response !== null ? { ...rest, ...(response as Json) } : rest;
 }
-
-const inputItems = (input: unknown): readonly unknown[] => {
-  if (Array.isArray(input)) return input;
-  return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : [];
-};
 
 const withStreamId = (json: string, streamId: string): string =>
   `{"stream_id":${JSON.stringify(streamId)},${json.slice(json.indexOf('{') + 1)}`;

@@ -225,7 +225,7 @@ interface Told {
 
 /** The events of whole blocks in order; each is parsed only when it is asked for, and few ever are. */
 function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
-  for (const blocks of pieces) {
+  for (const blocks of new Set(pieces)) {
     for (const [block] of blocks?.toString('utf8').matchAll(/(?:[^\r\n]+(?:\r?\n|$))+/g) ?? []) {
       const told = parseBlock(block);
       if (told) yield told;
@@ -235,7 +235,7 @@ function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
 
 /** The same from behind. */
 function* latestOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
-  for (const blocks of pieces) {
+  for (const blocks of new Set(pieces)) {
     for (let end = blocks?.length ?? 0, start = end; blocks && end > 0; end = start) {
       start = blockEnd(blocks.subarray(0, end - 1));
       const told = parseBlock(blocks.toString('utf8', start, end));

@@ -50,6 +50,7 @@ export class Whole implements Taker {
     const context = this.#conversation.upstreamContext(this.#head.account);
     const converted = convertReply(pair, prepared.encoded, body, context, answer);
     this.#conversation.remember(converted.reply.items);
+    if (this.#conversation.isKept) this.#conversation.keep(converted.body);
     const headers = conversionHeaders(this.#conversation, prepared);
     call.note = { ...call.note, account: this.#head.account.id, ...usageNote(converted.reply.usage) };
     if (!request.stream) return sendJson(call, 200, converted.body, headers);

@@ -76,7 +76,8 @@ export class PublicFetcher {
     const { clock, resolve, resolveMs } = this.#options;
     const cancel = clock.after(resolveMs, () => stop.abort());
     try {
-      const answers = await orAbort(resolve(host, stop.signal), stop.signal);
+      // A copy: what is looked at is what is used.
+      const answers = [...(await orAbort(resolve(host, stop.signal), stop.signal))];
       if (answers.length === 0) return no('resolve', NOT_PUBLIC);
       return answers.every(isPublicAddress) ? answers : no('address', NOT_PUBLIC);
     } catch {

@@ -367,8 +367,7 @@ test('a stored credential that no longer opens is replaced by that of the file',
 });
 
 test('an opening balance is booked once, whatever later files say', async () => {
-  const credits = () =>
-    db().selectFrom('credits').select(['reference', 'nanos']).where('user_id', '=', 'yan').execute();
+  const credits = () => db().selectFrom('entries').select(['reference', 'nanos']).where('credit', '=', 'yan').execute();
   const once = [{ reference: 'open:yan', nanos: 12_500_000_000n }];
   assert.deepEqual(await credits(), once);
   await apply({ users: [{ id: 'yan', balance: '99' }] });

@@ -196,8 +196,10 @@ function responsesEvents(blocks: readonly Block[], item: Json, output_index: num
   const inner: Json[] = [];
   for (const [n, block] of blocks.entries()) {
     if (block.kind === 'text') inner.push(...textEvents(block.text, { ...at, content_index: n }, cuts));
-    if (block.kind === 'thought')
-      block.texts.forEach((text, k) => inner.push(...summaryEvents(text, { ...at, summary_index: k }, cuts)));
+    if (block.kind === 'thought') {
+      for (const [k, text] of block.texts.entries())
+        inner.push(...summaryEvents(text, { ...at, summary_index: k }, cuts));
+    }
     if (block.kind === 'call') inner.push(...argumentEvents(block.args, at, cuts));
   }
   const skeleton = { ...item, content: [], summary: [], arguments: '', encrypted_content: 'partial' };

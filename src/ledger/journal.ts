@@ -1,0 +1,258 @@
+/**
+ * Usage on disk before an answer ends. Records that are appended in one turn of the event loop leave in one write; once the
+ * kernel has them, the end of the process loses nothing. Segments go away when all their records are in the database.
+ */
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { type Clock, faultOf, type Log } from '../core/index.ts';
+import type { OnStep } from './step.ts';
+import { decodeRecord, encodeRecord, type UsageRecord } from './usage.ts';
+
+export interface JournalOptions {
+  /** A folder of this process alone. */
+  readonly dir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly segmentBytes?: number;
+  /** Waits for the disk too, so that a power cut loses nothing either. */
+  readonly sync?: boolean;
+  readonly onStep?: OnStep;
+  readonly openSegment?: (path: string) => Promise<SegmentFile>;
+}
+
+/** What is needed of a file handle. */
+export interface SegmentFile {
+  write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
+  datasync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Segment {
+  readonly path: string;
+  readonly file: SegmentFile;
+  bytes: number;
+  /** Records in it that are not in the database yet. */
+  left: number;
+}
+
+interface Item {
+  readonly record: UsageRecord;
+  segment?: Segment;
+}
+
+/** Large enough to be rare, small enough to be read whole after a crash. */
+const SEGMENT_BYTES = 16 * 1024 * 1024;
+/** A full disk is looked at again this often; until then records wait in memory. */
+const RETRY_MS = 1_000;
+const SEGMENT_NAME = /^\d{8}\.log$/;
+
+export class Journal {
+  readonly #options: JournalOptions;
+  readonly #limit: number;
+  /** Oldest first: everything that is not in the database. The first `#head` items are done with. */
+  #items: Item[] = [];
+  #head = 0;
+  /** Items before this index have been written. */
+  #written = 0;
+  #segment: Segment | undefined;
+  #number = 0;
+  #isWriting = false;
+  #gathering: PromiseWithResolvers<void> | undefined;
+  #running: PromiseWithResolvers<void> | undefined;
+  #onPending: (pending: number) => void = () => {};
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#limit = options.segmentBytes ?? SEGMENT_BYTES;
+  }
+
+  /** Cheap and synchronous; `flushed()` says when it is safe. */
+  append(record: UsageRecord): void {
+    this.#items.push({ record });
+    this.#options.onStep?.('record.appended');
+    this.#gather();
+    this.#onPending(this.pending);
+  }
+
+  /** Resolves when everything appended so far is with the kernel; rejects when it cannot be written now (it is kept and tried again). */
+  async flushed(): Promise<void> {
+    await (this.#gathering ?? this.#running)?.promise;
+  }
+
+  onPending(listener: (pending: number) => void): void {
+    this.#onPending = listener;
+  }
+
+  /** Records that are not in the database yet. */
+  get pending(): number {
+    return this.#items.length - this.#head;
+  }
+
+  /** The oldest of them. */
+  peek(limit: number): UsageRecord[] {
+    return this.#items.slice(this.#head, this.#head + limit).map((item) => item.record);
+  }
+
+  /** The oldest `count` are in the database: segments that hold nothing else are removed. */
+  moved(count: number): void {
+    for (const { segment } of this.#items.slice(this.#head, this.#head + count)) {
+      if (!segment) continue;
+      segment.left -= 1;
+      if (segment.left === 0 && segment !== this.#segment) this.#remove(segment);
+    }
+    this.#head += count;
+    this.#written = Math.max(this.#written, this.#head);
+    if (this.#head < 1024 && this.#head < this.#items.length) return;
+    this.#items = this.#items.slice(this.#head);
+    this.#written -= this.#head;
+    this.#head = 0;
+  }
+
+  /** Somebody took the folder for that of a dead process: begins a new one with all that is not in the database. */
+  async renew(prepare: () => Promise<void>): Promise<void> {
+    await this.#running?.promise.catch(() => {});
+    await prepare();
+    await this.#running?.promise.catch(() => {});
+    this.#leaveSegment();
+    for (const item of this.#items) delete item.segment;
+    this.#written = this.#head;
+    if (this.pending > 0) this.#gather();
+    await this.flushed();
+  }
+
+  /** After the last record was moved; the folder itself is its maker's. */
+  async close(): Promise<void> {
+    await this.flushed().catch(() => {});
+    await this.#segment?.file.close().catch(() => {});
+    this.#segment = undefined;
+  }
+
+  #gather(): void {
+    if (this.#gathering) return;
+    this.#gathering = Promise.withResolvers<void>();
+    // Those who wait see the failure; if nobody waits it is not an unhandled one.
+    this.#gathering.promise.catch(() => {});
+    // After the input of this turn has been handled, so that all that ends in it leaves together.
+    if (!this.#isWriting) setImmediate(() => this.#write());
+  }
+
+  async #write(): Promise<void> {
+    const cycle = this.#gathering;
+    if (!cycle || this.#isWriting) return;
+    this.#gathering = undefined;
+    this.#running = cycle;
+    this.#isWriting = true;
+    try {
+      await this.#writeOut();
+      cycle.resolve();
+    } catch (error) {
+      // A torn frame may stand at its end now: nothing may follow it there.
+      this.#leaveSegment();
+      cycle.reject(error);
+      this.#options.log.error('journal.failed', { pending: this.pending, ...faultOf(error) });
+      this.#options.clock.after(RETRY_MS, () => this.#gather());
+    } finally {
+      this.#running = undefined;
+      this.#isWriting = false;
+      if (this.#gathering) setImmediate(() => this.#write());
+    }
+  }
+
+  async #writeOut(): Promise<void> {
+    const { onStep, sync } = this.#options;
+    // A reference that stays right while `moved` shifts the list during the write.
+    const batch = this.#items.slice(this.#written);
+    if (batch.length === 0) return;
+    if (this.#segment && this.#segment.bytes >= this.#limit) this.#leaveSegment();
+    this.#segment ??= await this.#openSegment();
+    const segment = this.#segment;
+    const bytes = Buffer.from(batch.map(({ record }) => frameOf(encodeRecord(record))).join(''));
+    onStep?.('journal.writing');
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await segment.file.write(bytes, at, bytes.length - at);
+      at += bytesWritten;
+    }
+    if (sync) await segment.file.datasync();
+    segment.bytes += bytes.length;
+    const alive = new Set(this.#items.slice(this.#written));
+    for (const item of batch) {
+      if (!alive.has(item)) continue;
+      item.segment = segment;
+      segment.left += 1;
+      this.#written += 1;
+    }
+    onStep?.('journal.written');
+  }
+
+  async #openSegment(): Promise<Segment> {
+    const { dir, openSegment = openForAppend, onStep } = this.#options;
+    this.#number += 1;
+    const path = join(dir, `${String(this.#number).padStart(8, '0')}.log`);
+    const segment = { path, file: await openSegment(path), bytes: 0, left: 0 };
+    onStep?.('journal.rotated');
+    return segment;
+  }
+
+  #leaveSegment(): void {
+    const segment = this.#segment;
+    this.#segment = undefined;
+    if (!segment) return;
+    segment.file.close().catch(() => {});
+    if (segment.left === 0) this.#remove(segment);
+  }
+
+  #remove(segment: Segment): void {
+    this.#options.onStep?.('journal.removing');
+    // What stays behind is read again at the next start, and changes nothing then.
+    rm(segment.path, { force: true }).catch(() => {});
+  }
+}
+
+/** Fails when the folder is gone, rather than writing where nobody will look. */
+const openForAppend = (path: string): Promise<SegmentFile> => open(path, 'ax', 0o600);
+
+export interface SegmentContents {
+  readonly records: readonly UsageRecord[];
+  /** Lines in the middle that are not what was written. A torn end is none: it was never acknowledged. */
+  readonly damaged: number;
+}
+
+/** Files of a folder, oldest first. */
+export async function segmentsOf(dir: string): Promise<string[]> {
+  const names = (await readdir(dir)).filter((name) => SEGMENT_NAME.test(name)).sort();
+  return names.map((name) => join(dir, name));
+}
+
+export async function readSegment(path: string): Promise<SegmentContents> {
+  const bytes = await readFile(path);
+  const records: UsageRecord[] = [];
+  let damaged = 0;
+  for (let at = 0; at < bytes.length; ) {
+    // The text has no line breaks, so that a damaged line costs itself only.
+    const end = bytes.indexOf(NEWLINE, at);
+    if (end < 0) break;
+    const record = readFrame(bytes.subarray(at, end));
+    if (record) records.push(record);
+    else damaged += 1;
+    at = end + 1;
+  }
+  return { records, damaged };
+}
+
+const NEWLINE = 10;
+const HEAD = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
+const HEAD_BYTES = 18;
+
+/** Length and checksum in hexadecimal, the text, a line break. */
+const frameOf = (text: string): string => `${hex(Buffer.byteLength(text))} ${hex(crc32(text))} ${text}\n`;
+const hex = (number: number): string => number.toString(16).padStart(8, '0');
+
+function readFrame(line: Buffer): UsageRecord | undefined {
+  const [, length, sum] = HEAD.exec(line.toString('latin1', 0, HEAD_BYTES)) ?? [];
+  const text = line.subarray(HEAD_BYTES);
+  if (length !== hex(text.length) || sum !== hex(crc32(text))) return undefined;
+  return decodeRecord(text.toString());
+}
+
+export const makeFolder = async (dir: string): Promise<void> => void (await mkdir(dir, { recursive: true, mode: 0o700 }));

@@ -1,0 +1,147 @@
+/**
+ * A process that admits calls, as the others see it: a row that it keeps fresh, and a mark by which a process of the same
+ * machine can tell for certain whether it still lives.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { sql } from 'kysely';
+import { base62, type Clock } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+
+/** A replica that cannot be seen is dead after this long without a sign of life. Compared by the database's clock. */
+export const LIFETIME_MS = 60_000;
+export const BEAT_MS = 10_000;
+/** A replica that could not show a sign of life for this long stops trusting its leases; well before others stop. */
+const TRUST_MS = 30_000;
+
+export const newReplicaId = (): string => `rep_${base62(randomBytes(16))}`;
+
+export interface ProcessMark {
+  /** Boot and process namespace: process ids mean the same thing only where both are the same. */
+  readonly host: string;
+  readonly pid: number;
+  /** When it was started, since ids are used again. */
+  readonly start: string;
+}
+
+export const ownMark = (): ProcessMark => ({ host: hostMark(), pid: process.pid, start: startOf(process.pid) ?? '' });
+
+/** Undefined: it lives, if at all, where this process cannot look. */
+export function isGone(mark: ProcessMark): boolean | undefined {
+  if (mark.host !== hostMark()) return undefined;
+  try {
+    process.kill(mark.pid, 0);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return true;
+  }
+  const start = startOf(mark.pid);
+  return start !== undefined && start !== mark.start;
+}
+
+function hostMark(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
+  }
+}
+
+/** A zombie has ended too. */
+function startOf(pid: number): string | undefined {
+  try {
+    // The name in parentheses may hold anything, spaces and parentheses included.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, '').trim().split(' ');
+    const [state] = fields;
+    return state === 'Z' || state === 'X' ? 'ended' : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps the row of this process. */
+export class Replica {
+  readonly id: string;
+  readonly #db: Db;
+  readonly #clock: Clock;
+  readonly #onLost: () => Promise<void>;
+  #seenAt = Number.NEGATIVE_INFINITY;
+
+  /** `onLost`: this process was taken for dead, its leases were given back and its journal was read by another. */
+  constructor(options: { id: string; db: Db; clock: Clock; onLost: () => Promise<void> }) {
+    this.id = options.id;
+    this.#db = options.db;
+    this.#clock = options.clock;
+    this.#onLost = options.onLost;
+  }
+
+  async register(): Promise<void> {
+    const asked = this.#clock.now();
+    await this.#db
+      .insertInto('replicas')
+      .values({ id: this.id, host: hostname() })
+      .onConflict((c) => c.column('id').doUpdateSet({ seen_at: sql`now()` }))
+      .execute();
+    this.#seenAt = asked;
+  }
+
+  /** Others may not have taken it for dead, so what it leased is still its own. */
+  get isTrusted(): boolean {
+    return this.#clock.now() - this.#seenAt < TRUST_MS;
+  }
+
+  async beat(): Promise<void> {
+    const asked = this.#clock.now();
+    const { numUpdatedRows } = await this.#db
+      .updateTable('replicas')
+      .set({ seen_at: sql`now()` })
+      .where('id', '=', this.id)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows > 0n) {
+      this.#seenAt = asked;
+      return;
+    }
+    await this.#onLost();
+    await this.register();
+  }
+}
+
+/** True when it has shown no sign of life for its lifetime; undefined when the database knows nothing of it. */
+export async function isSilent(db: Db, id: string): Promise<boolean | undefined> {
+  const row = await db
+    .selectFrom('replicas')
+    .select(sql<boolean>`seen_at < now() - ${LIFETIME_MS} * interval '1 millisecond'`.as('silent'))
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row?.silent;
+}
+
+export interface SilentReplica {
+  readonly id: string;
+  readonly host: string;
+  readonly seenAt: Date;
+  readonly leased: bigint;
+}
+
+/** Replicas that died where nobody has found their journal; their leases stay held until somebody does, or an operator gives up. */
+export async function silentReplicas(db: Db): Promise<SilentReplica[]> {
+  const { rows } = await sql<SilentReplica>`
+    select r.id, r.host, r.seen_at as "seenAt",
+      coalesce((select sum(l.nanos) from leases l where l.replica_id = r.id), 0)::bigint as leased
+    from replicas r where r.seen_at < now() - ${LIFETIME_MS} * interval '1 millisecond' order by r.seen_at`.execute(db);
+  return rows;
+}
+
+/** The end of a replica: what it leased goes back. Its journal has been read, or an operator knows that it never will be. */
+export async function retireReplica(db: Db, id: string): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`
+      select from wallets where user_id in (select user_id from leases where replica_id = ${id})
+      order by user_id for no key update`.execute(tx);
+    await sql`
+      with gone as (delete from leases where replica_id = ${id} returning user_id, nanos)
+      update wallets w set held = w.held - gone.nanos from gone where w.user_id = gone.user_id`.execute(tx);
+    await tx.deleteFrom('replicas').where('id', '=', id).execute();
+  });
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { openai } from '../support/sdk.ts';
+
+let sim: Sim;
+let gateway: TestGateway;
+let keys: Record<string, string>;
+let others: Record<string, string>;
+const MODEL: Record<string, string> = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' };
+const hasCode = (code: string, status: number) => (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === code && 'status' in error && error.status === status;
+
+before(async () => {
+  sim = await startSim();
+  gateway = await startGateway();
+  keys = await gateway.apply(basicSetup(sim.url));
+  others = await gateway.apply({
+    users: [{ id: 'ben' }],
+    keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ben', group })),
+  });
+});
+after(async () => {
+  await gateway.stop();
+  await sim.close();
+});
+
+const lastBody = (): string => sim.journal.requests.at(-1)?.body?.toString() ?? '';
+
+for (const group of ['openai', 'claude', 'gemini']) {
+  describe(`stored responses on the ${group} group`, () => {
+    const client = (key = keys[group]) => openai(gateway.url, key ?? '');
+    const make = (input: string, more: object = {}) =>
+      client().responses.create({ model: MODEL[group] ?? '', input, ...more });
+
+    test('a response is continued, read and deleted by its user', async () => {
+      const first = await make('the word is apple');
+      const second = await make('and pear', { previous_response_id: first.id });
+      assert.equal(second.previous_response_id, first.id);
+      if (group !== 'openai') assert.match(lastBody(), /apple.*pear/s);
+      const third = await client()
+        .responses.stream({ model: MODEL[group] ?? '', input: 'and plum', previous_response_id: second.id })
+        .finalResponse();
+      if (group !== 'openai') assert.match(lastBody(), /apple.*pear.*plum/s);
+      assert.equal((await client().responses.retrieve(third.id)).output_text, third.output_text);
+      const items = await client().responses.inputItems.list(third.id, { order: 'asc' });
+      assert.match(JSON.stringify(items.data[0]), group === 'openai' ? /plum|apple/ : /apple/);
+      await client().responses.delete(first.id);
+      await assert.rejects(client().responses.retrieve(first.id), hasCode('response_not_found', 404));
+      await assert.rejects(make('x', { previous_response_id: first.id }), hasCode('previous_response_not_found', 400));
+    });
+
+    test('to another user it never was, in the very same words', async () => {
+      const mine = await make('secret');
+      const foreign = await client(others[group])
+        .responses.retrieve(mine.id)
+        .catch((error: Error) => error.message.replace(mine.id, 'ID'));
+      const unknown = await client(others[group])
+        .responses.retrieve('resp_unknown')
+        .catch((error: Error) => error.message.replace('resp_unknown', 'ID'));
+      assert.equal(foreign, unknown);
+      const create = { model: MODEL[group] ?? '', input: 'x', previous_response_id: mine.id };
+      await assert.rejects(client(others[group]).responses.create(create), hasCode('previous_response_not_found', 400));
+      await assert.rejects(client(others[group]).responses.delete(mine.id), hasCode('response_not_found', 404));
+      assert.ok(await client().responses.retrieve(mine.id));
+    });
+
+    test('another replica knows it too', async () => {
+      const first = await make('the word is quince');
+      const replica = await startGateway({ database: gateway.database });
+      try {
+        const wait = async (): Promise<void> => {
+          for (let n = 0; n < 100; n++) {
+            const rows = await replica.ground.database.db
+              .selectFrom('stored_responses')
+              .select('id')
+              .where('id', '=', first.id)
+              .execute();
+            if (rows.length > 0) return;
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
+        };
+        await wait();
+        const second = await openai(replica.url, keys[group] ?? '').responses.create({
+          model: MODEL[group] ?? '',
+          input: 'go on',
+          previous_response_id: first.id,
+        });
+        assert.equal(second.status, 'completed');
+        if (group !== 'openai') assert.match(lastBody(), /quince/);
+      } finally {
+        await replica.stop();
+      }
+    });
+  });
+}
+
+describe('what is kept on converted groups', () => {
+  const client = () => openai(gateway.url, keys.claude ?? '');
+
+  test('store: false keeps nothing', async () => {
+    const response = await client().responses.create({ model: 'demo-messages', input: 'x', store: false });
+    await assert.rejects(client().responses.retrieve(response.id), hasCode('response_not_found', 404));
+  });
+
+  test('a reference to a single item is replaced by the item', async () => {
+    const first = await client().responses.create({ model: 'demo-messages', input: 'say something about kiwis' });
+    const item = first.output[0] ?? assert.fail();
+    await client().responses.create({
+      model: 'demo-messages',
+      input: [
+        { role: 'user', content: 'hi' },
+        { type: 'item_reference', id: item.id ?? '' },
+        { role: 'user', content: 'go on' },
+      ],
+    });
+    assert.match(lastBody(), /kiwis/);
+    await assert.rejects(
+      client().responses.create({ model: 'demo-messages', input: [{ type: 'item_reference', id: 'msg_unknown' }] }),
+      /msg_unknown/,
+    );
+  });
+
+  test('the database holds the conversation only sealed', async () => {
+    await client().responses.create({ model: 'demo-messages', input: 'canary-watermelon' });
+    const { rows } = await gateway.ground.database.db
+      .selectFrom('stored_responses')
+      .selectAll()
+      .execute()
+      .then((found) => ({ rows: JSON.stringify(found) }));
+    assert.doesNotMatch(rows, /watermelon/);
+  });
+});

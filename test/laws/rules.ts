@@ -1,0 +1,128 @@
+/** What each provider refuses, as far as a request's own form decides it. Written from the providers' rules, without any codec. */
+import assert from 'node:assert/strict';
+import type { Dialect } from '../../src/rules/index.ts';
+
+type Json = Record<string, unknown>;
+const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
+const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
+
+export const checkRules = (upstream: Dialect, body: unknown): void => RULES[upstream](objectOf(body));
+
+const RULES: Readonly<Record<Dialect, (body: Json) => void>> = {
+  messages: checkMessages,
+  chat: checkChat,
+  responses: checkResponses,
+  generate: checkGenerate,
+};
+
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+// ---------------------------------------------------------------- messages
+
+function checkMessages(body: Json): void {
+  const messages = listOf(body.messages);
+  assert.equal(messages[0]?.role, 'user', 'begins with the user');
+  let open: string[] = [];
+  let before: unknown;
+  for (const message of messages) {
+    assert.notEqual(message.role, before, 'turns alternate');
+    before = message.role;
+    const content = listOf(message.content);
+    assert.ok(content.length > 0, 'no empty message');
+    for (const block of content) if (block.type === 'text') assert.match(String(block.text), /\S/, 'no empty text');
+    if (message.role === 'assistant') {
+      open = content.filter((block) => block.type === 'tool_use').map((block) => String(block.id));
+      for (const block of content) if (block.type === 'tool_use') checkUse(block);
+    } else {
+      const answers = content.filter((block) => block.type === 'tool_result').map((block) => block.tool_use_id);
+      assert.deepEqual(answers, open, 'every call is answered in the next message, in order');
+      assert.ok(
+        content.slice(0, answers.length).every((block) => block.type === 'tool_result'),
+        'answers come first',
+      );
+      open = [];
+    }
+  }
+  assert.deepEqual(open, [], 'no call is left open');
+  for (const tool of listOf(body.tools)) assert.match(String(tool.name), NAME);
+  const budget = objectOf(body.thinking).budget_tokens;
+  if (typeof budget === 'number') assert.ok(budget >= 1_024 && budget < Number(body.max_tokens), 'room for the budget');
+  const forced = ['any', 'tool'].includes(String(objectOf(body.tool_choice).type));
+  assert.ok(!(forced && budget !== undefined), 'no forced call with a budget');
+  assert.ok(Number(body.max_tokens) >= 0);
+}
+
+function checkUse(block: Json): void {
+  assert.match(String(block.id), /^[a-zA-Z0-9_-]+$/, 'ids of calls');
+  assert.match(String(block.name), NAME, 'names of tools');
+  assert.ok(
+    typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input),
+    'input is an object',
+  );
+}
+
+// ---------------------------------------------------------------- chat
+
+function checkChat(body: Json): void {
+  let open: unknown[] = [];
+  for (const message of listOf(body.messages)) {
+    if (message.role === 'tool') {
+      assert.equal(message.tool_call_id, open.shift(), 'results follow their calls, in order');
+      continue;
+    }
+    assert.deepEqual(open, [], 'every call is answered before anything else is said');
+    if (message.role !== 'assistant') continue;
+    open = listOf(message.tool_calls).map((call) => call.id);
+    assert.ok(message.content !== null || open.length > 0 || message.refusal, 'no empty message');
+    for (const call of listOf(message.tool_calls)) assert.match(String(objectOf(call.function).name), NAME);
+  }
+  assert.deepEqual(open, [], 'no call is left open');
+  assert.ok(listOf(body.stop).length <= 4);
+}
+
+// ---------------------------------------------------------------- responses
+
+function checkResponses(body: Json): void {
+  const calls = new Set<unknown>();
+  const input = listOf(body.input);
+  for (const [n, item] of input.entries()) {
+    if (item.type === 'function_call') {
+      calls.add(item.call_id);
+      assert.ok(String(item.call_id).length <= 64 && NAME.test(String(item.name)), 'ids and names');
+      assert.equal(item.id, undefined, 'no ids but those of reasoning');
+    }
+    if (item.type === 'function_call_output') assert.ok(calls.has(item.call_id), 'a result follows its call');
+    if (item.type !== 'reasoning') continue;
+    const next = input[n + 1];
+    const own =
+      next !== undefined &&
+      (next.type === 'message' ? next.role === 'assistant' : next.type !== 'function_call_output');
+    assert.ok(own, 'reasoning leads to something');
+    assert.ok(item.id && item.encrypted_content, 'reasoning has its id and its value');
+  }
+  assert.equal(body.store, false);
+  assert.ok(body.max_output_tokens === undefined || Number(body.max_output_tokens) >= 16);
+  for (const name of ['stop', 'n', 'seed', 'top_k']) assert.ok(!(name in body), `${name} does not exist here`);
+}
+
+// ---------------------------------------------------------------- generate
+
+function checkGenerate(body: Json): void {
+  const contents = listOf(body.contents);
+  assert.equal(contents[0]?.role, 'user', 'begins with the user');
+  let before: unknown;
+  let open: unknown[] = [];
+  for (const content of contents) {
+    assert.notEqual(content.role, before, 'turns alternate');
+    before = content.role;
+    const parts = listOf(content.parts);
+    assert.ok(parts.length > 0, 'no empty content');
+    for (const part of parts) assert.ok(part.text !== '' || part.thoughtSignature, 'no empty part');
+    const answers = parts.filter((part) => part.functionResponse).map((part) => objectOf(part.functionResponse).name);
+    assert.deepEqual(answers, open, 'answers come directly behind their calls, in order');
+    open = parts.filter((part) => part.functionCall).map((part) => objectOf(part.functionCall).name);
+    for (const name of open) assert.match(String(name), /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/);
+  }
+  assert.deepEqual(open, [], 'no call is left open');
+  assert.ok(listOf(objectOf(body.generationConfig).stopSequences).length <= 5);
+}
