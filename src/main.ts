@@ -19,7 +19,7 @@ import {
   reach,
   watchRevisions,
 } from './db/index.ts';
-import { ModelLists, Outlets, ResponseStore, SideTable, SocketSessions } from './gateway/index.ts';
+import { ModelLists, Outlets, ResponseStore, SideTable, SocketSessions, TokenCounter } from './gateway/index.ts';
 import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { Pool } from './pool/index.ts';
@@ -145,6 +145,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     catalog: () => catalog,
     outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
     store,
+    counter: new TokenCounter(),
     sideTable: new SideTable(clock),
     sockets: new Sockets(),
     sessions,

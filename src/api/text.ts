@@ -1,12 +1,12 @@
 /** Handlers of document 1: the matrix cell of the key's group decides between bytes through, conversion and our own answer. */
 import { fail } from '../core/index.ts';
-import { type Caller, type ConverseParts, converse, forward } from '../gateway/index.ts';
+import { type Caller, type ConverseParts, converse, forward, type TokenCounter } from '../gateway/index.ts';
 import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
 import { deleteStored, getStored, listStoredInput } from './stored.ts';
 
-export type TextParts = ConverseParts & ModelParts;
+export type TextParts = ConverseParts & ModelParts & { readonly counter: TokenCounter };
 
 type OwnAnswer = (call: Call, caller: Caller, parts: TextParts) => void | Promise<void>;
 
@@ -28,6 +28,11 @@ const SPOKEN: Partial<Record<TextOperation, Dialect>> = {
   'responses.create': 'responses',
 };
 
+const COUNTED: Partial<Record<TextOperation, 'messages' | 'responses'>> = {
+  'messages.count': 'messages',
+  'responses.inputTokens': 'responses',
+};
+
 export async function answerText(
   call: Call,
   caller: Caller,
@@ -42,9 +47,14 @@ export async function answerText(
       `${row.method} ${call.path} is not available for keys of the ${caller.group.style}-style group "${caller.group.id}".`,
     );
   }
+  if (operation === 'generate.count' && !hasFeature(caller, 'count', parts)) {
+    return parts.counter.count(call, caller, operation, 'generate', 'generate', parts);
+  }
   if (cell.kind === 'native') return forward(call, caller, operation, cell, parts);
   if (cell.kind === 'prefer' && hasFeature(caller, cell.feature, parts))
     return forward(call, caller, operation, cell, parts);
+  const counted = COUNTED[operation];
+  if (counted && cell.kind === 'convert') return parts.counter.count(call, caller, operation, counted, cell.to, parts);
   const from = SPOKEN[operation];
   if (from && (cell.kind === 'convert' || cell.kind === 'prefer'))
     return converse(call, caller, operation, from, cell.to, parts);

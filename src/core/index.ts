@@ -19,3 +19,4 @@ export {
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { publicUrl, type UrlRefusal } from './url.ts';
+export { estimateTokens } from './tokens.ts';

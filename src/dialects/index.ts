@@ -1,9 +1,11 @@
 /** The registry: one line per dialect. Everything else about a dialect is in its folder. */
 import type { Dialect } from '../rules/index.ts';
 import { chatCodec } from './chat/index.ts';
-import type { Codec } from './codec.ts';
+import type { Codec, RequestHead } from './codec.ts';
 import { generateCodec } from './generate/index.ts';
-import { messagesCodec } from './messages/index.ts';
+import type { HubRequest } from './hub.ts';
+import { decodeCountRequest, messagesCodec } from './messages/index.ts';
+import { isObject } from './read.ts';
 import { responsesCodec } from './responses/index.ts';
 
 const CODECS: Readonly<Record<Dialect, Codec>> = {
@@ -13,6 +15,17 @@ const CODECS: Readonly<Record<Dialect, Codec>> = {
   generate: generateCodec,
 };
 export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
+
+/** A request that only asks how long it is: the same, but that nothing need be said about the answer. */
+export function decodeCount(dialect: Dialect, body: unknown, head: RequestHead): HubRequest {
+  return dialect === 'messages'
+    ? decodeCountRequest(body, head)
+    : codecOf(dialect).client.decodeRequest(countBody(body), head);
+}
+
+/** The native form may wrap the request that it counts. */
+const countBody = (body: unknown): unknown =>
+  isObject(body) && isObject(body.generateContentRequest) ? body.generateContentRequest : body;
 
 export { carriedAccounts, carriesOpaque, type Remembered, recall, rememberedOf, withoutOpaque } from './carried.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './carrier.ts';

@@ -151,7 +151,7 @@ function affinityOf(request: HubRequest, accounts: readonly Account[], { markOf 
 }
 
 /** Bounded before it is parsed: JSON that is too deep or too busy would stall every other call. */
-function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
+export function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
   if (bytes.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   try {
     scanMembers(bytes, NONE, JSON_LIMITS);

@@ -1,6 +1,7 @@
 export type { AttemptParts } from './attempt.ts';
 export type { Caller } from './caller.ts';
 export { type ConverseParts, converse } from './converse.ts';
+export { TokenCounter } from './count.ts';
 export { forward } from './forward.ts';
 export { inputItems } from './history.ts';
 export { type ListedModel, ModelLists } from './models.ts';

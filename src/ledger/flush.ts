@@ -41,14 +41,14 @@ export class UsageStore {
 
   /** Makes the month of that time, and the next one, before anybody needs it. */
   async prepare(now: number): Promise<void> {
-    const { year, month } = yearMonth(now);
-    for (const at of [now, Date.UTC(year, month + 1, 1)]) await this.#month(at);
+    await this.#month(firstOfMonth(now));
+    await this.#month(firstOfMonth(now, 1));
   }
 
   async #try(replicaId: string, records: readonly UsageRecord[], isSecond = false): Promise<LeaseState[]> {
     if (records.length === 0) return [];
     try {
-      for (const { at } of records) await this.#month(at);
+      for (const first of new Set(records.map(({ at }) => firstOfMonth(at)))) await this.#month(first);
       this.#onStep?.('flush.begun');
       const { leases, strangers } = await this.#db.transaction().execute((tx) => this.#record(tx, replicaId, records));
       this.#onStep?.('flush.committed');
@@ -88,9 +88,7 @@ export class UsageStore {
     return { leases, strangers: records.filter(({ userId }) => !known.has(userId)) };
   }
 
-  async #month(at: number): Promise<void> {
-    const { year, month } = yearMonth(at);
-    const first = `${year}-${String(month + 1).padStart(2, '0')}-01`;
+  async #month(first: string): Promise<void> {
     if (this.#months.has(first)) return;
     await sql`select usage_month(${first}::date)`.execute(this.#db);
     this.#months.add(first);
@@ -111,7 +109,8 @@ export class UsageStore {
  * Not for records that a journal holds: those are charged when they are recorded.
  */
 export async function recordUsage(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
-  for (const { at } of records) await sql`select usage_month(to_timestamp(${at / 1000})::date)`.execute(tx);
+  const months = new Set(records.map(({ at }) => firstOfMonth(at)));
+  for (const first of months) await sql`select usage_month(${first}::date)`.execute(tx);
   await sql`with ${recorded(records)} select 1`.execute(tx);
 }
 
@@ -204,18 +203,18 @@ const rowOf = (record: UsageRecord) => ({
   output_tokens: record.usage.output,
   reasoning_tokens: record.usage.reasoning ?? 0,
   images: record.images,
-  usage: record.usage,
+  usage: record.usage.tier === undefined ? record.usage : { ...record.usage, tier: storable(record.usage.tier) },
   nanos: String(record.nanos),
   price_id: record.priceId === null ? null : String(record.priceId),
   estimated: record.estimated,
 });
 
-/** Callers choose these: what PostgreSQL cannot store must not make a call free of charge. */
+/** Callers and upstreams choose these: what PostgreSQL cannot store must not make a call free of charge. */
 const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
 
-function yearMonth(at: number): { year: number; month: number } {
+function firstOfMonth(at: number, later = 0): string {
   const time = new Date(at);
-  return { year: time.getUTCFullYear(), month: time.getUTCMonth() };
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + later)).toISOString().slice(0, 10);
 }
 
 /** Classes 22 and 23: the data, not the database. */
@@ -242,6 +241,8 @@ export class Flusher {
   readonly #options: FlusherOptions;
   #cancel: (() => void) | undefined;
   #running: Promise<void> | undefined;
+  /** Batches follow one another, whoever asks for them: two at once would count the same records as moved twice. */
+  #lane: Promise<void> = Promise.resolve();
   #failures = 0;
   #isStopped = false;
 
@@ -255,8 +256,8 @@ export class Flusher {
 
   /** Moves what is there now; throws when the database cannot be used, and everything stays where it is. */
   async drain(): Promise<void> {
-    await this.#running;
-    while (this.#options.journal.pending > 0) await this.#batch();
+    do await this.#batch();
+    while (this.#options.journal.pending > 0);
   }
 
   /** Whatever is left stays in the journal. */
@@ -295,7 +296,13 @@ export class Flusher {
     }
   }
 
-  async #batch(): Promise<void> {
+  #batch(): Promise<void> {
+    const turn = this.#lane.then(() => this.#move());
+    this.#lane = turn.catch(() => {});
+    return turn;
+  }
+
+  async #move(): Promise<void> {
     const { journal, store, replicaId, onMoved } = this.#options;
     const records = journal.peek(BATCH_ROWS);
     if (records.length === 0) return;

@@ -255,4 +255,5 @@ function readFrame(line: Buffer): UsageRecord | undefined {
   return decodeRecord(text.toString());
 }
 
-export const makeFolder = async (dir: string): Promise<void> => void (await mkdir(dir, { recursive: true, mode: 0o700 }));
+export const makeFolder = async (dir: string): Promise<void> =>
+  void (await mkdir(dir, { recursive: true, mode: 0o700 }));

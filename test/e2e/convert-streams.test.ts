@@ -911,10 +911,10 @@ for (const pair of PAIRS) {
   });
 }
 
-/** Reads until the answer has begun to say something. */
+/** Reads until the answer has begun to say or to think something. */
 async function firstWord(response: globalThis.Response): Promise<void> {
   const reader = response.body?.getReader() ?? assert.fail();
-  for (let told = ''; !told.includes('This'); ) {
+  for (let told = ''; !told.includes('"Th'); ) {
     const { value, done } = await reader.read();
     assert.ok(!done, told);
     told += Buffer.from(value).toString();

@@ -6,5 +6,9 @@ const SEED = process.env.LAWS_SEED === undefined ? {} : { seed: Number(process.e
 
 /** `share`: of the usual number of tries, for laws that cost more or matter less. */
 export function law<T>(values: fc.Arbitrary<T>, holds: (value: T) => void, share = 1): void {
-  fc.assert(fc.property(values, holds), { numRuns: Math.max(1, Math.round(RUNS * share)), ...SEED });
+  fc.assert(fc.property(values, holds), {
+    numRuns: Math.max(1, Math.round(RUNS * share)),
+    includeErrorInReport: true,
+    ...SEED,
+  });
 }

@@ -24,7 +24,7 @@ export interface Call {
   readonly name: string;
   readonly args: string;
   /** Undefined when the call was never answered. */
-  readonly result?: { readonly text: string; readonly image?: string } | undefined;
+  readonly result?: { readonly text: string; readonly image?: string | undefined } | undefined;
 }
 export interface Settings {
   readonly temperature?: number | undefined;

@@ -1,0 +1,1 @@
+export const estimateTokens = (text: string): number => Math.ceil(text.length / 4);

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { codecOf, encodeFor, type HubRequest, type Target } from '../../src/dialects/index.ts';
+import { decodeAll } from '../../src/dialects/testbed.ts';
+import type { Dialect } from '../../src/rules/index.ts';
+import { answerTo, askedBy, CROSSINGS, DIALECTS, HOMES, pairOf, readAs, targetFor } from './crossings.ts';
+import { law } from './runs.ts';
+import { spokenTo } from './spoken.ts';
+import { type Story, stories } from './story.ts';
+import { told } from './wire.ts';
+
+type Json = Record<string, unknown>;
+const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
+
+const FROM_ACCOUNT = { requestId: 'req_law', account: 'family-a' };
+
+/** The client's next request after this answer, read back: the answer as it came, results, and one more question. */
+function nextRequest(client: Dialect, upstream: Dialect, story: Story): HubRequest {
+  const hub = decodeAll(codecOf(upstream).upstream.openDecoder(FROM_ACCOUNT), told(upstream, story).events);
+  const request = askedBy(client);
+  const encoder = codecOf(client).client.openEncoder(answerTo(request, upstream));
+  const sum = readAs(client, hub.map((event) => encoder.push(event)).join(''), request);
+  assert.ok(sum.end === 'complete');
+  return codecOf(client).client.decodeRequest(NEXT[client](sum.body), { headers: {}, model: 'asked-for' });
+}
+
+const NEXT: Readonly<Record<Dialect, (body: Json) => Json>> = {
+  messages({ content }) {
+    const uses = listOf(content).filter((block) => block.type === 'tool_use');
+    const results = uses.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'ok' }));
+    const before = { role: 'user', content: 'hi' };
+    const after = { role: 'user', content: [...results, { type: 'text', text: 'go on' }] };
+    const turn = listOf(content).length > 0 ? [{ role: 'assistant', content }] : [];
+    return { model: 'm', max_tokens: 100, messages: [before, ...turn, after] };
+  },
+  chat({ choices }) {
+    const message = listOf(choices)[0]?.message as Json;
+    const made = listOf(message.tool_calls);
+    const { refusal: _, annotations: __, tool_calls: ___, ...words } = message;
+    const said = made.length > 0 ? { ...words, tool_calls: made } : words;
+    const results = made.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'ok' }));
+    const user = (content: string) => ({ role: 'user', content });
+    return { model: 'm', messages: [user('hi'), said, ...results, user('go on')] };
+  },
+  responses({ output }) {
+    const made = listOf(output).filter((item) => item.type === 'function_call');
+    const results = made.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'ok' }));
+    const user = (content: string) => ({ type: 'message', role: 'user', content });
+    return { model: 'm', input: [user('hi'), ...listOf(output), ...results, user('go on')] };
+  },
+  generate: () => ({}),
+};
+
+const targetOf = (upstream: Dialect, account: string): Target => ({ ...targetFor(upstream), account });
+
+/** Values and what they led to. The stand-in for a value that never was does not count. */
+const valuesSent = (upstream: Dialect, request: HubRequest, client: Dialect, account = 'family-a'): string[] =>
+  spokenTo(upstream, encodeFor(pairOf({ client, upstream }), request, targetOf(upstream, account)).body).values.filter(
+    (value) => value !== 'skip_thought_signature_validator',
+  );
+
+/** What the provider itself had said, with its values where they were. */
+function valuesIn({ blocks }: Story): string[] {
+  return blocks.map((block) =>
+    block.kind === 'thought' ? block.value : block.kind === 'text' ? block.text : block.name,
+  );
+}
+
+/** This provider joins texts that follow each other, unless the first is signed. */
+function joinedTexts(story: Story): Story {
+  const blocks = [...story.blocks];
+  for (let n = blocks.length - 1; n > 0; n -= 1) {
+    const [before, block] = [blocks[n - 1], blocks[n]];
+    const signed = blocks[n - 2]?.kind === 'thought';
+    if (before?.kind === 'text' && block?.kind === 'text' && !signed) {
+      blocks.splice(n - 1, 2, { kind: 'text', text: before.text + block.text });
+    }
+  }
+  return { ...story, blocks };
+}
+
+const CARRYING = CROSSINGS.filter(({ isOffered, client }) => isOffered && client !== 'chat');
+
+for (const { client, upstream, name } of CARRYING) {
+  test(`${name}: what only the provider can read comes back to it unchanged and in its place`, () => {
+    law(
+      stories,
+      (story) => {
+        const request = nextRequest(client, upstream, story);
+        const expected = valuesIn(upstream === 'generate' ? joinedTexts(story) : story);
+        assert.deepEqual(valuesSent(upstream, request, client), expected);
+      },
+      0.5,
+    );
+  });
+}
+
+test('chat over generate: the signature of a call comes back on that call', () => {
+  law(
+    stories,
+    (story) => {
+      const request = nextRequest('chat', 'generate', story);
+      const signed = (list: readonly string[]) => list.filter((value, n) => isName(value) || isName(list[n + 1] ?? ''));
+      const calls = story.blocks.filter((block, n) => block.kind === 'call' || story.blocks[n + 1]?.kind === 'call');
+      const expected = valuesIn({ ...story, blocks: calls.filter(({ kind }) => kind !== 'text') });
+      const texts = new Set(story.blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])));
+      const sent = signed(valuesSent('generate', request, 'chat')).filter(
+        (value) => isName(value) || !saidBy(texts, value),
+      );
+      assert.deepEqual(sent, expected);
+    },
+    0.5,
+  );
+});
+const isName = (value: string): boolean => ['find', 'read_file', 'web_search'].includes(value);
+const saidBy = (texts: ReadonlySet<string>, value: string): boolean => value === [...texts].join('');
+
+for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isOffered)) {
+  test(`${name}: nobody else ever sees a value or a thought, neither another provider nor another account`, () => {
+    law(
+      stories,
+      (story) => {
+        const request = nextRequest(client, upstream, story);
+        const secrets = story.blocks.flatMap((block) => (block.kind === 'thought' ? [block.value] : []));
+        for (const other of DIALECTS) {
+          if (other === 'chat' && client === 'chat') continue;
+          const account = HOMES[other] === HOMES[upstream] ? 'family-b' : 'family-a';
+          const { body } = encodeFor(pairOf({ client, upstream: other }), request, targetOf(other, account));
+          const text = JSON.stringify(body);
+          for (const secret of secrets)
+            assert.ok(!text.includes(JSON.stringify(secret).slice(1, -1)), `${other} sees a value`);
+          assert.doesNotMatch(text, /gw1\.[\w-]{20,}/, `${other} sees an envelope`);
+          for (const thought of thoughtsOnly(story)) assert.ok(!text.includes(thought), `${other} sees a thought`);
+        }
+      },
+      0.25,
+    );
+  });
+}
+
+/** Thoughts long enough to be told from what was said. */
+function thoughtsOnly({ blocks }: Story): string[] {
+  const said = JSON.stringify(blocks.filter((block) => block.kind !== 'thought'));
+  return blocks
+    .flatMap((block) => (block.kind === 'thought' ? block.texts : []))
+    .map((text) => JSON.stringify(text).slice(1, -1))
+    .filter((text) => text.length > 6 && !said.includes(text) && !/^(?:\\.|\W)*$/.test(text));
+}
