@@ -16,7 +16,11 @@ interface Ban {
 
 /** Looked for in the text of files under src/ (tests excepted). */
 const BANS: readonly Ban[] = [
-  { what: /\bprocess\.env\b/, allowedIn: /^src\/(config|cli\/|db\/embedded\/)/, why: 'only config.ts reads the environment' },
+  {
+    what: /\bprocess\.env\b/,
+    allowedIn: /^src\/(config|cli\/|db\/embedded\/)/,
+    why: 'only config.ts reads the environment',
+  },
   {
     what: /\b(?:Date\.now|performance\.now)\(|\bnew Date\(\)/,
     allowedIn: /^src\/(core\/clock|cli\/|identity\/keys|db\/embedded\/)/,
@@ -24,7 +28,7 @@ const BANS: readonly Ban[] = [
   },
   { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
   {
-    what: /^import (?!type ).*from '(?:undici|node:https?|node:net|node:tls)'/m,
+    what: /^import (?!type ).*from '(?:undici|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
     allowedIn: /^src\/(upstream|web|cli\/doctor|db\/embedded)/,
     why: 'only upstream/ and web/ open sockets',
   },

@@ -24,7 +24,7 @@ import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { Pool } from './pool/index.ts';
 import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
-import { Upstream } from './upstream/index.ts';
+import { PublicFetcher, Upstream } from './upstream/index.ts';
 import { version } from './version.ts';
 import { createMetrics, createWeb, Sockets } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
@@ -150,7 +150,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     sockets: new Sockets(),
     sessions,
     runCall: (call, handler) => web.run(call, handler),
-    fetcher: { fetch: async () => ({ ok: false, sentence: 'it is not fetched.' }) },
+    fetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
     markOf: (accountId) => hmac(ground.secrets.pepper, `account:${accountId}`).toString('base64url').slice(0, 8),
     models: new ModelLists(upstream, clock),
     bodyLimit: (operation) => bodyLimit(config, operation),
@@ -180,6 +180,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     );
   });
   const worker = options.worker ? runWorker(ground) : undefined;
+  if (config.EGRESS_ALLOW.length > 0) log.warn('egress.widened', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
   return {
     url: config.PUBLIC_URL ?? `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`,

@@ -97,7 +97,6 @@ function openBlock(event: JsonObject, state: State): undefined {
   for (const name of kind.needs) demand(text(block, name) !== '', `${type} needs ${name}`);
   if (type === 'server_tool_use')
     demand(text(block, 'id').startsWith('srvtoolu_'), 'ids of server tools begin with srvtoolu_');
-  if (type === 'tool_use') demand(/^[a-zA-Z0-9_-]+$/.test(text(block, 'name')), 'names of tools are plain words');
   state.open = { kind, block, json: '' };
 }
 

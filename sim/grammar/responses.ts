@@ -171,7 +171,6 @@ function itemDone(event: JsonObject, state: State): void {
 
 function checkCall(item: Item, final: JsonObject, field: string, state: State): void {
   demand(item.argsDone && final[field] === item.args, 'a call is the sum of its deltas');
-  if (field === 'arguments') JSON.parse(item.args);
   demand(text(final, 'name') !== '' && final.status === 'completed', 'a call has a name and is complete');
   const twice = state.items.some((one) => one.done?.call_id === final.call_id);
   demand(!twice, 'a call id twice');

@@ -113,7 +113,8 @@ const LOADED: Readonly<Record<Dialect, readonly (readonly WireEvent[])[]>> = {
   generate: readVectors('generate').map(({ events }) => events),
 };
 
-for (const crossing of CROSSINGS) {
+/** Who speaks the upstream's own dialect gets its bytes as they are, however odd. */
+for (const crossing of CROSSINGS.filter(({ client, upstream }) => client !== upstream)) {
   const { upstream, name, isOffered } = crossing;
   test(`${name}: events that are bent, lost, repeated, swapped or invented never break the client's stream`, () => {
     law(

@@ -2,8 +2,9 @@
 import type { UpstreamContext } from '../codec.ts';
 import type { HubEvent, HubItem, HubText, JsonObject } from '../hub.ts';
 
-/** Events that no order of blocks can explain. */
-export class OutOfOrder extends Error {}
+/** What no reading can make an answer of. */
+export class Impossible extends Error {}
+export const outOfOrder = (): Impossible => new Impossible('The provider sent its events in an impossible order.');
 
 export interface BlockState {
   readonly context: UpstreamContext;

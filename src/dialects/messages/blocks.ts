@@ -5,13 +5,13 @@
 import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../hub.ts';
 import { mintCallId } from '../ids.ts';
 import { isObject, maybeString, parseArgs } from '../read.ts';
-import { type BlockState, beginItem, COMPLETE, endItem, type Growing, OutOfOrder } from './block-state.ts';
+import { type BlockState, beginItem, COMPLETE, endItem, type Growing, Impossible, outOfOrder } from './block-state.ts';
 import { decodeServerCall, isResultType, SERVER_USES, serverToolOf } from './server-tools.ts';
 import { leaveMessage, openText } from './text-blocks.ts';
 
 export function openBlock(place: number | undefined, block: JsonObject, state: BlockState, out: HubEvent[]): void {
   const at = place ?? state.lastPlace + 1;
-  if (state.open.has(at)) throw new OutOfOrder();
+  if (state.open.has(at)) throw outOfOrder();
   state.lastPlace = Math.max(at, state.lastPlace);
   const kind = kindOf(maybeString(block.type) ?? '');
   if (kind !== 'text') leaveMessage(state, out);
@@ -20,7 +20,7 @@ export function openBlock(place: number | undefined, block: JsonObject, state: B
 
 export function growBlock(place: number | undefined, delta: JsonObject, state: BlockState, out: HubEvent[]): void {
   const block = state.open.get(place ?? state.lastPlace);
-  if (!block) throw new OutOfOrder();
+  if (!block) throw outOfOrder();
   block.grow(delta, out);
 }
 
@@ -111,10 +111,12 @@ function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, l
 // ---------------------------------------------------------------- calls
 
 function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+  const name = maybeString(block.name);
+  if (!name) throw new Impossible('The provider called a tool without naming it.');
   const skeleton: HubToolCall = {
     kind: 'tool_call',
     callId: maybeString(block.id) ?? mintCallId(state.context.requestId, state.nextItem),
-    name: maybeString(block.name) ?? '',
+    name,
     form: 'function',
     args: '',
   };

@@ -5,7 +5,7 @@
 import type { StreamDecoder, UpstreamContext } from '../codec.ts';
 import type { HubError, HubEvent, JsonObject } from '../hub.ts';
 import { given, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../read.ts';
-import { type BlockState, OutOfOrder, startBlocks } from './block-state.ts';
+import { type BlockState, Impossible, outOfOrder, startBlocks } from './block-state.ts';
 import { closeAll, closeBlock, growBlock, openBlock } from './blocks.ts';
 import { decodeStreamError } from './errors.ts';
 import { decodeStop } from './stop.ts';
@@ -66,15 +66,14 @@ function take(wire: JsonObject, event: string | undefined, state: State): HubEve
   const type = maybeString(wire.type) ?? event ?? '';
   const row = Object.hasOwn(ON, type) ? ON[type as keyof typeof ON] : undefined;
   if (!row) return [];
-  if (!state.started && NEEDS_START.has(type))
-    return broken(state, 'The provider sent its events in an impossible order.');
+  if (!state.started && NEEDS_START.has(type)) return broken(state, outOfOrder().message);
   const out: HubEvent[] = [];
   try {
     row(wire, state, out);
     return out;
   } catch (error) {
-    if (!(error instanceof OutOfOrder)) throw error;
-    return [...out, ...broken(state, 'The provider sent its events in an impossible order.')];
+    if (!(error instanceof Impossible)) throw error;
+    return [...out, ...broken(state, error.message)];
   }
 }
 
@@ -90,7 +89,7 @@ type Row = (wire: JsonObject, state: State, out: HubEvent[]) => void;
 
 const ON = {
   message_start(wire, state, out) {
-    if (state.started) throw new OutOfOrder();
+    if (state.started) throw outOfOrder();
     state.started = true;
     const message = maybeObject(wire.message);
     state.usage = mergeUsage(state.usage, message.usage);

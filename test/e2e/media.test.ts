@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+let sim: Sim;
+let gateway: TestGateway;
+let keys: Record<string, string>;
+let pictures: Server;
+let origin: string;
+let asked = 0;
+
+before(async () => {
+  pictures = createServer((request, response) => {
+    asked += 1;
+    if (request.url === '/moved.png') return void response.writeHead(302, { location: '/lamp.png' }).end();
+    response.writeHead(200, { 'content-type': 'image/png' }).end(PNG);
+  });
+  await new Promise<void>((resolve) => pictures.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`;
+  sim = await startSim();
+  gateway = await startGateway({ env: { EGRESS_ALLOW: origin } });
+  keys = await gateway.apply(basicSetup(sim.url));
+});
+after(async () => {
+  await gateway.stop();
+  await sim.close();
+  pictures.close();
+});
+
+const show = (url: string) =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys.gemini}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'demo-generate',
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'what is this?' },
+            { type: 'image_url', image_url: { url } },
+          ],
+        },
+      ],
+    }),
+  });
+
+test('an image named by its address reaches an upstream that wants bytes as bytes, with the type its bytes say', async () => {
+  sim.journal.clear();
+  assert.equal((await show(`${origin}/lamp.png`)).status, 200);
+  const sent = JSON.parse(sim.journal.requests.at(-1)?.body?.toString() ?? '{}');
+  const part = sent.contents[0].parts.find((entry: { inlineData?: unknown }) => entry.inlineData);
+  assert.deepEqual(part.inlineData, { mimeType: 'image/png', data: PNG.toString('base64') });
+});
+
+for (const url of [
+  'http://169.254.169.254/latest/meta-data',
+  'https://127.0.0.1/x.png',
+  'https://[::1]/x',
+  'https://localhost/x',
+  'file:///etc/passwd',
+  'https://user:pw@example.com/x',
+  'https://2130706433/',
+]) {
+  test(`${url} is refused before anything is asked`, async () => {
+    const before = asked;
+    sim.journal.clear();
+    const response = await show(url);
+    assert.equal(response.status, 400);
+    assert.equal(asked, before);
+    assert.equal(sim.journal.requests.length, 0);
+  });
+}
+
+test('a redirect is not followed', async () => {
+  const response = await show(`${origin}/moved.png`);
+  assert.equal(response.status, 400);
+});
