@@ -74,10 +74,12 @@ update wallets w set credits = c.nanos
   from (select credit, sum(nanos)::bigint as nanos from entries group by credit) c where c.credit = w.user_id;
 drop table credits;
 
--- Processes that admit calls. `seen_at` is their sign of life; a row stays until its journal has been read.
+-- Processes that admit calls. `seen_at` is their sign of life; a row stays until its journal has been read. Fenced: taken for dead by
+-- another process; if it lives after all it must begin again under a new id.
 create table replicas (
   id text primary key,
   host text not null,
+  fenced boolean not null default false,
   started_at timestamptz not null default now(),
   seen_at timestamptz not null default now()
 );

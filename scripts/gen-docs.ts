@@ -1,6 +1,8 @@
 /** Markdown pages printed from the tables in src/rules. */
+import { codecOf, HUB_FIELDS } from '../src/dialects/index.ts';
 import {
   type Cell,
+  type Dialect,
   type EndpointRow,
   ERRORS,
   type ErrorRow,
@@ -80,6 +82,38 @@ export const renderEnvironment = (rows: readonly { name: string; about: string; 
       rows.map(({ name, about, fallback }) => [`\`${name}\``, fallback ? `\`${fallback}\`` : 'empty', about]),
     ),
   );
+
+/** The conversions that the matrix names, client first. */
+const PAIRS: readonly (readonly [Dialect, Dialect])[] = [
+  ['messages', 'responses'],
+  ['messages', 'generate'],
+  ['chat', 'messages'],
+  ['chat', 'generate'],
+  ['chat', 'responses'],
+  ['responses', 'messages'],
+  ['responses', 'generate'],
+];
+
+export function renderFidelity(): string {
+  const sections = PAIRS.map(([from, to]) => {
+    const names = codecOf(from).client.fieldNames;
+    const { fate } = codecOf(to).upstream;
+    const byName = Map.groupBy(HUB_FIELDS, (field) => names[field]);
+    const rows = [...byName].map(([name, fields]) => [
+      `\`${name}\``,
+      [...new Set(fields.map((field) => FATE[fate[field]]))].join('; '),
+    ]);
+    return `## ${from} client, ${to} provider\n\n${table(['field', 'what becomes of it'], rows)}`;
+  });
+  return page(
+    'Fidelity of conversions',
+    'Printed from the fate tables in `src/dialects` by `npm run gen`. When a group speaks another dialect than the caller, text, system, roles, tools, tool results, images, files, usage and stop reasons always cross. This page says what becomes of the optional fields.',
+    '**kept** as it is; **changed** into the form that the other side has; **left out** and named in the answer header `x-gateway-dropped`; **refused** with 400 and the name of the field, before anything is sent. A model that cannot take a field that is kept (see `src/rules/capabilities.ts`) has it left out and named. Fields that no table knows are left out and named too. Where both sides speak the same dialect nothing is looked at: the bytes pass.',
+    ...sections,
+  );
+}
+
+const FATE = { kept: 'kept', changed: 'changed', dropped: 'left out', refused: 'refused' } as const;
 
 const page = (title: string, ...parts: string[]): string => `# ${title}\n\n${parts.join('\n\n')}\n`;
 

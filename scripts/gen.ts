@@ -8,7 +8,7 @@ import { openApi } from '../src/api/index.ts';
 import { environmentTable } from '../src/config.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
 import { version } from '../src/version.ts';
-import { renderEndpoints, renderEnvironment, renderErrors } from './gen-docs.ts';
+import { renderEndpoints, renderEnvironment, renderErrors, renderFidelity } from './gen-docs.ts';
 import { renderRows } from './gen-rows.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -18,6 +18,7 @@ async function generate(): Promise<Map<string, string>> {
     ['openapi.json', `${JSON.stringify(openApi(version), null, 1)}\n`],
     ['docs/endpoints.md', renderEndpoints()],
     ['docs/errors.md', renderErrors()],
+    ['docs/fidelity.md', renderFidelity()],
     ['docs/config.md', renderEnvironment(environmentTable())],
     ['src/db/rows.ts', await rows()],
   ]);

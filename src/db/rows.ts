@@ -125,6 +125,7 @@ export interface PricesRow {
 export interface ReplicasRow {
   id: string;
   host: string;
+  fenced: Generated<boolean>;
   started_at: ColumnType<Date, Date | string | undefined, Date | string>;
   seen_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }

@@ -16,6 +16,12 @@ export const callIdFor = (dialect: Dialect, id: string): string =>
 const MINTED = 'call_gw';
 /** For a call that the upstream gave no id. */
 export const mintCallId = (seed: string, index: number): string => `${MINTED}${digest(`${seed}/${index}`, 20)}`;
+/** The id of a call in an answer, or one of ours where it is missing or was used before: it pairs the call with its result. */
+export function freshCallId(given: string | undefined, taken: Set<string>, seed: string): string {
+  const id = given && !taken.has(given) ? given : mintCallId(seed, taken.size);
+  taken.add(id);
+  return id;
+}
 /** Minted ids mean nothing to the upstream that gave none; it pairs by order and name. */
 export const isMinted = (id: string): boolean => id.startsWith(MINTED);
 

@@ -35,7 +35,8 @@ interface Share {
   /** As the database has it, at `version`. */
   leased: Nanos;
   version: bigint;
-  /** Bounds of calls in flight. */
+  /** Calls in flight, and the sum of their bounds. */
+  open: number;
   reserved: Nanos;
   /** Settled, not in the database yet. */
   spent: Nanos;
@@ -113,7 +114,7 @@ export class Allowance {
       if (share.spent !== 0n || share.isLeasing || share.waiting.length > 0) continue;
       if (now - share.usedAt < (share.isScarce ? SCARCE_IDLE_MS : IDLE_MS)) continue;
       if (share.returning > 0n || free(share) > 0n) await this.#giveBack(share);
-      else if (share.reserved === 0n && share.leased === 0n && !share.isLeasing) this.#shares.delete(share.userId);
+      else if (share.open === 0 && share.leased === 0n && !share.isLeasing) this.#shares.delete(share.userId);
     }
   }
 
@@ -132,11 +133,13 @@ export class Allowance {
   }
 
   #reserve(share: Share, bound: Nanos): Reservation {
+    share.open += 1;
     share.reserved += bound;
     let isOpen = true;
     const end = (): void => {
       if (!isOpen) throw new Error('A reservation ends once.');
       isOpen = false;
+      share.open -= 1;
       share.reserved -= bound;
       share.usedAt = this.#options.clock.now();
     };
@@ -191,7 +194,7 @@ export class Allowance {
       });
       const answer = await this.#take(share, needs, ahead);
       const needed = needs.at(-1) ?? 0n;
-      share.isScarce = answer.granted <= needed;
+      share.isScarce = answer.granted < needed + ahead / 4n;
       this.#serve(share);
       if (answer.granted > 0n || share.waiting.length === 0) continue;
       share.short = { until: clock.now() + SHORT_MS, available: answer.available };
@@ -217,8 +220,7 @@ export class Allowance {
   async #take(share: Share, needs: readonly Nanos[], ahead: Nanos): Promise<{ granted: Nanos; available: Nanos }> {
     const { db, replica, onStep } = this.#options;
     const needed = needs.at(-1) ?? 0n;
-    const epoch = this.#epoch;
-    const statement = sql<Taken>`
+    const statement = () => sql<Taken>`
       with wallet as (
         select user_id, credits - debits - held as available from wallets where user_id = ${share.userId} for no key update),
       grant_ as (
@@ -234,12 +236,16 @@ export class Allowance {
       counted as (
         update wallets w set held = w.held + g.granted from grant_ g where w.user_id = g.user_id and g.granted > 0)
       select g.granted, g.available, l.nanos, l.version from grant_ g left join lease l using (user_id)`;
-    const { rows } = await statement.execute(db).catch(async (error: unknown) => {
-      // The row of this replica is gone: it has been taken for dead.
-      if (!isForeignKey(error)) throw error;
-      await replica.beat();
-      return statement.execute(db);
-    });
+    let epoch = this.#epoch;
+    const { rows } = await statement()
+      .execute(db)
+      .catch(async (error: unknown) => {
+        // The row of this replica is gone: it has been taken for dead.
+        if (!isForeignKey(error)) throw error;
+        await replica.beat();
+        epoch = this.#epoch;
+        return statement().execute(db);
+      });
     const [taken] = rows;
     if (!taken) throw new Error(`There is no wallet of ${share.userId}.`);
     onStep?.('lease.taken');
@@ -267,6 +273,8 @@ export class Allowance {
         select user_id as "userId", nanos, version from lease`.execute(db);
       if (epoch !== this.#epoch) return;
       onStep?.('lease.returned');
+      // Nothing came back: something changed meanwhile, and what it was is asked next time.
+      if (rows.length === 0 && !isUnsure) return;
       share.returning = 0n;
       for (const lease of rows) this.#apply(lease);
     } catch (error) {
@@ -289,6 +297,7 @@ export class Allowance {
       userId,
       leased: 0n,
       version: 0n,
+      open: 0,
       reserved: 0n,
       spent: 0n,
       returning: 0n,

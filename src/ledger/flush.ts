@@ -224,7 +224,7 @@ const isDataFault = (error: unknown): boolean =>
 export interface FlusherOptions {
   readonly store: UsageStore;
   readonly journal: Journal;
-  readonly replicaId: string;
+  readonly replica: { readonly id: string };
   readonly clock: Clock;
   readonly log: Log;
   /** These are in the database, and this is what is leased now. */
@@ -303,10 +303,10 @@ export class Flusher {
   }
 
   async #move(): Promise<void> {
-    const { journal, store, replicaId, onMoved } = this.#options;
+    const { journal, store, replica, onMoved } = this.#options;
     const records = journal.peek(BATCH_ROWS);
     if (records.length === 0) return;
-    const leases = await store.write(replicaId, records);
+    const leases = await store.write(replica.id, records);
     journal.moved(records.length);
     onMoved(records, leases);
   }

@@ -1,3 +1,5 @@
+export type { Reservation } from './allowance.ts';
+export { recordUsage } from './flush.ts';
 export {
   available,
   type Balance,
@@ -17,3 +19,26 @@ export {
   settle,
   statement,
 } from './ledger.ts';
+export { type Metering, type MeteringOptions, startMetering } from './metering.ts';
+export {
+  boundOf,
+  type Cost,
+  costOf,
+  parseRates,
+  type Rates,
+  type RequestFacts,
+  videoCostOf,
+  videoRateOf,
+} from './price.ts';
+export { retireReplica, type SilentReplica, silentReplicas } from './replica.ts';
+export {
+  balanceReport,
+  periodOf,
+  type StatementReport,
+  statementReport,
+  type UsageCount,
+  type UsagePeriod,
+  type UsageReport,
+  usageReport,
+} from './report.ts';
+export { type MeteredUsage, newRecordId, type UsageRecord } from './usage.ts';

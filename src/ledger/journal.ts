@@ -2,7 +2,7 @@
  * Usage on disk before an answer ends. Records that are appended in one turn of the event loop leave in one write; once the
  * kernel has them, the end of the process loses nothing. Segments go away when all their records are in the database.
  */
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Clock, faultOf, type Log } from '../core/index.ts';
@@ -50,6 +50,7 @@ const SEGMENT_NAME = /^\d{8}\.log$/;
 export class Journal {
   readonly #options: JournalOptions;
   readonly #limit: number;
+  #dir: string;
   /** Oldest first: everything that is not in the database. The first `#head` items are done with. */
   #items: Item[] = [];
   #head = 0;
@@ -64,6 +65,7 @@ export class Journal {
 
   constructor(options: JournalOptions) {
     this.#options = options;
+    this.#dir = options.dir;
     this.#limit = options.segmentBytes ?? SEGMENT_BYTES;
   }
 
@@ -109,11 +111,10 @@ export class Journal {
     this.#head = 0;
   }
 
-  /** Somebody took the folder for that of a dead process: begins a new one with all that is not in the database. */
-  async renew(prepare: () => Promise<void>): Promise<void> {
+  /** The folder belongs to another process now: begins in a new one, with all that is not in the database. */
+  async renew(dir: string): Promise<void> {
     await this.#running?.promise.catch(() => {});
-    await prepare();
-    await this.#running?.promise.catch(() => {});
+    this.#dir = dir;
     this.#leaveSegment();
     for (const item of this.#items) delete item.segment;
     this.#written = this.#head;
@@ -186,9 +187,9 @@ export class Journal {
   }
 
   async #openSegment(): Promise<Segment> {
-    const { dir, openSegment = openForAppend, onStep } = this.#options;
+    const { openSegment = openForAppend, onStep } = this.#options;
     this.#number += 1;
-    const path = join(dir, `${String(this.#number).padStart(8, '0')}.log`);
+    const path = join(this.#dir, `${String(this.#number).padStart(8, '0')}.log`);
     const segment = { path, file: await openSegment(path), bytes: 0, left: 0 };
     onStep?.('journal.rotated');
     return segment;
@@ -254,6 +255,3 @@ function readFrame(line: Buffer): UsageRecord | undefined {
   if (length !== hex(text.length) || sum !== hex(crc32(text))) return undefined;
   return decodeRecord(text.toString());
 }
-
-export const makeFolder = async (dir: string): Promise<void> =>
-  void (await mkdir(dir, { recursive: true, mode: 0o700 }));

@@ -62,26 +62,31 @@ function startOf(pid: number): string | undefined {
 
 /** Keeps the row of this process. */
 export class Replica {
-  readonly id: string;
   readonly #db: Db;
   readonly #clock: Clock;
-  readonly #onLost: () => Promise<void>;
+  readonly #onLost: (newId: string) => Promise<void>;
+  #id: string;
   #seenAt = Number.NEGATIVE_INFINITY;
+  #beating: Promise<void> | undefined;
 
-  /** `onLost`: this process was taken for dead, its leases were given back and its journal was read by another. */
-  constructor(options: { id: string; db: Db; clock: Clock; onLost: () => Promise<void> }) {
-    this.id = options.id;
+  /** `onLost`: this process was taken for dead; its leases and its journal are another's, and it goes on under a new id. */
+  constructor(options: { id: string; db: Db; clock: Clock; onLost: (newId: string) => Promise<void> }) {
+    this.#id = options.id;
     this.#db = options.db;
     this.#clock = options.clock;
     this.#onLost = options.onLost;
+  }
+
+  get id(): string {
+    return this.#id;
   }
 
   async register(): Promise<void> {
     const asked = this.#clock.now();
     await this.#db
       .insertInto('replicas')
-      .values({ id: this.id, host: hostname() })
-      .onConflict((c) => c.column('id').doUpdateSet({ seen_at: sql`now()` }))
+      .values({ id: this.#id, host: hostname() })
+      .onConflict((c) => c.doNothing())
       .execute();
     this.#seenAt = asked;
   }
@@ -91,30 +96,42 @@ export class Replica {
     return this.#clock.now() - this.#seenAt < TRUST_MS;
   }
 
-  async beat(): Promise<void> {
+  /** One at a time: a second loss while the first is being dealt with would be none. */
+  beat(): Promise<void> {
+    this.#beating ??= this.#beat().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
+  async #beat(): Promise<void> {
     const asked = this.#clock.now();
     const { numUpdatedRows } = await this.#db
       .updateTable('replicas')
       .set({ seen_at: sql`now()` })
-      .where('id', '=', this.id)
+      .where('id', '=', this.#id)
+      .where('fenced', '=', false)
       .executeTakeFirstOrThrow();
     if (numUpdatedRows > 0n) {
       this.#seenAt = asked;
       return;
     }
-    await this.#onLost();
+    const newId = newReplicaId();
+    await this.#onLost(newId);
+    this.#id = newId;
     await this.register();
   }
 }
 
-/** True when it has shown no sign of life for its lifetime; undefined when the database knows nothing of it. */
-export async function isSilent(db: Db, id: string): Promise<boolean | undefined> {
-  const row = await db
-    .selectFrom('replicas')
-    .select(sql<boolean>`seen_at < now() - ${LIFETIME_MS} * interval '1 millisecond'`.as('silent'))
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return row?.silent;
+/**
+ * Takes a replica for dead if it has shown no sign of life for its lifetime; from then on it cannot come back under this id.
+ * Undefined when the database knows nothing of it.
+ */
+export async function fenceSilent(db: Db, id: string): Promise<boolean | undefined> {
+  const { rows } = await sql<{ fenced: boolean }>`
+    update replicas set fenced = fenced or seen_at < now() - ${LIFETIME_MS} * interval '1 millisecond'
+    where id = ${id} returning fenced`.execute(db);
+  return rows[0]?.fenced;
 }
 
 export interface SilentReplica {

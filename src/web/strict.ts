@@ -5,6 +5,8 @@ import type { IncomingMessage } from 'node:http';
 export function refusalOf(request: IncomingMessage): string | undefined {
   const { url = '', rawHeaders } = request;
   if (url.charCodeAt(0) !== 0x2f) return 'The request target must be a path that starts with a slash.';
+  // PostgreSQL stores no zero byte, and no honest name holds one.
+  if (url.includes('%00')) return 'The request target holds a zero byte.';
   let hosts = 0;
   for (let n = 0; n < rawHeaders.length; n += 2) {
     const name = rawHeaders[n] ?? '';

@@ -271,11 +271,12 @@ for (const pair of PAIRS) {
       const token = telling();
       const secret = /sk-upstream-room-[\d-]+/.source;
       const words = `Bad request to ${scripted.url}/x with key sk-upstream-${roomOf(token)}-0.`;
-      scripted.answer = (response) => asStream(response).end(blaming[pair.upstream](words));
+      scripted.answer(roomOf(token), (response) => asStream(response).end(blaming[pair.upstream](words)));
       const told = await refusal(pair, token, { text: TEXT, stream: true });
       assert.equal(told.status, 400);
-      scripted.answer = (response) =>
-        asStream(response).end(beginning(pair.upstream, 'Once ', 'upon') + blaming[pair.upstream](words));
+      scripted.answer(roomOf(token), (response) =>
+        asStream(response).end(beginning(pair.upstream, 'Once ', 'upon') + blaming[pair.upstream](words)),
+      );
       const answer = await ask(pair, token, { text: TEXT, stream: true });
       const { message } = failureIn[pair.client](blocksOf(answer.text));
       for (const text of [told.message, message]) {
@@ -293,10 +294,11 @@ for (const pair of PAIRS) {
         responses: 'Your input exceeds the context window of this model.',
         generate: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
       };
-      scripted.answer = (response) =>
+      scripted.answer(roomOf(token), (response) =>
         asStream(response).end(
           blaming[pair.upstream](words[pair.upstream]).replace('invalid_value', 'context_length_exceeded'),
-        );
+        ),
+      );
       const told = await refusal(pair, token, { text: TEXT, stream: true });
       assert.equal(told.status, 400);
       assert.equal(told.code, 'context_length_exceeded');

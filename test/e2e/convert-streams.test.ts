@@ -55,11 +55,15 @@ after(async () => {
 
 const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
 
-function room({ upstream }: Pair, accounts: readonly RoomAccount[], at?: () => string): () => string {
+/** Declares a group of its own; its id. */
+function room({ upstream }: Pair, accounts: readonly RoomAccount[], at?: () => string): string {
   const id = `room-${rooms.length}`;
   rooms.push({ id, upstream, accounts, ...(at && { at }) });
-  return () => key(id);
+  return id;
 }
+
+const slow: (() => void)[] = [];
+const slowTest = (name: string, body: () => Promise<void>): void => void slow.push(() => void test(name, body));
 
 interface Answered {
   readonly headers: Headers;
@@ -509,7 +513,7 @@ for (const pair of PAIRS) {
       const { headers, text } = await ask(
         pair,
         { model: 'alias-one', text: 'hi', stream, more: { ...more, ...ODD } },
-        named(),
+        key(named),
       );
       assert.equal(headers.get('x-gateway-converted'), converted);
       assert.equal(headers.get('x-gateway-upstream-model'), 'demo-text%40gap%3D0');
@@ -652,26 +656,28 @@ for (const pair of PAIRS) {
   });
 
   if (!isEmulated) continue;
-  const enter = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
+  const own = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
   const streaming: Ask = { text: 'hi', stream: true, more: STOPS[client]('END') };
   const fold = (text: string): Seen =>
     SEE[client](client === 'chat' ? foldChat(blocksOf(text)) : foldMessages(blocksOf(text)));
 
   test(`a stop sequence that is split over events is met, ${nameOf(pair)}`, async () => {
-    scripted.answer = (response) =>
+    scripted.answer(own, (response) =>
       asStream(response).end(
         beginning('responses', 'One. E', 'N', 'D now', ' and more') + ending.responses('whatever'),
-      );
-    const seen = fold((await ask(pair, streaming, enter())).text);
+      ),
+    );
+    const seen = fold((await ask(pair, streaming, key(own))).text);
     assert.equal(seen.text, 'One. ');
     assert.deepEqual(seen.stop, stopped('END'));
     assert.equal(seen.output, 5);
   });
 
   test(`the beginning of a sequence at the end of the text is told, ${nameOf(pair)}`, async () => {
-    scripted.answer = (response) =>
-      asStream(response).end(beginning('responses', 'One. ', 'EN') + ending.responses('One. EN'));
-    const seen = fold((await ask(pair, streaming, enter())).text);
+    scripted.answer(own, (response) =>
+      asStream(response).end(beginning('responses', 'One. ', 'EN') + ending.responses('One. EN')),
+    );
+    const seen = fold((await ask(pair, streaming, key(own))).text);
     assert.equal(seen.text, 'One. EN');
     assert.equal(seen.stop, STOP[client].end);
   });
@@ -680,20 +686,23 @@ for (const pair of PAIRS) {
     ['falls silent', () => {}],
     ['breaks off', (cut: () => void) => cut()],
   ] as const) {
-    test(`a provider that ${how} after the stop sequence does not spoil the answer, ${nameOf(pair)}`, async () => {
+    const alone = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
+    slowTest(`a provider that ${how} after the stop sequence does not spoil the answer, ${nameOf(pair)}`, async () => {
       const gone = Promise.withResolvers<void>();
-      scripted.answer = (response) => {
+      scripted.answer(alone, (response) => {
         response.on('close', gone.resolve);
         asStream(response).write(beginning('responses', 'One. END', ' and more'), () =>
           then(() => response.socket?.resetAndDestroy()),
         );
-      };
-      const token = enter();
+      });
+      const token = key(alone);
       const seen = fold((await ask(pair, streaming, token)).text);
       assert.equal(seen.text, 'One. ');
       assert.deepEqual(seen.stop, stopped('END'));
       await gone.promise;
-      scripted.answer = (response) => asStream(response).end(beginning('responses', 'Two.') + ending.responses('Two.'));
+      scripted.answer(alone, (response) =>
+        asStream(response).end(beginning('responses', 'Two.') + ending.responses('Two.')),
+      );
       await until('the place is free', async () => {
         const response = await post(gateway.url, client, token, bodyOf(client, streaming));
         const text = await response.text();
@@ -750,12 +759,13 @@ const WHOLE: Readonly<Record<Pair['upstream'], object>> = {
 };
 
 for (const pair of PAIRS) {
-  const enter = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
+  const own = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
 
   test(`a whole answer to a request for a stream is told as a stream, ${nameOf(pair)}`, async () => {
-    scripted.answer = (response) =>
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WHOLE[pair.upstream]));
-    const token = enter();
+    scripted.answer(own, (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WHOLE[pair.upstream])),
+    );
+    const token = key(own);
     const { headers, text } = await ask(pair, { text: 'hi', stream: true }, token);
     assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
     const folded = await FOLD[pair.client](
@@ -772,39 +782,44 @@ for (const pair of PAIRS) {
   test(`bytes may be cut anywhere, ${nameOf(pair)}`, async () => {
     const words = 'Größe 👩‍👧 end';
     const wire = Buffer.from(beginning(pair.upstream, words) + ending[pair.upstream](words));
-    scripted.answer = async (response) => {
+    scripted.answer(own, async (response) => {
       asStream(response);
       for (let at = 0; at < wire.length; at += 7)
         await new Promise<void>((done) => response.write(wire.subarray(at, at + 7), () => setImmediate(done)));
       response.end();
-    };
-    const { text } = await ask(pair, { text: 'hi', stream: true }, enter());
+    });
+    const { text } = await ask(pair, { text: 'hi', stream: true }, key(own));
     const told = [...text.matchAll(/"(?:text|content|delta)":"([^"]*)"/g)].map(([, piece]) => piece).join('');
     assert.ok(told.includes(words), told);
   });
 
   // The end of a generate stream is that it closes.
-  if (pair.upstream === 'generate' || pair.group === 'plain') continue;
-  test(`a provider that does not close after its end holds its place only for moments, ${nameOf(pair)}`, async () => {
-    const gone = Promise.withResolvers<void>();
-    scripted.answer = (response) => {
-      response.on('close', gone.resolve);
-      asStream(response).write(beginning(pair.upstream, 'Done.') + ending[pair.upstream]('Done.'));
-    };
-    const token = enter();
-    assert.match((await ask(pair, { text: 'hi', stream: true }, token)).text, /Done\./);
-    await gone.promise;
-    scripted.answer = (response) =>
-      asStream(response).end(beginning(pair.upstream, 'Next.') + ending[pair.upstream]('Next.'));
-    assert.match((await ask(pair, { text: 'hi', stream: true }, token)).text, /Next\./);
-  });
+  if (pair.upstream === 'generate') continue;
+  const alone = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
+  slowTest(
+    `a provider that does not close after its end holds its place only for moments, ${nameOf(pair)}`,
+    async () => {
+      const gone = Promise.withResolvers<void>();
+      scripted.answer(alone, (response) => {
+        response.on('close', gone.resolve);
+        asStream(response).write(beginning(pair.upstream, 'Done.') + ending[pair.upstream]('Done.'));
+      });
+      const token = key(alone);
+      assert.match((await ask(pair, { text: 'hi', stream: true }, token)).text, /Done\./);
+      await gone.promise;
+      scripted.answer(alone, (response) =>
+        asStream(response).end(beginning(pair.upstream, 'Next.') + ending[pair.upstream]('Next.')),
+      );
+      assert.match((await ask(pair, { text: 'hi', stream: true }, token)).text, /Next\./);
+    },
+  );
 }
 
 // ---------------------------------------------------------------- silence
 
 for (const pair of PAIRS) {
   const model = 'demo-text@silent_mid=700';
-  test(`a silent stream is kept alive in the way of its dialect, ${nameOf(pair)}`, async () => {
+  slowTest(`a silent stream is kept alive in the way of its dialect, ${nameOf(pair)}`, async () => {
     const { text } = await ask(pair, { model, text: 'hello there', stream: true }, key(pair.group), hasty.url);
     const blocks = blocksOf(text);
     const beats = blocks.filter(({ event, comment }) =>
@@ -824,7 +839,7 @@ for (const pair of PAIRS) {
     );
   });
 
-  test(`the SDK finishes a stream with silences in it, ${nameOf(pair)}`, async () => {
+  slowTest(`the SDK finishes a stream with silences in it, ${nameOf(pair)}`, async () => {
     const body = bodyOf(pair.client, { model, text: 'hello there' }) as never;
     const token = key(pair.group);
     const { client } = pair;
@@ -841,7 +856,7 @@ for (const pair of PAIRS) {
   });
 }
 
-test('a stream without a first event is opened after a while, and told that something is coming', async () => {
+slowTest('a stream without a first event is opened after a while, and told that something is coming', async () => {
   const opened = [PAIRS[0], PAIRS[2], PAIRS[5]].map(async (pair) => {
     assert.ok(pair);
     const model = `demo-late-${pair.client}@gap=60000`;
@@ -860,6 +875,10 @@ test('a stream without a first event is opened after a while, and told that some
   await Promise.all(opened);
 });
 
+describe('side by side, since each waits for the time to pass', { concurrency: true }, () => {
+  for (const declare of slow) declare();
+});
+
 // ---------------------------------------------------------------- clients that leave or stall
 
 for (const pair of PAIRS) {
@@ -872,10 +891,10 @@ for (const pair of PAIRS) {
       ['in the middle of a stream', 'silent_mid', true],
       ['in the middle of a whole answer', 'silent_mid', false],
     ] as const) {
-      const enter = room(pair, [{ max_concurrency: 1 }]);
+      const own = room(pair, [{ max_concurrency: 1 }]);
       test(`${when} takes its upstream with it and frees its place`, async () => {
         sim.journal.clear();
-        const token = enter();
+        const token = key(own);
         const model = `demo-text@${fault}`;
         const leave = new AbortController();
         const pending = post(
@@ -911,6 +930,9 @@ for (const pair of PAIRS) {
   });
 }
 
+/** Far more than the sockets on the way hold. */
+const EVENTS = 200_000;
+
 /** Reads until the answer has begun to say or to think something. */
 async function firstWord(response: globalThis.Response): Promise<void> {
   const reader = response.body?.getReader() ?? assert.fail();
@@ -920,8 +942,6 @@ async function firstWord(response: globalThis.Response): Promise<void> {
     told += Buffer.from(value).toString();
   }
 }
-
-const EVENTS = 200_000;
 
 test('a client that stops reading stops its provider, and is cut in the end', async () => {
   await Promise.all(

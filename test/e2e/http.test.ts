@@ -61,6 +61,7 @@ for (const [about, bytes] of [
   ['no Host header', 'GET /healthz HTTP/1.1\r\n\r\n'],
   ['a target in absolute form', request('GET http://elsewhere.test/healthz HTTP/1.1')],
   ['a target that is an asterisk', request('OPTIONS * HTTP/1.1')],
+  ['a zero byte in the path', request('GET /v1/responses/%00 HTTP/1.1')],
   ['a target without its slash', request('GET healthz HTTP/1.1')],
   ['HTTP/1.0 with chunks', request('POST /v1/messages HTTP/1.0', CHUNKED, '0\r\n\r\n')],
   ['a length and chunks', request('POST /v1/messages HTTP/1.1', [['content-length', '5'], ...CHUNKED], '0\r\n\r\n')],

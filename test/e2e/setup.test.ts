@@ -367,7 +367,11 @@ test('a stored credential that no longer opens is replaced by that of the file',
 });
 
 test('an opening balance is booked once, whatever later files say', async () => {
-  const credits = () => db().selectFrom('entries').select(['reference', 'nanos']).where('credit', '=', 'yan').execute();
+  const credits = async () => {
+    const { rows } = await sql<{ reference: string; nanos: bigint }>`
+      select reference, nanos from entries where credit = 'yan'`.execute(db());
+    return rows;
+  };
   const once = [{ reference: 'open:yan', nanos: 12_500_000_000n }];
   assert.deepEqual(await credits(), once);
   await apply({ users: [{ id: 'yan', balance: '99' }] });

@@ -4,30 +4,33 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Pair } from './pairs.ts';
 
+export type Answer = (response: ServerResponse) => void;
+
 export interface Scripted {
   readonly url: string;
-  /** How every following request is answered. */
-  answer: (response: ServerResponse) => void;
+  /** How every following request of an account of this room is answered. */
+  answer(room: string, how: Answer): void;
   close(): Promise<void>;
 }
 
 export async function startScripted(): Promise<Scripted> {
-  const server = createServer((request, response) => {
-    request.resume();
-    request.on('end', () => scripted.answer(response));
+  const answers = new Map<string, Answer>();
+  const server = createServer(({ headers }, response) => {
+    const credential = headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'];
+    const room = /sk-upstream-(.+)-\d+$/.exec(String(credential))?.[1] ?? '';
+    answers.get(room)?.(response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const scripted: Scripted = {
+  return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    answer: (response) => response.destroy(),
+    answer: (room, how) => void answers.set(room, how),
     async close() {
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
     },
   };
-  return scripted;
 }
 
 export const asStream = (response: ServerResponse): ServerResponse =>

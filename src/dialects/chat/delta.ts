@@ -4,7 +4,7 @@
  */
 import type { UpstreamContext } from '../codec.ts';
 import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque } from '../hub.ts';
-import { mintCallId } from '../ids.ts';
+import { freshCallId } from '../ids.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../read.ts';
 import { decodeAnnotation } from './annotations.ts';
 
@@ -16,6 +16,7 @@ export interface Answer {
   thought: { readonly index: number; text: string } | undefined;
   message: { readonly index: number; readonly parts: Piece[] } | undefined;
   readonly calls: Call[];
+  readonly callIds: Set<string>;
   /** Calls by what the wire addresses them with: mostly an index, for some servers only the id. */
   readonly slots: Map<number | string, Call>;
   lastSlot: number | string;
@@ -39,7 +40,6 @@ interface Call {
   name: string;
   readonly form: 'function' | 'custom';
   args: string;
-  readonly ordinal: number;
   signature: Opaque | undefined;
   ended: boolean;
 }
@@ -50,6 +50,7 @@ export const openAnswer = (context: UpstreamContext): Answer => ({
   thought: undefined,
   message: undefined,
   calls: [],
+  callIds: new Set(),
   slots: new Map(),
   lastSlot: 0,
   said: 0,
@@ -205,7 +206,6 @@ function callFor(entry: JsonObject, name: string, custom: boolean, answer: Answe
     name: '',
     form: custom ? 'custom' : 'function',
     args: '',
-    ordinal: answer.calls.length,
     signature: undefined,
     ended: false,
   };
@@ -224,7 +224,7 @@ function announce(call: Call, name: string, answer: Answer, out: HubEvent[]): vo
   endMessage(answer, out);
   call.name = name;
   call.index = answer.next++;
-  call.callId = call.id || mintCallId(answer.context.requestId, call.ordinal);
+  call.callId = freshCallId(call.id, answer.callIds, answer.context.requestId);
   const { callId, form, signature } = call;
   const item = { kind: 'tool_call', callId, name, form, args: '', ...(signature && { signature }) } as const;
   out.push({ kind: 'item', index: call.index, item });

@@ -1,6 +1,6 @@
 /** One row per kind of part in an answer. Unknown kinds are carried as they are; none is an error. */
 import type { HubEvent, HubItem, HubPart, HubServerCall, HubToolCall, JsonObject, Opaque } from '../hub.ts';
-import { mintCallId } from '../ids.ts';
+import { freshCallId, mintCallId } from '../ids.ts';
 import { compact, isObject, maybeObject, maybeString } from '../read.ts';
 import { breakOff, close, openItem, openMessage, openReasoning, openText, type State } from './decoder-items.ts';
 import { mintedAt } from './signature.ts';
@@ -48,7 +48,7 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
     const name = maybeString(call.name);
     if (!name) return breakOff(state, out, 'The upstream sent a function call without a name.');
     close(state, out);
-    const callId = freshCallId(maybeString(call.id), state);
+    const callId = freshCallId(maybeString(call.id), state.callIds, state.context.requestId);
     const signature = mintedAt(part.thoughtSignature, state.context, callId);
     const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
     const skeleton: HubToolCall = compact({ kind: 'tool_call', callId, name, form: 'function', args: '', signature });
@@ -89,13 +89,6 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
     out.push({ kind: 'item_end', index: openItem(item, state, out), item });
   },
 };
-
-/** Ids pair calls with results, so each must be there and be the only one of its kind. */
-function freshCallId(given: string | undefined, state: State): string {
-  const id = given && !state.callIds.has(given) ? given : mintCallId(state.context.requestId, state.callIds.size);
-  state.callIds.add(id);
-  return id;
-}
 
 /** A signature that came after its part: it belongs to what came last, or stands alone. */
 function signLast(signature: Opaque, state: State, out: HubEvent[]): void {

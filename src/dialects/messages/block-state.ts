@@ -18,7 +18,7 @@ export interface BlockState {
   message?: Message | undefined;
   nextItem: number;
   lastPlace: number;
-  calls: number;
+  readonly callIds: Set<string>;
 }
 
 export const startBlocks = (context: UpstreamContext): BlockState => ({
@@ -28,7 +28,7 @@ export const startBlocks = (context: UpstreamContext): BlockState => ({
   servers: new Map(),
   nextItem: 0,
   lastPlace: -1,
-  calls: 0,
+  callIds: new Set(),
 });
 
 export interface Message {

@@ -3,7 +3,7 @@
  * closes. A hosted call stays open until the block with its result comes.
  */
 import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../hub.ts';
-import { mintCallId } from '../ids.ts';
+import { freshCallId } from '../ids.ts';
 import { isObject, maybeString, parseArgs } from '../read.ts';
 import { type BlockState, beginItem, COMPLETE, endItem, type Growing, Impossible, outOfOrder } from './block-state.ts';
 import { decodeServerCall, isResultType, SERVER_USES, serverToolOf } from './server-tools.ts';
@@ -115,7 +115,7 @@ function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): Growin
   if (!name) throw new Impossible('The provider called a tool without naming it.');
   const skeleton: HubToolCall = {
     kind: 'tool_call',
-    callId: maybeString(block.id) ?? mintCallId(state.context.requestId, state.nextItem),
+    callId: freshCallId(maybeString(block.id), state.callIds, state.context.requestId),
     name,
     form: 'function',
     args: '',
@@ -130,7 +130,6 @@ function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): Growin
     sink.push({ kind: 'args', index, text });
   };
   add(input, out);
-  state.calls += 1;
   return {
     grow: (delta, sink) => (input === '' ? add(maybeString(delta.partial_json) ?? '', sink) : undefined),
     close(sink) {

@@ -132,7 +132,7 @@ const ON = {
 
 function finish(state: State): HubEvent[] {
   state.done = true;
-  const stop = decodeStop(state.reason, state.blocks.calls > 0);
+  const stop = decodeStop(state.reason, state.blocks.callIds.size > 0);
   const events: HubEvent[] = [];
   closeAll(state.blocks, stop === 'length' || stop === 'context_full', events);
   events.push({

@@ -11,7 +11,7 @@ import { isObject, maybeObject, maybeString } from '../read.ts';
 export function decodeError(failure: UpstreamFailure): Fault {
   const error = maybeObject(parse(failure.body).error);
   const waitMs = retryAfterMs(failure.headers);
-  const message = maybeString(error.message);
+  const message = maybeString(error.message) || undefined;
   // A 429 without a time to wait is a spending cap, not a rate.
   const spent = failure.status === 429 && waitMs === undefined && failure.headers['retry-after'] === undefined;
   return classify(failure.status, message, { spent, ...(waitMs !== undefined && { waitMs }) });
@@ -21,7 +21,7 @@ export function decodeError(failure: UpstreamFailure): Fault {
 export function decodeStreamError(event: JsonObject): HubError {
   const error = maybeObject(event.error);
   const status = STATUS_OF_TYPE.get(maybeString(error.type) ?? '') ?? 500;
-  return classify(status, maybeString(error.message), { spent: false }).error;
+  return classify(status, maybeString(error.message) || undefined, { spent: false }).error;
 }
 
 /** The error body of this dialect; the in-stream event and the HTTP body are the same object. */

@@ -1,7 +1,7 @@
 /** Text blocks: those that follow each other are the parts of one hub message, which ends when something else begins. */
 import type { HubAnnotation, HubEvent, HubItem, HubText, JsonObject } from '../hub.ts';
 import { maybeObject, maybeString } from '../read.ts';
-import { type BlockState, beginItem, endItem, type Growing, type Message } from './block-state.ts';
+import { type BlockState, beginItem, endItem, type Growing, type Message, outOfOrder } from './block-state.ts';
 
 export function openText(first: JsonObject, state: BlockState, out: HubEvent[]): Growing {
   const notes: HubAnnotation[] = [];
@@ -17,6 +17,8 @@ export function openText(first: JsonObject, state: BlockState, out: HubEvent[]):
       message = joinMessage(state, sink);
       part = message.parts.push({ kind: 'text', text: '' }) - 1;
     }
+    // Parts follow each other: one that another has followed cannot grow.
+    if (part < message.parts.length - 1) throw outOfOrder();
     text += more;
     sink.push({ kind: 'text', index: message.index, part, text: more });
   };

@@ -15,14 +15,14 @@ import type {
   Opaque,
   ServerTool,
 } from '../hub.ts';
-import { mintCallId } from '../ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString } from '../read.ts';
 import { decodeAnnotations } from './annotations.ts';
 
-/** Where an item stands: seeds the ids that an upstream leaves out. */
+/** What an item needs to know of the answer that it is part of. */
 export interface Seat {
   readonly context: UpstreamContext;
-  readonly index: number;
+  /** The id of a call, given the wire's own. */
+  callId(given: string | undefined): string;
 }
 
 /** Undefined for a message that says nothing. */
@@ -124,7 +124,7 @@ const isWhole = (item: JsonObject): boolean => item.status !== 'incomplete' && i
 export function callOf(item: JsonObject, args: string, seat: Seat): HubToolCall {
   return compact({
     kind: 'tool_call',
-    callId: maybeString(item.call_id) || maybeString(item.id) || mintCallId(seat.context.requestId, seat.index),
+    callId: seat.callId(maybeString(item.call_id) || maybeString(item.id)),
     name: nameOf(item),
     namespace: maybeString(item.namespace),
     form: rowOf(item).form,

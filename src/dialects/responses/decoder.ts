@@ -32,6 +32,7 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
       const event = parse(data);
       if (event) ON.get(maybeString(event.type) ?? '')?.(event, state);
       else broken(state, 'The upstream sent something that is no event.');
+      if (state.confused && !state.over) contradiction(state);
       return state.out;
     },
     end() {
@@ -203,10 +204,10 @@ function done(event: JsonObject, state: State): void {
 function settle(state: State, open: Open, wire: JsonObject): void {
   if (!isSame(open, wire)) return contradiction(state);
   open.wire = wire;
-  for (const [place, one] of maybeList(wire.content).entries()) settleContent(state, open, place, maybeObject(one));
-  for (const [place, one] of maybeList(wire.summary).entries()) {
-    fillText(state, partFor(open, 'think', place), maybeString(maybeObject(one).text) ?? '');
+  if (wire.type === 'message') {
+    for (const [place, one] of maybeList(wire.content).entries()) settleContent(state, open, place, maybeObject(one));
   }
+  if (wire.type === 'reasoning') settleThoughts(state, open, wire);
   endItem(state, open);
 }
 
@@ -215,11 +216,16 @@ const isSame = (open: Open, wire: JsonObject): boolean =>
   (open.index < 0 && open.args === '') || open.wire.type === wire.type;
 const contradiction = (state: State): void => broken(state, 'The upstream contradicted itself about an item.');
 
-function settleContent(state: State, open: Open, place: number, wire: JsonObject): void {
-  if (wire.type === 'reasoning_text') {
-    fillText(state, partFor(open, 'think', place, 'raw'), maybeString(wire.text) ?? '');
-    return;
+function settleThoughts(state: State, open: Open, { summary, content }: JsonObject): void {
+  for (const [place, one] of maybeList(summary).entries()) {
+    fillText(state, partFor(open, 'think', place), maybeString(maybeObject(one).text) ?? '');
   }
+  for (const [place, one] of maybeList(content).entries()) {
+    fillText(state, partFor(open, 'think', place, 'raw'), maybeString(maybeObject(one).text) ?? '');
+  }
+}
+
+function settleContent(state: State, open: Open, place: number, wire: JsonObject): void {
   const content = contentOf(wire);
   if (!content) return;
   const part = partFor(open, content.kind, place);

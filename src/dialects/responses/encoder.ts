@@ -191,6 +191,7 @@ function ended(item: HubItem, open: Open, state: State): void {
 }
 
 function endMessage(item: HubMessage, grow: Growing, state: State): void {
+  release(state, false);
   if (grow.parts === 0) {
     for (const [n, part] of item.parts.entries()) {
       if (part.kind === 'text' || part.kind === 'refusal') addDelta(state, grow, part.kind, n, part.text);

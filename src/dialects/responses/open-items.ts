@@ -4,6 +4,7 @@
  */
 import type { UpstreamContext } from '../codec.ts';
 import type { HubAnnotation, HubEvent, HubItem, HubPart, JsonObject } from '../hub.ts';
+import { freshCallId } from '../ids.ts';
 import { maybeCount, maybeString } from '../read.ts';
 import {
   argsOf,
@@ -21,10 +22,20 @@ export interface Tale {
   out: HubEvent[];
   /** Ended items, by hub index. */
   readonly items: HubItem[];
+  readonly callIds: Set<string>;
   opened: number;
+  /** Something was told that cannot be put where it belongs any more. */
+  confused: boolean;
 }
 
-export const tale = (context: UpstreamContext): Tale => ({ context, out: [], items: [], opened: 0 });
+export const tale = (context: UpstreamContext): Tale => ({
+  context,
+  out: [],
+  items: [],
+  callIds: new Set(),
+  opened: 0,
+  confused: false,
+});
 
 export interface Open {
   /** `output_index` of the wire. */
@@ -35,6 +46,7 @@ export interface Open {
   wire: JsonObject;
   readonly parts: Map<string, Part>;
   args: string;
+  callId?: string;
   ended: boolean;
 }
 
@@ -60,6 +72,11 @@ export function addText(tale: Tale, part: Part, text: string): void {
     part.number = open.parts.size;
     open.parts.set(part.key, part);
   }
+  // Parts follow each other: one that another has followed cannot grow.
+  if (part.number < open.parts.size - 1) {
+    tale.confused = true;
+    return;
+  }
   openItem(tale, open);
   part.text += text;
   tale.out.push({ kind: part.kind, index: open.index, part: part.number, text });
@@ -84,11 +101,15 @@ export function addArgs(tale: Tale, open: Open, text: string): void {
   if (open.index >= 0) tale.out.push({ kind: 'args', index: open.index, text });
 }
 
-/** Tells the item's skeleton. A call without a name is held back until `force`, when the name will not come any more. */
+/** Tells the item's skeleton. A call without a name is held back; with `force` the name will not come any more. */
 export function openItem(tale: Tale, open: Open, force = false): void {
   if (open.index >= 0) return;
   const type = maybeString(open.wire.type) ?? '';
-  if (isCall(type) && nameOf(open.wire) === '' && !force) return;
+  if (isCall(type) && nameOf(open.wire) === '') {
+    // Nobody could run a call without a name.
+    tale.confused ||= force;
+    return;
+  }
   open.index = tale.opened++;
   tale.out.push({ kind: 'item', index: open.index, item: skeleton(open, seatOf(tale, open)) });
   if (open.args !== '') tale.out.push({ kind: 'args', index: open.index, text: open.args });
@@ -100,6 +121,7 @@ export function endItem(tale: Tale, open: Open): void {
   open.ended = true;
   if (type === 'message' && open.parts.size === 0) return;
   openItem(tale, open, true);
+  if (open.index < 0) return;
   if (isCall(type)) {
     const whole = argsOf(open.wire);
     if (open.args === '' || whole.startsWith(open.args)) addArgs(tale, open, whole.slice(open.args.length));
@@ -109,7 +131,13 @@ export function endItem(tale: Tale, open: Open): void {
   tale.out.push({ kind: 'item_end', index: open.index, item });
 }
 
-const seatOf = (tale: Tale, open: Open): Seat => ({ context: tale.context, index: open.index });
+const seatOf = ({ context, callIds }: Tale, open: Open): Seat => ({
+  context,
+  callId: (given) => {
+    open.callId ??= freshCallId(given, callIds, context.requestId);
+    return open.callId;
+  },
+});
 
 function skeleton(open: Open, seat: Seat): HubItem {
   const { wire } = open;

@@ -2,8 +2,9 @@
 import type { UpstreamContext } from '../codec.ts';
 import { failureOf as failed, unreadable } from '../fault.ts';
 import type { HubError, HubItem, HubReply, JsonObject } from '../hub.ts';
+import { freshCallId } from '../ids.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../read.ts';
-import { decodeOutputItem } from './decode-output.ts';
+import { decodeOutputItem, type Seat } from './decode-output.ts';
 import { isPolicy, readError } from './errors.ts';
 import { decodeStop } from './stop.ts';
 import { decodeUsage } from './usage.ts';
@@ -11,8 +12,11 @@ import { decodeUsage } from './usage.ts';
 export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
   if (!isObject(body) || !(Array.isArray(body.output) || isObject(body.error))) throw unreadable();
   const items: HubItem[] = [];
+  const callIds = new Set<string>();
+  const seat: Seat = { context, callId: (given) => freshCallId(given, callIds, context.requestId) };
   for (const one of maybeList(body.output)) {
-    const item = decodeOutputItem(maybeObject(one), { context, index: items.length });
+    const item = decodeOutputItem(maybeObject(one), seat);
+    if (item?.kind === 'tool_call' && item.name === '') throw unreadable();
     if (item) items.push(item);
   }
   const failure = failureOf(body, items.length > 0);

@@ -1,0 +1,127 @@
+/** Joins allowance, journal and flusher for one process: from "may this call be made" to a charge in the database. */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, faultOf, type Log, type Nanos } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import { Allowance, type Reservation } from './allowance.ts';
+import { Flusher, UsageStore } from './flush.ts';
+import { Journal } from './journal.ts';
+import { makeOwnFolder, recoverDead } from './recover.ts';
+import { BEAT_MS, newReplicaId, Replica, retireReplica } from './replica.ts';
+import type { OnStep } from './step.ts';
+
+export interface MeteringOptions {
+  readonly db: Db;
+  /** The journal lives below it; it must outlive the process. */
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Waits for the disk before an answer ends: for machines whose power may fail. */
+  readonly sync?: boolean;
+  readonly onStep?: OnStep;
+}
+
+export interface Metering {
+  readonly replicaId: string;
+  /** The right to make a call that costs at most `bound`; throws or rejects with `insufficient_balance`. */
+  admit(userId: string, bound: Nanos): Reservation | Promise<Reservation>;
+  /** What was settled so far survives the end of the process. To be awaited before an answer ends. */
+  flushed(): Promise<void>;
+  /** What was settled so far is in the database. */
+  drain(): Promise<void>;
+  /** Brings journals and leases of dead processes home; done at the start and every half minute anyway. */
+  recover(): Promise<string[]>;
+  /** After the last call: empties the journal and gives everything back. With the database down, leaves that to the next start. */
+  close(): Promise<void>;
+}
+
+const TIDY_MS = 1_000;
+const RECOVER_MS = 30_000;
+/** Months are made at least a month ahead; looking this rarely is often enough. */
+const PREPARE_MS = 6 * 3_600_000;
+
+export async function startMetering(options: MeteringOptions): Promise<Metering> {
+  const { db, clock, log, onStep, sync = false } = options;
+  const home = join(options.dataDir, 'journal');
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  const store = new UsageStore({ db, log, onStep });
+  await store.prepare(clock.now());
+
+  const firstId = newReplicaId();
+  let dir = await makeOwnFolder(home, firstId);
+  const journal = new Journal({ dir, clock, log, sync, ...(onStep && { onStep }) });
+  const replica = new Replica({
+    id: firstId,
+    db,
+    clock,
+    onLost: async (newId) => {
+      log.error('replica.lost', { replica: replica.id, now: newId });
+      allowance.lost();
+      dir = await makeOwnFolder(home, newId);
+      await journal.renew(dir);
+    },
+  });
+  const allowance = new Allowance({ db, replica, append: (record) => journal.append(record), clock, log, onStep });
+  const flusher = new Flusher({
+    store,
+    journal,
+    replica,
+    clock,
+    log,
+    onMoved: (records, leases) => allowance.moved(records, leases),
+  });
+  await replica.register();
+
+  const recover = (): Promise<string[]> => recoverDead({ db, store, home, selfId: replica.id, clock, log, onStep });
+  await recover();
+  const rounds = [
+    every(BEAT_MS, 'replica.unseen', () => replica.beat()),
+    every(TIDY_MS, 'lease.untidy', () => allowance.tidy()),
+    every(RECOVER_MS, 'journal.unrecovered', recover),
+    every(PREPARE_MS, 'usage.unprepared', () => store.prepare(clock.now())),
+  ];
+
+  return {
+    get replicaId() {
+      return replica.id;
+    },
+    admit: (userId, bound) => allowance.admit(userId, bound),
+    flushed: () => journal.flushed(),
+    drain: () => flusher.drain(),
+    recover,
+    async close() {
+      await Promise.all(rounds.map((round) => round.stop()));
+      await flusher.stop();
+      try {
+        await flusher.drain();
+        await retireReplica(db, replica.id);
+        await journal.close();
+        await rm(dir, { recursive: true, force: true });
+      } catch (error) {
+        await journal.close();
+        log.error('journal.left', { replica: replica.id, pending: journal.pending, ...faultOf(error) });
+      }
+    },
+  };
+
+  /** Again and again, `ms` after the last time ended; a failure is logged and forgotten. */
+  function every(ms: number, failure: string, task: () => Promise<unknown>): { stop(): Promise<void> } {
+    let running = Promise.resolve();
+    let isStopped = false;
+    let cancel = clock.after(ms, round);
+    function round(): void {
+      running = task()
+        .catch((error: unknown) => log.error(failure, faultOf(error)))
+        .then(() => {
+          if (!isStopped) cancel = clock.after(ms, round);
+        });
+    }
+    return {
+      async stop() {
+        isStopped = true;
+        cancel();
+        await running;
+      },
+    };
+  }
+}

@@ -1,0 +1,194 @@
+/** What callers and operators are told of usage and money. Reads roll-ups and wallets only, never single records. */
+import { sql } from 'kysely';
+import { fail, formatNanos } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import { type StatementLine, statement } from './ledger.ts';
+
+/** One count of the answer to GET /v1/usage (G 4.1). */
+export interface UsageCount {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+  readonly images: number;
+  readonly video_tasks: number;
+  /** Decimal dollars, exact. */
+  readonly cost: string;
+}
+
+export interface UsageReport {
+  readonly period: UsagePeriod;
+  readonly total: UsageCount;
+  readonly by_day: readonly (UsageCount & { readonly date: string })[];
+  readonly by_model: readonly (UsageCount & { readonly model: string })[];
+}
+
+export interface UsagePeriod {
+  readonly start: string;
+  readonly end: string;
+  readonly timezone: string;
+}
+
+export interface PeriodQuery {
+  readonly start_date?: string | undefined;
+  readonly end_date?: string | undefined;
+  readonly timezone?: string | undefined;
+}
+
+const MAX_DAYS = 92;
+/** Without dates: the last 30 days, today included. */
+const USUAL_DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** Checks the query of GET /v1/usage and fills in what is absent. */
+export function periodOf(query: PeriodQuery, now: number): UsagePeriod {
+  const timezone = query.timezone ?? 'UTC';
+  const dateIn = dateReader(timezone);
+  const end = query.end_date === undefined ? undefined : dayOf('end_date', query.end_date);
+  const start = query.start_date === undefined ? undefined : dayOf('start_date', query.start_date);
+  const today = dayOf('today', dateIn(now));
+  const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (MAX_DAYS - 1) * DAY_MS)));
+  const first = start ?? last - (USUAL_DAYS - 1) * DAY_MS;
+  if (first > last) throw fail('invalid_request', 'start_date is after end_date.', { param: 'start_date' });
+  if (last - first >= MAX_DAYS * DAY_MS)
+    throw fail('invalid_request', `A period has at most ${MAX_DAYS} days.`, { param: 'start_date' });
+  return { start: textOf(first), end: textOf(last), timezone };
+}
+
+/**
+ * Days of the roll-ups are UTC days, and are not cut. Under another timezone each is reported as the local date that holds most
+ * of it, the date at its noon: the same date from UTC-12 up to UTC+11:59, the next one from UTC+12 on. So the totals of a period are
+ * exact for UTC, and elsewhere begin and end as many hours off local midnight as the zone is off UTC.
+ */
+export async function usageReport(db: Db, userId: string, period: UsagePeriod): Promise<UsageReport> {
+  const dateIn = dateReader(period.timezone);
+  const days = new Map<string, string>();
+  for (let at = dayOf('start', period.start) - DAY_MS; at <= dayOf('end', period.end); at += DAY_MS) {
+    const date = dateIn(at + DAY_MS / 2);
+    if (date >= period.start && date <= period.end) days.set(textOf(at), date);
+  }
+  const rows = days.size === 0 ? [] : await readDaily(db, userId, [...days.keys()]);
+  const named = rows.map((row) => ({ ...row, date: days.get(row.day) ?? row.day }));
+  return {
+    period,
+    total: countOf(named),
+    by_day: grouped(named, (row) => row.date).map(([date, own]) => ({ date, ...countOf(own) })),
+    by_model: grouped(named, (row) => row.model).map(([model, own]) => ({ model, ...countOf(own) })),
+  };
+}
+
+export interface BalanceReport {
+  readonly available: string;
+  readonly held: string;
+}
+
+/**
+ * `held` leaves out what replicas have leased ahead: it is the user's to spend, whichever replica asks. A charge that is still in a
+ * journal shows up within a second.
+ */
+export async function balanceReport(db: Db, userId: string): Promise<BalanceReport> {
+  const wallet = await db
+    .selectFrom('wallets as w')
+    .select(['w.credits', 'w.debits'])
+    .select(
+      sql<bigint>`w.held - coalesce((select sum(l.nanos) from leases l where l.user_id = w.user_id), 0)::bigint`.as(
+        'held',
+      ),
+    )
+    .where('w.user_id', '=', userId)
+    .executeTakeFirst();
+  if (!wallet) throw new Error(`There is no wallet of ${userId}.`);
+  return { available: formatNanos(wallet.credits - wallet.debits - wallet.held), held: formatNanos(wallet.held) };
+}
+
+export interface StatementReport {
+  readonly balance: BalanceReport;
+  readonly lines: readonly (Omit<StatementLine, 'nanos'> & { readonly amount: string })[];
+  /** Pass as `before` for the next page. */
+  readonly next: bigint | null;
+}
+
+/** For operators: every movement of a wallet, newest first. */
+export async function statementReport(
+  db: Db,
+  userId: string,
+  { before, limit = 100 }: { before?: bigint; limit?: number } = {},
+): Promise<StatementReport> {
+  const lines = await statement(db, userId, { ...(before !== undefined && { before }), limit });
+  return {
+    balance: await balanceReport(db, userId),
+    lines: lines.map(({ nanos, ...line }) => ({ ...line, amount: formatNanos(nanos) })),
+    next: lines.length === limit ? (lines.at(-1)?.id ?? null) : null,
+  };
+}
+
+interface DailyRow {
+  readonly day: string;
+  readonly model: string;
+  readonly requests: bigint;
+  readonly input_tokens: bigint;
+  readonly cached_input_tokens: bigint;
+  readonly cache_write_tokens: bigint;
+  readonly output_tokens: bigint;
+  readonly reasoning_tokens: bigint;
+  readonly images: bigint;
+  readonly video_tasks: bigint;
+  readonly nanos: bigint;
+}
+
+/** One statement for the whole answer; at most 92 days times the models in use. */
+export const dailyQuery = (userId: string, days: readonly string[]) => sql<DailyRow>`
+  select day::text as day, model, sum(requests)::bigint as requests, sum(input_tokens)::bigint as input_tokens,
+    sum(cached_input_tokens)::bigint as cached_input_tokens, sum(cache_write_tokens)::bigint as cache_write_tokens,
+    sum(output_tokens)::bigint as output_tokens, sum(reasoning_tokens)::bigint as reasoning_tokens,
+    sum(images)::bigint as images, sum(nanos)::bigint as nanos,
+    coalesce(sum(requests) filter (where operation in ('tasks.create', 'videos.create')), 0)::bigint as video_tasks
+  from usage_daily
+  where user_id = ${userId} and day between ${days[0]}::date and ${days.at(-1)}::date
+  group by day, model order by day, model`;
+
+const readDaily = async (db: Db, userId: string, days: readonly string[]): Promise<readonly DailyRow[]> =>
+  (await dailyQuery(userId, days).execute(db)).rows;
+
+function countOf(rows: readonly DailyRow[]): UsageCount {
+  const sum = (of: (row: DailyRow) => bigint): bigint => rows.reduce((total, row) => total + of(row), 0n);
+  return {
+    requests: Number(sum((row) => row.requests)),
+    input_tokens: Number(sum((row) => row.input_tokens)),
+    cached_input_tokens: Number(sum((row) => row.cached_input_tokens)),
+    cache_write_tokens: Number(sum((row) => row.cache_write_tokens)),
+    output_tokens: Number(sum((row) => row.output_tokens)),
+    reasoning_tokens: Number(sum((row) => row.reasoning_tokens)),
+    images: Number(sum((row) => row.images)),
+    video_tasks: Number(sum((row) => row.video_tasks)),
+    cost: formatNanos(sum((row) => row.nanos)),
+  };
+}
+
+const grouped = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T[]][] =>
+  [...Map.groupBy(rows, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Midnight UTC of a date, in milliseconds. */
+function dayOf(param: string, text: string): number {
+  const at = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // 30 February is read as 2 March.
+  if (Number.isNaN(at) || textOf(at) !== text)
+    throw fail('invalid_request', `${param} is not a date such as 2030-01-31.`, { param });
+  return at;
+}
+
+const textOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+function dateReader(timeZone: string): (at: number) => string {
+  try {
+    // The Swedish way to write a date is the one of ISO 8601.
+    const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
+    return (at) => format.format(at);
+  } catch {
+    throw fail('invalid_request', 'timezone is not a name such as Europe/Berlin.', { param: 'timezone' });
+  }
+}

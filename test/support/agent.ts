@@ -1,0 +1,230 @@
+/**
+ * Agents as their tools write them: a loop over an official SDK that sends the whole conversation with every request, the
+ * answers in it exactly as the SDK gave them. Every second request is a stream.
+ */
+import type Anthropic from '@anthropic-ai/sdk';
+import type OpenAI from 'openai';
+import type { Spoken } from './pairs.ts';
+import { anthropic, openai } from './sdk.ts';
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+export interface Answered {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+}
+
+export interface ToolResult {
+  readonly call: ToolCall;
+  readonly text: string;
+  readonly isError?: boolean;
+  /** A PNG in base64. */
+  readonly image?: string;
+}
+
+export interface Agent {
+  /** The key may change between two requests: another group, or another account. */
+  key: string;
+  model: string;
+  say(text: string): void;
+  give(results: readonly ToolResult[]): void;
+  /** Sends everything so far, and keeps the answer. */
+  ask(): Promise<Answered>;
+}
+
+export const TOOLS = [
+  { name: 'read_file', description: 'Gives a file.', fields: ['path'] },
+  { name: 'edit_file', description: 'Changes a file.', fields: ['path', 'text'] },
+  { name: 'run_tests', description: 'Starts them.', fields: ['filter'] },
+  { name: 'take_photo', description: 'Gives a picture.', fields: ['window'] },
+] as const;
+
+const schemaOf = (fields: readonly string[]) => ({
+  type: 'object' as const,
+  properties: Object.fromEntries(fields.map((field) => [field, { type: 'string' as const }])),
+  required: [...fields],
+});
+
+/** A PNG of one pixel. */
+export const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const SYSTEM = 'You are a careful engineer. Use the tools.';
+
+export interface AgentOptions {
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+}
+
+export const startAgent = (client: Spoken, options: AgentOptions): Agent => AGENTS[client](options);
+
+const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
+  messages({ url, key, model }) {
+    const messages: Anthropic.MessageParam[] = [];
+    let asked = 0;
+    return {
+      key,
+      model,
+      say: (text) => void messages.push({ role: 'user', content: [{ type: 'text', text }] }),
+      give(results) {
+        messages.push({ role: 'user', content: results.map(messagesResult) });
+      },
+      async ask() {
+        const body = {
+          model: this.model,
+          max_tokens: 8_000,
+          thinking: { type: 'enabled' as const, budget_tokens: 2_000 },
+          system: [{ type: 'text' as const, text: SYSTEM, cache_control: { type: 'ephemeral' as const } }],
+          tools: TOOLS.map(({ name, description, fields }) => ({ name, description, input_schema: schemaOf(fields) })),
+          messages: withMark(messages),
+        };
+        const client = anthropic(url, this.key);
+        asked += 1;
+        const message =
+          asked % 2 === 0 ? await client.messages.create(body) : await client.messages.stream(body).finalMessage();
+        messages.push({ role: 'assistant', content: message.content });
+        return {
+          text: message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+          calls: message.content.flatMap((block) =>
+            block.type === 'tool_use' ? [{ id: block.id, name: block.name, args: block.input }] : [],
+          ),
+        };
+      },
+    };
+  },
+
+  chat({ url, key, model }) {
+    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'system', content: SYSTEM }];
+    let asked = 0;
+    return {
+      key,
+      model,
+      say: (content) => void messages.push({ role: 'user', content }),
+      give(results) {
+        for (const { call, text, isError } of results)
+          messages.push({ role: 'tool', tool_call_id: call.id, content: isError ? `Error: ${text}` : text });
+        const images = results.flatMap(({ image }) => image ?? []);
+        // A tool message holds text only; the picture follows in the user's name.
+        if (images.length > 0) messages.push({ role: 'user', content: images.map(chatImage) });
+      },
+      async ask() {
+        const body = {
+          model: this.model,
+          reasoning_effort: 'high' as const,
+          tools: TOOLS.map(({ name, description, fields }) => ({
+            type: 'function' as const,
+            function: { name, description, parameters: schemaOf(fields) },
+          })),
+          messages,
+        };
+        const client = openai(url, this.key);
+        asked += 1;
+        const completion =
+          asked % 2 === 0
+            ? await client.chat.completions.create(body)
+            : await client.chat.completions.stream(body).finalChatCompletion();
+        const message = completion.choices[0]?.message;
+        if (!message) throw new Error('no choice');
+        messages.push(message);
+        return {
+          text: message.content ?? '',
+          calls: (message.tool_calls ?? []).flatMap((call) =>
+            call.type === 'function'
+              ? [{ id: call.id, name: call.function.name, args: JSON.parse(call.function.arguments) }]
+              : [],
+          ),
+        };
+      },
+    };
+  },
+
+  responses({ url, key, model }) {
+    const input: OpenAI.Responses.ResponseInputItem[] = [];
+    let asked = 0;
+    return {
+      key,
+      model,
+      say: (content) => void input.push({ role: 'user', content }),
+      give(results) {
+        for (const { call, text, isError, image } of results) {
+          const told = isError ? `Error: ${text}` : text;
+          const output = image
+            ? [{ type: 'input_text' as const, text: told }, { type: 'input_image' as const, ...responsesImage(image) }]
+            : told;
+          input.push({ type: 'function_call_output', call_id: call.id, output });
+        }
+      },
+      async ask() {
+        const body = {
+          model: this.model,
+          instructions: SYSTEM,
+          store: false,
+          include: ['reasoning.encrypted_content' as const],
+          reasoning: { effort: 'high' as const, summary: 'auto' as const },
+          tools: TOOLS.map(({ name, description, fields }) => ({
+            type: 'function' as const,
+            name,
+            description,
+            parameters: schemaOf(fields),
+            strict: false,
+          })),
+          input,
+        };
+        const client = openai(url, this.key);
+        asked += 1;
+        const response =
+          asked % 2 === 0
+            ? await client.responses.create(body)
+            : await client.responses.stream(body).finalResponse();
+        input.push(...(response.output as OpenAI.Responses.ResponseInputItem[]));
+        return {
+          text: response.output_text,
+          calls: response.output.flatMap((item) =>
+            item.type === 'function_call'
+              ? [{ id: item.call_id, name: item.name, args: JSON.parse(item.arguments) }]
+              : [],
+          ),
+        };
+      },
+    };
+  },
+};
+
+const chatImage = (data: string) => ({
+  type: 'image_url' as const,
+  image_url: { url: `data:image/png;base64,${data}` },
+});
+
+const responsesImage = (data: string) => ({ image_url: `data:image/png;base64,${data}`, detail: 'auto' as const });
+
+function messagesResult({ call, text, isError, image }: ToolResult): Anthropic.ToolResultBlockParam {
+  const source = { type: 'base64' as const, media_type: 'image/png' as const, data: image ?? '' };
+  return {
+    type: 'tool_result',
+    tool_use_id: call.id,
+    ...(isError && { is_error: true }),
+    content: image
+      ? [
+          { type: 'text', text },
+          { type: 'image', source },
+        ]
+      : text,
+  };
+}
+
+/** The newest message carries the mark up to which the prompt is to be cached; the next request carries it further on. */
+function withMark(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageParam[] {
+  return messages.map((message, n) => {
+    if (n < messages.length - 1 || typeof message.content === 'string') return message;
+    const last = message.content.length - 1;
+    const content = message.content.map((block, k) =>
+      k === last ? ({ ...block, cache_control: { type: 'ephemeral' } } as typeof block) : block,
+    );
+    return { ...message, content };
+  });
+}
