@@ -44,6 +44,9 @@ function unsigned(part: HubPart): HubPart {
 
 /** What must stand before (or on) a tool call when the conversation comes back. */
 export interface Remembered {
+  /** Before the words that the assistant said ahead of the call. */
+  readonly ahead: readonly HubItem[];
+  /** Directly before the call. */
   readonly before: readonly HubItem[];
   readonly signature?: Opaque;
 }
@@ -51,12 +54,18 @@ export interface Remembered {
 /** The opaque values of an answer, by the id of the call they belong to. */
 export function rememberedOf(items: readonly HubItem[]): Map<string, Remembered> {
   const found = new Map<string, Remembered>();
+  let ahead: HubItem[] = [];
   let before: HubItem[] = [];
   for (const item of items) {
     if (item.kind === 'reasoning' && item.opaque) before.push(item);
+    if (item.kind === 'message') {
+      ahead.push(...before);
+      before = [];
+    }
     if (item.kind !== 'tool_call') continue;
-    if (before.length > 0 || item.signature)
-      found.set(item.callId, { before, ...(item.signature && { signature: item.signature }) });
+    if (ahead.length + before.length > 0 || item.signature)
+      found.set(item.callId, { ahead, before, ...(item.signature && { signature: item.signature }) });
+    ahead = [];
     before = [];
   }
   return found;
@@ -64,16 +73,25 @@ export function rememberedOf(items: readonly HubItem[]): Map<string, Remembered>
 
 /** The request with remembered values back in their places; calls that carry their own are left alone. */
 export function recall(request: HubRequest, lookUp: (callId: string) => Remembered | undefined): HubRequest {
-  const items = request.items.flatMap((item, n): HubItem[] => {
-    if (item.kind !== 'tool_call' || item.signature) return [item];
+  const knownOf = (n: number): Remembered | undefined => {
+    const item = request.items[n];
+    if (item?.kind !== 'tool_call' || item.signature) return undefined;
     const known = lookUp(item.callId);
-    if (!known || (known.before.length > 0 && carriesReasoning(request.items[n - 1]))) return [item];
-    return [...known.before, known.signature ? { ...item, signature: known.signature } : item];
+    return known && known.before.length > 0 && carriesReasoning(request.items[n - 1]) ? undefined : known;
+  };
+  const items = request.items.flatMap((item, n): HubItem[] => {
+    if (isSaid(item)) return [...(knownOf(n + 1)?.ahead ?? []), item];
+    const known = knownOf(n);
+    if (item.kind !== 'tool_call' || !known) return [item];
+    const ahead = isSaid(request.items[n - 1]) ? [] : known.ahead;
+    return [...ahead, ...known.before, known.signature ? { ...item, signature: known.signature } : item];
   });
   return items.length === request.items.length && items.every((item, n) => item === request.items[n])
     ? request
     : { ...request, items };
 }
+
+const isSaid = (item: HubItem | undefined): boolean => item?.kind === 'message' && item.role === 'assistant';
 
 const carriesReasoning = (item: HubItem | undefined): boolean =>
   item?.kind === 'reasoning' && item.opaque !== undefined;

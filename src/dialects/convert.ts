@@ -55,10 +55,15 @@ export function convertReply(
   from: UpstreamContext,
   answer: AnswerContext,
 ): { body: unknown; reply: HubReply } {
+  const reply = readReply({ client, upstream }, encoded, body, from);
+  return { body: client.client.encodeReply(reply, answer), reply };
+}
+
+/** The answer as the client shall see it, still in the hub's form. */
+export function readReply({ upstream }: Pair, encoded: EncodedRequest, body: unknown, from: UpstreamContext): HubReply {
   const decoded = upstream.upstream.decodeReply(body, from);
   const restored = { ...decoded, items: decoded.items.map((item) => restoreItem(item, encoded.names)) };
-  const reply = encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
-  return { body: client.client.encodeReply(reply, answer), reply };
+  return encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
 }
 
 export interface StreamConversion {
@@ -79,9 +84,10 @@ export function openConversion(
   encoded: EncodedRequest,
   from: UpstreamContext,
   answer: AnswerContext,
+  /** Of an answer that is told in several rounds; a fresh one otherwise. */
+  encoder: StreamEncoder = client.client.openEncoder(answer),
 ): StreamConversion {
   const decoder = upstream.upstream.openDecoder(from);
-  const encoder: StreamEncoder = client.client.openEncoder(answer);
   const cutter: StopCutter | undefined =
     encoded.emulateStop.length > 0 ? openStopCutter(encoded.emulateStop) : undefined;
   const restore = encoded.names.size > 0 ? (event: HubEvent) => restoreEvent(event, encoded.names) : undefined;

@@ -37,6 +37,7 @@ export {
   encodeFor,
   openConversion,
   type Pair,
+  readReply,
   type StreamConversion,
 } from './convert.ts';
 export type { Fault } from './fault.ts';

@@ -4,7 +4,7 @@
  */
 import type { Account, Model } from '../catalog/index.ts';
 import { capabilitiesFor } from '../catalog/index.ts';
-import { type Clock, fail, JsonFault, scanMembers } from '../core/index.ts';
+import { ApiError, type Clock, fail, JsonFault, scanMembers } from '../core/index.ts';
 
 import {
   type AnswerContext,
@@ -38,6 +38,7 @@ import { redact } from './redact.ts';
 import { diceOf } from './session.ts';
 import type { SideTable } from './side-table.ts';
 import type { StoredContent } from './stored.ts';
+import { Telling } from './telling.ts';
 import { inWordsOf } from './told.ts';
 import { Whole } from './whole.ts';
 
@@ -63,6 +64,7 @@ export interface Conversation {
   /** The answer in the client's own form, for clients that may refer to it later. */
   keep(response: unknown): void;
   readonly isKept: boolean;
+  readonly telling: Telling;
 }
 
 /** The request as one account gets it. */
@@ -88,45 +90,74 @@ export async function converse(
       ? await expand(sent, caller.key.userId, parts.store)
       : { body: sent, input: [], previousId: undefined };
   const pair: Pair = { client: codecOf(from), upstream: codecOf(to) };
-  const asked = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
+  const decoded = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
+  const asked = previousId === undefined ? decoded : { ...decoded, state: { ...decoded.state, previousId } };
   const model = resolveModel(parts.catalog(), caller, asked.model);
   call.note = { ...call.note, model: model.name, stream: asked.stream, converted: `${from}->${to}` };
-  const request = await completed(asked, caller, model, parts);
+  const open = opener(call, caller, pair, asked, input, model, parts);
+  await hold(open, await completed(asked, caller, model, parts), caller, to, parts);
+}
+
+/** Asks until the provider has said all; more than once only when it pauses in the middle of its own tools' work. */
+async function hold(
+  open: (request: HubRequest) => Conversation,
+  request: HubRequest,
+  caller: Caller,
+  to: Dialect,
+  parts: ConverseParts,
+): Promise<void> {
   const accounts = parts
     .catalog()
     .accounts(caller.group.id)
     .filter((account) => account.features.has(to));
-  const open = (version: HubRequest): Conversation => ({
+  const conversation = open(request);
+  const { telling, call } = conversation;
+  for (let round = request; ; round = { ...request, items: [...request.items, ...telling.items] }) {
+    const plain = carriesOpaque(round) ? planOf(open(withoutOpaque(round)), caller, to, accounts) : undefined;
+    const plan = { ...planOf(open(round), caller, to, accounts), affinity: affinityOf(round, accounts, parts), plain };
+    await attempt(call, plan, parts).catch((error: unknown) => {
+      if (!telling.outlet || !(error instanceof ApiError)) throw error;
+      // Half an answer has been told; what went wrong is told in the stream as well.
+      telling.outlet.end(telling.encoder.push({ kind: 'error', error: { code: error.code, message: error.message } }));
+    });
+    if (!telling.isPaused || call.isGone) return;
+    telling.nextRound();
+  }
+}
+
+/** Conversations of one call: the request may vary from round to round, all else stays. */
+function opener(
+  call: Call,
+  caller: Caller,
+  pair: Pair,
+  asked: HubRequest,
+  input: readonly unknown[],
+  model: Model,
+  parts: ConverseParts,
+): (request: HubRequest) => Conversation {
+  const { key, group } = caller;
+  const created = Math.floor(parts.clock.now() / 1000);
+  const answer: AnswerContext = { request: asked, model: model.name, requestId: call.id, home: group.style, created };
+  const telling = new Telling(pair.client.client.openEncoder(answer));
+  return (request) => ({
     call,
     pair,
-    request: version,
+    request,
     parts,
-    answer: {
-      request: previousId === undefined ? asked : { ...asked, state: { ...asked.state, previousId } },
-      model: model.name,
-      requestId: call.id,
-      home: caller.group.style,
-      created: Math.floor(parts.clock.now() / 1000),
-    },
-    preparedFor: preparer(pair, version, caller, model, parts),
+    answer,
+    telling,
+    preparedFor: preparer(pair, request, caller, model, parts),
     upstreamContext: (account) => ({ requestId: call.id, account: parts.markOf(account.id) }),
     remember: (items) => {
-      if (from === 'chat') parts.sideTable.keep(caller.key.id, rememberedOf(items));
+      if (asked.dialect === 'chat') parts.sideTable.keep(key.id, rememberedOf(items));
     },
-    isKept: from === 'responses' && asked.state.store !== false,
+    isKept: asked.dialect === 'responses' && asked.state.store !== false,
     keep: (response) => {
       const { id } = (response ?? {}) as { id?: unknown };
       if (typeof id !== 'string') return;
-      parts.store.save({
-        id,
-        userId: caller.key.userId,
-        content: { input, response: response as StoredContent['response'] },
-      });
+      parts.store.save({ id, userId: key.userId, content: { input, response: response as StoredContent['response'] } });
     },
   });
-  const plain = carriesOpaque(request) ? planOf(open(withoutOpaque(request)), caller, to, accounts) : undefined;
-  const affinity = affinityOf(request, accounts, parts);
-  await attempt(call, { ...planOf(open(request), caller, to, accounts), affinity, plain }, parts);
 }
 
 /** The request with what it does not say itself: opaque values that its dialect cannot carry, bytes of media it only names. */
@@ -155,11 +186,12 @@ export function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
   if (bytes.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   try {
     scanMembers(bytes, NONE, JSON_LIMITS);
+    return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
   } catch (error) {
     if (error instanceof JsonFault) throw fail('invalid_request', error.message);
+    if (error instanceof SyntaxError) throw fail('invalid_request', 'The body is not valid JSON.');
     throw error;
   }
-  return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
 }
 const NONE: ReadonlySet<string> = new Set();
 

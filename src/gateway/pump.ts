@@ -18,7 +18,7 @@ import type { Trouble } from '../upstream/index.ts';
 import type { Head, Source, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
 import { usageNote } from './forward.ts';
-import type { Outlet } from './outlet.ts';
+import type { Telling } from './telling.ts';
 import { toldFault } from './told.ts';
 
 export const STREAM_HEADERS = {
@@ -41,7 +41,7 @@ export class Pump implements Taker {
   readonly #source: Source;
   readonly #conversion: StreamConversion;
   readonly #reader: SseReader;
-  #outlet: Outlet | undefined;
+  readonly #telling: Telling;
   #isOver = false;
   #isLingering = false;
   /** The failure that ended the stream. */
@@ -56,11 +56,14 @@ export class Pump implements Taker {
     this.#conversation = conversation;
     this.#head = head;
     this.#source = source;
+    this.#telling = conversation.telling;
+    this.#telling.resume = () => source.resume();
     this.#conversion = openConversion(
       pair,
       conversation.preparedFor(head.account).encoded,
       conversation.upstreamContext(head.account),
       answer,
+      conversation.telling.encoder,
     );
     this.#reader = readSse((data, event) => this.#take(this.#conversion.decode(data, event)));
     this.#cancelTimer = parts.clock.after(HEAD_WAIT_MS, () => {
@@ -98,19 +101,32 @@ export class Pump implements Taker {
     for (const event of events) {
       if (this.#isOver) return;
       if (event.kind === 'error') return this.#fail(event.error);
-      if (event.kind !== 'ping' && !this.#outlet) this.#begin();
-      const told = this.#conversion.encode(event);
-      this.#out += told;
+      if (event.kind !== 'ping' && !this.#telling.outlet) this.#begin();
       if (event.kind === 'item_end') this.#items.push(event.item);
-      if (event.kind === 'finish') this.#complete(event.usage, told);
+      if (event.kind === 'finish' && this.#telling.goesOn(event.stop)) return this.#pause(event.usage);
+      this.#tell(event);
     }
     if (this.#conversion.isCut && !this.#isOver && !this.#isLingering) this.#lingerAfterCut();
+  }
+
+  #tell(event: HubEvent): void {
+    const placed = this.#telling.placed(event);
+    if (!placed) return;
+    const told = this.#conversion.encode(placed);
+    this.#out += told;
+    if (placed.kind === 'finish') this.#complete(placed.usage, told);
+  }
+
+  /** The provider wants to be asked again; the client hears nothing of it. */
+  #pause(usage: HubUsage): void {
+    this.#isOver = true;
+    this.#telling.pause(this.#items, usage);
   }
 
   #complete(usage: HubUsage, told: string): void {
     this.#isOver = true;
     this.#note(usage);
-    this.#conversation.remember(this.#items);
+    this.#conversation.remember([...this.#telling.items, ...this.#items]);
     if (this.#conversation.isKept) this.#conversation.keep(finalResponse(told));
   }
 
@@ -119,12 +135,12 @@ export class Pump implements Taker {
     // The client has all the text it gets; only the usage is missing.
     if (this.#conversion.isCut) return this.#take(this.#conversion.finishCut());
     this.#isOver = true;
-    if (this.#outlet) this.#out += this.#conversion.encode({ kind: 'error', error: this.#fault.error });
+    if (this.#telling.outlet) this.#out += this.#conversion.encode({ kind: 'error', error: this.#fault.error });
   }
 
   /** Nothing was told yet: the failure keeps its status, and another account may be tried. */
   get #early(): Fault | undefined {
-    return this.#outlet ? undefined : this.#fault;
+    return this.#telling.outlet ? undefined : this.#fault;
   }
 
   #begin(): void {
@@ -134,9 +150,9 @@ export class Pump implements Taker {
       ...conversionHeaders(this.#conversation, this.#conversation.preparedFor(this.#head.account)),
       ...STREAM_HEADERS,
     });
-    this.#outlet = parts.outlets.open(call.response, {
+    this.#telling.outlet = parts.outlets.open(call.response, {
       heartbeat: () => this.#conversion.heartbeat(),
-      onDrain: () => this.#source.resume(),
+      onDrain: () => this.#telling.resume(),
       onStalled: () => call.response.destroy(),
     });
   }
@@ -155,11 +171,17 @@ export class Pump implements Taker {
   }
 
   #write(out: string): boolean {
-    return this.#outlet ? this.#outlet.write(out) : true;
+    return this.#telling.outlet?.write(out) ?? true;
   }
 
   #finish(out: string): boolean {
-    this.#outlet?.end(out);
+    if (this.#telling.isPaused) {
+      if (out !== '') this.#write(out);
+      this.#cancelTimer();
+      this.#source.done();
+      return true;
+    }
+    this.#telling.outlet?.end(out);
     // The upstream closes right after its last event; one that does not must not hold its place.
     this.#cancelTimer();
     this.#cancelTimer = this.#conversation.parts.clock.after(LINGER_MS, () => this.#source.done());

@@ -1,6 +1,6 @@
 /** A converted answer that comes as one body: read whole, decoded, and only then is anything said to the client. */
 import { ApiError } from '../core/index.ts';
-import { convertReply, type Fault, openConversion, unfold } from '../dialects/index.ts';
+import { type Fault, readReply, unfold } from '../dialects/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
 import { sendJson } from '../web/index.ts';
@@ -48,15 +48,22 @@ export class Whole implements Taker {
     const { call, pair, request, answer } = this.#conversation;
     const prepared = this.#conversation.preparedFor(this.#head.account);
     const context = this.#conversation.upstreamContext(this.#head.account);
-    const converted = convertReply(pair, prepared.encoded, body, context, answer);
-    this.#conversation.remember(converted.reply.items);
-    if (this.#conversation.isKept) this.#conversation.keep(converted.body);
+    const { telling } = this.#conversation;
+    const round = readReply(pair, prepared.encoded, body, context);
+    if (telling.goesOn(round.stop)) return telling.pause(round.items, round.usage);
+    const reply = telling.whole(round);
+    this.#conversation.remember(reply.items);
+    const whole = pair.client.client.encodeReply(reply, answer);
+    if (this.#conversation.isKept) this.#conversation.keep(whole);
     const headers = conversionHeaders(this.#conversation, prepared);
-    call.note = { ...call.note, account: this.#head.account.id, ...usageNote(converted.reply.usage) };
-    if (!request.stream) return sendJson(call, 200, converted.body, headers);
-    const { encode } = openConversion(pair, prepared.encoded, context, answer);
+    call.note = { ...call.note, account: this.#head.account.id, ...usageNote(reply.usage) };
+    if (!request.stream) return sendJson(call, 200, whole, headers);
     call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });
-    call.response.end(unfold(converted.reply).map(encode).join(''));
+    call.response.end(
+      unfold(reply)
+        .map((event) => telling.encoder.push(event))
+        .join(''),
+    );
   }
 }
 

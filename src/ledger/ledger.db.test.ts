@@ -235,7 +235,7 @@ test('2,000 random sequences do what the model does', async (t) => {
     const below = random(SEED + n * 7919);
     const model = new Model();
     const userId = `model${n}`;
-    const length = 4 + below(14);
+    const length = 4 + below(9);
     operations += length;
     for (let at = 0; at < length; at += 1) await step(userId, model, below);
     const balance = await available(db, userId);
@@ -247,7 +247,7 @@ test('2,000 random sequences do what the model does', async (t) => {
 
 test('20 clients with 500 operations each on five wallets leave a ledger that adds up', async (t) => {
   const begun = performance.now();
-  const users = await Promise.all(['v0', 'v1', 'v2', 'v3', 'v4'].map((id) => makeUser(db, id, 2_000n)));
+  const users = await Promise.all(['v0', 'v1', 'v2', 'v3', 'v4'].map((id) => makeUser(db, id, 300n)));
   const counts = { held: 0, short: 0, settled: 0, released: 0 };
   await inParallel(20, 20, async (client) => {
     const below = random(31 * (client + 1));

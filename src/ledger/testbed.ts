@@ -51,6 +51,6 @@ export function random(seed: number): (below: number) => number {
   return (below) => {
     state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0;
     const mixed = Math.imul(state ^ (state >>> 13), 0x297a2d39) >>> 0;
-    return (mixed ^ (mixed >>> 16)) % below;
+    return ((mixed ^ (mixed >>> 16)) >>> 0) % below;
   };
 }

@@ -33,8 +33,8 @@ before(async () => {
     (await gateway.apply({ ...setup, keys: [{ user: 'ana', group: 'claude', name: 'more' }] })).claude ?? '';
 });
 after(async () => {
-  await gateway.stop();
-  await upstream.close();
+  await gateway?.stop();
+  await upstream?.close();
 });
 beforeEach(() => {
   upstream.asked.length = 0;

@@ -35,9 +35,9 @@ before(async () => {
   gateway = await startGateway({ env: { HEARTBEAT_MS: String(HEARTBEAT_MS) } });
 });
 after(async () => {
-  await gateway.stop();
-  await sim.close();
-  await canned.close();
+  await gateway?.stop();
+  await sim?.close();
+  await canned?.close();
 });
 beforeEach(() => sim.journal.clear());
 

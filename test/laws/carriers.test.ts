@@ -6,7 +6,7 @@ import type { Dialect } from '../../src/rules/index.ts';
 import { answerTo, askedBy, CROSSINGS, DIALECTS, HOMES, pairOf, readAs, targetFor } from './crossings.ts';
 import { law } from './runs.ts';
 import { spokenTo } from './spoken.ts';
-import { type Story, stories } from './story.ts';
+import { type Block, type Story, stories } from './story.ts';
 import { told } from './wire.ts';
 
 type Json = Record<string, unknown>;
@@ -66,15 +66,16 @@ function valuesIn({ blocks }: Story): string[] {
   );
 }
 
-/** This provider joins texts that follow each other, unless the first is signed. */
+/** This provider streams one text in many parts, so texts that follow each other are one, up to a signature. */
 function joinedTexts(story: Story): Story {
-  const blocks = [...story.blocks];
-  for (let n = blocks.length - 1; n > 0; n -= 1) {
-    const [before, block] = [blocks[n - 1], blocks[n]];
-    const signed = blocks[n - 2]?.kind === 'thought';
-    if (before?.kind === 'text' && block?.kind === 'text' && !signed) {
-      blocks.splice(n - 1, 2, { kind: 'text', text: before.text + block.text });
-    }
+  const blocks: Block[] = [];
+  for (const block of story.blocks) {
+    const [before, last] = [blocks.at(-2), blocks.at(-1)];
+    const value = last?.kind === 'thought' && last.texts.length === 0 ? last : undefined;
+    const text = value ? before : last;
+    const isSigned = blocks.at(value ? -3 : -2)?.kind === 'thought';
+    if (block.kind !== 'text' || text?.kind !== 'text' || isSigned) blocks.push(block);
+    else blocks.splice(value ? -2 : -1, 2, ...(value ? [value] : []), { ...text, text: text.text + block.text });
   }
   return { ...story, blocks };
 }
@@ -124,8 +125,8 @@ for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isO
         const secrets = story.blocks.flatMap((block) => (block.kind === 'thought' ? [block.value] : []));
         for (const other of DIALECTS) {
           if (other === 'chat' && client === 'chat') continue;
-          const account = HOMES[other] === HOMES[upstream] ? 'family-b' : 'family-a';
-          const { body } = encodeFor(pairOf({ client, upstream: other }), request, targetOf(other, account));
+          const target = HOMES[other] === HOMES[upstream] ? targetOf(other, 'family-b') : targetFor(other);
+          const { body } = encodeFor(pairOf({ client, upstream: other }), request, target);
           const text = JSON.stringify(body);
           for (const secret of secrets)
             assert.ok(!text.includes(JSON.stringify(secret).slice(1, -1)), `${other} sees a value`);

@@ -18,8 +18,8 @@ interface Case {
   readonly reply: HubReply;
 }
 
-/** Pictures and signatures of a message are told when it ends; only this dialect has a place for them between two texts. */
-const AT_ITS_END: ReadonlySet<string> = new Set(['generate-image.json', 'generate-several-parts.json']);
+/** Pictures of a message are told when it ends; only this dialect has a place for them between two texts. */
+const AT_ITS_END: ReadonlySet<string> = new Set(['generate-image.json']);
 
 /** Complete answers of every recorded upstream, told to this client. */
 function casesFor(client: Dialect): Case[] {

@@ -60,10 +60,10 @@ export function openMessage(state: State, out: HubEvent[]): Extract<Open, { kind
   return open;
 }
 
-/** The text part that grows, and its place. A signed part is complete: nothing may be added to it. */
+/** The text part that grows, and its place. */
 export function openText(parts: HubPart[]): [TextDraft, number] {
   const last = parts.at(-1);
-  if (last?.kind === 'text' && !last.signature) return [last, parts.length - 1];
+  if (last?.kind === 'text') return [last, parts.length - 1];
   const draft: TextDraft = { kind: 'text', text: '' };
   parts.push(draft);
   return [draft, parts.length - 1];

@@ -26,6 +26,8 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
       if (signature) signLast(signature, state, out);
       return;
     }
+    // A signed text is complete. What follows begins a message of its own, since clients get a signature at a message's end.
+    if (endsSigned(state.open)) close(state, out);
     const message = openMessage(state, out);
     const [draft, at] = openText(message.parts);
     draft.text += text;
@@ -89,6 +91,11 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
     out.push({ kind: 'item_end', index: openItem(item, state, out), item });
   },
 };
+
+function endsSigned(open: State['open']): boolean {
+  const last = open?.kind === 'message' ? open.parts.at(-1) : undefined;
+  return last?.kind === 'text' && last.signature !== undefined;
+}
 
 /** A signature that came after its part: it belongs to what came last, or stands alone. */
 function signLast(signature: Opaque, state: State, out: HubEvent[]): void {

@@ -154,15 +154,16 @@ function result(item: HubToolResult, job: Job): JsonObject {
   return { type, call_id, output: outputOf(item, job) };
 }
 
-/** Plain text where that is all there is. The form has no flag for a failed tool, so the text says it. */
+/**
+ * Plain text where that is all there is, unless marks are sent: a mark moves on from turn to turn, and the form of what it stood on
+ * must not change with it. There is no flag for a failed tool, so the text says it.
+ */
 function outputOf(item: HubToolResult, job: Job): unknown {
-  const marks: Marks = [];
-  const parts = encodeInput(item.parts, marks);
+  const parts = encodeInput(item.parts, job.marks);
   const [first] = parts;
-  const plain = parts.length === 0 || (parts.length === 1 && first?.type === 'input_text' && marks.length === 0);
   const prefix = item.isError ? ERROR_PREFIX : '';
-  if (plain) return `${prefix}${first?.text ?? ''}`;
-  job.marks.push(...marks);
+  const text = parts.length === 0 ? '' : parts.length === 1 && first?.type === 'input_text' ? first.text : undefined;
+  if (text !== undefined && !(first && job.target.capabilities.explicitCache)) return `${prefix}${text}`;
   return prefix === '' ? parts : [{ type: 'input_text', text: prefix.trim() }, ...parts];
 }
 const ERROR_PREFIX = 'Error: ';

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, test } from 'node:test';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { openai } from '../support/sdk.ts';
+
+/** A messages provider that pauses once in the middle of a search of its own, then goes on. */
+const SEARCH = [
+  { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'pears' } },
+  {
+    type: 'web_search_tool_result',
+    tool_use_id: 'srvtoolu_1',
+    content: [
+      {
+        type: 'web_search_result',
+        url: 'https://pears.example/',
+        title: 'Pears',
+        encrypted_content: 'E',
+        page_age: null,
+      },
+    ],
+  },
+];
+const ROUNDS = [
+  {
+    content: [{ type: 'text', text: 'Let me look. ' }, ...SEARCH],
+    stop_reason: 'pause_turn',
+    usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 1 } },
+  },
+  {
+    content: [{ type: 'text', text: 'Pears are green.' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 20, output_tokens: 7 },
+  },
+];
+
+let provider: Server;
+let gateway: TestGateway;
+let keys: Record<string, string>;
+let asked: { messages: { role: string; content: unknown }[]; stream?: boolean }[] = [];
+let failSecond = false;
+
+const head = (n: number) => ({
+  id: `msg_round${n}`,
+  type: 'message',
+  role: 'assistant',
+  model: 'demo-messages',
+  stop_sequence: null,
+});
+
+function streamOf(round: (typeof ROUNDS)[number], n: number): string {
+  const events: object[] = [
+    {
+      type: 'message_start',
+      message: {
+        ...head(n),
+        content: [],
+        stop_reason: null,
+        usage: { input_tokens: round.usage.input_tokens, output_tokens: 1 },
+      },
+    },
+  ];
+  for (const [index, block] of round.content.entries()) {
+    const isText = 'text' in block;
+    events.push({ type: 'content_block_start', index, content_block: isText ? { type: 'text', text: '' } : block });
+    if (isText) events.push({ type: 'content_block_delta', index, delta: { type: 'text_delta', text: block.text } });
+    events.push({ type: 'content_block_stop', index });
+  }
+  events.push(
+    { type: 'message_delta', delta: { stop_reason: round.stop_reason, stop_sequence: null }, usage: round.usage },
+    { type: 'message_stop' },
+  );
+  return events
+    .map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('');
+}
+
+before(async () => {
+  provider = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString());
+      asked.push(body);
+      const n = asked.length - 1;
+      const round = ROUNDS[n];
+      if (!round || (failSecond && n === 1))
+        return void response
+          .writeHead(500, { 'content-type': 'application/json' })
+          .end('{"type":"error","error":{"type":"api_error","message":"no"}}');
+      if (body.stream)
+        return void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(streamOf(round, n));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...head(n), ...round }));
+    });
+  });
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  gateway = await startGateway();
+  keys = await gateway.apply(basicSetup(`http://127.0.0.1:${(provider.address() as AddressInfo).port}`));
+});
+after(async () => {
+  await gateway.stop();
+  provider.close();
+});
+beforeEach(() => {
+  asked = [];
+  failSecond = false;
+});
+
+const client = () => openai(gateway.url, keys.claude ?? '');
+const request = {
+  model: 'demo-messages',
+  input: 'Tell me about pears.',
+  tools: [{ type: 'web_search' as const }],
+  store: false,
+};
+
+for (const isStream of [false, true]) {
+  test(`a pause is continued, and the client sees one ${isStream ? 'stream' : 'answer'} with the usage of both rounds`, async () => {
+    const response = isStream
+      ? await client().responses.stream(request).finalResponse()
+      : await client().responses.create(request);
+    assert.equal(response.status, 'completed');
+    assert.match(response.output_text, /Let me look\..*Pears are green\./s);
+    assert.equal(response.output.filter((item) => item.type === 'web_search_call').length, 1);
+    assert.equal(new Set(response.output.map((item) => item.id)).size, response.output.length);
+    assert.equal(response.usage?.input_tokens, 30);
+    assert.equal(response.usage?.output_tokens, 12);
+    assert.equal(asked.length, 2);
+    const last = asked[1]?.messages.at(-1);
+    assert.equal(last?.role, 'assistant');
+    assert.match(JSON.stringify(last?.content), /srvtoolu_1/, 'the provider gets its own blocks back');
+  });
+}
+
+test('chat clients are spared the pause as well', async () => {
+  const done = await client().chat.completions.create({
+    model: 'demo-messages',
+    messages: [{ role: 'user', content: 'pears?' }],
+    web_search_options: {},
+  });
+  assert.equal(done.choices[0]?.finish_reason, 'stop');
+  assert.match(done.choices[0]?.message.content ?? '', /Let me look\..*Pears are green\./s);
+});
+
+test('a round that fails after something was told ends the stream in its dialect', async () => {
+  failSecond = true;
+  const events: string[] = [];
+  for await (const event of await client().responses.create({ ...request, stream: true })) events.push(event.type);
+  assert.equal(events.at(-1), 'response.failed');
+  assert.ok(events.includes('response.output_text.delta'));
+});
