@@ -128,9 +128,10 @@ declare
   first date := date_trunc('month', day)::date;
   name text := 'usage_' || to_char(first, 'YYYY_MM');
 begin
-  if to_regclass('usage_months.' || name) is not null then return; end if;
+  if exists (select from pg_tables where schemaname = 'usage_months' and tablename = name) then return; end if;
   perform pg_advisory_xact_lock(hashtext('usage_month'));
-  if to_regclass('usage_months.' || name) is not null then return; end if;
+  -- Looked up in the table again: what a session remembers of the catalog may be from before the wait.
+  if exists (select from pg_tables where schemaname = 'usage_months' and tablename = name) then return; end if;
   execute format('create table usage_months.%I (like usage_records including defaults including constraints including indexes)', name);
   execute format('alter table usage_records attach partition usage_months.%I for values from (%L) to (%L)', name,
     first::timestamp at time zone 'UTC', (first + interval '1 month')::timestamp at time zone 'UTC');

@@ -40,6 +40,16 @@ export interface ModelLine {
   readonly overrides: CapabilityOverrides;
   readonly context: number | null;
   readonly maxOutput: number | null;
+  /** Newest first; one may begin in the future. */
+  readonly prices: readonly PriceRow[];
+}
+
+/** A price that was in force from some moment on. Charges name its row. */
+export interface PriceRow {
+  readonly id: bigint;
+  readonly from: number;
+  /** As the configuration says them: decimal strings. */
+  readonly rates: unknown;
 }
 
 /** A model as a caller named it. */
@@ -92,6 +102,9 @@ export class Catalog {
     return model;
   }
 }
+
+export const priceAt = ({ prices }: ModelLine, now: number): PriceRow | undefined =>
+  prices.find(({ from }) => from <= now);
 
 /** The flags a converted request is written for. */
 export const capabilitiesFor = (style: Style, model: Model): Capabilities => {

@@ -1,2 +1,11 @@
-export { type Account, Catalog, capabilitiesFor, type Group, type Model, type ModelLine } from './catalog.ts';
+export {
+  type Account,
+  Catalog,
+  capabilitiesFor,
+  type Group,
+  type Model,
+  type ModelLine,
+  type PriceRow,
+  priceAt,
+} from './catalog.ts';
 export { credentialPlace, loadCatalog } from './load.ts';

@@ -2,7 +2,7 @@
 import { faultOf, type Log, type Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { CapabilityOverrides, Style, VideoVariant } from '../rules/index.ts';
-import { type Account, Catalog, type Group, type ModelLine } from './catalog.ts';
+import { type Account, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
 export const credentialPlace = (accountId: string) => `accounts.credential:${accountId}` as const;
 
@@ -54,6 +54,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
 
 async function readLines(db: Db): Promise<Map<string, ModelLine[]>> {
   const rows = await db.selectFrom('models').selectAll().orderBy('position').orderBy('id').execute();
+  const prices = await readPrices(db);
   const byGroup = Map.groupBy(rows, (row) => row.group_id);
   return new Map(
     [...byGroup].map(([group, lines]) => [
@@ -64,7 +65,19 @@ async function readLines(db: Db): Promise<Map<string, ModelLine[]>> {
         overrides: row.capabilities as CapabilityOverrides,
         context: row.context,
         maxOutput: row.max_output,
+        prices: prices.get(row.id) ?? [],
       })),
+    ]),
+  );
+}
+
+async function readPrices(db: Db): Promise<Map<bigint, PriceRow[]>> {
+  const rows = await db.selectFrom('prices').selectAll().orderBy('valid_from', 'desc').orderBy('id', 'desc').execute();
+  const byModel = Map.groupBy(rows, (row) => row.model_id);
+  return new Map(
+    [...byModel].map(([model, prices]) => [
+      model,
+      prices.map((row) => ({ id: row.id, from: row.valid_from.getTime(), rates: row.rates })),
     ]),
   );
 }

@@ -42,7 +42,11 @@ const NOTHING: TapResult = { usage: undefined, isComplete: false, id: undefined,
 
 const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'id']);
 
+/** Below this, parsing everything natively is faster than looking for the few members by hand (3.5 against 8.6 us for 1 KB). */
+const PARSED_BYTES = 8 * 1024;
+
 function readUnary(dialect: Dialect, body: Buffer): TapResult {
+  if (body.length <= PARSED_BYTES) return readParsed(dialect, body);
   try {
     const members = scanMembers(body, MEMBERS, UNARY_LIMITS);
     const read = (name: string): unknown => {
@@ -57,17 +61,23 @@ function readUnary(dialect: Dialect, body: Buffer): TapResult {
       sequence: undefined,
     };
   } catch {
-    return readOdd(dialect, body);
+    return readParsed(dialect, body);
   }
 }
 
-/** Not one plain object: the list that a native stream is without `alt=sse`, an object with a member twice, or half a text. */
-function readOdd(dialect: Dialect, body: Buffer): TapResult {
+/** Also reads what is not one plain object: the list that a native stream is without `alt=sse`, or an object with a member twice. */
+function readParsed(dialect: Dialect, body: Buffer): TapResult {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
     const events = (Array.isArray(value) ? value : [value]) as (Event | null)[];
     const usage = events.findLast((event) => event?.[USAGE[dialect].member])?.[USAGE[dialect].member];
-    return { ...NOTHING, usage: codecOf(dialect).upstream.readUsage(usage), isComplete: true };
+    const id = events[0]?.id;
+    return {
+      usage: codecOf(dialect).upstream.readUsage(usage),
+      isComplete: true,
+      id: typeof id === 'string' ? id : undefined,
+      sequence: undefined,
+    };
   } catch {
     return NOTHING;
   }

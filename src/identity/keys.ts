@@ -16,6 +16,8 @@ export interface Key {
   readonly allowedAddresses: readonly string[] | null;
   readonly limits: KeyLimits;
   readonly expiresAt: number | null;
+  /** What the user pays of the price, in parts per million. */
+  readonly userMultiplierPpm: bigint;
 }
 
 export interface KeyLimits {
@@ -123,7 +125,9 @@ export async function revokeKey(db: Db, id: string): Promise<boolean> {
 export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | undefined> {
   const row = await db
     .selectFrom('keys')
-    .selectAll()
+    .innerJoin('users', 'users.id', 'keys.user_id')
+    .selectAll('keys')
+    .select('users.multiplier_ppm')
     .where('hash', '=', hash)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
@@ -131,7 +135,7 @@ export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | 
   return toKey(row);
 }
 
-const toKey = (row: Selectable<Rows['keys']>): Key => ({
+const toKey = (row: Selectable<Rows['keys']> & { multiplier_ppm: bigint }): Key => ({
   id: row.id,
   userId: row.user_id,
   groupId: row.group_id,
@@ -141,4 +145,5 @@ const toKey = (row: Selectable<Rows['keys']>): Key => ({
   allowedAddresses: row.allowed_addresses,
   limits: row.limits as KeyLimits,
   expiresAt: row.expires_at?.getTime() ?? null,
+  userMultiplierPpm: row.multiplier_ppm,
 });

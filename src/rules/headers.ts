@@ -51,6 +51,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
 export const PASSED_BACK: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
+  'content-encoding',
   'content-disposition',
   'cache-control',
   'retry-after',

@@ -36,6 +36,7 @@ export interface Web {
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 300_000;
 const CHECK_MS = 5_000;
+const SWEEP_MS = 50;
 /** Longer than the 60 s that balancers keep a connection, so that they close it, not we in the middle of their request. */
 const KEEP_ALIVE_MS = 65_000;
 
@@ -110,8 +111,10 @@ export async function createWeb(options: WebOptions): Promise<Web> {
     async drain(ms) {
       draining = true;
       const cut = setTimeout(() => server?.closeAllConnections(), ms);
-      server?.closeIdleConnections();
+      // A connection that falls idle while others finish would hold the stop until the cut.
+      const sweep = setInterval(() => server?.closeIdleConnections(), SWEEP_MS);
       await app.close();
+      clearInterval(sweep);
       clearTimeout(cut);
     },
   };

@@ -972,7 +972,7 @@ test('a client that stops reading is cut in the end, and its provider with it', 
 });
 
 /** More than the sockets on the way hold. */
-const LONG_BYTES = 40_000_000;
+const LONG_BYTES = 25_000_000;
 
 for (const pair of BY_CLIENT) {
   test(`a client that pauses makes its provider wait, and misses nothing, ${nameOf(pair)}`, async () => {

@@ -51,12 +51,15 @@ const NEXT: Readonly<Record<Dialect, (body: Json) => Json>> = {
   generate: () => ({}),
 };
 
+/** Sent in place of a value that never was. */
+const STAND_IN = 'skip_thought_signature_validator';
+
 const targetOf = (upstream: Dialect, account: string): Target => ({ ...targetFor(upstream), account });
 
-/** Values and what they led to. The stand-in for a value that never was does not count. */
+/** Values and what they led to. */
 const valuesSent = (upstream: Dialect, request: HubRequest, client: Dialect, account = 'family-a'): string[] =>
   spokenTo(upstream, encodeFor(pairOf({ client, upstream }), request, targetOf(upstream, account)).body).values.filter(
-    (value) => value !== 'skip_thought_signature_validator',
+    (value) => value !== STAND_IN,
   );
 
 /** What the provider itself had said, with its values where they were. */
@@ -101,20 +104,25 @@ test('chat over generate: the signature of a call comes back on that call', () =
     stories,
     (story) => {
       const request = nextRequest('chat', 'generate', story);
-      const signed = (list: readonly string[]) => list.filter((value, n) => isName(value) || isName(list[n + 1] ?? ''));
-      const calls = story.blocks.filter((block, n) => block.kind === 'call' || story.blocks[n + 1]?.kind === 'call');
-      const expected = valuesIn({ ...story, blocks: calls.filter(({ kind }) => kind !== 'text') });
-      const texts = new Set(story.blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])));
-      const sent = signed(valuesSent('generate', request, 'chat')).filter(
-        (value) => isName(value) || !saidBy(texts, value),
+      const { body } = encodeFor(
+        pairOf({ client: 'chat', upstream: 'generate' }),
+        request,
+        targetOf('generate', 'family-a'),
       );
-      assert.deepEqual(sent, expected);
+      const parts = listOf(body.contents).flatMap((content) => listOf(content.parts));
+      const sent = parts.filter((part) => part.functionCall).map(({ thoughtSignature }) => thoughtSignature);
+      const minted = story.blocks.flatMap((block, n) => {
+        const before = story.blocks[n - 1];
+        return block.kind === 'call' ? [before?.kind === 'thought' ? before.value : undefined] : [];
+      });
+      assert.deepEqual(
+        sent.map((value) => (value === STAND_IN ? undefined : value)),
+        minted,
+      );
     },
     0.5,
   );
 });
-const isName = (value: string): boolean => ['find', 'read_file', 'web_search'].includes(value);
-const saidBy = (texts: ReadonlySet<string>, value: string): boolean => value === [...texts].join('');
 
 for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isOffered)) {
   test(`${name}: nobody else ever sees a value or a thought, neither another provider nor another account`, () => {

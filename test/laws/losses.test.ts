@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../src/core/index.ts';
+import { codecOf, encodeFor } from '../../src/dialects/index.ts';
+import type { Dialect } from '../../src/rules/index.ts';
+import { CROSSINGS, type Crossing, pairOf, targetFor } from './crossings.ts';
+
+type Json = Record<string, unknown>;
+
+const TOOL = { name: 'find', schema: { type: 'object', properties: {} } };
+const chatTool = { type: 'function', function: { name: TOOL.name, parameters: TOOL.schema } };
+const responsesTool = { type: 'function', name: TOOL.name, parameters: TOOL.schema };
+const messagesTool = { name: TOOL.name, input_schema: TOOL.schema };
+
+/** The least that each client sends, and every field that it may add, with a value that asks for something. */
+const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: Readonly<Record<string, Json>> }>> = {
+  messages: {
+    least: { model: 'm', max_tokens: 4_000, messages: [{ role: 'user', content: 'hi' }], tools: [messagesTool] },
+    fields: {
+      temperature: { temperature: 0.3 },
+      top_p: { top_p: 0.3 },
+      top_k: { top_k: 3 },
+      stop_sequences: { stop_sequences: ['END'] },
+      system: { system: 'Be brief.' },
+      thinking: { thinking: { type: 'enabled', budget_tokens: 2_000 } },
+      'output_config.format': { output_config: { format: { type: 'json_schema', schema: TOOL.schema } } },
+      output_config: { output_config: { effort: 'low' } },
+      tool_choice: { tool_choice: { type: 'any' } },
+      'tool_choice.disable_parallel_tool_use': { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+      cache_control: { cache_control: { type: 'ephemeral' } },
+      service_tier: { service_tier: 'standard_only' },
+      'metadata.user_id': { metadata: { user_id: 'someone' } },
+      max_tokens: { max_tokens: 0 },
+      speed: { speed: 'fast' },
+      inference_geo: { inference_geo: 'eu' },
+      context_management: { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
+      tools: { tools: [messagesTool, { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' }] },
+    },
+  },
+  chat: {
+    least: { model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: [chatTool] },
+    fields: {
+      temperature: { temperature: 0.3 },
+      top_p: { top_p: 0.3 },
+      seed: { seed: 7 },
+      presence_penalty: { presence_penalty: 0.5 },
+      frequency_penalty: { frequency_penalty: 0.5 },
+      logit_bias: { logit_bias: { 50256: -100 } },
+      n: { n: 2 },
+      logprobs: { logprobs: true },
+      stop: { stop: 'END' },
+      verbosity: { verbosity: 'low' },
+      modalities: { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } },
+      reasoning_effort: { reasoning_effort: 'low' },
+      response_format: { response_format: { type: 'json_object' } },
+      parallel_tool_calls: { parallel_tool_calls: false },
+      tool_choice: { tool_choice: 'required' },
+      prompt_cache_key: { prompt_cache_key: 'k' },
+      service_tier: { service_tier: 'priority' },
+      safety_identifier: { safety_identifier: 'someone' },
+      metadata: { metadata: { a: 'b' } },
+      prediction: { prediction: { type: 'content', content: 'x' } },
+      web_search_options: { web_search_options: {} },
+      max_completion_tokens: { max_completion_tokens: 99 },
+      something_new: { something_new: 1 },
+    },
+  },
+  responses: {
+    least: { model: 'm', input: 'hi', tools: [responsesTool] },
+    fields: {
+      temperature: { temperature: 0.3 },
+      top_p: { top_p: 0.3 },
+      top_logprobs: { top_logprobs: 3 },
+      'text.verbosity': { text: { verbosity: 'low' } },
+      'text.format': { text: { format: { type: 'json_object' } } },
+      reasoning: { reasoning: { effort: 'low' } },
+      instructions: { instructions: 'Be brief.' },
+      parallel_tool_calls: { parallel_tool_calls: false },
+      tool_choice: { tool_choice: 'required' },
+      max_tool_calls: { max_tool_calls: 3 },
+      prompt_cache_key: { prompt_cache_key: 'k' },
+      'prompt_cache_options.prewarm': { prompt_cache_options: { prewarm: true } },
+      service_tier: { service_tier: 'flex' },
+      safety_identifier: { safety_identifier: 'someone' },
+      metadata: { metadata: { a: 'b' } },
+      truncation: { truncation: 'auto' },
+      client_metadata: { client_metadata: { a: 'b' } },
+      tools: { tools: [responsesTool, { type: 'image_generation' }] },
+      max_output_tokens: { max_output_tokens: 99 },
+    },
+  },
+};
+
+/** A field that neither leaves a trace nor is named would be lost in silence. These choose the account instead. */
+const CHOOSES_ACCOUNT = new Set(['prompt_cache_key']);
+
+function check(crossing: Crossing, name: string, least: Json, extra: Json, model: string): void {
+  const write = (body: Json) => {
+    const request = codecOf(crossing.client).client.decodeRequest(body, { headers: {} });
+    return encodeFor(pairOf(crossing), request, targetFor(crossing.upstream, model));
+  };
+  const plain = write(least);
+  try {
+    const changed = write({ ...least, ...extra });
+    const told = changed.lost.some(
+      (lost) => lost === name || name.startsWith(`${lost}.`) || lost.startsWith(`${name}.`),
+    );
+    const traced =
+      JSON.stringify([changed.body, changed.emulateStop]) !== JSON.stringify([plain.body, plain.emulateStop]);
+    assert.ok(traced || told || CHOOSES_ACCOUNT.has(name), `${name} is lost in silence; named are: ${changed.lost}`);
+  } catch (error) {
+    assert.ok(error instanceof ApiError, String(error));
+    assert.equal(error.details.param?.split('.')[0], name.split('.')[0], `${name} is refused under its own name`);
+  }
+}
+
+for (const crossing of CROSSINGS.filter(({ isOffered }) => isOffered)) {
+  test(`${crossing.name}: every field is honoured, named as lost, or refused under its own name`, () => {
+    const { least, fields } = CLIENTS[crossing.client] ?? { least: {}, fields: {} };
+    const models = ['demo-1', 'unknown-model', 'claude-haiku-4', 'gpt-4o', 'gpt-6', 'gemini-2.5-flash'];
+    for (const model of models)
+      for (const [name, extra] of Object.entries(fields)) check(crossing, name, least, extra, model);
+  });
+}
