@@ -1,5 +1,6 @@
 /** A failure in the caller's own dialect: the body is chosen by the path, the words come from the tables in rules/errors.ts. */
 import type { ApiError } from '../core/index.ts';
+import { wordingFor } from '../dialects/index.ts';
 import { type Envelope, errorRow, errorType } from '../rules/index.ts';
 import type { RenderError, RenderedError } from '../web/index.ts';
 
@@ -50,11 +51,22 @@ function say(error: ApiError, envelope: Envelope, requestId: string): Said {
     type: row.typeIn?.[envelope] ?? errorType(envelope, status),
     // Document 2 calls a body that is too large an invalid request (V 7).
     code: envelope === 'video' && error.code === 'request_too_large' ? 'invalid_request' : error.code,
-    message: error.message,
+    message: worded(error, envelope),
     param: error.details.param,
     retryAfter: error.details.retryAfter,
     requestId,
   };
+}
+
+/** Clients match on a few sentences; those are the dialect's own, every other is ours. */
+function worded({ code, message, details: { param, retryAfter } }: ApiError, envelope: Envelope): string {
+  if (envelope === 'video') return message;
+  return wordingFor(envelope, {
+    code,
+    message,
+    ...(param !== undefined && { param }),
+    ...(retryAfter !== undefined && { retryAfterMs: retryAfter * 1000 }),
+  });
 }
 
 /** SDKs retry 408, 409, 429 and 5xx by themselves unless they are told not to; those who may, are told when. */

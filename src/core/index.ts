@@ -18,5 +18,5 @@ export {
   WrongMasterKey,
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
-export { estimateTokens, estimateTokens } from './tokens.ts';
+export { estimateTokens } from './tokens.ts';
 export { publicUrl, type UrlRefusal } from './url.ts';

@@ -64,8 +64,8 @@ test('the whole corpus is within 5 %, and so is either half of it', () => {
 });
 
 test('every group of kinds and every kind is within 15 %, in the check half too', () => {
-  for (const of of [samples, samples.filter(({ half }) => half === 'check')]) {
-    for (const [group, members] of Object.entries(Object.groupBy(of, ({ group }) => group))) {
+  for (const chosen of [samples, samples.filter(({ half }) => half === 'check')]) {
+    for (const [group, members] of Object.entries(Object.groupBy(chosen, ({ group }) => group))) {
       assertWithin(0.15, members ?? [], group);
     }
   }
@@ -83,7 +83,7 @@ test('nothing is no token, anything is at least one', () => {
   for (const text of [' ', '\n', '\t', 'a', '.', '7', '語', 'я', '😀', '\ud83d', '\ude00', '\u0000', '\ufeff']) {
     assert.ok(estimateTokens(text) >= 1, JSON.stringify(text));
   }
-  const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.string());
+  const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.string());
   fc.assert(
     fc.property(texts, (text) => {
       const tokens = estimateTokens(text);
@@ -95,9 +95,10 @@ test('nothing is no token, anything is at least one', () => {
 });
 
 test('two texts together cost about what they cost apart', () => {
-  for (const a of samples) {
-    for (const b of samples) {
-      const apart = estimateTokens(a.text) + estimateTokens(b.text);
+  const measured = samples.map(({ kind, text }) => ({ kind, text, tokens: estimateTokens(text) }));
+  for (const a of measured) {
+    for (const b of measured) {
+      const apart = a.tokens + b.tokens;
       const together = estimateTokens(a.text + b.text);
       assert.ok(Math.abs(together / apart - 1) <= 0.1, `${a.kind} + ${b.kind}: ${together} for ${apart}`);
     }
@@ -160,4 +161,16 @@ test('time is linear, whatever the text', () => {
     const ratio = tokens / estimateTokens(text.slice(0, text.length / 2));
     assert.ok(ratio > 1.8 && ratio < 2.2, `${JSON.stringify(unit)}: ${ratio}`);
   }
+});
+
+test('two megabytes take well under 100 ms', () => {
+  const all = Buffer.from(samples.map(({ text }) => text).join('\n'));
+  const text = Buffer.alloc(2_000_000, all).toString();
+  // The best of a few: what else the machine does is not the subject.
+  const took = Array.from({ length: 8 }, () => {
+    const began = performance.now();
+    estimateTokens(text);
+    return performance.now() - began;
+  });
+  assert.ok(Math.min(...took) < 100, `${took}`);
 });

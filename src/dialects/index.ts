@@ -1,11 +1,12 @@
 /** The registry: one line per dialect. Everything else about a dialect is in its folder. */
 import type { Dialect } from '../rules/index.ts';
+import { encodeError as encodeChatError } from './chat/errors.ts';
 import { chatCodec } from './chat/index.ts';
 import type { Codec, RequestHead } from './codec.ts';
-import { generateCodec } from './generate/index.ts';
-import type { HubRequest } from './hub.ts';
-import { decodeCountRequest, messagesCodec } from './messages/index.ts';
-import { isObject } from './read.ts';
+import { encodeError as encodeGenerateError, generateCodec } from './generate/index.ts';
+import type { HubError, HubRequest, JsonObject } from './hub.ts';
+import { decodeCountRequest, encodeError as encodeMessagesError, messagesCodec } from './messages/index.ts';
+import { isObject, maybeString } from './read.ts';
 import { responsesCodec } from './responses/index.ts';
 
 const CODECS: Readonly<Record<Dialect, Codec>> = {
@@ -26,6 +27,19 @@ export function decodeCount(dialect: Dialect, body: unknown, head: RequestHead):
 /** The native form may wrap the request that it counts. */
 const countBody = (body: unknown): unknown =>
   isObject(body) && isObject(body.generateContentRequest) ? body.generateContentRequest : body;
+
+/** Bodies of errors, by the family of paths that shares one; the codec of the family chooses the words that its clients act on. */
+const ERROR_BODIES: Readonly<Record<'messages' | 'openai' | 'generate', (error: HubError) => JsonObject>> = {
+  messages: (error) => encodeMessagesError(error, ''),
+  openai: encodeChatError,
+  generate: encodeGenerateError,
+};
+
+/** What is said of an error in the words of a dialect. */
+export function wordingFor(envelope: keyof typeof ERROR_BODIES, error: HubError): string {
+  const said = ERROR_BODIES[envelope](error).error;
+  return (isObject(said) && maybeString(said.message)) || error.message;
+}
 
 export { carriedAccounts, carriesOpaque, type Remembered, recall, rememberedOf, withoutOpaque } from './carried.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './carrier.ts';

@@ -43,8 +43,8 @@ export interface Source {
   abort(): void;
   /** The answer turned out to be a failure before anything was passed on: go on as if the head had said so. */
   reject(fault: Fault): void;
-  /** The client has all it gets, whatever the upstream still does. */
-  done(): void;
+  /** The client has all it gets, whatever the upstream still does. Says how the account did. */
+  done(kind?: FaultKind): void;
 }
 
 export interface Taker {
@@ -117,11 +117,11 @@ class Attempt {
         this.#exchange?.abort();
         this.#fail(fault, account, undefined);
       },
-      done: () => {
+      done: (kind) => {
         isSettled = true;
         this.#exchange?.abort();
-        this.#release();
-        this.#note(undefined);
+        this.#release(kind && { kind });
+        this.#note(kind);
         this.#done.resolve();
       },
     };
@@ -230,19 +230,28 @@ const SAID: Readonly<Record<Trouble['kind'], string>> = {
 
 /** What the client is told when nobody is left to try. Faults of our accounts are not the caller's business: they read as overload. */
 function toldOf({ kind, error, restMs }: Fault): ApiError {
-  const { code } = faultRow(kind);
-  const wait = kind === 'limited' || kind === 'overloaded' ? (error.retryAfterMs ?? restMs) : undefined;
+  const row = faultRow(kind);
+  // A fault of the request is told under its own code; nobody else's business is.
+  if (!row.tryAnother) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });
+  const wait =
+    kind === 'limited'
+      ? (error.retryAfterMs ?? restMs ?? row.restMs)
+      : kind === 'overloaded'
+        ? (error.retryAfterMs ?? restMs)
+        : undefined;
   const retryAfter = wait === undefined ? undefined : Math.ceil(wait / 1000);
-  const message = MESSAGES[kind]?.(retryAfter) ?? error.message;
-  return fail(code, message, retryAfter === undefined ? {} : { retryAfter });
+  if (kind === 'limited' && retryAfter !== undefined) return fail(row.code, limitedFor(retryAfter), { retryAfter });
+  return fail(row.code, MESSAGES[kind] ?? error.message, retryAfter === undefined ? {} : { retryAfter });
 }
 
-const MESSAGES: Partial<Record<FaultKind, (retryAfter: number | undefined) => string>> = {
-  limited: (s) => `The provider's rate limit is reached. Please try again in ${s ?? 5}s.`,
-  exhausted: () => 'No upstream account can take the request now. Try again later.',
-  credential: () => 'No upstream account can take the request now. Try again later.',
-  overloaded: () => 'The provider is overloaded. Try again shortly.',
-  broken: () => 'The provider failed to answer.',
+const limitedFor = (seconds: number): string =>
+  `The provider's rate limit is reached. Please try again in ${seconds}s.`;
+
+const MESSAGES: Partial<Record<FaultKind, string>> = {
+  exhausted: 'No upstream account can take the request now. Try again later.',
+  credential: 'No upstream account can take the request now. Try again later.',
+  overloaded: 'The provider is overloaded. Try again shortly.',
+  broken: 'The provider failed to answer.',
 };
 
 const noAccounts = (): ApiError =>
@@ -250,9 +259,6 @@ const noAccounts = (): ApiError =>
 
 function unavailable(because: FaultKind | 'full', retryMs: number): ApiError {
   const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
-  if (because === 'limited')
-    return fail('rate_limit_exceeded', `The provider's rate limit is reached. Please try again in ${retryAfter}s.`, {
-      retryAfter,
-    });
+  if (because === 'limited') return fail('rate_limit_exceeded', limitedFor(retryAfter), { retryAfter });
   return fail('server_is_overloaded', 'Every upstream account is busy or resting. Try again shortly.', { retryAfter });
 }

@@ -39,7 +39,6 @@ import { diceOf } from './session.ts';
 import type { SideTable } from './side-table.ts';
 import type { StoredContent } from './stored.ts';
 import { Telling } from './telling.ts';
-import { inWordsOf } from './told.ts';
 import { Whole } from './whole.ts';
 
 export interface ConverseParts extends ForwardParts {
@@ -252,7 +251,7 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
     classify: (failure) => pair.upstream.upstream.decodeError(failure),
     refuse: (_failure, { error }, account) => {
       const { code, status, param } = error;
-      const message = redact(inWordsOf(pair.client.dialect, error), account);
+      const message = redact(error.message, account);
       throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
     },
   };

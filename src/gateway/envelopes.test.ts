@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withoutEnvelopes } from './envelopes.ts';
 
-const cut = (text: string, dialect: 'messages' | 'responses' = 'messages'): string =>
+const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' = 'messages'): string =>
   withoutEnvelopes(Buffer.from(text), dialect).toString();
 const foreign = '{"type":"thinking","thinking":"","signature":"gw1.abc"}';
 const own = '{ "type" : "thinking", "thinking":"x", "signature":"Ev=" }';
@@ -46,4 +46,28 @@ test('blocks that told of a search elsewhere do not go to a provider that never 
     cut(`{"messages":[{"role":"assistant","content":[${call},${result},${text}]}]}`),
     `{"messages":[{"role":"assistant","content":[${text}]}]}`,
   );
+});
+
+test('a call of a chat client loses the member that holds an envelope, and nothing else', () => {
+  const body = (...members: string[]) =>
+    `{"messages":[{"role":"user","content":"gw1."},{"role":"assistant","tool_calls":[{${members.join()}},null]}]}`;
+  const extra = (value: string) => `"extra_content" : {"google":{"thought_signature":"${value}"}}`;
+  assert.equal(cut(body('"id":"a"', ` ${extra('gw1.x')}`), 'chat'), body('"id":"a"'));
+  assert.equal(cut(body(`${extra('gw1.x')} `, ' "id":"a"'), 'chat'), body('"id":"a"'));
+  assert.equal(cut(body('"id":"a"', extra('gw1.x'), '"n":1.0'), 'chat'), body('"id":"a"', '"n":1.0'));
+  assert.equal(cut(body(extra('gw1.x')), 'chat'), body(''));
+  assert.equal(cut(body('"id":"a"', extra('AbC=')), 'chat'), body('"id":"a"', extra('AbC=')));
+});
+
+test('what is not shaped as a conversation is left for its provider to refuse', () => {
+  const shapes = ['{"messages":["gw1.",1,null,[{}]]}', '{"messages":{"a":"gw1."}}', '{"input":"gw1."}'];
+  const broken = [
+    '{"messages":["gw1."',
+    'gw1.',
+    '{"messages":[{"content":[gw1.]}]}',
+    '{"input":[gw1.]}',
+    '{"a":"gw1.\n"}',
+  ];
+  for (const text of [...shapes, ...broken])
+    for (const dialect of ['messages', 'responses', 'chat'] as const) assert.equal(cut(text, dialect), text);
 });

@@ -3,7 +3,7 @@
  * this group would reject them, so the blocks that hold one are cut out of the bytes; every other byte stays. Only slots count: a
  * caller may well write the same characters in a text.
  */
-import { elementsAt, membersAt, type Span, valueAt } from '../core/index.ts';
+import { elementsAt, JsonFault, membersAt, type Span, valueAt } from '../core/index.ts';
 import { ENVELOPE_PREFIX, isEnvelope, isSynthetic, SYNTHETIC } from '../dialects/index.ts';
 import type { Dialect } from '../rules/index.ts';
 
@@ -12,14 +12,66 @@ const MARKS = [ENVELOPE_PREFIX, SYNTHETIC].map((text) => Buffer.from(text));
 export function withoutEnvelopes(body: Buffer, dialect: Dialect): Buffer {
   // A native search over the bytes; nearly every call ends here.
   if (!MARKS.some((mark) => body.includes(mark))) return body;
-  const root = { start: body.indexOf(0x7b), end: body.length };
-  if (dialect === 'messages') return cut(body, messageCuts(body, root));
-  if (dialect === 'responses')
-    return cut(
-      body,
-      elementCuts(listAt(body, root, 'input'), (span) => isForeignItem(valueAt(body, span))),
-    );
-  return body;
+  const root = { start: body.indexOf(OPEN), end: body.length };
+  try {
+    return cut(body, CUTS[dialect]?.(body, root) ?? []);
+  } catch (error) {
+    // No JSON: whoever reads the body next says what is wrong with it.
+    if (error instanceof JsonFault) return body;
+    throw error;
+  }
+}
+
+const OPEN = 0x7b;
+
+const CUTS: Partial<Record<Dialect, (body: Buffer, root: Span) => Span[]>> = {
+  messages: messageCuts,
+  responses: (body, root) => elementCuts(listAt(body, root, 'input'), (span) => isForeignItem(valueAt(body, span))),
+  chat: callCuts,
+};
+
+const EXTRA = 'extra_content';
+
+/** A call stays when its value goes: the value sits in a member of its own beside it. */
+function callCuts(body: Buffer, root: Span): Span[] {
+  return listAt(body, root, 'messages')
+    .flatMap((message) => listAt(body, message, 'tool_calls'))
+    .filter((call) => body[call.start] === OPEN)
+    .flatMap((call) => membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
+    .filter((extra) => isForeignExtra(valueAt(body, extra)))
+    .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
+}
+
+function isForeignExtra(value: unknown): boolean {
+  const extra = value as { google?: { thought_signature?: unknown } | null } | null;
+  return isSlot(extra?.google?.thought_signature);
+}
+
+/** A member with its name and one comma; undefined where the name is not spelled plainly. */
+function memberCut(body: Buffer, value: Span, name: string): Span | undefined {
+  const colon = spaceBefore(body, value.start) - 1;
+  const nameEnd = spaceBefore(body, colon);
+  const start = nameEnd - name.length - 2;
+  if (body.toString('latin1', start, nameEnd) !== `"${name}"`) return undefined;
+  const before = spaceBefore(body, start);
+  if (body[before - 1] === COMMA) return { start: before - 1, end: value.end };
+  const after = spaceAfter(body, value.end);
+  return { start, end: body[after] === COMMA ? spaceAfter(body, after + 1) : value.end };
+}
+
+const COMMA = 0x2c;
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+function spaceBefore(body: Buffer, at: number): number {
+  let start = at;
+  while (isSpace(body[start - 1])) start -= 1;
+  return start;
+}
+
+function spaceAfter(body: Buffer, at: number): number {
+  let end = at;
+  while (isSpace(body[end])) end += 1;
+  return end;
 }
 
 function messageCuts(body: Buffer, root: Span): Span[] {
@@ -43,6 +95,7 @@ function contentCuts(body: Buffer, message: Span): { cuts: Span[]; isEmpty: bool
 
 /** The elements of a member that is an array; none when it is anything else. */
 function listAt(body: Buffer, object: Span, name: string): Span[] {
+  if (body[object.start] !== OPEN) return [];
   const span = membersAt(body, object, new Set([name])).get(name);
   return span && body[span.start] === 0x5b ? elementsAt(body, span) : [];
 }

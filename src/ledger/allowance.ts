@@ -220,12 +220,15 @@ export class Allowance {
   async #take(share: Share, needs: readonly Nanos[], ahead: Nanos): Promise<{ granted: Nanos; available: Nanos }> {
     const { db, replica, onStep } = this.#options;
     const needed = needs.at(-1) ?? 0n;
+    // In whole bounds: with half of one left over here and there, several replicas would refuse what all together could pay.
+    const unit = share.usualBound > 0n ? share.usualBound : 1n;
     const statement = () => sql<Taken>`
       with wallet as (
         select user_id, credits - debits - held as available from wallets where user_id = ${share.userId} for no key update),
       grant_ as (
         select user_id, available,
-          case when available / ${PART} > ${needed}::bigint then least(${needed + ahead}::bigint, available / ${PART})
+          case when available / ${PART} > ${needed}::bigint
+            then ${needed}::bigint + least(${ahead}::bigint, available / ${PART} - ${needed}::bigint) / ${unit} * ${unit}
             else coalesce((select max(need) from unnest(${needs.map(String)}::bigint[]) need where need <= available and need > 0), 0)
           end as granted
         from wallet),

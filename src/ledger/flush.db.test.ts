@@ -235,6 +235,7 @@ test('with the database down nothing is lost, and it is tried less and less ofte
   assert.equal(journal.pending, 0);
   assert.equal(moved.length, 1_500);
   await flusher.stop();
+  await journal.close();
 });
 
 test('a database that takes no connections for a while gets everything afterwards', async () => {
@@ -252,6 +253,7 @@ test('a database that takes no connections for a while gets everything afterward
   await until('everything to arrive', () => journal.pending === 0, 20_000);
   assert.equal((await available(db, 'hal')).available, 97_000n);
   await flusher.stop();
+  await journal.close();
   await other.close();
 });
 
@@ -268,6 +270,7 @@ test('one wallet takes thousands of records a second', async (t) => {
   await until('everything to be recorded', () => journal.pending === 0, 60_000);
   const done = performance.now();
   await flusher.stop();
+  await journal.close();
   assert.equal((await available(db, 'hot')).available, 10n ** 12n - BigInt(TOTAL) * 1_000n);
   const rate = (ms: number): number => Math.round((TOTAL / ms) * 1_000);
   t.diagnostic(

@@ -18,6 +18,7 @@ export interface MeteringOptions {
   readonly log: Log;
   /** Waits for the disk before an answer ends: for machines whose power may fail. */
   readonly sync?: boolean;
+  readonly segmentBytes?: number;
   readonly onStep?: OnStep;
 }
 
@@ -41,7 +42,7 @@ const RECOVER_MS = 30_000;
 const PREPARE_MS = 6 * 3_600_000;
 
 export async function startMetering(options: MeteringOptions): Promise<Metering> {
-  const { db, clock, log, onStep, sync = false } = options;
+  const { db, clock, log, onStep, sync = false, segmentBytes } = options;
   const home = join(options.dataDir, 'journal');
   await mkdir(home, { recursive: true, mode: 0o700 });
   const store = new UsageStore({ db, log, onStep });
@@ -49,7 +50,14 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
 
   const firstId = newReplicaId();
   let dir = await makeOwnFolder(home, firstId);
-  const journal = new Journal({ dir, clock, log, sync, ...(onStep && { onStep }) });
+  const journal = new Journal({
+    dir,
+    clock,
+    log,
+    sync,
+    ...(segmentBytes !== undefined && { segmentBytes }),
+    ...(onStep && { onStep }),
+  });
   const replica = new Replica({
     id: firstId,
     db,

@@ -1,8 +1,11 @@
-/** What the tests of this folder share. */
+/** What the tests of this folder share. Run as a program it is the process that crash tests end: see `crashHere` below. */
+import { writeSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { type Clock, type FakeClock, silentLog, systemClock } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import { type Db, openDatabase } from '../db/index.ts';
 import { credit } from './ledger.ts';
 import { type Metering, type MeteringOptions, startMetering } from './metering.ts';
+import type { Step } from './step.ts';
 import { newRecordId, type UsageRecord } from './usage.ts';
 
 export const FAR_FUTURE = new Date(Date.UTC(2090, 0));
@@ -54,3 +57,46 @@ export function random(seed: number): (below: number) => number {
     return ((mixed ^ (mixed >>> 16)) >>> 0) % below;
   };
 }
+
+export interface CrashPlan {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly userId: string;
+  /** Ends at the `nth` time that this step is reached. */
+  readonly step: Step;
+  readonly nth: number;
+  readonly calls: number;
+  readonly bound: string;
+  readonly cost: string;
+}
+
+/** Makes calls until it is killed at the step; says which of them were promised to be safe. */
+async function crashHere(plan: CrashPlan): Promise<void> {
+  const { db } = openDatabase(plan.url, 4);
+  let left = plan.nth;
+  const at = await metering({
+    db,
+    dataDir: plan.dataDir,
+    // So small that segments are begun and removed within a few records.
+    segmentBytes: 1_000,
+    onStep: (step) => {
+      if (step !== plan.step) return;
+      left -= 1;
+      if (left === 0) process.kill(process.pid, 'SIGKILL');
+    },
+  });
+  for (let n = 0; n < plan.calls; n += 1) {
+    const reservation = await at.admit(plan.userId, BigInt(plan.bound));
+    const record = usageRecord(plan.userId, BigInt(plan.cost));
+    reservation.settle(record);
+    await at.flushed();
+    writeSync(1, `safe ${record.id}\n`);
+    if (n % 5 === 4) await at.drain();
+  }
+  // Whatever is left to come, giving back what is leased for one, comes by itself.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  writeSync(1, 'survived\n');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  await crashHere(JSON.parse(process.argv[2] ?? '') as CrashPlan);

@@ -129,17 +129,15 @@ for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isO
     law(
       stories,
       (story) => {
-        const request = nextRequest(client, upstream, story);
-        const secrets = story.blocks.flatMap((block) => (block.kind === 'thought' ? [block.value] : []));
+        const blocks = story.blocks.map((block) => (block.kind === 'thought' ? { ...block, texts: [THOUGHT] } : block));
+        const request = nextRequest(client, upstream, { ...story, blocks });
+        const secrets = blocks.flatMap((block) => (block.kind === 'thought' ? [block.value] : []));
         for (const other of DIALECTS) {
-          if (other === 'chat' && client === 'chat') continue;
           const target = HOMES[other] === HOMES[upstream] ? targetOf(other, 'family-b') : targetFor(other);
-          const { body } = encodeFor(pairOf({ client, upstream: other }), request, target);
-          const text = JSON.stringify(body);
-          for (const secret of secrets)
-            assert.ok(!text.includes(JSON.stringify(secret).slice(1, -1)), `${other} sees a value`);
+          const text = JSON.stringify(encodeFor(pairOf({ client, upstream: other }), request, target).body);
+          for (const secret of secrets) assert.ok(!text.includes(secret), `${other} sees a value`);
           assert.doesNotMatch(text, /gw1\.[\w-]{20,}/, `${other} sees an envelope`);
-          for (const thought of thoughtsOnly(story)) assert.ok(!text.includes(thought), `${other} sees a thought`);
+          assert.ok(!text.includes(THOUGHT), `${other} sees a thought`);
         }
       },
       0.25,
@@ -147,11 +145,4 @@ for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isO
   });
 }
 
-/** Thoughts long enough to be told from what was said. */
-function thoughtsOnly({ blocks }: Story): string[] {
-  const said = JSON.stringify(blocks.filter((block) => block.kind !== 'thought'));
-  return blocks
-    .flatMap((block) => (block.kind === 'thought' ? block.texts : []))
-    .map((text) => JSON.stringify(text).slice(1, -1))
-    .filter((text) => text.length > 6 && !said.includes(text) && !/^(?:\\.|\W)*$/.test(text));
-}
+const THOUGHT = 'a thought of its own';

@@ -1,6 +1,6 @@
 /**
  * Agents as their tools write them: a loop over an official SDK that sends the whole conversation with every request, the
- * answers in it exactly as the SDK gave them. Every second request is a stream.
+ * answers in it exactly as the SDK gave them. Every second request is a stream, unless told otherwise.
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
@@ -30,6 +30,8 @@ export interface Agent {
   /** The key may change between two requests: another group, or another account. */
   key: string;
   model: string;
+  /** Everything so far, as it will be sent; a test may change it as a client might. */
+  readonly history: unknown[];
   say(text: string): void;
   give(results: readonly ToolResult[]): void;
   /** Sends everything so far, and keeps the answer. */
@@ -50,8 +52,7 @@ const schemaOf = (fields: readonly string[]) => ({
 });
 
 /** A PNG of one pixel. */
-export const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const SYSTEM = 'You are a careful engineer. Use the tools.';
 
@@ -59,17 +60,21 @@ export interface AgentOptions {
   readonly url: string;
   readonly key: string;
   readonly model: string;
+  readonly stream?: boolean;
 }
 
 export const startAgent = (client: Spoken, options: AgentOptions): Agent => AGENTS[client](options);
 
+const streams = (asked: number, stream: boolean | undefined): boolean => stream ?? asked % 2 === 1;
+
 const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
-  messages({ url, key, model }) {
+  messages({ url, key, model, stream }) {
     const messages: Anthropic.MessageParam[] = [];
     let asked = 0;
     return {
       key,
       model,
+      history: messages,
       say: (text) => void messages.push({ role: 'user', content: [{ type: 'text', text }] }),
       give(results) {
         messages.push({ role: 'user', content: results.map(messagesResult) });
@@ -85,8 +90,9 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
         };
         const client = anthropic(url, this.key);
         asked += 1;
-        const message =
-          asked % 2 === 0 ? await client.messages.create(body) : await client.messages.stream(body).finalMessage();
+        const message = streams(asked, stream)
+          ? await client.messages.stream(body).finalMessage()
+          : await client.messages.create(body);
         messages.push({ role: 'assistant', content: message.content });
         return {
           text: message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
@@ -98,12 +104,13 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
     };
   },
 
-  chat({ url, key, model }) {
+  chat({ url, key, model, stream }) {
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'system', content: SYSTEM }];
     let asked = 0;
     return {
       key,
       model,
+      history: messages,
       say: (content) => void messages.push({ role: 'user', content }),
       give(results) {
         for (const { call, text, isError } of results)
@@ -124,10 +131,9 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
         };
         const client = openai(url, this.key);
         asked += 1;
-        const completion =
-          asked % 2 === 0
-            ? await client.chat.completions.create(body)
-            : await client.chat.completions.stream(body).finalChatCompletion();
+        const completion = streams(asked, stream)
+          ? await client.chat.completions.stream(body).finalChatCompletion()
+          : await client.chat.completions.create(body);
         const message = completion.choices[0]?.message;
         if (!message) throw new Error('no choice');
         messages.push(message);
@@ -143,18 +149,22 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
     };
   },
 
-  responses({ url, key, model }) {
+  responses({ url, key, model, stream }) {
     const input: OpenAI.Responses.ResponseInputItem[] = [];
     let asked = 0;
     return {
       key,
       model,
+      history: input,
       say: (content) => void input.push({ role: 'user', content }),
       give(results) {
         for (const { call, text, isError, image } of results) {
           const told = isError ? `Error: ${text}` : text;
           const output = image
-            ? [{ type: 'input_text' as const, text: told }, { type: 'input_image' as const, ...responsesImage(image) }]
+            ? [
+                { type: 'input_text' as const, text: told },
+                { type: 'input_image' as const, ...responsesImage(image) },
+              ]
             : told;
           input.push({ type: 'function_call_output', call_id: call.id, output });
         }
@@ -177,10 +187,9 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
         };
         const client = openai(url, this.key);
         asked += 1;
-        const response =
-          asked % 2 === 0
-            ? await client.responses.create(body)
-            : await client.responses.stream(body).finalResponse();
+        const response = streams(asked, stream)
+          ? await client.responses.stream(body).finalResponse()
+          : await client.responses.create(body);
         input.push(...(response.output as OpenAI.Responses.ResponseInputItem[]));
         return {
           text: response.output_text,

@@ -45,7 +45,7 @@ const sse = (data: Readonly<Record<string, unknown>>): string =>
 export const beginning = (dialect: Dialect, ...words: readonly string[]): string =>
   OPEN[dialect] + saying(dialect, ...words);
 
-export const saying = (dialect: Dialect, ...words: readonly string[]): string =>
+const saying = (dialect: Dialect, ...words: readonly string[]): string =>
   words.map((word) => SAY[dialect](word)).join('');
 
 const MESSAGE = { id: 'msg_1', role: 'assistant', model: 'x', content: [] };

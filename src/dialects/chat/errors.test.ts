@@ -71,7 +71,7 @@ test('errors are told with type, code and the sentences that clients match on', 
     },
   );
   assert.deepEqual(encodeError({ code: 'upstream_error', message: 'x' }), {
-    error: { message: 'x', type: 'server_error', param: null, code: null },
+    error: { message: 'x', type: 'server_error', param: null, code: 'upstream_error' },
   });
   assert.deepEqual(encodeError({ code: 'server_is_overloaded', message: 'x' }), {
     error: { message: 'x', type: 'service_unavailable_error', param: null, code: 'server_is_overloaded' },

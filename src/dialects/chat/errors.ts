@@ -20,19 +20,15 @@ export function decodeErrorObject(value: unknown): HubError {
   return classify({ ...said, status: said.status || statusOf(said) }, said.waitMs).error;
 }
 
-/** Codes of ours that this dialect has no word for, or another one (G 7). */
-const WIRE_CODE: Partial<Record<ErrorCode, string | null>> = { upstream_error: null, upstream_timeout: 'timeout' };
-
 export function encodeError(error: HubError): JsonObject {
   const row = errorRow(error.code);
   const usual = typeof row.status === 'number' ? row.status : row.status[0];
-  const code = WIRE_CODE[error.code];
   return {
     error: {
       message: wording(error),
       type: row.typeIn?.openai ?? errorType('openai', error.status ?? usual),
       param: error.param ?? null,
-      code: code === undefined ? error.code : code,
+      code: error.code,
     },
   };
 }

@@ -5,7 +5,8 @@ export const fieldNames: FieldNames = {
   conversation: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',
-  hostedTools: 'tools',
+  /** Search is the only hosted tool that a client can ask for. */
+  hostedTools: 'web_search_options',
   temperature: 'temperature',
   topP: 'top_p',
   topK: 'top_k',

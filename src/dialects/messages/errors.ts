@@ -84,7 +84,11 @@ const WORDINGS: readonly { readonly match: RegExp; readonly kind: FaultKind; rea
     kind: 'request',
     code: 'context_length_exceeded',
   },
-  { match: /signature.*thinking|thinking.*signature/is, kind: 'carrier', code: 'invalid_encrypted_content' },
+  {
+    match: /signature.*thinking|thinking.*signature|redacted_thinking/is,
+    kind: 'carrier',
+    code: 'invalid_encrypted_content',
+  },
   { match: /content filtering policy/i, kind: 'request', code: 'content_policy_violation' },
   // The operator's money, not the caller's request.
   { match: /credit balance is too low|usage limits/i, kind: 'exhausted', code: 'server_is_overloaded' },

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { sql } from 'kysely';
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { until } from '../../test/support/wait.ts';
+import { ApiError, FakeClock, type Nanos } from '../core/index.ts';
+import { type Database, type Db, openDatabase } from '../db/index.ts';
+import type { Reservation } from './allowance.ts';
+import { available, checkLedger, credit, statement } from './ledger.ts';
+import type { Metering } from './metering.ts';
+import { silentReplicas } from './replica.ts';
+import { inParallel, makeUser, metering, random, usageRecord } from './testbed.ts';
+
+let own: TestDatabase;
+let database: Database;
+let db: Db;
+let dataDir: string;
+
+before(async () => {
+  own = await testDatabase();
+  database = openDatabase(own.url, 20);
+  db = database.db;
+  dataDir = mkdtempSync(join(tmpdir(), 'dragoman-allowance-'));
+});
+after(async () => {
+  await checkLedger(db).finally(async () => {
+    await database.close();
+    await own.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+});
+
+const start = (clock?: FakeClock): Promise<Metering> => metering({ db, dataDir, ...(clock && { clock }) });
+const isShort = (error: unknown): boolean => error instanceof ApiError && error.code === 'insufficient_balance';
+/** Undefined for a refusal. */
+const tryAdmit = async (at: Metering, userId: string, bound: Nanos): Promise<Reservation | undefined> => {
+  try {
+    return await at.admit(userId, bound);
+  } catch (error) {
+    if (isShort(error)) return undefined;
+    throw error;
+  }
+};
+const leased = async (userId: string): Promise<Nanos> => {
+  const { rows } = await sql<{ n: bigint }>`
+    select coalesce(sum(nanos), 0)::bigint as n from leases where user_id = ${userId}`.execute(db);
+  return rows[0]?.n ?? 0n;
+};
+/** Moves a fake clock on and lets what fell due run. */
+const pass = async (clock: FakeClock, ms: number): Promise<void> => {
+  clock.advance(ms);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+test('a call is admitted within its lease at once, and its cost reaches the ledger', async () => {
+  const userId = await makeUser(db, 'ann', 1_000_000n);
+  const at = await start();
+  const first = await at.admit(userId, 100n);
+  const second = at.admit(userId, 100n);
+  assert.ok(!(second instanceof Promise), 'the second needs no database');
+  first.settle(usageRecord(userId, 30n));
+  second.release();
+  assert.throws(() => second.release(), /ends once/);
+  await at.flushed();
+  await at.drain();
+  assert.equal((await statement(db, userId))[0]?.kind, 'usage');
+  await checkLedger(db);
+  await at.close();
+  assert.deepEqual(await available(db, userId), { available: 999_970n, held: 0n });
+});
+
+test('200 parallel calls on a balance for exactly 37: exactly 37 on one replica', async () => {
+  for (const bound of [1n, 1_000n, 999_999_937n]) {
+    const userId = await makeUser(db, `one${bound}`, bound * 37n + bound / 2n);
+    const at = await start();
+    const all = await Promise.all(Array.from({ length: 200 }, () => tryAdmit(at, userId, bound)));
+    const admitted = all.filter((reservation) => reservation !== undefined);
+    assert.equal(admitted.length, 37);
+    for (const reservation of admitted) reservation.settle(usageRecord(userId, bound));
+    await at.close();
+    assert.deepEqual(await available(db, userId), { available: bound / 2n, held: 0n });
+  }
+});
+
+test('one after the other as well, and what calls did not use serves more of them', async () => {
+  const userId = await makeUser(db, 'seq', 370n);
+  const at = await start();
+  let admitted = 0;
+  for (let n = 0; n < 200; n += 1) {
+    const reservation = await tryAdmit(at, userId, 10n);
+    reservation?.settle(usageRecord(userId, 5n));
+    if (reservation) admitted += 1;
+  }
+  // Each holds 10 and costs 5: the last one leaves 5, which is too little for another.
+  assert.equal(admitted, 73);
+  await at.close();
+  assert.deepEqual(await available(db, userId), { available: 5n, held: 0n });
+});
+
+test('200 parallel calls over three replicas: never more than 37, twenty times', async (t) => {
+  const replicas = [await start(), await start(), await start()];
+  const counts: number[] = [];
+  for (let round = 0; round < 20; round += 1) {
+    const bound = BigInt(round * 997 + 10);
+    const userId = await makeUser(db, `three${round}`, bound * 37n);
+    const all = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => tryAdmit(replicas[n % 3] as Metering, userId, bound)),
+    );
+    const admitted = all.filter((reservation) => reservation !== undefined);
+    counts.push(admitted.length);
+    assert.ok(admitted.length <= 37, `${admitted.length} admitted`);
+    for (const reservation of admitted) reservation.settle(usageRecord(userId, bound));
+  }
+  for (const at of replicas) await at.close();
+  for (const [round, count] of counts.entries()) {
+    const bound = BigInt(round * 997 + 10);
+    assert.deepEqual(await available(db, `three${round}`), { available: bound * BigInt(37 - count), held: 0n });
+  }
+  assert.ok(
+    counts.every((count) => count >= 35),
+    `money was stranded: ${counts}`,
+  );
+  t.diagnostic(`admitted: ${counts.join(' ')}`);
+});
+
+test('random bounds and costs over three replicas never take a wallet below zero', async () => {
+  const replicas = [await start(), await start(), await start()];
+  const userId = await makeUser(db, 'mix', 50_000n);
+  let total = 0n;
+  await inParallel(30, 3_000, async (n) => {
+    const below = random(n * 104_729 + 1);
+    const bound = BigInt(below(400) + 1);
+    const reservation = await tryAdmit(replicas[n % 3] as Metering, userId, bound);
+    if (!reservation) return;
+    if (below(4) === 0) await new Promise(setImmediate);
+    if (below(5) === 0) return reservation.release();
+    const cost = BigInt(below(Number(bound) + 1));
+    total += cost;
+    reservation.settle(usageRecord(userId, cost));
+  });
+  for (const at of replicas) await at.close();
+  assert.deepEqual(await available(db, userId), { available: 50_000n - total, held: 0n });
+  assert.ok(total > 45_000n && total <= 50_000n, `${total} spent`);
+  assert.ok((await statement(db, userId)).every(({ kind }) => kind !== 'overdraft'));
+});
+
+test('a call above its bound is charged in full, and what it took too much is missing to the next', async () => {
+  const userId = await makeUser(db, 'over', 100n);
+  const at = await start();
+  const reservation = await at.admit(userId, 60n);
+  reservation.settle(usageRecord(userId, 90n));
+  assert.equal(await tryAdmit(at, userId, 60n), undefined);
+  await at.drain();
+  assert.deepEqual((await statement(db, userId)).map(({ kind, nanos }) => [kind, nanos]).slice(0, 2), [
+    ['overdraft', -30n],
+    ['usage', -60n],
+  ]);
+  await at.close();
+  assert.deepEqual(await available(db, userId), { available: 10n, held: 0n });
+});
+
+test('calls that cost nothing need no money, and money that comes in is found within a moment', async () => {
+  const userId = await makeUser(db, 'poor');
+  const clock = new FakeClock();
+  const at = await start(clock);
+  const free = await at.admit(userId, 0n);
+  free.settle(usageRecord(userId, 0n));
+  assert.equal(await tryAdmit(at, userId, 5n), undefined);
+  await credit(db, { userId, nanos: 5n, reference: 'gift:poor', reason: 'test' });
+  clock.advance(250);
+  const paid = await tryAdmit(at, userId, 5n);
+  assert.ok(paid);
+  paid.release();
+  await at.close();
+});
+
+test('one statement speaks for all who wait, and a caller without money costs few', async () => {
+  const userId = await makeUser(db, 'busy', 10n ** 9n);
+  let statements = 0;
+  const at = await metering({
+    db,
+    dataDir,
+    onStep: (step) => {
+      if (step === 'lease.taken') statements += 1;
+    },
+  });
+  const reservations = await Promise.all(Array.from({ length: 500 }, () => at.admit(userId, 10n)));
+  assert.ok(statements <= 10, `${statements} statements for 500 calls`);
+  for (const reservation of reservations) reservation.release();
+  const poor = await makeUser(db, 'beggar');
+  statements = 0;
+  for (let n = 0; n < 300; n += 1) assert.equal(await tryAdmit(at, poor, 10n), undefined);
+  assert.ok(statements <= 30, `${statements} statements for 300 refusals`);
+  await at.close();
+});
+
+test('what is not used goes back: soon when the wallet is scarce, later when it is not', async () => {
+  const clock = new FakeClock(Date.UTC(2026, 10, 15));
+  const at = await start(clock);
+  const rich = await makeUser(db, 'rich', 10n ** 9n);
+  const scarce = await makeUser(db, 'scarce', 100n);
+  (await at.admit(rich, 10n)).release();
+  const open = await at.admit(scarce, 80n);
+  open.settle(usageRecord(scarce, 5n));
+  assert.ok((await leased(rich)) >= 320n);
+  assert.equal(await leased(scarce), 80n);
+  // Spent but not recorded: it stays.
+  for (let n = 0; n < 2; n += 1) await at.flushed();
+  await at.drain();
+  await pass(clock, 1_000);
+  await pass(clock, 1_000);
+  await until('the scarce wallet to be given back', async () => (await leased(scarce)) === 0n);
+  assert.deepEqual(await available(db, scarce), { available: 95n, held: 0n });
+  assert.ok((await leased(rich)) > 0n);
+  for (let n = 0; n < 16; n += 1) await pass(clock, 1_000);
+  await until('the rich wallet to be given back', async () => (await leased(rich)) === 0n);
+  await at.close();
+});
+
+test('nothing goes back while a record waits for the database', async () => {
+  const clock = new FakeClock(Date.UTC(2026, 10, 15));
+  const other = openDatabase(own.url, 2);
+  const at = await metering({ db: other.db, dataDir, clock });
+  const userId = await makeUser(db, 'wait', 100n);
+  // The flusher cannot lock the wallet, so the record stays in the journal.
+  const locked = db.transaction().execute(async (tx) => {
+    const reservation = await at.admit(userId, 50n);
+    await sql`select from wallets where user_id = ${userId} for update`.execute(tx);
+    reservation.settle(usageRecord(userId, 20n));
+    for (let n = 0; n < 5; n += 1) await pass(clock, 1_000);
+    assert.equal(await leased(userId), 50n);
+  });
+  await locked;
+  await at.drain();
+  await until('it to be given back', async () => {
+    await pass(clock, 1_000);
+    return (await leased(userId)) === 0n;
+  });
+  assert.deepEqual(await available(db, userId), { available: 80n, held: 0n });
+  await at.close();
+  await other.close();
+});
+
+test('a replica that is taken for dead goes on under a new id and loses nothing', async () => {
+  const clock = new FakeClock(Date.UTC(2026, 10, 15));
+  const at = await start(clock);
+  const userId = await makeUser(db, 'lost', 1_000n);
+  const before = at.replicaId;
+  const reservation = await at.admit(userId, 100n);
+  // As another process would do that cannot see this one.
+  await sql`update replicas set seen_at = now() - interval '2 minutes' where id = ${before}`.execute(db);
+  assert.deepEqual(
+    (await silentReplicas(db)).map(({ id }) => id),
+    [before],
+  );
+  await sql`update replicas set fenced = true where id = ${before}`.execute(db);
+  reservation.settle(usageRecord(userId, 40n));
+  clock.advance(40_000);
+  const next = await at.admit(userId, 100n);
+  assert.notEqual(at.replicaId, before);
+  next.settle(usageRecord(userId, 60n));
+  await at.close();
+  assert.equal((await available(db, userId)).available + (await leased(userId)), 900n);
+  // The folder and the leases under the old id are still there for whoever took it.
+  assert.ok(readdirSync(join(dataDir, 'journal')).includes(before));
+  const other = await start();
+  await sql`update replicas set fenced = true where id = ${before}`.execute(db);
+  rmSync(join(dataDir, 'journal', before, 'owner.json'));
+  assert.deepEqual(await other.recover(), [before]);
+  assert.deepEqual(await available(db, userId), { available: 900n, held: 0n });
+  await other.close();
+});
+
+test('a clean end leaves no folder, no replica and no lease', async () => {
+  const at = await start();
+  const userId = await makeUser(db, 'end', 10n ** 6n);
+  (await at.admit(userId, 10n)).settle(usageRecord(userId, 10n));
+  await at.close();
+  assert.deepEqual(readdirSync(join(dataDir, 'journal')), []);
+  assert.deepEqual(await db.selectFrom('replicas').selectAll().execute(), []);
+  assert.deepEqual(await available(db, userId), { available: 10n ** 6n - 10n, held: 0n });
+});
