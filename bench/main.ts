@@ -7,8 +7,8 @@
  * machine hits everybody alike; medians count. A result during which other processes took more than a tenth of the two cores
  * is measured again, at most twice. Absolute numbers depend on the machine: compare the ratios.
  *
- * `--repeats 9` measures more often, `--quick` once and briefly (under a minute), `--only text` only lines whose name has the
- * text, `--profile folder` writes a CPU profile of the gateway. nginx takes part when it is installed, Portkey when npm can
+ * `--repeats 9` measures more often, `--quick` once and briefly (under a minute), `--only 'nginx|native'` only lines whose
+ * name matches, `--profile folder` writes a CPU profile of the gateway. nginx takes part when it is installed, Portkey when npm can
  * fetch it. The tables are printed, everything measured is in bench/results/latest.json.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -114,7 +114,7 @@ async function startTargets(): Promise<Started> {
 /** Every cell that works: one request each, read to its end. */
 async function checkCells(load: Started): Promise<Cell[]> {
   const cells: Cell[] = [];
-  for (const line of LINES.filter(({ label }) => label.includes(options.only))) {
+  for (const line of LINES.filter(({ label }) => new RegExp(options.only).test(label))) {
     const target = targets.find(({ name }) => name === line.target);
     if (!target) continue;
     for (const stream of [false, true]) {

@@ -74,8 +74,9 @@ function added(cells: readonly Cell[], line: Line, scene: SceneName): string {
   if (!own) return '-';
   const [base] = line.target === 'direct' ? [] : LINES;
   const bare = base && medians(cells, base, scene);
-  const sign = bare ? '+' : '';
-  return `${sign}${fixed(own.p50 - (bare?.p50 ?? 0), 2)} / ${sign}${fixed(own.p99 - (bare?.p99 ?? 0), 2)}`;
+  const shown = (ms: number, less: number | undefined): string =>
+    less === undefined ? fixed(ms, 2) : `${ms < less ? '' : '+'}${fixed(ms - less, 2)}`;
+  return `${shown(own.p50, bare?.p50)} / ${shown(own.p99, bare?.p99)}`;
 }
 
 function streamTable({ cells }: Findings): string {

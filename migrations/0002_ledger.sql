@@ -74,6 +74,12 @@ update wallets w set credits = c.nanos
   from (select credit, sum(nanos)::bigint as nanos from entries group by credit) c where c.credit = w.user_id;
 drop table credits;
 
+-- Which ledger this is. A journal on disk names it, so that it is never read into another database.
+create table ledger_identity (
+  id uuid primary key default gen_random_uuid()
+);
+insert into ledger_identity default values;
+
 -- Processes that admit calls. `seen_at` is their sign of life; a row stays until its journal has been read. Fenced: taken for dead by
 -- another process; if it lives after all it must begin again under a new id.
 create table replicas (

@@ -9,6 +9,8 @@ type Extra = {
   code?: string;
   param?: string;
   details?: Json[];
+  /** Anthropic's word for what exactly is wrong. */
+  errorCode?: string;
   headers?: Record<string, string>;
 };
 
@@ -79,7 +81,8 @@ const GOOGLE_STATUSES: Record<number, string> = {
 };
 
 export function anthropicError(failure: Failure): JsonObject {
-  return { type: failure.extra.type ?? ANTHROPIC_TYPES[failure.status] ?? 'api_error', message: failure.message };
+  const { type = ANTHROPIC_TYPES[failure.status] ?? 'api_error', errorCode } = failure.extra;
+  return { type, message: failure.message, ...(errorCode !== undefined && { details: { error_code: errorCode } }) };
 }
 
 export function openaiError(failure: Failure): {

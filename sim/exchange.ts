@@ -1,11 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorBody, type Failure, type Shape, statusFailure } from './errors.ts';
 import { type Fault, isMid } from './faults.ts';
 import type { Ids } from './ids.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { type JsonObject, textOf } from './json.ts';
-import type { ResponseStore } from './responses/store.ts';
+import type { ResponseStore, StoredResponse } from './responses/store.ts';
+import type { Framing } from './stream.ts';
 import type { PrefixCache } from './usage.ts';
 
 /** What one simulated server remembers between requests. */
@@ -17,13 +19,25 @@ export type State = {
   queue: Fault[];
   url: string;
   closing: boolean;
+  /** Live WebSockets, to be cut when the server ends. */
+  sockets: Set<{ terminate(): void }>;
+};
+
+/** Where an answer goes: an HTTP response, or one turn of a WebSocket. */
+export type Outgoing = EventEmitter & {
+  readonly headersSent: boolean;
+  readonly writableFinished: boolean;
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  flushHeaders(): void;
+  write(chunk: string): boolean;
+  end(done: () => void): unknown;
 };
 
 /** One request and its answer, with the misbehaviour that was ordered for it. */
 export class Exchange {
   readonly state: State;
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly response: Outgoing;
   readonly entry: JournalEntry;
   readonly shape: Shape;
   readonly query: URLSearchParams;
@@ -33,11 +47,12 @@ export class Exchange {
   /** The model as asked for; `bareModel` is without the fault suffix. */
   model = '';
   bareModel = '';
+  framing: Framing = 'sse';
   fault: Fault = {};
   private readonly gone = new AbortController();
   private broken = false;
 
-  constructor(state: State, request: IncomingMessage, response: ServerResponse, entry: JournalEntry, shape: Shape) {
+  constructor(state: State, request: IncomingMessage, response: Outgoing, entry: JournalEntry, shape: Shape) {
     this.state = state;
     this.request = request;
     this.response = response;
@@ -51,6 +66,15 @@ export class Exchange {
 
   get left(): boolean {
     return this.gone.signal.aborted;
+  }
+
+  /** An earlier response that this request may continue from. */
+  recall(id: string): StoredResponse | undefined {
+    return this.state.responses.get(id);
+  }
+
+  keep(id: string, stored: StoredResponse): void {
+    if (this.json.store !== false) this.state.responses.put(id, stored);
   }
 
   header(name: string): string {

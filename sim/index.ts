@@ -6,6 +6,7 @@ import { Ids } from './ids.ts';
 import { Journal } from './journal.ts';
 import { ResponseStore } from './responses/store.ts';
 import { createSimServer } from './server.ts';
+import { acceptSockets } from './socket.ts';
 import { PrefixCache } from './usage.ts';
 
 export type { Fault, FaultKind, UsageOddity } from './faults.ts';
@@ -17,6 +18,8 @@ export type SimOptions = {
   host?: string;
   /** Part of every id; give two servers different names when their ids must not meet. */
   name?: string;
+  /** False: refuses to upgrade to a WebSocket (default true). */
+  websocket?: boolean;
 };
 
 export type Sim = {
@@ -40,8 +43,10 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     queue: [],
     url: '',
     closing: false,
+    sockets: new Set(),
   };
   const server = createSimServer(state);
+  if (options.websocket !== false) acceptSockets(server, state);
   server.listen(options.port ?? 0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -58,6 +63,8 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();
+      // An upgraded connection is not the server's any more, but it would wait for it.
+      for (const socket of state.sockets) socket.terminate();
       await closed;
     },
   };

@@ -23,6 +23,8 @@ export type JournalEntry = {
   status?: number;
   eventsSent: number;
   bytesSent: number;
+  /** The first messages of a turn on a WebSocket, as they were sent. */
+  frames?: string[];
   /** The client left before the answer was complete. */
   aborted: boolean;
   abortedAt?: number;
@@ -119,7 +121,7 @@ const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 
 
 /** The journal as people may see it: no bodies, no credentials. */
 export function publicEntry(entry: JournalEntry): Record<string, unknown> {
-  const { body: _body, rawHeaders: _rawHeaders, headers, query, ...rest } = entry;
+  const { body: _body, rawHeaders: _rawHeaders, frames: _frames, headers, query, ...rest } = entry;
   const shown = Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.has(name) ? '(hidden)' : value]);
   return { ...rest, query: query.replace(/(^|&)key=[^&]*/g, '$1key=(hidden)'), headers: Object.fromEntries(shown) };
 }

@@ -47,5 +47,8 @@ function google(action: string): RegExp {
 }
 
 async function refuseUpgrade(): Promise<void> {
-  throw new Failure(426, 'This simulated provider has no WebSocket mode.', { code: 'upgrade_required' });
+  throw new Failure(426, 'Send a WebSocket upgrade, if this simulated provider was started with sockets.', {
+    code: 'upgrade_required',
+    headers: { upgrade: 'websocket' },
+  });
 }

@@ -22,7 +22,7 @@ export function createSimServer(state: State): Server {
   return server;
 }
 
-async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s, 2);
   if (path === '/' || path.startsWith('/sim/')) return serveVisitor(state, request, path, response);
   const headers = plainHeaders(request);
@@ -56,10 +56,20 @@ async function serveVisitor(
 }
 
 async function answer(exchange: Exchange, path: string): Promise<void> {
-  const queued = exchange.state.queue.shift();
   const found = findRoute(exchange.entry.method, path);
   const problem = exchange.body.length > LARGEST_BODY ? TOO_LARGE : readJson(exchange);
-  exchange.model = found?.route.names ? found.id : textOf(exchange.json.model);
+  await meet(exchange, found?.route.names ? found.id : textOf(exchange.json.model), async () => {
+    if (!found) throw new Failure(404, `Unknown request: ${exchange.entry.method} ${path}`, { code: 'unknown_url' });
+    if (problem) throw problem;
+    if (exchange.bareModel.startsWith('missing-')) throw modelFailure(exchange.shape, exchange.bareModel);
+    await found.route.run(exchange, found.route.names ? exchange.bareModel : found.id);
+  });
+}
+
+/** Ordered faults and the credential come before anything else is looked at. */
+export async function meet(exchange: Exchange, model: string, run: () => Promise<void>): Promise<void> {
+  const queued = exchange.state.queue.shift();
+  exchange.model = model;
   const named = readFault(() => splitModel(exchange.model));
   exchange.bareModel = named.model;
   exchange.entry.model = exchange.model;
@@ -67,10 +77,7 @@ async function answer(exchange: Exchange, path: string): Promise<void> {
   if (await breakBefore(exchange)) return;
   checkCredentials(exchange);
   if (await breakInstead(exchange)) return;
-  if (!found) throw new Failure(404, `Unknown request: ${exchange.entry.method} ${path}`, { code: 'unknown_url' });
-  if (problem) throw problem;
-  if (exchange.bareModel.startsWith('missing-')) throw modelFailure(exchange.shape, exchange.bareModel);
-  await found.route.run(exchange, found.route.names ? exchange.bareModel : found.id);
+  await run();
 }
 
 function findRoute(method: string, path: string): { route: Route; id: string } | undefined {
@@ -173,7 +180,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-function plainHeaders(request: IncomingMessage): Record<string, string> {
+export function plainHeaders(request: IncomingMessage): Record<string, string> {
   const entries = Object.entries(request.headers).map(([name, value]) => [
     name,
     Array.isArray(value) ? value.join(', ') : (value ?? ''),
@@ -181,7 +188,7 @@ function plainHeaders(request: IncomingMessage): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-function pairs(raw: string[]): [string, string][] {
+export function pairs(raw: string[]): [string, string][] {
   const result: [string, string][] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) result.push([raw[index] ?? '', raw[index + 1] ?? '']);
   return result;

@@ -19,15 +19,16 @@ export type Stream = {
   failure: (first: boolean) => Frame[];
 };
 
-export type Framing = 'sse' | 'array';
+/** `frame`: every event is a message of its own. */
+export type Framing = 'sse' | 'array' | 'frame';
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 const ARRAY_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const BREATHE_EVERY = 256;
 
-export async function sendStream(exchange: Exchange, stream: Stream, framing: Framing = 'sse'): Promise<void> {
+export async function sendStream(exchange: Exchange, stream: Stream, framing = exchange.framing): Promise<void> {
   const { fault } = exchange;
-  exchange.open(200, framing === 'sse' ? SSE_HEADERS : ARRAY_HEADERS);
+  exchange.open(200, framing === 'array' ? ARRAY_HEADERS : SSE_HEADERS);
   const write = writer(exchange, framing);
   if (fault.kind === 'error_first') {
     for (const frame of stream.failure(true)) await write(frame);
@@ -54,13 +55,18 @@ function writer(exchange: Exchange, framing: Framing): Write {
     if (fault.gapMs) await exchange.pause(fault.gapMs);
     // A fast reader never makes us wait for drain; without this its leaving would go unnoticed.
     if (entry.eventsSent % BREATHE_EVERY === BREATHE_EVERY - 1) await breathe();
-    const text = framing === 'sse' ? sseBlock(frame) : `${entry.eventsSent === 0 ? '[' : ',\r\n'}${frame.data}`;
-    if (!(await exchange.write(text))) return false;
+    if (!(await exchange.write(FRAMINGS[framing](frame, entry.eventsSent)))) return false;
     entry.eventsSent += 1;
     state.journal.changed();
     return true;
   };
 }
+
+const FRAMINGS: Record<Framing, (frame: Frame, number: number) => string> = {
+  sse: sseBlock,
+  array: (frame, number) => `${number === 0 ? '[' : ',\r\n'}${frame.data}`,
+  frame: (frame) => frame.data,
+};
 
 function sseBlock(frame: Frame): string {
   return frame.event === undefined ? `data: ${frame.data}\n\n` : `event: ${frame.event}\ndata: ${frame.data}\n\n`;

@@ -19,8 +19,9 @@ import {
   reach,
   watchRevisions,
 } from './db/index.ts';
-import { ModelLists, Outlets, ResponseStore, SideTable, SocketSessions, TokenCounter } from './gateway/index.ts';
+import { Meter, ModelLists, Outlets, ResponseStore, SideTable, SocketSessions, TokenCounter } from './gateway/index.ts';
 import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
+import { startMetering } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { Pool } from './pool/index.ts';
 import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
@@ -126,6 +127,8 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
   const upstream = new Upstream(clock, PATIENCE.unary.connect);
   closers.push(() => upstream.close());
+  const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log });
+  closers.push(() => metering.close());
   const sessions = new SocketSessions();
   const store = new ResponseStore({
     db: database.db,
@@ -145,6 +148,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     catalog: () => catalog,
     outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
     store,
+    meter: new Meter(metering, clock),
     counter: new TokenCounter(),
     sideTable: new SideTable(clock),
     sockets: new Sockets(),
@@ -152,6 +156,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     runCall: (call, handler) => web.run(call, handler),
     fetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
     markOf: (accountId) => hmac(ground.secrets.pepper, `account:${accountId}`).toString('base64url').slice(0, 8),
+    db: database.db,
     models: new ModelLists(upstream, clock),
     bodyLimit: (operation) => bodyLimit(config, operation),
     notReady: async () => {

@@ -1,5 +1,5 @@
 import { isMintedFor, isOwn } from '../carrier.ts';
-import { invalid } from '../errors.ts';
+import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
 import {
@@ -52,6 +52,10 @@ function checkHead(exchange: Exchange, counting: boolean): void {
   const version = exchange.header('anthropic-version');
   if (version === '') throw invalid('anthropic-version: header is required');
   if (textOf(json.model) === '') throw invalid('model: Field required');
+  // Conversations are not kept here; SDKs go on without a thread when they are told so.
+  if (json.thread !== undefined) {
+    throw new Failure(400, 'thread: not supported', { errorCode: 'thread_unsupported_request' });
+  }
   if (!counting && json.max_tokens === undefined) throw invalid('max_tokens: Field required');
   if (!counting && !(Number.isInteger(json.max_tokens) && Number(json.max_tokens) >= 0)) {
     throw invalid('max_tokens: Input should be a valid non-negative integer');

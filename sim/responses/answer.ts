@@ -12,7 +12,8 @@ import { responseStream } from './stream.ts';
 export async function createResponse(exchange: Exchange): Promise<void> {
   const { json, fault, state } = exchange;
   const { view, input, history } = readRequest(exchange);
-  const answer = decide(view, fault);
+  // Prepared but not asked, which only sockets offer.
+  const answer = exchange.framing === 'frame' && json.generate === false ? NOTHING : decide(view, fault);
   const usage = usageOf(measure(view, answer, state.cache));
   const id = state.ids.next('resp_');
   const output = outputOf(exchange, view, answer);
@@ -20,13 +21,13 @@ export async function createResponse(exchange: Exchange): Promise<void> {
   const replay = () => responseStream(response, fault);
   const background = json.background === true;
   const pending = background && json.stream !== true;
-  if (json.store !== false) {
-    const known = input.map((item) => ({ ...item, id: item.id ?? state.ids.next('msg_') }));
-    state.responses.put(id, { response, input: known, history: [...history, ...output], background, pending, replay });
-  }
+  const known = input.map((item) => ({ ...item, id: item.id ?? state.ids.next('msg_') }));
+  exchange.keep(id, { response, input: known, history: [...history, ...output], background, pending, replay });
   if (json.stream === true) return sendStream(exchange, replay());
   await exchange.sendJson(pending ? { ...response, status: 'queued', output: [], usage: null } : response);
 }
+
+const NOTHING: Answer = { thoughts: '', text: '', calls: [], stop: 'end' };
 
 type Parts = { id: string; answer: Answer; output: JsonObject[]; usage: JsonObject | undefined };
 

@@ -59,7 +59,7 @@ function readInput(given: unknown): JsonObject[] {
 function earlierItems(exchange: Exchange): JsonObject[] {
   const id = textOf(exchange.json.previous_response_id);
   if (id === '') return [];
-  const stored = exchange.state.responses.get(id);
+  const stored = exchange.recall(id);
   if (stored) return stored.history;
   const message = `Previous response with id '${id}' not found.`;
   throw invalid(message, 'previous_response_id', 'previous_response_not_found');

@@ -10,14 +10,15 @@ interface Said {
   readonly code: string;
   readonly message: string;
   readonly param: string | undefined;
+  readonly reason: string | undefined;
   readonly retryAfter: number | undefined;
   readonly requestId: string;
 }
 
 const BODY: Readonly<Record<Envelope, (said: Said) => unknown>> = {
-  messages: ({ type, message, code, requestId }) => ({
+  messages: ({ type, message, code, reason, requestId }) => ({
     type: 'error',
-    error: { type, message, code },
+    error: { type, message, code, ...(reason !== undefined && { details: { error_code: reason } }) },
     request_id: requestId,
   }),
   openai: ({ type, message, code, param }) => ({ error: { message, type, code, param: param ?? null } }),
@@ -53,6 +54,7 @@ function say(error: ApiError, envelope: Envelope, requestId: string): Said {
     code: envelope === 'video' && error.code === 'request_too_large' ? 'invalid_request' : error.code,
     message: worded(error, envelope),
     param: error.details.param,
+    reason: error.details.reason,
     retryAfter: error.details.retryAfter,
     requestId,
   };

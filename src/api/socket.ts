@@ -1,12 +1,21 @@
-/** GET /v1/responses as a WebSocket: the same caller, limits and path of a call as POST, one turn after another. */
+/** GET /v1/responses as a WebSocket: the same caller, limits and log as POST, one turn after another. */
 import { fail, newRequestId } from '../core/index.ts';
-import { type Caller, ResponsesSocket, type SocketSessions, type TurnAnswer } from '../gateway/index.ts';
+import {
+  BridgedTurns,
+  type Caller,
+  type RawParts,
+  RawTurns,
+  ResponsesSocket,
+  type SocketSessions,
+  type Turn,
+  type TurnRunner,
+} from '../gateway/index.ts';
 import { CLOSE, SOCKET } from '../rules/index.ts';
-import { Call, type Handler, type Sockets } from '../web/index.ts';
+import { Call, type Handler, type Socket, type Sockets } from '../web/index.ts';
 import type { Auth } from './auth.ts';
 import { answerText, type TextParts } from './text.ts';
 
-export interface SocketApiParts extends TextParts {
+export interface SocketApiParts extends TextParts, RawParts {
   readonly auth: Auth;
   readonly sockets: Sockets;
   readonly sessions: SocketSessions;
@@ -21,10 +30,11 @@ export async function openSocket(call: Call, caller: Caller, parts: SocketApiPar
     });
   }
   const socket = await parts.sockets.accept(call);
+  const runner = runnerOf(socket, call, caller, parts);
   const session = new ResponsesSocket(socket, {
     clock: parts.clock,
-    run: (body, answer) => runTurn(call, caller, body, answer, parts),
-    canContinue: async (id) => (await parts.store.find(id, caller.key.userId)) !== undefined,
+    runner,
+    run: (turn) => runTurn(call, caller, runner, turn, parts),
   });
   parts.sessions.add(session);
   let isOpen = true;
@@ -40,28 +50,31 @@ export async function openSocket(call: Call, caller: Caller, parts: SocketApiPar
   parts.clock.after(SOCKET.recheckMs, () => void recheck());
 }
 
+/** Providers of the responses style may have sockets themselves; all others are reached over the bridge. */
+function runnerOf(socket: Socket, upgrade: Call, caller: Caller, parts: SocketApiParts): TurnRunner {
+  const bridge = new BridgedTurns(socket, {
+    clock: parts.clock,
+    ordinary: (call) => answerText(call, caller, 'responses.create', parts),
+    canContinue: async (id) => (await parts.store.find(id, caller.key.userId)) !== undefined,
+  });
+  return caller.group.style === 'responses' ? new RawTurns(socket, upgrade, caller, bridge, parts) : bridge;
+}
+
 /** Everything about a turn is that of a POST but its id and where its answer goes. */
-function runTurn(
-  opening: Call,
-  caller: Caller,
-  body: Buffer,
-  answer: TurnAnswer,
-  parts: SocketApiParts,
-): Promise<void> {
+function runTurn(opening: Call, caller: Caller, runner: TurnRunner, turn: Turn, parts: SocketApiParts): Promise<void> {
   const { request, address } = opening;
   const call = new Call({
     id: newRequestId(),
     operation: 'responses.create',
     envelope: 'openai',
     request,
-    response: answer,
+    response: turn.answer,
     params: {},
     path: '/v1/responses',
     query: '',
     address,
     startedAt: parts.clock.now(),
-    body,
   });
   call.note = { user: caller.key.userId, key: caller.key.id, group: caller.group.id, socket: opening.id };
-  return parts.runCall(call, (turn) => answerText(turn, caller, 'responses.create', parts));
+  return parts.runCall(call, (own) => runner.answer(own, turn));
 }

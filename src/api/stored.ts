@@ -1,7 +1,7 @@
 /** Stored responses of converted groups, from our own store (G 4.4): read, delete, list what went in. */
-import { fail } from '../core/index.ts';
+import { fail, sse } from '../core/index.ts';
 import { type Caller, type ResponseStore, responseNotFound, type StoredContent } from '../gateway/index.ts';
-import { type Call, sendJson } from '../web/index.ts';
+import { type Call, idHeaders, sendJson } from '../web/index.ts';
 
 interface StoreParts {
   readonly store: ResponseStore;
@@ -12,10 +12,34 @@ const MAX_PAGE = 100;
 
 export async function getStored(call: Call, caller: Caller, parts: StoreParts): Promise<void> {
   const { response } = await find(call, caller, parts);
-  if (new URLSearchParams(call.query).get('stream') === 'true') {
-    throw fail('unsupported_parameter', 'stream: a stored response of this group is read whole.', { param: 'stream' });
-  }
-  sendJson(call, 200, response);
+  const query = new URLSearchParams(call.query);
+  if (query.get('stream') !== 'true') return sendJson(call, 200, response);
+  const after = query.has('starting_after') ? Number(query.get('starting_after')) : -1;
+  if (!Number.isSafeInteger(after))
+    throw fail('invalid_value', 'starting_after: expected a whole number.', { param: 'starting_after' });
+  call.response.writeHead(200, {
+    ...idHeaders(call),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+  });
+  const events = replayOf(response).slice(after + 1);
+  call.response.end(events.map((event) => sse(JSON.stringify(event), event.type)).join(''));
+}
+
+/** A finished response told again: its items whole, in order, and the end it had. */
+function replayOf(response: StoredContent['response']): { type: string; sequence_number: number }[] {
+  const begun = { ...response, status: 'in_progress', output: [], usage: null };
+  const items: unknown[] = Array.isArray(response.output) ? response.output : [];
+  const events = [
+    { type: 'response.created', response: begun },
+    { type: 'response.in_progress', response: begun },
+    ...items.flatMap((item, output_index) => [
+      { type: 'response.output_item.added', output_index, item },
+      { type: 'response.output_item.done', output_index, item },
+    ]),
+    { type: `response.${response.status === 'incomplete' ? 'incomplete' : 'completed'}`, response },
+  ];
+  return events.map((event, sequence_number) => ({ ...event, sequence_number }));
 }
 
 export async function deleteStored(call: Call, caller: Caller, { store }: StoreParts): Promise<void> {

@@ -5,8 +5,9 @@ import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
 import { deleteStored, getStored, listStoredInput } from './stored.ts';
+import { getUsage, type UsageParts } from './usage.ts';
 
-export type TextParts = ConverseParts & ModelParts & { readonly counter: TokenCounter };
+export type TextParts = ConverseParts & ModelParts & UsageParts & { readonly counter: TokenCounter };
 
 type OwnAnswer = (call: Call, caller: Caller, parts: TextParts) => void | Promise<void>;
 
@@ -16,6 +17,7 @@ const OWN: Partial<Record<TextOperation, OwnAnswer>> = {
   'models.get': getModel,
   'generate.models': listNativeModels,
   'generate.model': getNativeModel,
+  'usage.get': getUsage,
   'responses.get': getStored,
   'responses.delete': deleteStored,
   'responses.inputItems': listStoredInput,

@@ -8,6 +8,8 @@ export interface FailureDetails {
   readonly retryAfter?: number;
   /** For the codes whose row has two statuses, or for an upstream's own status that is kept. */
   readonly status?: number;
+  /** A word of the caller's own dialect that its SDK acts on, where one is known. */
+  readonly reason?: string;
   /** Extra response headers. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;

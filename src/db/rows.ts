@@ -103,6 +103,10 @@ export interface LeasesRow {
   version: Generated<bigint>;
 }
 
+export interface LedgerIdentityRow {
+  id: Generated<string>;
+}
+
 export interface ModelsRow {
   id: Generated<bigint>;
   group_id: string;
@@ -225,6 +229,7 @@ export interface Rows {
   holds: HoldsRow;
   keys: KeysRow;
   leases: LeasesRow;
+  ledger_identity: LedgerIdentityRow;
   models: ModelsRow;
   prices: PricesRow;
   replicas: ReplicasRow;

@@ -1,6 +1,6 @@
 /** Free-text tools on upstreams that only know JSON arguments: the text travels as `{"input": "..."}` and the grammar as words. */
 import type { HubTool, JsonObject } from './hub.ts';
-import { isObject } from './read.ts';
+import { maybeString, parseArgs } from './read.ts';
 
 export const FREE_TEXT_SCHEMA: JsonObject = {
   type: 'object',
@@ -18,11 +18,4 @@ export function freeTextDescription({ description, grammar }: HubTool & { kind: 
 export const wrapInput = (text: string): string => JSON.stringify({ input: text });
 
 /** The text of finished arguments; anything that is not of the agreed form is handed on as it is. */
-export function unwrapInput(args: string): string {
-  try {
-    const value: unknown = JSON.parse(args);
-    return isObject(value) && typeof value.input === 'string' ? value.input : args;
-  } catch {
-    return args;
-  }
-}
+export const unwrapInput = (args: string): string => maybeString(parseArgs(args).input) ?? args;

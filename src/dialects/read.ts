@@ -66,6 +66,19 @@ export const oneOf =
   (value, path) =>
     words.find((word) => word === value) ?? wrongValue(path, `expected one of ${words.join(', ')}.`);
 
+export const between =
+  (least: number, most: number): Reader<number> =>
+  (value, path) => {
+    const number = aNumber(value, path);
+    return number >= least && number <= most ? number : wrongValue(path, `must be between ${least} and ${most}.`);
+  };
+export const strings: Reader<string[]> = (value, path) =>
+  needList(value, path).map((one, n) => needString(one, `${path}[${n}]`));
+export const stringMap: Reader<Record<string, string>> = (value, path) =>
+  Object.fromEntries(
+    Object.entries(needObject(value, path)).map(([name, text]) => [name, needString(text, `${path}.${name}`)]),
+  );
+
 const nameOf = (value: unknown): string =>
   value === null
     ? 'null'
@@ -82,12 +95,15 @@ export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T
   return result as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** Tool arguments as an object; broken or non-object JSON yields `{}`, which targets with typed input require. */
-export function parseArgs(args: string): JsonObject {
+/** Undefined for text that is no JSON object. */
+export function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(args);
-    return isObject(value) ? value : EMPTY;
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
   } catch {
-    return EMPTY;
+    return undefined;
   }
 }
+
+/** Tool arguments as an object; broken or non-object JSON yields `{}`, which targets with typed input require. */
+export const parseArgs = (args: string): JsonObject => parseObject(args) ?? EMPTY;

@@ -2,7 +2,7 @@
  * Stop sequences for upstreams that have no field for them: the text is cut before the first match, as a provider would do it.
  * Only visible text counts, not thinking and not arguments; what follows the match is not told.
  */
-import type { HubEvent, HubItem, HubPart, HubReply } from './hub.ts';
+import type { HubEvent, HubItem, HubPart, HubReply, HubText } from './hub.ts';
 
 export interface StopCutter {
   push(event: HubEvent): readonly HubEvent[];
@@ -49,11 +49,20 @@ class Cutter implements StopCutter {
   push(event: HubEvent): readonly HubEvent[] {
     if (this.#met !== undefined) return this.#afterCut(event);
     if (event.kind === 'text') return this.#text(event);
-    const flushed = event.kind === 'ping' || event.kind === 'start' ? [] : this.#flush();
+    const flushed = this.#endsTail(event) ? this.#flush() : [];
     if (event.kind === 'item') this.#open.set(event.index, { item: event.item, parts: [], args: '' });
     if (event.kind === 'args') this.#note(event.index, (open) => (open.args += event.text));
     if (event.kind === 'item_end') this.#open.delete(event.index);
     return [...flushed, event];
+  }
+
+  /** Text that may be the beginning of a sequence is held back while its part can still go on. */
+  #endsTail(event: HubEvent): boolean {
+    return (
+      event.kind === 'finish' ||
+      event.kind === 'error' ||
+      ('index' in event && event.kind !== 'item' && event.index === this.#tailOf?.index)
+    );
   }
 
   #text({ index, part, text }: Extract<HubEvent, { kind: 'text' }>): readonly HubEvent[] {
@@ -134,8 +143,14 @@ function cutParts(parts: readonly HubPart[], sequences: readonly string[]): { pa
       kept.push(part);
       continue;
     }
-    if (match.at > 0) kept.push({ ...part, text: part.text.slice(0, match.at) });
+    if (match.at > 0) kept.push(cutText(part, match.at));
     return { parts: kept, met: match.sequence };
   }
   return { parts: kept };
+}
+
+/** What was cited behind the cut is not cited any more. */
+function cutText({ annotations, ...part }: HubText, at: number): HubText {
+  const kept = annotations?.filter(({ end = 0 }) => end <= at) ?? [];
+  return { ...part, text: part.text.slice(0, at), ...(kept.length > 0 && { annotations: kept }) };
 }

@@ -229,7 +229,7 @@ const SAID: Readonly<Record<Trouble['kind'], string>> = {
 };
 
 /** What the client is told when nobody is left to try. Faults of our accounts are not the caller's business: they read as overload. */
-function toldOf({ kind, error, restMs }: Fault): ApiError {
+export function toldOf({ kind, error, restMs }: Fault): ApiError {
   const row = faultRow(kind);
   // A fault of the request is told under its own code; nobody else's business is.
   if (!row.tryAnother) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });

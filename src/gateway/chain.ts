@@ -3,6 +3,8 @@ import { SOCKET } from '../rules/index.ts';
 
 export interface Link {
   readonly responseId: string;
+  /** A stored response that comes before all items. */
+  readonly base: string | undefined;
   /** Input and output so far, as items of the responses dialect, exactly as the client knows them. */
   readonly items: readonly unknown[];
   readonly bytes: number;
@@ -16,8 +18,8 @@ export class Chains {
     return undefined;
   }
 
-  set(lane: string, responseId: string, items: readonly unknown[]): void {
-    const link = { responseId, items, bytes: JSON.stringify(items).length };
+  set(lane: string, responseId: string, items: readonly unknown[], base?: string): void {
+    const link = { responseId, base, items, bytes: JSON.stringify(items).length };
     // Taken out first, so that the map's order is the order of use and the oldest goes when the budget is spent.
     this.#latest.delete(lane);
     this.#latest.set(lane, link);

@@ -16,6 +16,7 @@ import {
   encodeFor,
   type HubItem,
   type HubRequest,
+  type HubUsage,
   type Pair,
   recall,
   rememberedOf,
@@ -31,6 +32,7 @@ import type { Caller } from './caller.ts';
 import type { ForwardParts } from './forward.ts';
 import { expand } from './history.ts';
 import { inlineMedia, type MediaFetcher } from './media.ts';
+import type { Ticket } from './meter.ts';
 import { resolveModel } from './model.ts';
 import { upstreamName } from './native-request.ts';
 import { Pump } from './pump.ts';
@@ -64,6 +66,8 @@ export interface Conversation {
   keep(response: unknown): void;
   readonly isKept: boolean;
   readonly telling: Telling;
+  /** Charges the whole answer, all rounds together; resolves when that is on disk. */
+  settle(usage: HubUsage, account: Account): Promise<void>;
 }
 
 /** The request as one account gets it. */
@@ -83,7 +87,8 @@ export async function converse(
   parts: ConverseParts,
 ): Promise<void> {
   expectJson(call);
-  const sent = parseBody(await readBody(call, parts.bodyLimit(operation)));
+  const sentBytes = await readBody(call, parts.bodyLimit(operation));
+  const sent = parseBody(sentBytes);
   const { body, input, previousId } =
     from === 'responses'
       ? await expand(sent, caller.key.userId, parts.store)
@@ -93,8 +98,14 @@ export async function converse(
   const asked = previousId === undefined ? decoded : { ...decoded, state: { ...decoded.state, previousId } };
   const model = resolveModel(parts.catalog(), caller, asked.model);
   call.note = { ...call.note, model: model.name, stream: asked.stream, converted: `${from}->${to}` };
-  const open = opener(call, caller, pair, asked, input, model, parts);
-  await hold(open, await completed(asked, caller, model, parts), caller, to, parts);
+  const request = await completed(asked, caller, model, parts);
+  const facts = { operation, model, bodyBytes: sentBytes.length, maxOutput: asked.limits.maxOutput };
+  const ticket = await parts.meter.admit(call, caller, facts);
+  try {
+    await hold(opener({ call, caller, pair, asked, input, model, ticket, parts }), request, caller, to, parts);
+  } finally {
+    ticket.release();
+  }
 }
 
 /** Asks until the provider has said all; more than once only when it pauses in the middle of its own tools' work. */
@@ -119,21 +130,34 @@ async function hold(
       // Half an answer has been told; what went wrong is told in the stream as well.
       telling.outlet.end(telling.encoder.push({ kind: 'error', error: { code: error.code, message: error.message } }));
     });
+    if (call.isGone) telling.onLeft();
     if (!telling.isPaused || call.isGone) return;
     telling.nextRound();
   }
 }
 
+interface Opening {
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly pair: Pair;
+  readonly asked: HubRequest;
+  readonly input: readonly unknown[];
+  readonly model: Model;
+  readonly ticket: Ticket;
+  readonly parts: ConverseParts;
+}
+
 /** Conversations of one call: the request may vary from round to round, all else stays. */
-function opener(
-  call: Call,
-  caller: Caller,
-  pair: Pair,
-  asked: HubRequest,
-  input: readonly unknown[],
-  model: Model,
-  parts: ConverseParts,
-): (request: HubRequest) => Conversation {
+function opener({
+  call,
+  caller,
+  pair,
+  asked,
+  input,
+  model,
+  ticket,
+  parts,
+}: Opening): (request: HubRequest) => Conversation {
   const { key, group } = caller;
   const created = Math.floor(parts.clock.now() / 1000);
   const answer: AnswerContext = { request: asked, model: model.name, requestId: call.id, home: group.style, created };
@@ -149,6 +173,10 @@ function opener(
     upstreamContext: (account) => ({ requestId: call.id, account: parts.markOf(account.id) }),
     remember: (items) => {
       if (asked.dialect === 'chat') parts.sideTable.keep(key.id, rememberedOf(items));
+    },
+    settle: (usage, account) => {
+      ticket.settle(usage, { accountId: account.id });
+      return ticket.flushed();
     },
     isKept: asked.dialect === 'responses' && asked.state.store !== false,
     keep: (response) => {

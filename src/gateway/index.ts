@@ -1,12 +1,15 @@
 export type { AttemptParts } from './attempt.ts';
+export { BridgedTurns } from './bridge.ts';
 export type { Caller } from './caller.ts';
 export { type ConverseParts, converse } from './converse.ts';
 export { TokenCounter } from './count.ts';
 export { forward } from './forward.ts';
 export { inputItems } from './history.ts';
+export { Meter } from './meter.ts';
 export { type ListedModel, ModelLists } from './models.ts';
 export { Outlets } from './outlet.ts';
+export { type RawParts, RawTurns, SocketRefusals } from './raw.ts';
 export { SideTable } from './side-table.ts';
 export { ResponsesSocket, SocketSessions } from './socket.ts';
 export { ResponseStore, responseNotFound, type StoredContent } from './stored.ts';
-export type { TurnAnswer } from './turn.ts';
+export type { Turn, TurnRunner } from './turn.ts';

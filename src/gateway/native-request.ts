@@ -7,12 +7,15 @@ import { fail, JsonFault, type Span, scanMembers, splice, valueAt } from '../cor
 import { refuseForeign } from '../dialects/index.ts';
 import { JSON_LIMITS, type TextOperation } from '../rules/index.ts';
 import type { Caller } from './caller.ts';
+import type { ImageCount } from './meter.ts';
 import { resolveModel } from './model.ts';
 
 export interface NativeRequest {
   readonly model: Model;
   readonly isStream: boolean;
   readonly previousId: string | undefined;
+  readonly maxOutput: number | undefined;
+  readonly images: ImageCount | undefined;
   bytesFor(account: Account): Buffer;
 }
 
@@ -24,6 +27,14 @@ const WANTED: ReadonlySet<string> = new Set([
   'contents',
   'messages',
   'input',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'n',
+  'size',
+  'quality',
+  'generationConfig',
+  'generation_config',
 ]);
 
 export function readNative(operation: TextOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeRequest {
@@ -45,15 +56,38 @@ export function readNative(operation: TextOperation, body: Buffer, caller: Calle
     model,
     isStream: read('stream') === true,
     previousId: typeof previousId === 'string' ? previousId : undefined,
+    maxOutput: maxOutputOf(operation, read),
+    images: operation === 'images.generate' ? imagesOf(read) : undefined,
     bytesFor: (account) => withModel(body, span, model.name, upstreamName(model, account)),
   };
 }
 
-/** Native bodies name no model; the path does. */
-export function checkNativeBody(body: Buffer): void {
+/** The most that the answer may hold, all choices together, where the request says so. */
+function maxOutputOf(operation: TextOperation, read: (name: string) => unknown): number | undefined {
+  const choices = Math.max(1, Number(read('n') ?? 1) || 1);
+  if (operation === 'embeddings.create') return 0;
+  if (operation.startsWith('images.')) return choices * IMAGE_TOKENS;
+  const limit = read('max_completion_tokens') ?? read('max_output_tokens') ?? read('max_tokens');
+  return typeof limit === 'number' && limit >= 0 ? limit * choices : undefined;
+}
+
+const imagesOf = (read: (name: string) => unknown): ImageCount => ({
+  kind: `${String(read('size') ?? 'auto')}/${String(read('quality') ?? 'auto')}`.slice(0, 64),
+  count: Math.max(1, Number(read('n') ?? 1) || 1),
+});
+
+/** A 4K image of high quality takes no more. */
+const IMAGE_TOKENS = 16_384;
+
+/** Native bodies name no model; the path does. Answers the limit that the request sets to its answer, if any. */
+export function checkNativeBody(body: Buffer): number | undefined {
   const members = scan(body);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
     refuseForeign(asJson(() => JSON.parse(new TextDecoder().decode(body))));
+  const config = members.get('generationConfig') ?? members.get('generation_config');
+  const { maxOutputTokens } =
+    ((config ? asJson(() => valueAt(body, config)) : {}) as { maxOutputTokens?: unknown } | null) ?? {};
+  return typeof maxOutputTokens === 'number' ? maxOutputTokens : undefined;
 }
 
 export const upstreamName = (model: Model, account: Account): string =>

@@ -10,6 +10,7 @@ import {
   type HubEvent,
   type HubItem,
   type HubUsage,
+  NO_USAGE,
   openConversion,
   type StreamConversion,
 } from '../dialects/index.ts';
@@ -17,7 +18,8 @@ import { type FaultKind, faultRow } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
 import type { Head, Source, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
-import { usageNote } from './forward.ts';
+import { estimateRequest } from './estimate.ts';
+import { usageNote } from './relay.ts';
 import type { Telling } from './telling.ts';
 import { toldFault } from './told.ts';
 
@@ -47,6 +49,9 @@ export class Pump implements Taker {
   /** The failure that ended the stream. */
   #fault: Fault | undefined;
   #out = '';
+  #toldChars = 0;
+  /** When the charge is on disk. */
+  #settled: Promise<void> = Promise.resolve();
   readonly #items: HubItem[] = [];
   /** Of the one timer: for the first event, later for the upstream to close. */
   #cancelTimer: () => void;
@@ -58,6 +63,7 @@ export class Pump implements Taker {
     this.#source = source;
     this.#telling = conversation.telling;
     this.#telling.resume = () => source.resume();
+    this.#telling.onLeft = () => this.#leave();
     this.#conversion = openConversion(
       pair,
       conversation.preparedFor(head.account).encoded,
@@ -102,6 +108,8 @@ export class Pump implements Taker {
       if (this.#isOver) return;
       if (event.kind === 'error') return this.#fail(event.error);
       if (event.kind !== 'ping' && !this.#telling.outlet) this.#begin();
+      if (event.kind === 'text' || event.kind === 'think' || event.kind === 'args')
+        this.#toldChars += event.text.length;
       if (event.kind === 'item_end') this.#items.push(event.item);
       if (event.kind === 'finish' && this.#telling.goesOn(event.stop)) return this.#pause(event.usage);
       this.#tell(event);
@@ -123,9 +131,24 @@ export class Pump implements Taker {
     this.#telling.pause(this.#items, usage);
   }
 
-  #complete(usage: HubUsage, told: string): void {
-    this.#isOver = true;
+  /** The client left: it pays for about what it got, since the upstream was cut before it could say. */
+  #leave(): void {
+    if (this.#isOver) return;
+    const usage = this.#guess();
     this.#note(usage);
+    void this.#conversation.settle(usage, this.#head.account);
+  }
+
+  #guess(): HubUsage {
+    const input = estimateRequest(this.#conversation.request);
+    return { ...NO_USAGE, input, output: Math.ceil(this.#toldChars / 4), estimated: true };
+  }
+
+  #complete(reported: HubUsage, told: string): void {
+    this.#isOver = true;
+    const usage = reported.estimated && reported.output === 0 ? this.#guess() : reported;
+    this.#note(usage);
+    this.#settled = this.#conversation.settle(usage, this.#head.account);
     this.#conversation.remember([...this.#telling.items, ...this.#items]);
     if (this.#conversation.isKept) this.#conversation.keep(finalResponse(told));
   }
@@ -181,7 +204,7 @@ export class Pump implements Taker {
       this.#source.done();
       return true;
     }
-    this.#telling.outlet?.end(out);
+    void this.#settled.then(() => this.#telling.outlet?.end(out));
     // The upstream closes right after its last event; one that does not must not hold its place.
     this.#cancelTimer();
     this.#cancelTimer = this.#conversation.parts.clock.after(LINGER_MS, () => this.#source.done(this.#fault?.kind));

@@ -14,6 +14,8 @@ export class Telling {
   outlet: Outlet | undefined;
   /** Wakes the upstream of the present round. */
   resume: () => void = () => {};
+  /** The client left in the middle of the present round. */
+  onLeft: () => void = () => {};
   #items: readonly HubItem[] = [];
   #usage: HubUsage | undefined;
   #rounds = 1;

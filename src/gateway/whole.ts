@@ -6,8 +6,8 @@ import type { Trouble } from '../upstream/index.ts';
 import { sendJson } from '../web/index.ts';
 import type { Head, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
-import { usageNote } from './forward.ts';
 import { STREAM_HEADERS } from './pump.ts';
+import { usageNote } from './relay.ts';
 import { toldFault } from './told.ts';
 
 /** No honest answer is larger (images in it reach some 20 MiB). */
@@ -57,13 +57,16 @@ export class Whole implements Taker {
     if (this.#conversation.isKept) this.#conversation.keep(whole);
     const headers = conversionHeaders(this.#conversation, prepared);
     call.note = { ...call.note, account: this.#head.account.id, ...usageNote(reply.usage) };
-    if (!request.stream) return sendJson(call, 200, whole, headers);
-    call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });
-    call.response.end(
-      unfold(reply)
-        .map((event) => telling.encoder.push(event))
-        .join(''),
-    );
+    const settled = this.#conversation.settle(reply.usage, this.#head.account);
+    void settled.then(() => {
+      if (!request.stream) return sendJson(call, 200, whole, headers);
+      call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });
+      call.response.end(
+        unfold(reply)
+          .map((event) => telling.encoder.push(event))
+          .join(''),
+      );
+    });
   }
 }
 

@@ -61,6 +61,8 @@ interface Waiter {
 
 /** A lease covers this many calls ahead: at a hundred calls a second one lease lasts as long as their slowest third runs. */
 const CALLS_AHEAD = 32n;
+/** A million dollars: what no call may cost (usage.ts). Sums of bounds stay within what the database can count. */
+const MAX_BOUND: Nanos = 10n ** 15n;
 /** The part of a wallet that one lease may take ahead of need, so that other replicas find something too. */
 const PART = 8n;
 /** A replica gives back what a user who has gone quiet does not use. */
@@ -82,6 +84,7 @@ export class Allowance {
 
   /** At once when the lease covers the bound, as it mostly does. Throws or rejects with `insufficient_balance`. */
   admit(userId: string, bound: Nanos): Reservation | Promise<Reservation> {
+    if (bound > MAX_BOUND) throw refusal();
     const share = this.#shareOf(userId);
     share.usedAt = this.#options.clock.now();
     share.usualBound = bound > share.usualBound ? bound : share.usualBound - (share.usualBound - bound) / 8n;

@@ -80,7 +80,7 @@ async function expectWhole(dataDir: string, userId: string, safe: readonly strin
 }
 
 const POINTS: readonly (readonly [Step, readonly number[]])[] = [
-  ['lease.taken', [1, 3]],
+  ['lease.taken', [1, 2]],
   ['lease.returned', [1]],
   ['record.appended', [1, 7]],
   ['journal.writing', [1, 8]],

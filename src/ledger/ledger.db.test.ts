@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
-import { type Database, type Db, openDatabase } from '../db/index.ts';
+import { connect, type Database, type Db, openDatabase } from '../db/index.ts';
 import {
   available,
   charge,
@@ -308,9 +309,7 @@ test('a ledger that does not add up is noticed, each fault by its name', async (
 });
 
 test('the table of credits of earlier versions becomes entries', async () => {
-  const { readFile } = await import('node:fs/promises');
   const read = (name: string) => readFile(new URL(`../../migrations/${name}`, import.meta.url), 'utf8');
-  const { connect } = await import('../db/index.ts');
   const client = await connect(own.url);
   try {
     await client.query('create schema early; set search_path to early');

@@ -1,7 +1,7 @@
 /** Joins allowance, journal and flusher for one process: from "may this call be made" to a charge in the database. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, faultOf, type Log, type Nanos } from '../core/index.ts';
+import { type Clock, fail, faultOf, type Log, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { Allowance, type Reservation } from './allowance.ts';
 import { Flusher, UsageStore } from './flush.ts';
@@ -49,7 +49,8 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   await store.prepare(clock.now());
 
   const firstId = newReplicaId();
-  let dir = await makeOwnFolder(home, firstId);
+  const { id: ledgerId } = await db.selectFrom('ledger_identity').select('id').executeTakeFirstOrThrow();
+  let dir = await makeOwnFolder(home, firstId, ledgerId);
   const journal = new Journal({
     dir,
     clock,
@@ -65,7 +66,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     onLost: async (newId) => {
       log.error('replica.lost', { replica: replica.id, now: newId });
       allowance.lost();
-      dir = await makeOwnFolder(home, newId);
+      dir = await makeOwnFolder(home, newId, ledgerId);
       await journal.renew(dir);
     },
   });
@@ -80,8 +81,10 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   });
   await replica.register();
 
-  const recover = (): Promise<string[]> => recoverDead({ db, store, home, selfId: replica.id, clock, log, onStep });
+  const recover = (): Promise<string[]> =>
+    recoverDead({ db, store, home, selfId: replica.id, ledgerId, clock, log, onStep });
   await recover();
+  let isClosed = false;
   const rounds = [
     every(BEAT_MS, 'replica.unseen', () => replica.beat()),
     every(TIDY_MS, 'lease.untidy', () => allowance.tidy()),
@@ -93,11 +96,15 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     get replicaId() {
       return replica.id;
     },
-    admit: (userId, bound) => allowance.admit(userId, bound),
+    admit(userId, bound) {
+      if (isClosed) throw fail('shutting_down');
+      return allowance.admit(userId, bound);
+    },
     flushed: () => journal.flushed(),
     drain: () => flusher.drain(),
     recover,
     async close() {
+      isClosed = true;
       await Promise.all(rounds.map((round) => round.stop()));
       await flusher.stop();
       try {

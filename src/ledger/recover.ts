@@ -17,6 +17,8 @@ export interface RecoverOptions {
   /** Where every process has its folder. */
   readonly home: string;
   readonly selfId: string;
+  /** Which ledger the database holds. */
+  readonly ledgerId: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly onStep?: OnStep | undefined;
@@ -30,11 +32,16 @@ const FOLDER = /^(rep_[0-9A-Za-z]+)(?:~(rep_[0-9A-Za-z]+))?$/;
 const BATCH_ROWS = 1_000;
 
 /** The folder says whose it is before the database hears of the replica, so that no lease is ever without one. */
-export async function makeOwnFolder(home: string, id: string): Promise<string> {
+export async function makeOwnFolder(home: string, id: string, ledgerId: string): Promise<string> {
   const dir = join(home, id);
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  await writeFile(join(dir, OWNER_FILE), JSON.stringify(ownMark()));
+  const owner: Owner = { ...ownMark(), ledger: ledgerId };
+  await writeFile(join(dir, OWNER_FILE), JSON.stringify(owner));
   return dir;
+}
+
+interface Owner extends ProcessMark {
+  readonly ledger: string;
 }
 
 /** Ids of the processes that were brought to an end. One that cannot be is left for the next time. */
@@ -45,6 +52,9 @@ export async function recoverDead(options: RecoverOptions): Promise<string[]> {
     const [, id, claimedBy] = FOLDER.exec(name) ?? [];
     if (id === undefined || id === selfId) continue;
     try {
+      const owner = await readOwner(join(home, name));
+      // Records of another database: its users are not known here. They wait until it is used again.
+      if (owner && owner.ledger !== options.ledgerId) continue;
       if (claimedBy !== selfId && !(await isDead(options, join(home, name), id, claimedBy))) continue;
       const dir = await claim(options, name, id);
       if (!dir) continue;
@@ -68,7 +78,7 @@ async function isDead(
   id: string,
   claimedBy: string | undefined,
 ): Promise<boolean> {
-  const mark = await readMark(claimedBy === undefined ? dir : join(home, claimedBy));
+  const mark = await readOwner(claimedBy === undefined ? dir : join(home, claimedBy));
   // A claimer that has no folder any more has left it in good order, or was itself recovered.
   if (!mark && claimedBy !== undefined) return true;
   const gone = mark && isGone(mark);
@@ -79,9 +89,9 @@ async function isDead(
   return clock.now() - mtimeMs > LIFETIME_MS;
 }
 
-async function readMark(dir: string): Promise<ProcessMark | undefined> {
+async function readOwner(dir: string): Promise<Owner | undefined> {
   try {
-    return JSON.parse(await readFile(join(dir, OWNER_FILE), 'utf8')) as ProcessMark;
+    return JSON.parse(await readFile(join(dir, OWNER_FILE), 'utf8')) as Owner;
   } catch {
     // Not there, or its maker ended while writing it.
     return undefined;

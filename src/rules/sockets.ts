@@ -23,6 +23,14 @@ export const SOCKET = {
   bufferedBytes: MIB,
   /** A key that was revoked closes its sockets within the time that every change needs to spread. */
   recheckMs: 2_000,
+  /** An upgrade that an account has not answered by then is given up; the turn goes over HTTP instead. */
+  handshakeMs: 10_000,
+  /** Largest frame of an upstream: an image in base64, and the whole response that repeats it. */
+  upstreamBytes: 128 * MIB,
+  /** An account that refused an upgrade is not asked again for so long. */
+  refusedMs: 600_000,
+  /** Responses of a connection that are known without asking the store. */
+  ownIds: 2_000,
 } as const;
 
 export const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;

@@ -40,8 +40,8 @@ export class Call {
   readonly query: string;
   readonly address: string;
   readonly startedAt: number;
-  /** A body that is here already: a turn of a socket. */
-  readonly body?: Buffer;
+  /** A body that is here already: a turn of a socket, which may know it only after a while. */
+  body?: Buffer;
   readonly upgrade?: Upgrade;
   /** Fields of the one `call.done` line; handlers add what they know, ids and sizes only. */
   note: LogFields = {};

@@ -99,6 +99,18 @@ for (const group of ['openai', 'claude', 'gemini']) {
 describe('what is kept on converted groups', () => {
   const client = () => openai(gateway.url, keys.claude ?? '');
 
+  test('a stored response is told again as a stream, from any event on', async () => {
+    const made = await client().responses.create({ model: 'demo-messages', input: 'tell me' });
+    const types: string[] = [];
+    for await (const event of await client().responses.retrieve(made.id, { stream: true })) types.push(event.type);
+    assert.equal(types[0], 'response.created');
+    assert.equal(types.at(-1), 'response.completed');
+    const rest: number[] = [];
+    for await (const event of await client().responses.retrieve(made.id, { stream: true, starting_after: 1 }))
+      rest.push(event.sequence_number);
+    assert.equal(rest[0], 2);
+  });
+
   test('store: false keeps nothing', async () => {
     const response = await client().responses.create({ model: 'demo-messages', input: 'x', store: false });
     await assert.rejects(client().responses.retrieve(response.id), hasCode('response_not_found', 404));

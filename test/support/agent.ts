@@ -228,12 +228,10 @@ function messagesResult({ call, text, isError, image }: ToolResult): Anthropic.T
 
 /** The newest message carries the mark up to which the prompt is to be cached; the next request carries it further on. */
 function withMark(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageParam[] {
-  return messages.map((message, n) => {
-    if (n < messages.length - 1 || typeof message.content === 'string') return message;
-    const last = message.content.length - 1;
-    const content = message.content.map((block, k) =>
-      k === last ? ({ ...block, cache_control: { type: 'ephemeral' } } as typeof block) : block,
-    );
-    return { ...message, content };
-  });
+  const last = messages.at(-1);
+  if (last?.role !== 'user' || typeof last.content === 'string') return [...messages];
+  const mark = { cache_control: { type: 'ephemeral' } };
+  const end = last.content.length - 1;
+  const content = last.content.map((block, n) => (n === end ? ({ ...block, ...mark } as typeof block) : block));
+  return [...messages.slice(0, -1), { ...last, content }];
 }

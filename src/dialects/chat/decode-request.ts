@@ -16,6 +16,7 @@ import {
   aBoolean,
   aCount,
   aNumber,
+  between,
   compact,
   given,
   needList,
@@ -23,6 +24,7 @@ import {
   needString,
   oneOf,
   optional,
+  stringMap,
   unsupported,
   wrongType,
   wrongValue,
@@ -102,13 +104,6 @@ function readLimits(body: JsonObject): HubRequest['limits'] {
   return compact({ maxOutput });
 }
 
-const between =
-  (least: number, most: number) =>
-  (value: unknown, path: string): number => {
-    const number = aNumber(value, path);
-    return number >= least && number <= most ? number : wrongValue(path, `must be between ${least} and ${most}.`);
-  };
-
 const whole =
   (least: number, most: number) =>
   (value: unknown, path: string): number =>
@@ -148,14 +143,9 @@ function readMeta(body: JsonObject): HubMeta {
   const tier = optional(body, 'service_tier', oneOf(TIER_WORDS));
   return compact({
     userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
-    metadata: optional(body, 'metadata', readMetadata),
+    metadata: optional(body, 'metadata', stringMap),
     serviceTier: tier && TIERS_ASKED[tier],
   });
-}
-
-function readMetadata(value: unknown, path: string): Readonly<Record<string, string>> {
-  const entries = Object.entries(needObject(value, path));
-  return Object.fromEntries(entries.map(([name, text]) => [name, needString(text, `${path}.${name}`)]));
 }
 
 function readWants(body: JsonObject): ChatWants {

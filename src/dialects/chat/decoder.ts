@@ -5,7 +5,7 @@
 import type { StreamDecoder, UpstreamContext } from '../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../hub.ts';
 import { NO_USAGE } from '../hub.ts';
-import { isObject, maybeList, maybeObject, maybeString } from '../read.ts';
+import { isObject, maybeList, maybeObject, maybeString, parseObject } from '../read.ts';
 import { tierUsed } from '../tiers.ts';
 import { type Answer, closeAnswer, openAnswer, readDelta } from './delta.ts';
 import { decodeErrorObject } from './errors.ts';
@@ -49,21 +49,13 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
 const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[DONE]';
 
 function readData(data: string, state: State, out: HubEvent[]): void {
-  const chunk = parse(data);
-  if (!isObject(chunk)) breakOff(state, out, NOT_JSON);
+  const chunk = parseObject(data);
+  if (!chunk) breakOff(state, out, NOT_JSON);
   else
     for (const read of CHUNK) {
       if (state.done) return;
       read(chunk, state, out);
     }
-}
-
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
 }
 
 type ChunkRow = (chunk: JsonObject, state: State, out: HubEvent[]) => void;

@@ -8,10 +8,12 @@ import {
   aNumber,
   compact,
   given,
-  needList,
   needObject,
   needString,
   oneOf,
+  optional,
+  stringMap,
+  strings,
   unsupported,
   wrongValue,
 } from '../read.ts';
@@ -29,7 +31,7 @@ export function decodeRequest(value: unknown, from: RequestHead): HubRequest {
   }
   const config = section(body, 'generationConfig');
   const thinking = decodeThinking(section(config, 'thinkingConfig', 'generationConfig'));
-  const metadata = labelsOf(body);
+  const metadata = optional(body, 'labels', stringMap);
   const serviceTier = tierOf(body);
   return {
     dialect: 'generate',
@@ -82,9 +84,6 @@ function decodeSampling(config: JsonObject): HubSampling {
   });
 }
 
-const strings = (value: unknown, path: string): string[] =>
-  needList(value, path).map((entry, n) => needString(entry, `${path}[${n}]`));
-
 function decodeOutput(config: JsonObject): HubOutput {
   const words = read(config, 'responseModalities', strings)?.map((word) => word.toLowerCase());
   const modality = oneOf(['text', 'image', 'audio'] as const);
@@ -118,12 +117,6 @@ function amountOf(budget: number, path: string): HubReasoning {
   if (budget === -1) return { mode: 'auto' };
   if (budget === 0) return { mode: 'off' };
   return { mode: 'budget', budget: aCount(budget, `${path}.thinkingBudget`) };
-}
-
-function labelsOf(body: JsonObject): Record<string, string> | undefined {
-  if (!given(body.labels)) return undefined;
-  const labels = Object.entries(needObject(body.labels, 'labels'));
-  return Object.fromEntries(labels.map(([name, value]) => [name, needString(value, `labels.${name}`)]));
 }
 
 function tierOf(body: JsonObject): 'auto' | 'standard' | 'priority' | 'flex' | undefined {

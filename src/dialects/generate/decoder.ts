@@ -6,7 +6,7 @@
 import type { StreamDecoder, UpstreamContext } from '../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../hub.ts';
 import { itemId } from '../ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString } from '../read.ts';
+import { compact, isObject, maybeList, maybeObject, maybeString, parseObject } from '../read.ts';
 import { begin, breakOff, close, openItem, type State } from './decoder-items.ts';
 import { takePart } from './decoder-parts.ts';
 import { decodeStreamError } from './errors.ts';
@@ -20,8 +20,8 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
     push(data) {
       if (state.done || data === '' || data === '[DONE]') return [];
       const out: HubEvent[] = [];
-      const chunk = parse(data);
-      if (chunk === undefined) breakOff(state, out, 'The upstream sent something that is not JSON.');
+      const chunk = parseObject(data);
+      if (chunk === undefined) breakOff(state, out, 'The upstream sent something that is not a JSON object.');
       else takeChunk(chunk, state, out);
       return out;
     },
@@ -41,14 +41,6 @@ export function decodeWhole(body: unknown, context: UpstreamContext): HubEvent[]
   if (state.candidate) state.finishReason ??= 'STOP';
   if (!state.done) conclude(state, out);
   return out;
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    return maybeObject(JSON.parse(data));
-  } catch {
-    return undefined;
-  }
 }
 
 // ---------------------------------------------------------------- one chunk

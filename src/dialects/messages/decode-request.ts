@@ -2,12 +2,13 @@
  * A client's request read into the hub: the fields of the body, and what no other provider could honour refused by name.
  * Conversation and tools have files of their own. Nothing here knows where the request will go.
  */
+import { fail } from '../../core/index.ts';
 import type { RequestHead } from '../codec.ts';
 import type { Effort, HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObject } from '../hub.ts';
 import {
   aBoolean,
   aCount,
-  aNumber,
+  between,
   compact,
   given,
   isObject,
@@ -16,6 +17,7 @@ import {
   needString,
   oneOf,
   optional,
+  strings,
   unsupported,
   wrongType,
   wrongValue,
@@ -82,12 +84,18 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /** State and machines that live at one provider: leaving them out would change what the request means. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  thread: 'threads are kept by the provider and cannot be continued here (thread_unsupported_request).',
   container: 'containers belong to one provider and cannot be used with this model.',
   compaction: 'compaction requests cannot be converted for this model.',
 };
 
+/** Told with this word, the SDK sends the whole conversation instead. */
+const NO_THREADS = 'thread_unsupported_request';
+
 function refuseForeign(body: JsonObject): void {
+  if (given(body.thread)) {
+    const message = 'thread: threads are kept by the provider; send the whole conversation without one.';
+    throw fail('unsupported_parameter', message, { param: 'thread', reason: NO_THREADS });
+  }
   for (const [name, why] of Object.entries(FOREIGN)) if (given(body[name])) unsupported(name, why);
 }
 
@@ -167,17 +175,14 @@ function decodeSampling(body: JsonObject): HubSampling {
   });
 }
 
-function aShare(value: unknown, path: string): number {
-  const number = aNumber(value, path);
-  return number >= 0 && number <= 1 ? number : wrongValue(path, 'must be between 0 and 1.');
-}
+const aShare = between(0, 1);
 
 /** Where an upstream has no stop field the gateway looks for these itself in every delta, hence the bounds. */
 const MAX_STOPS = 16;
 const MAX_STOP_CHARS = 256;
 
 function stopSequences(value: unknown, path: string): string[] {
-  const list = needList(value, path).map((entry, n) => needString(entry, `${path}[${n}]`));
+  const list = strings(value, path);
   if (list.length > MAX_STOPS) wrongValue(path, `at most ${MAX_STOPS} sequences are allowed.`);
   const bad = list.findIndex((text) => text === '' || text.length > MAX_STOP_CHARS);
   if (bad >= 0) wrongValue(`${path}[${bad}]`, `must have 1 to ${MAX_STOP_CHARS} characters.`);

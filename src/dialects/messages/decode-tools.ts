@@ -11,6 +11,7 @@ import {
   needString,
   oneOf,
   optional,
+  strings,
   unsupported,
   wrongValue,
 } from '../read.ts';
@@ -76,9 +77,6 @@ function serverOptions(tool: JsonObject, path: string): ServerToolOptions {
     userLocation: optional(tool, 'user_location', needObject, path),
   });
 }
-
-const strings = (value: unknown, path: string): string[] =>
-  needList(value, path).map((entry, n) => needString(entry, `${path}[${n}]`));
 
 /** The server's own entry, with the toolset that names it beside it under `toolset`. */
 function decodeMcpServer(value: unknown, path: string, tools: readonly unknown[]): HubTool {

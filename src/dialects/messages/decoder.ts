@@ -4,7 +4,7 @@
  */
 import type { StreamDecoder, UpstreamContext } from '../codec.ts';
 import type { HubError, HubEvent, JsonObject } from '../hub.ts';
-import { given, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../read.ts';
+import { given, isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../read.ts';
 import { type BlockState, Impossible, outOfOrder, startBlocks } from './block-state.ts';
 import { closeAll, closeBlock, growBlock, openBlock } from './blocks.ts';
 import { decodeStreamError } from './errors.ts';
@@ -16,7 +16,7 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
   return {
     push(data, event) {
       if (state.done) return [];
-      const wire = parse(data);
+      const wire = parseObject(data);
       return wire ? take(wire, event, state) : broken(state, 'The provider sent an event that could not be read.');
     },
     end() {
@@ -149,13 +149,4 @@ function broken(state: State, message: string): HubEvent[] {
   state.done = true;
   const error: HubError = { code: 'upstream_error', message };
   return [{ kind: 'error', error }];
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import type { HubItem, HubMeta, HubRequest, HubSampling, HubText, JsonObject } f
 import {
   aBoolean,
   aCount,
-  aNumber,
+  between,
   compact,
   given,
   isObject,
@@ -15,8 +15,9 @@ import {
   needString,
   oneOf,
   optional,
+  stringMap,
+  strings,
   unsupported,
-  wrongType,
   wrongValue,
 } from '../read.ts';
 import { TIER_WORDS, TIERS_ASKED } from '../tiers.ts';
@@ -109,14 +110,6 @@ function samplingOf(body: JsonObject, include: readonly string[]): HubSampling {
   });
 }
 
-const between = (least: number, most: number) => (value: unknown, path: string) => {
-  const number = aNumber(value, path);
-  return number >= least && number <= most ? number : wrongValue(path, `must be between ${least} and ${most}.`);
-};
-
-const strings = (value: unknown, path: string): string[] =>
-  needList(value, path).map((one, index) => needString(one, `${path}[${index}]`));
-
 function metaOf(body: JsonObject): HubMeta {
   const tier = optional(body, 'service_tier', oneOf(TIER_WORDS));
   return compact({
@@ -124,13 +117,6 @@ function metaOf(body: JsonObject): HubMeta {
     metadata: optional(body, 'metadata', stringMap),
     serviceTier: tier && TIERS_ASKED[tier],
   });
-}
-
-function stringMap(value: unknown, path: string): Record<string, string> {
-  const entries = Object.entries(needObject(value, path)).map(([name, text]): [string, string] =>
-    typeof text === 'string' ? [name, text] : wrongType(`${path}.${name}`, 'a string', text),
-  );
-  return Object.fromEntries(entries);
 }
 
 /** Read above, or without effect on the answer. */

@@ -4,7 +4,7 @@
  */
 import type { StreamDecoder, UpstreamContext } from '../codec.ts';
 import type { HubError, JsonObject } from '../hub.ts';
-import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../read.ts';
+import { isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../read.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { contentOf } from './decode-output.ts';
 import { readError } from './errors.ts';
@@ -29,7 +29,7 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
     push(data) {
       if (state.over || data === '' || data === '[DONE]') return [];
       state.out = [];
-      const event = parse(data);
+      const event = parseObject(data);
       if (event) ON.get(maybeString(event.type) ?? '')?.(event, state);
       else broken(state, 'The upstream sent something that is no event.');
       if (state.confused && !state.over) contradiction(state);
@@ -51,15 +51,6 @@ interface State extends Tale {
   readonly byPlace: Map<number, Open>;
   /** For relays that leave `output_index` out. */
   readonly byId: Map<string, Open>;
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 type Row = (event: JsonObject, state: State) => void;

@@ -47,6 +47,8 @@ export interface Open {
   readonly parts: Map<string, Part>;
   args: string;
   callId?: string;
+  /** The name under which a call was told. */
+  name?: string;
   ended: boolean;
 }
 
@@ -111,6 +113,7 @@ export function openItem(tale: Tale, open: Open, force = false): void {
     return;
   }
   open.index = tale.opened++;
+  open.name = nameOf(open.wire);
   tale.out.push({ kind: 'item', index: open.index, item: skeleton(open, seatOf(tale, open)) });
   if (open.args !== '') tale.out.push({ kind: 'args', index: open.index, text: open.args });
 }
@@ -163,7 +166,7 @@ function closed(open: Open, seat: Seat): HubItem {
       parts.map((part) => part.text),
       seat,
     );
-  if (isCall(type)) return callOf(wire, open.args, seat);
+  if (isCall(type)) return { ...callOf(wire, open.args, seat), ...(open.name && { name: open.name }) };
   return decodeOutputItem(wire, seat) ?? { kind: 'opaque', home: 'responses', raw: wire };
 }
 

@@ -1,0 +1,25 @@
+/** GET /v1/usage (G 4.7): balance, limits and counts of the key's user, from roll-ups only. Works with an empty balance. */
+import type { Clock } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import type { Caller } from '../gateway/index.ts';
+import { balanceReport, periodOf, usageReport } from '../ledger/index.ts';
+import { type Call, sendJson } from '../web/index.ts';
+
+export interface UsageParts {
+  readonly db: Db;
+  readonly clock: Clock;
+}
+
+export async function getUsage(call: Call, { key, group }: Caller, { db, clock }: UsageParts): Promise<void> {
+  const query = Object.fromEntries(new URLSearchParams(call.query));
+  const period = periodOf(query, clock.now());
+  const [balance, report] = await Promise.all([balanceReport(db, key.userId), usageReport(db, key.userId, period)]);
+  sendJson(call, 200, {
+    object: 'usage',
+    currency: 'USD',
+    key: { id: key.id, name: key.name, group: group.id },
+    balance,
+    limits: key.limits,
+    ...report,
+  });
+}

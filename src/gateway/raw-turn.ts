@@ -1,0 +1,122 @@
+/**
+ * One turn on a provider's own socket, followed by what passes: when it is over, and what it cost. Steering makes the end of a
+ * response less than the end of its turn: the provider may go on with a successor on the same lane, which nobody asked for by name.
+ */
+import type { ApiError } from '../core/index.ts';
+import { codecOf } from '../dialects/index.ts';
+import type { FaultKind } from '../rules/index.ts';
+import type { Call } from '../web/index.ts';
+import { usageNote } from './forward.ts';
+import type { Turn } from './turn.ts';
+
+/** The few members of an event that matter here. */
+export interface Told {
+  readonly type: string;
+  readonly stream_id?: string;
+  readonly status?: number;
+  readonly steer?: { readonly id?: string };
+  readonly response?: { readonly id?: string; readonly usage?: unknown; readonly store?: boolean };
+}
+
+/** The events that begin or end something. Quotes inside a text are escaped, so that none can look like one of these. */
+const TELLING =
+  /"type"\s*:\s*"(?:error|response\.(?:created|completed|incomplete|failed|cancelled|steer\.\w+|inject\.\w+))"/;
+const TERMINAL = /^response\.(?:completed|incomplete|failed|cancelled)$/;
+
+export const isTerminal = ({ type }: Told): boolean => TERMINAL.test(type);
+
+/** Undefined for everything that only passes. */
+export function toldIn(text: string): Told | undefined {
+  if (!TELLING.test(text)) return undefined;
+  try {
+    const event = JSON.parse(text) as Told | null;
+    return typeof event?.type === 'string' ? event : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const usageOf = ({ response }: Told): Record<string, number> => {
+  const usage = codecOf('responses').upstream.readUsage(response?.usage);
+  return usage ? usageNote(usage) : {};
+};
+
+export class RawTurn {
+  readonly #call: Call;
+  readonly #turn: Turn;
+  readonly #over = Promise.withResolvers<void>();
+  #responseId: string | undefined;
+  /** Steering that we passed on and that was neither accepted nor refused yet. */
+  #asked = 0;
+  /** Steering that was accepted and waits for a successor. */
+  #queued = 0;
+  #hasEnded = false;
+  #status = 200;
+
+  constructor(call: Call, turn: Turn) {
+    this.#call = call;
+    this.#turn = turn;
+  }
+
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  get responseId(): string | undefined {
+    return this.#responseId;
+  }
+
+  steered(): void {
+    this.#asked += 1;
+  }
+
+  /** True when nothing more can come. */
+  hear(event: Told): boolean {
+    if (isTerminal(event)) {
+      this.#hasEnded = true;
+      this.#addUsage(event);
+    } else if (event.type === 'response.created') {
+      this.#responseId = event.response?.id;
+      this.#hasEnded = false;
+      this.#queued = 0;
+    } else if (event.type === 'error' && this.#asked === 0) {
+      this.#status = event.status ?? 500;
+      return true;
+    } else this.#hearSteering(event);
+    return this.#hasEnded && this.#asked === 0 && this.#queued === 0;
+  }
+
+  /** The client has it all. */
+  settle(): void {
+    this.#turn.answer.settle(this.#status);
+    this.#over.resolve();
+  }
+
+  fail(kind: FaultKind, error: ApiError): void {
+    this.#call.note = { ...this.#call.note, faults: [kind] };
+    // What the client has as a whole does not break any more.
+    if (this.#hasEnded) this.settle();
+    else this.#over.reject(error);
+  }
+
+  /** Nobody waits any more. */
+  abandon(): void {
+    this.#over.resolve();
+  }
+
+  #hearSteering({ type, steer }: Told): void {
+    if (type === 'response.steer.pending') this.#queued = 0;
+    else if (type === 'response.steer.failed' && steer?.id !== undefined && this.#queued > 0) this.#queued -= 1;
+    else {
+      // An `error` counts as well: not every provider knows this kind of frame.
+      this.#asked = Math.max(0, this.#asked - 1);
+      if (type === 'response.steer.accepted') this.#queued += 1;
+    }
+  }
+
+  #addUsage(event: Told): void {
+    const { note } = this.#call;
+    const added = Object.entries(usageOf(event)).map(([name, tokens]) => [name, tokens + Number(note[name] ?? 0)]);
+    this.#call.note = { ...note, ...Object.fromEntries(added) };
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The answer of a native call on its way to the client: bytes as they come, a tap beside them. Ends the answer only when what it cost
+ * is on disk, and never ends a stream without a word.
+ */
+import type { Fault, HubUsage } from '../dialects/index.ts';
+import { type Dialect, type FaultKind, faultRow, type TextOperation } from '../rules/index.ts';
+import type { Trouble } from '../upstream/index.ts';
+import type { Call } from '../web/index.ts';
+import type { Head, Source, Taker } from './attempt.ts';
+import type { Caller } from './caller.ts';
+import { brokenOff, heartbeatOf } from './ending.ts';
+import { headersBack } from './headers.ts';
+import { guessUsage, type ImageCount, type Ticket } from './meter.ts';
+import type { Outlet, Outlets } from './outlet.ts';
+import type { ResponseStore } from './stored.ts';
+import { type TapResult, tapStream, tapUnary } from './tap.ts';
+
+export interface RelayTask {
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly operation: TextOperation;
+  readonly dialect: Dialect;
+  readonly ticket: Ticket | undefined;
+  readonly parcel: { readonly bytes: number; readonly images?: ImageCount | undefined };
+  readonly parts: { readonly outlets: Outlets; readonly store: ResponseStore };
+}
+
+/** Answers up to this size leave in one write with their head. */
+const HELD_BYTES = 64 * 1024;
+const CUT_SHORT = 'The provider broke off in the middle of its answer.';
+
+export class Relay implements Taker {
+  readonly #task: RelayTask;
+  readonly #head: Head;
+  readonly #tap: ReturnType<typeof tapStream>;
+  readonly #outlet: Outlet;
+  readonly #isSse: boolean;
+  /** The beginning of a unary answer, not yet written. Undefined once writing has begun. */
+  #held: Buffer[] | undefined;
+  #heldBytes = 0;
+  #bytes = 0;
+
+  constructor(task: RelayTask, head: Head, source: Source) {
+    const { call, dialect, parts } = task;
+    this.#task = task;
+    this.#head = head;
+    this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
+    this.#tap = this.#isSse ? tapStream(dialect) : tapUnary(dialect);
+    this.#outlet = parts.outlets.open(call.response, {
+      heartbeat: this.#isSse ? () => heartbeatOf(dialect) : undefined,
+      onDrain: () => source.resume(),
+      onStalled: () => call.response.destroy(),
+    });
+    call.note = { ...call.note, account: head.account.id };
+    if (this.#isSse) this.#begin();
+    else this.#held = [];
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#tap.push(chunk);
+    this.#bytes += chunk.length;
+    if (!this.#held) return this.#outlet.write(chunk);
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes <= HELD_BYTES) return true;
+    const held = Buffer.concat(this.#held);
+    this.#held = undefined;
+    this.#writeHead();
+    return this.#outlet.write(held);
+  }
+
+  onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
+    const result = this.#tap.end();
+    if (trouble === undefined && result.isComplete) {
+      this.#settle(result.usage);
+      this.#finish(result);
+      return undefined;
+    }
+    const kind = trouble?.kind ?? 'broken';
+    // Nothing was told yet: another account may do better, and if not, the client gets a proper error.
+    if (this.#held) return { kind, error: { code: faultRow(kind).code, message: CUT_SHORT } };
+    this.#breakOff(result, kind);
+    return kind;
+  }
+
+  /** The client left in the middle: it pays for what the upstream reported, or for about what it got. */
+  leave(): void {
+    this.#settle(this.#tap.end().usage);
+  }
+
+  #settle(reported: HubUsage | undefined): void {
+    const { call, ticket, parcel } = this.#task;
+    const usage = reported ?? guessUsage(parcel.bytes, this.#bytes);
+    call.note = { ...call.note, ...usageNote(usage) };
+    ticket?.settle(usage, { accountId: this.#head.account.id, ...(parcel.images && { images: parcel.images }) });
+  }
+
+  #finish({ id }: TapResult): void {
+    const { operation, caller, call, ticket, parts } = this.#task;
+    const { userId } = caller.key;
+    if (operation === 'responses.create' && id !== undefined)
+      parts.store.save({ id, userId, accountId: this.#head.account.id });
+    if (operation === 'responses.delete') void parts.store.remove(call.params.response_id ?? '', userId);
+    if (ticket) void ticket.flushed().then(() => this.#end());
+    else this.#end();
+  }
+
+  #end(): void {
+    if (!this.#held) return this.#outlet.end();
+    this.#writeHead();
+    this.#outlet.end(this.#held.length === 1 ? this.#held[0] : Buffer.concat(this.#held));
+  }
+
+  /** A stream says that it broke; half a JSON text cannot, so its connection is cut and nobody takes it for whole. */
+  #breakOff({ id, sequence }: TapResult, kind: FaultKind): void {
+    const { call, dialect } = this.#task;
+    if (!this.#isSse) return void call.response.destroy();
+    const about = { requestId: call.id, id, sequence, isTimeout: kind === 'silent' };
+    this.#outlet.end((this.#outlet.isAtBoundary ? '' : '\n\n') + brokenOff[dialect](about));
+  }
+
+  #begin(): void {
+    this.#writeHead();
+    this.#task.call.response.flushHeaders();
+  }
+
+  #writeHead(): void {
+    const { call } = this.#task;
+    const { 'content-length': length, ...headers } = headersBack(call, this.#head.headers);
+    call.response.writeHead(this.#head.status, {
+      ...headers,
+      // No proxy in between may collect or re-code a stream, and heartbeats may make it longer than it was.
+      ...(this.#isSse
+        ? { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
+        : length !== undefined && { 'content-length': length }),
+    });
+  }
+}
+
+export const usageNote = (usage: HubUsage): Record<string, number> => ({
+  tokensIn: usage.input,
+  tokensCached: usage.cacheRead,
+  tokensOut: usage.output,
+});
