@@ -28,7 +28,7 @@ const BANS: readonly Ban[] = [
   },
   { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
   {
-    what: /^import (?!type ).*from '(?:undici|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
+    what: /^import (?!type ).*from '(?:undici|ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
     allowedIn: /^src\/(upstream|web|cli\/doctor|db\/embedded)/,
     why: 'only upstream/ and web/ open sockets',
   },

@@ -19,11 +19,20 @@ import {
   reach,
   watchRevisions,
 } from './db/index.ts';
-import { Meter, ModelLists, Outlets, ResponseStore, SideTable, SocketSessions, TokenCounter } from './gateway/index.ts';
+import {
+  Meter,
+  ModelLists,
+  Outlets,
+  ResponseStore,
+  SideTable,
+  SocketRefusals,
+  SocketSessions,
+  TokenCounter,
+} from './gateway/index.ts';
 import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
 import { startMetering } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { Pool } from './pool/index.ts';
+import { Limiter, Pool } from './pool/index.ts';
 import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
 import { PublicFetcher, Upstream } from './upstream/index.ts';
 import { version } from './version.ts';
@@ -130,6 +139,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log });
   closers.push(() => metering.close());
   const sessions = new SocketSessions();
+  const limiter = new Limiter(clock);
   const store = new ResponseStore({
     db: database.db,
     sealer: ground.sealer,
@@ -148,11 +158,13 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     catalog: () => catalog,
     outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
     store,
-    meter: new Meter(metering, clock),
+    limiter,
+    meter: new Meter(metering, limiter, clock),
     counter: new TokenCounter(),
     sideTable: new SideTable(clock),
     sockets: new Sockets(),
     sessions,
+    refusals: new SocketRefusals(clock),
     runCall: (call, handler) => web.run(call, handler),
     fetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
     markOf: (accountId) => hmac(ground.secrets.pepper, `account:${accountId}`).toString('base64url').slice(0, 8),

@@ -15,13 +15,14 @@ import { Call, type Handler, type Socket, type Sockets } from '../web/index.ts';
 import type { Auth } from './auth.ts';
 import { answerText, type TextParts } from './text.ts';
 
-export interface SocketApiParts extends TextParts, RawParts {
-  readonly auth: Auth;
-  readonly sockets: Sockets;
-  readonly sessions: SocketSessions;
-  /** Answers, logs and measures a call that came over a socket. */
-  readonly runCall: (call: Call, handler: Handler) => Promise<void>;
-}
+export type SocketApiParts = TextParts &
+  RawParts & {
+    readonly auth: Auth;
+    readonly sockets: Sockets;
+    readonly sessions: SocketSessions;
+    /** Answers, logs and measures a call that came over a socket. */
+    readonly runCall: (call: Call, handler: Handler) => Promise<void>;
+  };
 
 export async function openSocket(call: Call, caller: Caller, parts: SocketApiParts): Promise<void> {
   if (!call.upgrade) {

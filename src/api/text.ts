@@ -1,13 +1,16 @@
 /** Handlers of document 1: the matrix cell of the key's group decides between bytes through, conversion and our own answer. */
 import { fail } from '../core/index.ts';
 import { type Caller, type ConverseParts, converse, forward, type TokenCounter } from '../gateway/index.ts';
+import type { Limiter } from '../pool/index.ts';
 import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
 import { deleteStored, getStored, listStoredInput } from './stored.ts';
 import { getUsage, type UsageParts } from './usage.ts';
 
-export type TextParts = ConverseParts & ModelParts & UsageParts & { readonly counter: TokenCounter };
+export type TextParts = ConverseParts &
+  ModelParts &
+  UsageParts & { readonly counter: TokenCounter; readonly limiter: Limiter };
 
 type OwnAnswer = (call: Call, caller: Caller, parts: TextParts) => void | Promise<void>;
 
@@ -49,6 +52,7 @@ export async function answerText(
       `${row.method} ${call.path} is not available for keys of the ${caller.group.style}-style group "${caller.group.id}".`,
     );
   }
+  if (cell.kind !== 'own') limit(call, caller, parts);
   if (operation === 'generate.count' && !hasFeature(caller, 'count', parts)) {
     return parts.counter.count(call, caller, operation, 'generate', 'generate', parts);
   }
@@ -66,6 +70,13 @@ export async function answerText(
     'not_implemented',
     `${row.method} ${call.path} is not offered for keys of the ${caller.group.style}-style group yet.`,
   );
+}
+
+/** Everything that reaches a provider counts against the limits of its key. */
+function limit(call: Call, { key }: Caller, { limiter }: TextParts): void {
+  const visit = limiter.enter(key.id, key.limits);
+  call.headers = visit.headers;
+  call.response.once('close', () => visit.leave());
 }
 
 const hasFeature = ({ group }: Caller, feature: string, { catalog }: TextParts): boolean =>

@@ -129,7 +129,10 @@ export function cutReply(reply: HubReply, sequences: readonly string[]): HubRepl
       continue;
     }
     const { parts, met } = cutParts(item.parts, sequences);
-    if (parts.length > 0 || met === undefined) items.push({ ...item, parts });
+    // A text that ends at its sequence is whole, whatever stopped what came behind.
+    const { incomplete: _, ...whole } = item;
+    if (met === undefined) items.push(item);
+    else if (parts.length > 0) items.push({ ...whole, parts });
     if (met !== undefined) return { ...reply, items, stop: 'stop_sequence', stopSequence: met };
   }
   return reply;

@@ -8,11 +8,11 @@ import { codecOf, type Fault } from '../dialects/index.ts';
 import type { Lease } from '../pool/index.ts';
 import { CLOSE, type FaultKind, faultRow, PATIENCE, SOCKET, STALLED_CLIENT_MS } from '../rules/index.ts';
 import { openSocket, type SocketRequest, type UpstreamSocket } from '../upstream/index.ts';
-import type { Call, Socket } from '../web/index.ts';
+import type { Socket } from '../web/index.ts';
 import { toldOf } from './attempt.ts';
-import { isTerminal, RawTurn, type Told, toldIn, usageOf } from './raw-turn.ts';
+import { isGood, isTerminal, type RawTask, RawTurn, type Told, toldIn, usageOf } from './raw-turn.ts';
 import { redact } from './redact.ts';
-import type { Turn } from './turn.ts';
+import { usageNote } from './relay.ts';
 
 export interface LineParts {
   readonly clock: Clock;
@@ -80,11 +80,11 @@ export class Line {
     return responseId !== undefined && this.#ids.has(responseId);
   }
 
-  run(call: Call, turn: Turn, text: string): Promise<void> {
-    const raw = new RawTurn(call, turn);
-    this.#turns.set(turn.lane, raw);
+  run(task: RawTask): Promise<void> {
+    const raw = new RawTurn(task, this.account.id);
+    this.#turns.set(task.turn.lane, raw);
     this.#lastAt = this.#parts.clock.now();
-    this.#upstream?.send(text);
+    this.#upstream?.send(task.text);
     this.#forgetSilence ??= this.#listen(SILENCE_MS);
     return raw.over;
   }
@@ -126,14 +126,22 @@ export class Line {
     const isError = event?.type === 'error' || event?.type === 'response.failed';
     if (!this.#client.send(isError ? redact(text, this.account) : text)) this.#holdBack();
     if (event) this.#follow(event);
+    else this.#count(text);
+  }
+
+  /** Whose words these are matters only for a turn that never says what it cost. */
+  #count(text: string): void {
+    const [only] = this.#turns.size === 1 ? this.#turns.values() : [];
+    const turn = only ?? this.#turns.get(/"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '');
+    turn?.count(text.length);
   }
 
   #follow(event: Told): void {
     this.#keep(event);
     const [lane, turn] = this.#turnOf(event);
     if (!turn) {
-      const { account } = this;
-      if (isTerminal(event)) this.#parts.log.warn('turn.unclaimed', { account: account.id, ...usageOf(event) });
+      const usage = isTerminal(event) ? usageOf(event) : undefined;
+      if (usage) this.#parts.log.warn('turn.unclaimed', { account: this.account.id, ...usageNote(usage) });
       return;
     }
     if (turn.hear(event)) this.#end(lane, () => turn.settle());
@@ -154,8 +162,7 @@ export class Line {
     this.#ids.add(id);
     const [oldest] = this.#ids;
     if (this.#ids.size > SOCKET.ownIds && oldest !== undefined) this.#ids.delete(oldest);
-    const isGood = event.type === 'response.completed' || event.type === 'response.incomplete';
-    if (isGood && event.response?.store !== false) this.#parts.onStored(id);
+    if (isGood(event) && event.response?.store !== false) this.#parts.onStored(id);
   }
 
   /** An error about our account is told in our own words, and the account is not used for the next turn. */

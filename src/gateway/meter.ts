@@ -14,6 +14,7 @@ import {
   type Rates,
   type Reservation,
 } from '../ledger/index.ts';
+import type { Limiter } from '../pool/index.ts';
 import type { TextOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import type { Caller } from './caller.ts';
@@ -60,11 +61,13 @@ const FREE: Ticket = { settle: () => {}, release: () => {}, flushed: () => Promi
 
 export class Meter {
   readonly #metering: Metering;
+  readonly #limiter: Limiter;
   readonly #clock: Clock;
   readonly #rates = new Map<bigint, Rates>();
 
-  constructor(metering: Metering, clock: Clock) {
+  constructor(metering: Metering, limiter: Limiter, clock: Clock) {
     this.#metering = metering;
+    this.#limiter = limiter;
     this.#clock = clock;
   }
 
@@ -105,6 +108,7 @@ export class Meter {
         isOpen = false;
         const usage = images ? { ...reported, images: { [images.kind]: images.count } } : reported;
         const estimated = reported.estimated === true;
+        this.#limiter.count(key.id, usage.input + usage.output);
         const { nanos } = costOf(usage, rates, multipliers);
         call.note = { ...call.note, cost: formatNanos(nanos), ...(estimated && { estimated }) };
         reservation.settle({

@@ -3,10 +3,12 @@
  * response less than the end of its turn: the provider may go on with a successor on the same lane, which nobody asked for by name.
  */
 import type { ApiError } from '../core/index.ts';
-import { codecOf } from '../dialects/index.ts';
+import { codecOf, type HubUsage } from '../dialects/index.ts';
 import type { FaultKind } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
-import { usageNote } from './forward.ts';
+import { guessUsage, type Ticket } from './meter.ts';
+import { usageNote } from './relay.ts';
+import { sumUsage } from './telling.ts';
 import type { Turn } from './turn.ts';
 
 /** The few members of an event that matter here. */
@@ -24,6 +26,7 @@ const TELLING =
 const TERMINAL = /^response\.(?:completed|incomplete|failed|cancelled)$/;
 
 export const isTerminal = ({ type }: Told): boolean => TERMINAL.test(type);
+export const isGood = ({ type }: Told): boolean => type === 'response.completed' || type === 'response.incomplete';
 
 /** Undefined for everything that only passes. */
 export function toldIn(text: string): Told | undefined {
@@ -36,14 +39,20 @@ export function toldIn(text: string): Told | undefined {
   }
 }
 
-export const usageOf = ({ response }: Told): Record<string, number> => {
-  const usage = codecOf('responses').upstream.readUsage(response?.usage);
-  return usage ? usageNote(usage) : {};
-};
+export const usageOf = ({ response }: Told): HubUsage | undefined =>
+  codecOf('responses').upstream.readUsage(response?.usage);
+
+export interface RawTask {
+  readonly call: Call;
+  readonly turn: Turn;
+  readonly ticket: Ticket;
+  /** The frame for the provider. */
+  readonly text: string;
+}
 
 export class RawTurn {
-  readonly #call: Call;
-  readonly #turn: Turn;
+  readonly #task: RawTask;
+  readonly #accountId: string;
   readonly #over = Promise.withResolvers<void>();
   #responseId: string | undefined;
   /** Steering that we passed on and that was neither accepted nor refused yet. */
@@ -52,10 +61,13 @@ export class RawTurn {
   #queued = 0;
   #hasEnded = false;
   #status = 200;
+  #usage: HubUsage | undefined;
+  /** Characters of a response that has not said what it cost. */
+  #unpaid = 0;
 
-  constructor(call: Call, turn: Turn) {
-    this.#call = call;
-    this.#turn = turn;
+  constructor(task: RawTask, accountId: string) {
+    this.#task = task;
+    this.#accountId = accountId;
   }
 
   get over(): Promise<void> {
@@ -70,12 +82,14 @@ export class RawTurn {
     this.#asked += 1;
   }
 
+  count(characters: number): void {
+    this.#unpaid += characters;
+  }
+
   /** True when nothing more can come. */
   hear(event: Told): boolean {
-    if (isTerminal(event)) {
-      this.#hasEnded = true;
-      this.#addUsage(event);
-    } else if (event.type === 'response.created') {
+    if (isTerminal(event)) this.#hearEnd(event);
+    else if (event.type === 'response.created') {
       this.#responseId = event.response?.id;
       this.#hasEnded = false;
       this.#queued = 0;
@@ -86,22 +100,37 @@ export class RawTurn {
     return this.#hasEnded && this.#asked === 0 && this.#queued === 0;
   }
 
-  /** The client has it all. */
+  /** The client has it all; the lane is free when what it cost is on disk. */
   settle(): void {
-    this.#turn.answer.settle(this.#status);
-    this.#over.resolve();
+    this.#charge();
+    void this.#task.ticket.flushed().then(() => {
+      this.#task.turn.answer.settle(this.#status);
+      this.#over.resolve();
+    });
   }
 
   fail(kind: FaultKind, error: ApiError): void {
-    this.#call.note = { ...this.#call.note, faults: [kind] };
+    const { call } = this.#task;
+    call.note = { ...call.note, faults: [kind] };
     // What the client has as a whole does not break any more.
-    if (this.#hasEnded) this.settle();
-    else this.#over.reject(error);
+    if (this.#hasEnded) return this.settle();
+    this.#charge();
+    this.#over.reject(error);
   }
 
-  /** Nobody waits any more. */
+  /** The client left in the middle: it pays for what the provider reported, or for about what it got. */
   abandon(): void {
+    if (this.#unpaid > 0) this.#guess();
+    this.#charge();
     this.#over.resolve();
+  }
+
+  #hearEnd(event: Told): void {
+    this.#hasEnded = true;
+    const usage = usageOf(event);
+    if (usage) this.#usage = sumUsage(this.#usage, usage);
+    else if (isGood(event)) this.#guess();
+    this.#unpaid = 0;
   }
 
   #hearSteering({ type, steer }: Told): void {
@@ -114,9 +143,14 @@ export class RawTurn {
     }
   }
 
-  #addUsage(event: Told): void {
-    const { note } = this.#call;
-    const added = Object.entries(usageOf(event)).map(([name, tokens]) => [name, tokens + Number(note[name] ?? 0)]);
-    this.#call.note = { ...note, ...Object.fromEntries(added) };
+  #guess(): void {
+    this.#usage = sumUsage(this.#usage, guessUsage(this.#task.text.length, this.#unpaid));
+  }
+
+  #charge(): void {
+    const { call, ticket } = this.#task;
+    if (!this.#usage) return;
+    call.note = { ...call.note, ...usageNote(this.#usage) };
+    ticket.settle(this.#usage, { accountId: this.#accountId });
   }
 }

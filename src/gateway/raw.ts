@@ -2,7 +2,7 @@
  * Turns of a socket over the provider's own socket (G 4.7): one upstream socket per client's socket, opened with the first turn and
  * kept to the end. Only the model's alias and the credential change. What the account cannot do this way goes over the bridge.
  */
-import type { Account, Catalog } from '../catalog/index.ts';
+import type { Account, Catalog, Model } from '../catalog/index.ts';
 import { type Clock, type Log, scanMembers, splice } from '../core/index.ts';
 import type { Pool } from '../pool/index.ts';
 import { JSON_LIMITS, SOCKET } from '../rules/index.ts';
@@ -15,6 +15,7 @@ import { canonical } from './forward.ts';
 import { frameText, idIn, type Json, passFailed } from './frames.ts';
 import { headersTo } from './headers.ts';
 import { Line } from './line.ts';
+import type { Meter, Ticket } from './meter.ts';
 import { resolveModel } from './model.ts';
 import { upstreamName } from './native-request.ts';
 import { headerAffinity } from './session.ts';
@@ -27,6 +28,7 @@ export interface RawParts {
   readonly pool: Pool;
   readonly catalog: () => Catalog;
   readonly store: ResponseStore;
+  readonly meter: Meter;
   readonly refusals: SocketRefusals;
 }
 
@@ -72,12 +74,33 @@ export class RawTurns implements TurnRunner {
     if (this.#bridge.knows(previousId)) return this.#bridge.answer(call, turn);
     const model = resolveModel(this.#parts.catalog(), this.#caller, turn.create.model);
     const home = previousId === undefined ? undefined : await this.#homeOf(previousId);
-    const line = await this.#lineTo(home);
-    if (this.#hasLeft) return;
-    if (!line) return this.#bridge.answer(call, turn);
-    if (previousId !== undefined && home !== line.account.id) throw previousNotFound(previousId);
-    call.note = { ...call.note, model: model.name, stream: true, account: line.account.id, attempts: 1 };
-    await line.run(call, turn, frameFor(turn, upstreamName(model, line.account)));
+    const ticket = await this.#admit(call, turn, model);
+    try {
+      const line = await this.#lineTo(home);
+      if (line && previousId !== undefined && home !== line.account.id) throw previousNotFound(previousId);
+      if (this.#hasLeft) return;
+      if (line) return await this.#relay(call, turn, model, line, ticket);
+    } finally {
+      ticket.release();
+    }
+    // Admits the turn by itself.
+    await this.#bridge.answer(call, turn);
+  }
+
+  #admit(call: Call, { create, text }: Turn, model: Model): Ticket | Promise<Ticket> {
+    const maxOutput = create.max_output_tokens;
+    return this.#parts.meter.admit(call, this.#caller, {
+      operation: 'responses.create',
+      model,
+      bodyBytes: Buffer.byteLength(text ?? JSON.stringify(create)),
+      maxOutput: typeof maxOutput === 'number' && maxOutput >= 0 ? maxOutput : undefined,
+    });
+  }
+
+  #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
+    const { id } = line.account;
+    call.note = { ...call.note, model: model.name, stream: true, account: id, attempts: 1 };
+    return line.run({ call, turn, ticket, text: frameFor(turn, upstreamName(model, line.account)) });
   }
 
   /** Only about responses of this very connection: the account behind it is shared with strangers. */

@@ -55,8 +55,9 @@ export class ResponsesSocket {
 
   #leave(): void {
     this.#waiting.length = 0;
-    for (const answer of this.#running.values()) answer.destroy();
+    // First, so that the log lines of the turns know what they came to.
     this.#parts.runner.leave();
+    for (const answer of this.#running.values()) answer.destroy();
   }
 
   #message(text: string | undefined): void {

@@ -62,7 +62,7 @@ export class Telling {
   }
 }
 
-function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsage {
+export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsage {
   if (!before) return usage;
   const sum: Record<string, unknown> = { ...before, ...usage };
   for (const [name, value] of Object.entries(usage)) {

@@ -59,7 +59,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** A lease covers this many calls ahead: at a hundred calls a second one lease lasts as long as their slowest third runs. */
+/** A lease covers this many calls ahead, so that one statement serves that many and more: most give back nearly all of their bound. */
 const CALLS_AHEAD = 32n;
 /** A million dollars: what no call may cost (usage.ts). Sums of bounds stay within what the database can count. */
 const MAX_BOUND: Nanos = 10n ** 15n;

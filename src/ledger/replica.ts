@@ -36,7 +36,8 @@ export function isGone(mark: ProcessMark): boolean | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return true;
   }
   const start = startOf(mark.pid);
-  return start !== undefined && start !== mark.start;
+  // Where start times cannot be read, an id that is in use may be anybody's by now.
+  return start === undefined || mark.start === '' ? undefined : start !== mark.start;
 }
 
 function hostMark(): string {

@@ -45,6 +45,8 @@ export class Call {
   readonly upgrade?: Upgrade;
   /** Fields of the one `call.done` line; handlers add what they know, ids and sizes only. */
   note: LogFields = {};
+  /** Headers that every answer to this call carries, whatever it says. */
+  headers: Readonly<Record<string, string>> = {};
   #gone = false;
   #listeners: (() => void)[] = [];
 

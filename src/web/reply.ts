@@ -13,10 +13,11 @@ export type RenderError = (error: ApiError, call: Pick<Call, 'envelope' | 'id'>)
 const DISCARD_BYTES = 64 * 1024;
 const DISCARD_MS = 500;
 
-export function idHeaders(call: Pick<Call, 'envelope' | 'id'>): Record<string, string> {
+/** What every answer carries: its id, and what the call has collected on the way. */
+export function idHeaders(call: Pick<Call, 'envelope' | 'id' | 'headers'>): Record<string, string> {
   return call.envelope === 'messages'
-    ? { 'x-request-id': call.id, 'request-id': call.id }
-    : { 'x-request-id': call.id };
+    ? { ...call.headers, 'x-request-id': call.id, 'request-id': call.id }
+    : { ...call.headers, 'x-request-id': call.id };
 }
 
 export function sendJson(

@@ -250,6 +250,9 @@ for (const [name, sdk] of [
   }
 }
 
+const textIn = (content: readonly { type: string; text?: string }[] | undefined): string =>
+  (content ?? []).map(({ type, text }) => (type === 'text' ? text : '')).join('');
+
 for (const group of GROUPS) {
   const body = {
     model: 'demo-text@strict',
@@ -273,7 +276,7 @@ for (const group of GROUPS) {
       const runner = client.beta.messages.toolRunner({ ...body, tools, stream: true });
       const answers = [];
       for await (const stream of runner) answers.push(await stream.finalMessage());
-      assert.deepEqual(answers.at(-1)?.content.at(-1), whole.content.at(-1));
+      assert.equal(textIn(answers.at(-1)?.content), textIn(whole.content));
       assert.equal(answers.length, 3);
     });
 

@@ -22,12 +22,11 @@ const MODELS = [
 
 let sim: Sim;
 let gateway: TestGateway;
-let keys: Record<string, string>;
 
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  keys = await gateway.apply({ ...basicSetup(sim.url), models: MODELS });
+  await gateway.apply({ ...basicSetup(sim.url), models: MODELS });
 });
 after(async () => {
   await checkLedger(gateway.ground.database.db);

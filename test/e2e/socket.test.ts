@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { revokeKey } from '../../src/identity/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { SocketClient, textOf, withoutSockets } from '../support/socket.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
@@ -14,70 +15,15 @@ const MODEL: Record<string, string> = { openai: 'demo-responses', claude: 'demo-
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  keys = await gateway.apply(basicSetup(sim.url));
+  keys = await gateway.apply(withoutSockets(basicSetup(sim.url)));
 });
 after(async () => {
   await gateway.stop();
   await sim.close();
 });
 
-type Frame = {
-  type: string;
-  stream_id?: string;
-  status?: number;
-  error?: { code: string };
-  response?: { id: string; output: { content?: { text?: string }[] }[]; usage: { input_tokens: number } };
-  [key: string]: unknown;
-};
-
-class Client {
-  readonly socket: WebSocket;
-  readonly frames: Frame[] = [];
-  #wake = () => {};
-
-  constructor(key: string, path = '/v1/responses') {
-    this.socket = new WebSocket(gateway.url.replace('http', 'ws') + path, {
-      headers: { authorization: `Bearer ${key}` },
-    });
-    this.socket.on('message', (data) => {
-      this.frames.push(JSON.parse(String(data)));
-      this.#wake();
-    });
-  }
-
-  async open(): Promise<this> {
-    await once(this.socket, 'open');
-    return this;
-  }
-
-  send(frame: object | string): void {
-    this.socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
-  }
-
-  async until(test: (frame: Frame) => boolean): Promise<Frame> {
-    for (;;) {
-      const found = this.frames.find(test);
-      if (found) return found;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-  }
-
-  /** Sends and waits for the end of the turn; takes the frames of the turn away. */
-  async turn(frame: object): Promise<Frame> {
-    this.frames.length = 0;
-    this.send({ type: 'response.create', ...frame });
-    return this.until(({ type }) => type === 'response.completed' || type === 'response.failed' || type === 'error');
-  }
-}
-
-const connect = (group: string, path?: string): Promise<Client> => new Client(keys[group] ?? '', path).open();
-const textOf = (frame: Frame): string =>
-  frame.response?.output
-    .flatMap((item) => item.content ?? [])
-    .map((part) => part.text ?? '')
-    .join('') ?? '';
+const connect = (group: string, path?: string): Promise<SocketClient> =>
+  new SocketClient(gateway.url, keys[group] ?? '', path).open();
 
 for (const group of ['openai', 'claude', 'gemini']) {
   test(`a second turn on the ${group} group continues from the first with only its delta`, async () => {
@@ -127,6 +73,22 @@ test('a warm-up asks nobody, and can be continued from', async () => {
   assert.equal(sim.journal.requests.length, 0);
   await client.turn({ model: 'demo-generate', input: 'go on', previous_response_id: warm.response?.id });
   assert.match(sim.journal.requests.at(-1)?.body?.toString() ?? '', /plum/);
+  client.socket.close();
+});
+
+test('a chain that begins with a stored response keeps all of it, turn after turn', async () => {
+  const first = await connect('claude');
+  const told = await first.turn({ model: 'demo-messages', input: 'the word is quince' });
+  first.socket.close();
+  const client = await connect('claude');
+  const second = await client.turn({
+    model: 'demo-messages',
+    input: 'and medlar',
+    previous_response_id: told.response?.id,
+  });
+  await client.turn({ model: 'demo-messages', input: 'go on', previous_response_id: second.response?.id });
+  const sent = sim.journal.requests.at(-1)?.body?.toString() ?? '';
+  assert.match(sent, /quince[\s\S]*medlar[\s\S]*go on/);
   client.socket.close();
 });
 
@@ -203,7 +165,7 @@ test('a plain GET is asked to upgrade, and a wrong key is refused before the han
 
 test('a revoked key closes its sockets within five seconds', async () => {
   const made = await gateway.apply({ keys: [{ user: 'ana', group: 'claude', name: 'short-lived' }] });
-  const client = await new Client(made.claude ?? '').open();
+  const client = await new SocketClient(gateway.url, made.claude ?? '').open();
   const row = await gateway.ground.database.db
     .selectFrom('keys')
     .select('id')

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codecOf, fold } from '../../src/dialects/index.ts';
+import fc from 'fast-check';
+import { codecOf, convertReply, fold } from '../../src/dialects/index.ts';
 import { checkPromises, decodeAll } from '../../src/dialects/testbed.ts';
-import { answerTo, askedBy, CROSSINGS, convert, FROM, readAs } from './crossings.ts';
+import { answerTo, askedBy, CROSSINGS, convert, FROM, NOTHING_ENCODED, pairOf, readAs } from './crossings.ts';
 import { plain } from './plain.ts';
 import { law } from './runs.ts';
 import { billOf, inChatOrder, sightsIn, sightsOf } from './seen.ts';
-import { type Story, stories } from './story.ts';
+import { type Block, type Story, stories } from './story.ts';
 import { told } from './wire.ts';
 
 /** Only some of the dialects tell what went into the cache. */
@@ -37,6 +38,47 @@ for (const { client, upstream, name, isOffered } of CROSSINGS) {
         assert.deepEqual(billOf(client, whole), billed(story, [client, upstream]));
       },
       isOffered ? 1 : 0.1,
+    );
+  });
+}
+
+// ---------------------------------------------------------------- stop sequences that no field asks for
+
+const sequences = fc.uniqueArray(fc.constantFrom('a', 'ok.', 'The', '\n', '[DONE]', '😀', 'ae', '"}', 'x'), {
+  minLength: 1,
+  maxLength: 3,
+});
+
+/** The story up to the first sequence in a text; what follows was never told. */
+function upTo(stops: readonly string[], story: Story): Story {
+  const blocks: Block[] = [];
+  for (const block of story.blocks) {
+    const at = block.kind === 'text' ? stops.map((stop) => block.text.indexOf(stop)).filter((place) => place >= 0) : [];
+    if (block.kind !== 'text' || at.length === 0) {
+      blocks.push(block);
+      continue;
+    }
+    blocks.push({ ...block, text: block.text.slice(0, Math.min(...at)) });
+    break;
+  }
+  return { ...story, blocks };
+}
+
+for (const crossing of CROSSINGS.filter(({ upstream }) => upstream === 'responses')) {
+  const { client, upstream, name } = crossing;
+  test(`${name}: a text ends before its first stop sequence, however the pieces fall, streamed as well as whole`, () => {
+    law(
+      fc.tuple(stories, sequences),
+      ([story, stops]) => {
+        const wire = told(upstream, story);
+        const request = askedBy(client);
+        const encoded = { ...NOTHING_ENCODED, emulateStop: stops };
+        const sum = readAs(client, convert(crossing, wire.events, request, encoded).text, request);
+        const whole = convertReply(pairOf(crossing), encoded, wire.unary, FROM, answerTo(request, upstream)).body;
+        assert.deepEqual(sum.end === 'complete' && plain(client, sum.body), plain(client, whole));
+        assert.deepEqual(sightsOf(client, whole), sightsIn(client, upTo(stops, story)));
+      },
+      0.5,
     );
   });
 }

@@ -10,8 +10,6 @@ import {
   given,
   isObject,
   maybeObject,
-  needList,
-  needObject,
   needString,
   oneOf,
   optional,

@@ -360,6 +360,17 @@ describe('the conversation for a responses upstream', () => {
     assert.ok(!JSON.stringify(unset.body).includes('breakpoint'));
     assert.equal(unset.body.prompt_cache_key, 's');
   });
+  it('gives a tool answer the same form with a mark on it as without, since marks move on', () => {
+    for (const explicitCache of [false, true]) {
+      const outputs = [undefined, {}].map((cache) => {
+        const answer = result('c1', [text('r', cache && { cache })]);
+        const sent = body({ items: [user(text('q')), call('c1'), answer] }, aTarget({}, { explicitCache }));
+        return JSON.stringify((sent.input as JsonObject[]).at(-1)?.output);
+      });
+      const [bare, marked] = outputs.map((one) => one?.replace(/,"prompt_cache_breakpoint":\{[^}]*\}/, ''));
+      assert.equal(marked, bare);
+    }
+  });
   it('encodes the old part of a conversation to the same bytes when it grows', () => {
     const turn = fc.constantFrom<HubItem[]>(
       [user(text('q')), said('a')],

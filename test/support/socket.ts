@@ -1,0 +1,85 @@
+/** A plain client of the responses WebSocket that keeps what it got, parsed and as it came. */
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+
+export interface Frame {
+  readonly type: string;
+  readonly stream_id?: string;
+  readonly status?: number;
+  readonly error?: { readonly code: string; readonly type?: string; readonly message?: string };
+  readonly response?: {
+    readonly id: string;
+    readonly model: string;
+    readonly output: readonly { readonly content?: readonly { readonly text?: string }[] }[];
+    readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
+  };
+  readonly [key: string]: unknown;
+}
+
+export const isEnd = ({ type }: Frame): boolean => /^(?:response\.(?:completed|incomplete|failed)|error)$/.test(type);
+
+export class SocketClient {
+  readonly socket: WebSocket;
+  readonly frames: Frame[] = [];
+  readonly texts: string[] = [];
+  #wake = () => {};
+
+  constructor(url: string, key: string, path = '/v1/responses', headers: Record<string, string> = {}) {
+    this.socket = new WebSocket(url.replace('http', 'ws') + path, {
+      headers: { authorization: `Bearer ${key}`, ...headers },
+    });
+    this.socket.on('message', (data) => {
+      this.texts.push(String(data));
+      this.frames.push(JSON.parse(String(data)));
+      this.#wake();
+    });
+  }
+
+  async open(): Promise<this> {
+    await once(this.socket, 'open');
+    return this;
+  }
+
+  send(frame: object | string): void {
+    this.socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+  }
+
+  create(frame: object): void {
+    this.send({ type: 'response.create', ...frame });
+  }
+
+  async until(test: (frame: Frame) => boolean): Promise<Frame> {
+    for (;;) {
+      const found = this.frames.find(test);
+      if (found) return found;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  forget(): void {
+    this.frames.length = 0;
+    this.texts.length = 0;
+  }
+
+  /** Forgets what was, sends, and waits for the end of the turn. */
+  async turn(frame: object): Promise<Frame> {
+    this.forget();
+    this.create(frame);
+    return this.until(isEnd);
+  }
+}
+
+export const textOf = (frame: Frame): string =>
+  frame.response?.output
+    .flatMap((item) => item.content ?? [])
+    .map((part) => part.text ?? '')
+    .join('') ?? '';
+
+/** Accounts without sockets of their own: every turn goes over the bridge. */
+export function withoutSockets(setup: object): object {
+  const { accounts } = setup as { accounts: { group: string }[] };
+  const features = ['responses', 'chat', 'images', 'embeddings'];
+  return { ...setup, accounts: accounts.map((one) => (one.group === 'openai' ? { ...one, features } : one)) };
+}
