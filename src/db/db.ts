@@ -29,6 +29,8 @@ export function openDatabase(url: string, connections = 10): Database {
   });
   // An idle connection that breaks is replaced at the next query; without a listener the process would die of it.
   pool.on('error', () => {});
+  // So is one that breaks in the middle of a query; the query itself rejects, and that is where it is dealt with.
+  pool.on('connect', (client) => client.on('error', () => {}));
   const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
   return { db, url, close: () => db.destroy() };
 }

@@ -23,11 +23,11 @@ export class Sockets {
 
   /** The call must carry an upgrade; from here on its HTTP response is not used any more. */
   accept(call: Call): Promise<Socket> {
-    const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+    const { promise, resolve } = Promise.withResolvers<Socket>();
     const { upgrade } = call;
     if (!upgrade) throw new TypeError('only an upgrade can become a socket');
     upgrade.release();
-    this.#server.once('wsClientError', reject);
+    // A handshake that is wrong in itself is answered and closed right here; its call ends with the connection.
     this.#server.handleUpgrade(call.request, upgrade.socket, upgrade.head, (socket) => {
       this.#open.add(socket);
       socket.once('close', () => this.#open.delete(socket));
