@@ -205,7 +205,8 @@ for (const client of ['messages', 'chat', 'responses'] as const) {
       const requests = LONG[client] === group ? 300 : 30;
       test(`works through ${requests} requests on the ${group} group`, async () => {
         sim.journal.clear();
-        const agent = startAgent(client, { url: gateway.url, key: key(group), model: 'demo-agent@strict' });
+        const options = { url: gateway.url, key: key(group), model: 'demo-agent@strict' };
+        const agent = startAgent(client, { ...options, stream: requests > 30 ? 7 : 2 });
         const history = await work(agent, client, requests);
         assert.ok(history.includes(PIXEL), 'the picture arrived');
         assert.match(history, /exit code 1/);

@@ -60,12 +60,14 @@ export interface AgentOptions {
   readonly url: string;
   readonly key: string;
   readonly model: string;
-  readonly stream?: boolean;
+  /** True, false, or every how many requests. */
+  readonly stream?: boolean | number;
 }
 
 export const startAgent = (client: Spoken, options: AgentOptions): Agent => AGENTS[client](options);
 
-const streams = (asked: number, stream: boolean | undefined): boolean => stream ?? asked % 2 === 1;
+const streams = (asked: number, stream: boolean | number = 2): boolean =>
+  typeof stream === 'boolean' ? stream : asked % stream === 1;
 
 const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
   messages({ url, key, model, stream }) {

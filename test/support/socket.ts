@@ -49,9 +49,11 @@ export class SocketClient {
   }
 
   async until(test: (frame: Frame) => boolean): Promise<Frame> {
-    for (;;) {
-      const found = this.frames.find(test);
-      if (found) return found;
+    for (let seen = 0; ; ) {
+      for (; seen < this.frames.length; seen++) {
+        const frame = this.frames[seen];
+        if (frame && test(frame)) return frame;
+      }
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
