@@ -80,13 +80,14 @@ export function readUsage(wire: unknown): HubUsage | undefined {
 }
 
 export function encodeUsage(usage: HubUsage): JsonObject {
-  const toolPrompt = usage.toolPrompt ?? 0;
-  const thoughts = usage.reasoning ?? 0;
+  // A part is never more than its whole, whatever an upstream reported.
+  const toolPrompt = Math.min(usage.toolPrompt ?? 0, usage.input);
+  const thoughts = Math.min(usage.reasoning ?? 0, usage.output);
   return compact({
-    promptTokenCount: Math.max(0, usage.input - toolPrompt),
+    promptTokenCount: usage.input - toolPrompt,
     toolUsePromptTokenCount: positive(toolPrompt),
     cachedContentTokenCount: positive(usage.cacheRead),
-    candidatesTokenCount: Math.max(0, usage.output - thoughts),
+    candidatesTokenCount: usage.output - thoughts,
     thoughtsTokenCount: positive(thoughts),
     totalTokenCount: usage.input + usage.output,
   });
