@@ -20,3 +20,4 @@ export {
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { estimateTokens } from './tokens.ts';
 export { publicUrl, type UrlRefusal } from './url.ts';
+export type { Usage } from './usage.ts';

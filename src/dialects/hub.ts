@@ -3,6 +3,7 @@
  * turns are recovered from role and adjacency. Nothing here knows a wire format, and nothing is ever regrouped by type.
  * What has no meaning outside its home is `opaque`: carried, dropped or replaced as a whole, never edited.
  */
+import type { Usage } from '../core/index.ts';
 import type { Dialect, ErrorCode, Style } from '../rules/index.ts';
 
 // ---------------------------------------------------------------- request
@@ -294,28 +295,8 @@ export type HubStop =
   | 'malformed_call'
   | 'cancelled';
 
-/** Totals for the whole request. Absent means "not reported", which is not zero. */
-export interface HubUsage {
-  /** Everything the model read: cache reads, cache writes and tool prompts included. */
-  readonly input: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-  /** The part of cacheWrite that is kept long (an hour or more). */
-  readonly cacheWriteLong?: number;
-  readonly toolPrompt?: number;
-  readonly inputAudio?: number;
-  readonly inputImage?: number;
-  /** Everything the model wrote, reasoning included. */
-  readonly output: number;
-  readonly reasoning?: number;
-  readonly outputAudio?: number;
-  readonly outputImage?: number;
-  readonly searches?: number;
-  readonly fetches?: number;
-  readonly tier?: string;
-  /** Set when the upstream broke off before it reported. */
-  readonly estimated?: boolean;
-}
+/** See `Usage`: one form from the wire to the bill. */
+export type HubUsage = Usage;
 export const NO_USAGE: HubUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 
 // ---------------------------------------------------------------- stream

@@ -92,6 +92,7 @@ export async function hold(db: Db, { userId, nanos, reference, checkAfter }: Hol
     sql`with wallet as (
           select user_id from wallets
           where user_id = ${userId} and (credits - debits - held >= ${nanos} or ${nanos} = 0::bigint)
+            and not exists (select from holds where reference = ${reference})
           for no key update),
         made as (
           insert into holds (user_id, reference, nanos, check_after)
@@ -222,9 +223,22 @@ function booked(userId: string, { done, known }: Booked): boolean {
   return done;
 }
 
-async function run<T>(db: Db, statementOf: RawBuilder<unknown>): Promise<T> {
-  const { rows } = await statementOf.execute(db);
-  const [row] = rows;
-  if (row === undefined) throw new Error('A statement of the ledger answered nothing.');
-  return row as T;
+/**
+ * A hold takes the wallet first and the row of its reference second, its end the other way round. When both happen for one reference
+ * at the same moment PostgreSQL gives up on one of them, and nothing of it has happened: it is simply done again.
+ */
+async function run<T>(db: Db, statementOf: RawBuilder<unknown>, attempt = 1): Promise<T> {
+  try {
+    const { rows } = await statementOf.execute(db);
+    const [row] = rows;
+    if (row === undefined) throw new Error('A statement of the ledger answered nothing.');
+    return row as T;
+  } catch (error) {
+    // Inside a transaction the whole of it is lost, and only its owner can begin again.
+    if (!isDeadlock(error) || db.isTransaction || attempt === MAX_ATTEMPTS) throw error;
+    return run(db, statementOf, attempt + 1);
+  }
 }
+
+const MAX_ATTEMPTS = 5;
+const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '40P01';

@@ -1,28 +1,9 @@
 /** What one call used and cost, and the line between a number that may be charged and one that only a fault can explain. */
 import { randomBytes } from 'node:crypto';
-import { base62, type Nanos } from '../core/index.ts';
+import { base62, type Nanos, type Usage } from '../core/index.ts';
 
-/** Totals for the whole call. Absent means "not reported", which is not zero. */
-export interface MeteredUsage {
-  /** Everything the model read: cache reads, cache writes and tool prompts included. */
-  readonly input: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-  /** The part of cacheWrite that is kept long (an hour or more). */
-  readonly cacheWriteLong?: number;
-  readonly toolPrompt?: number;
-  readonly inputAudio?: number;
-  readonly inputImage?: number;
-  /** Everything the model wrote, reasoning included. */
-  readonly output: number;
-  readonly reasoning?: number;
-  readonly outputAudio?: number;
-  readonly outputImage?: number;
-  readonly searches?: number;
-  readonly fetches?: number;
-  readonly tier?: string;
-  readonly estimated?: boolean;
-  /** Pictures made, by "size/quality". */
+/** The usage of a call and the pictures it made, by "size/quality". */
+export interface MeteredUsage extends Usage {
   readonly images?: Readonly<Record<string, number>>;
 }
 

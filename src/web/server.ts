@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { ApiError, type Clock, fail, faultOf, isAddressIn, type Log, newRequestId } from '../core/index.ts';
 import { envelopeOf, HEADER_BYTES, type Operation, type OperatorOperation } from '../rules/index.ts';
@@ -74,7 +75,7 @@ export async function createWeb(options: WebOptions): Promise<Web> {
         });
       });
       server.on('upgrade', (request, socket, head) => {
-        const call = upgradeCall(options, request, socket as Socket, head);
+        const call = upgradeCall(options, request, socket, head);
         void answer(
           options,
           call,
@@ -147,17 +148,18 @@ function wrapped(operation: Route['operation'], { handlers }: WebOptions, isDrai
 }
 
 /** An upgrade has no response of its own; one is made, in case it is refused. */
-function upgradeCall(options: WebOptions, request: IncomingMessage, socket: Socket, head: Buffer): Call {
+function upgradeCall(options: WebOptions, request: IncomingMessage, socket: Duplex, head: Buffer): Call {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
-  response.assignSocket(socket);
+  // Mostly a net socket, but not one of every kind; nothing here relies on more than a stream.
+  response.assignSocket(socket as Socket);
   socket.on('error', () => socket.destroy());
   socket.once('close', () => response.emit('close'));
   // A refusal is the last word on this connection.
-  response.once('finish', () => socket.destroySoon());
+  response.once('finish', () => socket.end(() => socket.destroy()));
   const path = (request.url ?? '/').split('?', 1)[0];
   const route = ROUTES.find(({ operation, path: own }) => operation === 'responses.socket' && own === path);
-  const upgrade = { socket, head, release: () => response.detachSocket(socket) };
+  const upgrade = { socket, head, release: () => response.detachSocket(socket as Socket) };
   return toCall(options, request, response, route, {}, upgrade);
 }
 

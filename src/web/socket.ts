@@ -1,5 +1,6 @@
 /** Turning an upgrade request into a WebSocket, once its caller is known. Text frames in and out; no compression, bounded frames. */
 import { type WebSocket, WebSocketServer } from 'ws';
+import { fail } from '../core/index.ts';
 import { CLOSE, SOCKET } from '../rules/index.ts';
 import type { Call } from './call.ts';
 
@@ -26,6 +27,8 @@ export class Sockets {
     const { promise, resolve } = Promise.withResolvers<Socket>();
     const { upgrade } = call;
     if (!upgrade) throw new TypeError('only an upgrade can become a socket');
+    if (!isHandshake(call))
+      throw fail('invalid_request', 'The WebSocket handshake is malformed.', { headers: { connection: 'close' } });
     upgrade.release();
     // A handshake that is wrong in itself is answered and closed right here; its call ends with the connection.
     this.#server.handleUpgrade(call.request, upgrade.socket, upgrade.head, (socket) => {
@@ -44,6 +47,19 @@ export class Sockets {
   closeAll(): void {
     for (const socket of this.#open) socket.close(CLOSE.restart, 'the server restarts');
   }
+}
+
+const TOKENS = /^[\w!#$%&'*+.^`|~-]{1,100}(?:\s*,\s*[\w!#$%&'*+.^`|~-]{1,100}){0,15}$/;
+
+/** The library would answer a bad one in its own words, without an id. */
+function isHandshake({ request: { headers } }: Call): boolean {
+  const version = headers['sec-websocket-version'];
+  return (
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
+    (version === '13' || version === '8') &&
+    TOKENS.test(headers['sec-websocket-protocol'] ?? 'none')
+  );
 }
 
 class LiveSocket implements Socket {

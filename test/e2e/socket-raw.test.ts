@@ -328,15 +328,16 @@ describe('trouble', () => {
   test('a slow client holds its provider back', async () => {
     const client = await connect();
     sim.journal.clear();
+    client.socket.once('message', () => client.socket.pause());
     client.create({ model: 'demo-responses@events=120000', input: 'x' });
-    await client.until(({ type }) => type === 'response.output_text.delta');
-    client.socket.pause();
-    const { eventsSent } = lastTurn();
-    await until('the provider waits', async () => {
-      const sent = lastTurn().eventsSent;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      return lastTurn().eventsSent === sent && sent > eventsSent;
-    });
+    await sim.journal.waitFor((entry) => isTurn(entry) && entry.eventsSent > 100);
+    const isStill = async (): Promise<boolean> => {
+      const { eventsSent } = lastTurn();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return lastTurn().eventsSent === eventsSent;
+    };
+    // What the system itself buffers is some 60,000 events; a busy machine takes its time to fill it.
+    await until('the provider waits', isStill, 30_000);
     assert.ok(lastTurn().eventsSent < 110_000, `${lastTurn().eventsSent} of 120000 events`);
     client.socket.resume();
     await client.until(isEnd);
