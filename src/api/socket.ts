@@ -13,10 +13,10 @@ import {
 import { CLOSE, SOCKET } from '../rules/index.ts';
 import { Call, type Handler, type Socket, type Sockets } from '../web/index.ts';
 import type { Auth } from './auth.ts';
-import { answerText, type TextParts } from './text.ts';
+import { answerText, limit, type TextParts } from './text.ts';
 
 export type SocketApiParts = TextParts &
-  RawParts & {
+  Omit<RawParts, 'limit'> & {
     readonly auth: Auth;
     readonly sockets: Sockets;
     readonly sessions: SocketSessions;
@@ -58,7 +58,8 @@ function runnerOf(socket: Socket, upgrade: Call, caller: Caller, parts: SocketAp
     ordinary: (call) => answerText(call, caller, 'responses.create', parts),
     canContinue: async (id) => (await parts.store.find(id, caller.key.userId)) !== undefined,
   });
-  return caller.group.style === 'responses' ? new RawTurns(socket, upgrade, caller, bridge, parts) : bridge;
+  if (caller.group.style !== 'responses') return bridge;
+  return new RawTurns(socket, upgrade, caller, bridge, { ...parts, limit: (call) => limit(call, caller, parts) });
 }
 
 /** Everything about a turn is that of a POST but its id and where its answer goes. */

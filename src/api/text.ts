@@ -73,7 +73,7 @@ export async function answerText(
 }
 
 /** Everything that reaches a provider counts against the limits of its key. */
-function limit(call: Call, { key }: Caller, { limiter }: TextParts): void {
+export function limit(call: Call, { key }: Caller, { limiter }: TextParts): void {
   const visit = limiter.enter(key.id, key.limits);
   call.headers = visit.headers;
   call.response.once('close', () => visit.leave());

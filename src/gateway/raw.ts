@@ -30,6 +30,8 @@ export interface RawParts {
   readonly store: ResponseStore;
   readonly meter: Meter;
   readonly refusals: SocketRefusals;
+  /** Counts the turn against the limits of its key, or refuses it; the bridge does so by itself. */
+  readonly limit: (call: Call) => void;
 }
 
 /** Accounts that answered an upgrade with something else lately. One per replica. */
@@ -97,7 +99,8 @@ export class RawTurns implements TurnRunner {
     });
   }
 
-  #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
+  async #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
+    this.#parts.limit(call);
     const { id } = line.account;
     call.note = { ...call.note, model: model.name, stream: true, account: id, attempts: 1 };
     return line.run({ call, turn, ticket, text: frameFor(turn, upstreamName(model, line.account)) });

@@ -240,6 +240,18 @@ describe('rights', () => {
 });
 
 describe('metering', () => {
+  test('a turn counts once against the limits of its key', async () => {
+    const client = await connect('openai', await keyOf('ana', { name: 'slow', rpm: 2 }));
+    const turn = { model: 'demo-responses', input: 'x' };
+    const ends = [await client.turn(turn), await client.turn(turn), await client.turn(turn)];
+    assert.deepEqual(
+      ends.map(({ error }) => error?.code),
+      [undefined, undefined, 'rate_limit_exceeded'],
+    );
+    assert.equal(ends[2]?.status, 429);
+    assert.ok(ends[2]?.headers);
+  });
+
   test('every turn leaves one line with what it used and cost', async () => {
     const client = await connect();
     const frame = await client.turn({ model: 'priced', input: 'how much is it' });
