@@ -11,6 +11,8 @@ export interface LoadOrder {
   readonly request: string;
   readonly connections: number;
   readonly ms: number;
+  /** A lead-in: its connections stay open for the order that follows, which then costs no one a handshake. */
+  readonly isLead: boolean;
 }
 
 export interface LoadReport {
@@ -57,30 +59,23 @@ const LAST_CHUNK = '\r\n0\r\n\r\n';
 class Client {
   readonly #port: number;
   readonly #request: Buffer;
-  readonly #onAnswer: (status: number, client: Client) => void;
-  readonly #onBroken: (why: string, client: Client) => void;
   #socket: Socket | undefined;
   #head: Buffer | undefined;
   #status = 0;
   /** Bytes of the body still to come; undefined before the head is whole, infinite for chunked answers. */
   #missing: number | undefined;
   #tail = '';
+  onAnswer: (status: number) => void = () => {};
+  onBroken: (why: string) => void = () => {};
   /** The beginning of the answer, for a failure's sake; or all of it. */
   text = '';
   keepsText = false;
   startedAt = 0;
   hasBegun = false;
 
-  constructor(
-    port: number,
-    request: Buffer,
-    onAnswer: (status: number, client: Client) => void,
-    onBroken: (why: string, client: Client) => void,
-  ) {
+  constructor(port: number, request: Buffer) {
     this.#port = port;
     this.#request = request;
-    this.#onAnswer = onAnswer;
-    this.#onBroken = onBroken;
   }
 
   send(): void {
@@ -105,7 +100,7 @@ class Client {
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#socket = undefined;
-      this.#onBroken('the connection was closed', this);
+      this.onBroken('the connection was closed');
     });
     return socket;
   }
@@ -117,13 +112,13 @@ class Client {
     if (!body || this.#missing === undefined) return;
     if (this.#missing !== Number.POSITIVE_INFINITY) {
       this.#missing -= body.length;
-      if (this.#missing <= 0) this.#onAnswer(this.#status, this);
+      if (this.#missing <= 0) this.onAnswer(this.#status);
       return;
     }
     this.#tail = (this.#tail + body.toString('latin1', Math.max(0, body.length - LAST_CHUNK.length))).slice(
       -LAST_CHUNK.length,
     );
-    if (this.#tail === LAST_CHUNK) this.#onAnswer(this.#status, this);
+    if (this.#tail === LAST_CHUNK) this.onAnswer(this.#status);
   }
 
   /** What of the body came with the head, once that is whole. */
@@ -143,62 +138,52 @@ class Client {
   }
 }
 
-function run({ port, request, connections, ms }: LoadOrder): Promise<LoadReport> {
+/** Left open by a lead-in. */
+let waiting: Client[] = [];
+
+function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<LoadReport> {
   const { promise, resolve } = Promise.withResolvers<LoadReport>();
+  const bytes = Buffer.from(request);
+  const clients = waiting.length > 0 ? waiting : Array.from({ length: connections }, () => new Client(port, bytes));
+  waiting = isLead ? clients : [];
   const times: number[] = [];
   let failures = 0;
   let failure: string | undefined;
   let open = connections;
   const start = performance.now();
-  const stopAt = start + ms;
   const finish = (): void => {
     clearTimeout(timer);
-    for (const client of clients) client.close();
+    if (!isLead) for (const client of clients) client.close();
     times.sort((a, b) => a - b);
-    const seconds = (performance.now() - start) / 1000;
-    resolve({
-      requests: times.length,
-      failures,
-      failure,
-      seconds,
-      p50: quantile(times, 0.5),
-      p99: quantile(times, 0.99),
-    });
+    const [p50, p99] = [quantile(times, 0.5), quantile(times, 0.99)];
+    resolve({ requests: times.length, failures, failure, seconds: (performance.now() - start) / 1000, p50, p99 });
   };
   const goOn = (client: Client): void => {
-    if (performance.now() < stopAt) return client.send();
+    if (performance.now() - start < ms) return client.send();
     open -= 1;
     if (open === 0) finish();
   };
-  const clients = Array.from(
-    { length: connections },
-    () =>
-      new Client(
-        port,
-        Buffer.from(request),
-        (status, client) => {
-          if (status === 200) {
-            times.push(performance.now() - client.startedAt);
-          } else {
-            failures += 1;
-            failure ??= client.text;
-          }
-          goOn(client);
-        },
-        (why, client) => {
-          failures += 1;
-          failure ??= why;
-          // Not at once: a target that refuses connections would be asked in a loop.
-          setTimeout(goOn, 50, client);
-        },
-      ),
-  );
+  const fail = (why: string): void => {
+    failures += 1;
+    failure ??= why;
+  };
   const timer = setTimeout(() => {
-    failures += open;
-    failure ??= `no answer within ${DRAIN_MS / 1000} s`;
+    for (; open > 0; open -= 1) fail(`no answer within ${DRAIN_MS / 1000} s`);
     finish();
   }, ms + DRAIN_MS);
-  for (const client of clients) client.send();
+  for (const client of clients) {
+    client.onAnswer = (status) => {
+      if (status === 200) times.push(performance.now() - client.startedAt);
+      else fail(client.text);
+      goOn(client);
+    };
+    client.onBroken = (why) => {
+      fail(why);
+      // Not at once: a target that refuses connections would be asked in a loop.
+      setTimeout(goOn, 50, client);
+    };
+    client.send();
+  }
   return promise;
 }
 
@@ -212,12 +197,9 @@ function probe({ port, request }: ProbeOrder): Promise<ProbeReport> {
     client.close();
     resolve({ status, text });
   };
-  const client = new Client(
-    port,
-    Buffer.from(request),
-    (status) => done(status, client.text),
-    (why) => done(0, why),
-  );
+  const client = new Client(port, Buffer.from(request));
+  client.onAnswer = (status) => done(status, client.text);
+  client.onBroken = (why) => done(0, why);
   const timer = setTimeout(() => done(0, `no whole answer came: ${client.text.slice(-200)}`), DRAIN_MS / 4);
   client.keepsText = true;
   client.send();
@@ -230,12 +212,7 @@ let held: Client[] = [];
 async function hold({ port, request, hold: count }: HoldOrder): Promise<HoldReport> {
   const bytes = Buffer.from(request);
   for (let n = 0; n < count; n += 1) {
-    const client = new Client(
-      port,
-      bytes,
-      () => {},
-      () => {},
-    );
+    const client = new Client(port, bytes);
     client.send();
     held.push(client);
     if (n % 20 === 19) await pause(10);

@@ -27,6 +27,8 @@ export interface Cell {
 
 /** Above this share a result says more about the neighbours than about the target. */
 export const NOISY = 0.1;
+/** Before every measurement, uncounted: connections are made, and a runtime that was idle finds its pace again. */
+const LEAD_MS = 300;
 
 /** Again, a few times, while others use the machine; the quietest one counts. */
 export async function measureQuietly(cell: Cell, load: Started, ms: number, retries: number): Promise<Measured> {
@@ -40,9 +42,11 @@ export async function measureQuietly(cell: Cell, load: Started, ms: number, retr
 
 export async function measure({ line, scene, target }: Cell, load: Started, ms: number): Promise<Measured> {
   const request = requestOf(target, line.route, scene.model, scene.stream);
+  const order = { port: target.port, request, connections: scene.connections };
+  await ask<LoadReport>(load, { ...order, ms: LEAD_MS, isLead: true });
   const cpuBefore = target.pid === undefined ? undefined : cpuSeconds(target.pid);
   const before = usageNow();
-  const report = await ask<LoadReport>(load, { port: target.port, request, connections: scene.connections, ms });
+  const report = await ask<LoadReport>(load, { ...order, ms, isLead: false });
   const after = usageNow();
   if (report.requests === 0)
     throw new Error(`${line.label}, ${scene.about}: nothing was answered (${report.failure ?? 'no reason given'}).`);
