@@ -6,7 +6,7 @@
 import type { Capabilities, Dialect, Style } from '../rules/index.ts';
 import type { Fault } from './fault.ts';
 import type { FieldNames, HubField } from './fields.ts';
-import type { HubError, HubEvent, HubReply, HubRequest, HubUsage } from './hub.ts';
+import type { HubEvent, HubReply, HubRequest, HubUsage } from './hub.ts';
 
 export interface Codec {
   readonly dialect: Dialect;
@@ -108,6 +108,3 @@ export interface UpstreamFailure {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
 }
-
-/** Turns a failure into the in-stream form; used when something breaks outside the decoder. */
-export const errorEvent = (error: HubError): HubEvent => ({ kind: 'error', error });

@@ -1,7 +1,7 @@
 /** Turning an upgrade request into a WebSocket, once its caller is known. Text frames in and out; no compression, bounded frames. */
 import { type WebSocket, WebSocketServer } from 'ws';
 import { fail } from '../core/index.ts';
-import { CLOSE, SOCKET } from '../rules/index.ts';
+import { SOCKET } from '../rules/index.ts';
 import type { Call } from './call.ts';
 
 export interface Socket {
@@ -20,7 +20,6 @@ export class Sockets {
     perMessageDeflate: false,
     clientTracking: false,
   });
-  readonly #open = new Set<WebSocket>();
 
   /** The call must carry an upgrade; from here on its HTTP response is not used any more. */
   accept(call: Call): Promise<Socket> {
@@ -30,22 +29,10 @@ export class Sockets {
     if (!isHandshake(call))
       throw fail('invalid_request', 'The WebSocket handshake is malformed.', { headers: { connection: 'close' } });
     upgrade.release();
-    // A handshake that is wrong in itself is answered and closed right here; its call ends with the connection.
     this.#server.handleUpgrade(call.request, upgrade.socket, upgrade.head, (socket) => {
-      this.#open.add(socket);
-      socket.once('close', () => this.#open.delete(socket));
       resolve(new LiveSocket(socket));
     });
     return promise;
-  }
-
-  get size(): number {
-    return this.#open.size;
-  }
-
-  /** Asks every client to come back to another replica. */
-  closeAll(): void {
-    for (const socket of this.#open) socket.close(CLOSE.restart, 'the server restarts');
   }
 }
 
