@@ -2,7 +2,8 @@
 import { createParser } from 'eventsource-parser';
 
 export interface SseReader {
-  feed(bytes: Uint8Array): void;
+  /** Text is taken as it is; it must not be mixed with bytes that end inside a character. */
+  feed(chunk: Uint8Array | string): void;
   /** The stream is over. `keepTail` delivers a last block that lacks its blank line, as some servers omit it. */
   end(options: { keepTail: boolean }): void;
 }
@@ -22,8 +23,8 @@ export function readSse(onEvent: (data: string, event?: string) => void): SseRea
     },
   });
   return {
-    feed(bytes) {
-      parser.feed(decoder.decode(bytes, { stream: true }));
+    feed(chunk) {
+      parser.feed(typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }));
     },
     end({ keepTail }) {
       if (keepTail) parser.feed(`${decoder.decode()}\n\n`);

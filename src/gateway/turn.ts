@@ -70,7 +70,7 @@ export class TurnAnswer extends EventEmitter implements Answer {
   write(chunk: Buffer | string): boolean {
     if (this.#isStream()) {
       this.#ready = true;
-      this.#reader.feed(Buffer.from(chunk));
+      this.#reader.feed(chunk);
       return this.#ready;
     }
     this.#refusal += chunk.toString();

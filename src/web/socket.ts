@@ -1,4 +1,5 @@
 /** Turning an upgrade request into a WebSocket, once its caller is known. Text frames in and out; no compression, bounded frames. */
+import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { fail } from '../core/index.ts';
 import { SOCKET } from '../rules/index.ts';
@@ -30,7 +31,7 @@ export class Sockets {
       throw fail('invalid_request', 'The WebSocket handshake is malformed.', { headers: { connection: 'close' } });
     upgrade.release();
     this.#server.handleUpgrade(call.request, upgrade.socket, upgrade.head, (socket) => {
-      resolve(new LiveSocket(socket));
+      resolve(new LiveSocket(socket, upgrade.socket));
     });
     return promise;
   }
@@ -51,11 +52,15 @@ function isHandshake({ request: { headers } }: Call): boolean {
 
 class LiveSocket implements Socket {
   readonly #socket: WebSocket;
+  readonly #stream: Duplex;
+  #isCorked = false;
+  #isFull = false;
   readonly #pings: NodeJS.Timeout;
   #onDrain: (() => void)[] = [];
 
-  constructor(socket: WebSocket) {
+  constructor(socket: WebSocket, stream: Duplex) {
     this.#socket = socket;
+    this.#stream = stream;
     socket.on('error', () => {});
     this.#pings = setInterval(() => socket.ping(), SOCKET.pingMs).unref();
     socket.once('close', () => clearInterval(this.#pings));
@@ -63,8 +68,23 @@ class LiveSocket implements Socket {
 
   send(text: string): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return true;
-    this.#socket.send(text, () => this.#drained());
-    return this.#socket.bufferedAmount < SOCKET.bufferedBytes;
+    this.#cork();
+    this.#socket.send(text);
+    if (this.#socket.bufferedAmount < SOCKET.bufferedBytes) return true;
+    if (!this.#isFull) this.#stream.once('drain', () => this.#drained());
+    this.#isFull = true;
+    return false;
+  }
+
+  /** All frames of one turn of the event loop leave in one write. */
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#stream.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      this.#stream.uncork();
+    });
   }
 
   close(code: number, reason: string): void {
@@ -85,7 +105,7 @@ class LiveSocket implements Socket {
   }
 
   #drained(): void {
-    if (this.#onDrain.length === 0 || this.#socket.bufferedAmount >= SOCKET.bufferedBytes / 2) return;
+    this.#isFull = false;
     for (const listener of this.#onDrain.splice(0)) listener();
   }
 }
