@@ -91,7 +91,7 @@ class LiveExchange implements Dispatcher.DispatchHandler, Exchange {
   /** A request that still waits for a connection has no controller yet; the wish to abort it is kept until it has one. */
   #aborted = false;
   #overTime = false;
-  /** What one read of the socket brought. Servers send every event as a chunk of its own; one by one they cost three times as much. */
+  /** What one read of the socket brought. Servers send every event as a chunk of its own; one by one they cost about twice as much. */
   #gathered: Buffer[] = [];
 
   constructor(listener: UpstreamListener, clock: Clock, totalMs: number) {
