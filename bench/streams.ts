@@ -7,7 +7,7 @@ import type { Target, TargetName } from './targets.ts';
 
 export const STREAMS = 1_000;
 /** Memory of finished connections and of the collector settles. */
-const SETTLE_MS = 1_500;
+const SETTLE_MS = 1_000;
 
 export interface OpenStreams {
   readonly target: TargetName;

@@ -13,7 +13,15 @@ export interface UsageParts {
 export async function getUsage(call: Call, { key, group }: Caller, { db, clock }: UsageParts): Promise<void> {
   const query = Object.fromEntries(new URLSearchParams(call.query));
   const period = periodOf(query, clock.now());
-  const [balance, report] = await Promise.all([balanceReport(db, key.userId), usageReport(db, key.userId, period)]);
+  // One picture: a batch that is booked in between must not show in one of the two only.
+  const { balance, report } = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (tx) => ({
+      balance: await balanceReport(tx, key.userId),
+      report: await usageReport(tx, key.userId, period),
+    }));
   sendJson(call, 200, {
     object: 'usage',
     currency: 'USD',

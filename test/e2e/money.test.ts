@@ -29,7 +29,6 @@ before(async () => {
   await gateway.apply({ ...basicSetup(sim.url), models: MODELS });
 });
 after(async () => {
-  await checkLedger(gateway.ground.database.db);
   await gateway.stop();
   await sim.close();
 });
