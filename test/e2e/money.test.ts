@@ -29,8 +29,12 @@ before(async () => {
   await gateway.apply({ ...basicSetup(sim.url), models: MODELS });
 });
 after(async () => {
-  await gateway.stop();
-  await sim.close();
+  try {
+    await checkLedger(gateway.ground.database.db);
+  } finally {
+    await gateway.stop();
+    await sim.close();
+  }
 });
 
 interface Usage {
