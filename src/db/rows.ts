@@ -19,6 +19,7 @@ export interface AccountsRow {
   assets_secret_sealed: string | null;
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  cost_multiplier_ppm: Generated<bigint>;
 }
 
 export interface AdminsRow {
@@ -26,6 +27,18 @@ export interface AdminsRow {
   email: string;
   password_hash: string;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface AuditRow {
+  id: Generated<bigint>;
+  at: ColumnType<Date, Date | string | undefined, Date | string>;
+  actor: string;
+  action: string;
+  subject: string;
+  before: Json | null;
+  after: Json | null;
+  request_id: string | null;
+  address: string | null;
 }
 
 export interface CharactersRow {
@@ -124,6 +137,7 @@ export interface PricesRow {
   model_id: bigint;
   valid_from: ColumnType<Date, Date | string | undefined, Date | string>;
   rates: Json;
+  cost: Json | null;
 }
 
 export interface ReplicasRow {
@@ -174,6 +188,8 @@ export interface UsageDailyRow {
   images: bigint;
   nanos: bigint;
   estimated: bigint;
+  cost_nanos: Generated<bigint>;
+  cost_unknown: Generated<bigint>;
 }
 
 export interface UsageQuarantineRow {
@@ -181,6 +197,9 @@ export interface UsageQuarantineRow {
   fault: string;
   raw: string;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  outcome: string | null;
+  outcome_reason: string | null;
+  resolved_at: Timestamp | null;
 }
 
 export interface UsageRecordsRow {
@@ -203,6 +222,7 @@ export interface UsageRecordsRow {
   nanos: bigint;
   price_id: bigint | null;
   estimated: boolean;
+  cost_nanos: bigint | null;
 }
 
 export interface UsersRow {
@@ -223,6 +243,7 @@ export interface WalletsRow {
 export interface Rows {
   accounts: AccountsRow;
   admins: AdminsRow;
+  audit: AuditRow;
   characters: CharactersRow;
   entries: EntriesRow;
   groups: GroupsRow;

@@ -5,6 +5,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import { type Clock, faultOf, type Log } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
+import { type Costs, upstreamCosts } from './cost.ts';
 import type { Journal } from './journal.ts';
 import type { OnStep } from './step.ts';
 import { encodeRecord, type UsageRecord, usageFault } from './usage.ts';
@@ -50,7 +51,10 @@ export class UsageStore {
     try {
       for (const first of new Set(records.map(({ at }) => firstOfMonth(at)))) await this.#month(first);
       this.#onStep?.('flush.begun');
-      const { leases, strangers } = await this.#db.transaction().execute((tx) => this.#record(tx, replicaId, records));
+      const costs = await upstreamCosts(this.#db, records, this.#log);
+      const { leases, strangers } = await this.#db
+        .transaction()
+        .execute((tx) => this.#record(tx, replicaId, records, costs));
       this.#onStep?.('flush.committed');
       for (const record of strangers) await this.#quarantine(record, 'its user is not known');
       return leases;
@@ -73,7 +77,7 @@ export class UsageStore {
     }
   }
 
-  async #record(tx: Tx, replicaId: string, records: readonly UsageRecord[]) {
+  async #record(tx: Tx, replicaId: string, records: readonly UsageRecord[], costs: Costs) {
     const users = [...new Set(records.map(({ userId }) => userId))];
     // In order, so that two replicas that record for the same users follow one another instead of waiting in a circle.
     const { rows: wallets } = await sql<{ user_id: string }>`
@@ -83,6 +87,7 @@ export class UsageStore {
       tx,
       replicaId,
       records.filter(({ userId }) => known.has(userId)),
+      costs,
     );
     this.#onStep?.('flush.recorded');
     return { leases, strangers: records.filter(({ userId }) => !known.has(userId)) };
@@ -105,20 +110,26 @@ export class UsageStore {
 }
 
 /**
- * Records without charging, for work that a hold has paid for; in the transaction that settles it.
+ * Records without charging, for work that a hold has paid for; in the transaction that settles it. What it cost the operator is
+ * known to whoever settles it, if to anybody.
  * Not for records that a journal holds: those are charged when they are recorded.
  */
-export async function recordUsage(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
+export async function recordUsage(tx: Tx, records: readonly UsageRecord[], costs: Costs = new Map()): Promise<void> {
   const months = new Set(records.map(({ at }) => firstOfMonth(at)));
   for (const first of months) await sql`select usage_month(${first}::date)`.execute(tx);
-  await sql`with ${recorded(records)} select 1`.execute(tx);
+  await sql`with ${recorded(records, costs)} select 1`.execute(tx);
 }
 
 /** What the leases do not cover is charged all the same, as an entry of its own that says so. */
-async function chargeUsage(tx: Tx, replicaId: string, records: readonly UsageRecord[]): Promise<LeaseState[]> {
+async function chargeUsage(
+  tx: Tx,
+  replicaId: string,
+  records: readonly UsageRecord[],
+  costs: Costs,
+): Promise<LeaseState[]> {
   if (records.length === 0) return [];
   const { rows } = await sql<LeaseState>`
-    with ${recorded(records)},
+    with ${recorded(records, costs)},
     spent as (
       select f.user_id, sum(f.nanos)::bigint as nanos, min(f.id) as first, count(*) as calls
       from fresh f where f.nanos > 0 group by f.user_id),
@@ -142,28 +153,31 @@ async function chargeUsage(tx: Tx, replicaId: string, records: readonly UsageRec
 }
 
 /** `fresh`: what was not there before; the roll-ups grow by exactly that. */
-function recorded(records: readonly UsageRecord[]): RawBuilder<unknown> {
+function recorded(records: readonly UsageRecord[], costs: Costs): RawBuilder<unknown> {
   return sql`
     incoming as (
-      select * from jsonb_to_recordset(${JSON.stringify(records.map(rowOf))}::jsonb) as r (
+      select * from jsonb_to_recordset(${JSON.stringify(records.map((record) => rowOf(record, costs)))}::jsonb) as r (
         id text, at timestamptz, user_id text, key_id text, group_id text, account_id text, model text, operation text,
         request_id text, input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, output_tokens bigint,
-        reasoning_tokens bigint, images integer, usage jsonb, nanos bigint, price_id bigint, estimated boolean)),
+        reasoning_tokens bigint, images integer, usage jsonb, nanos bigint, price_id bigint, estimated boolean,
+        cost_nanos bigint)),
     fresh as (
       insert into usage_records (
         id, at, user_id, key_id, group_id, account_id, model, operation, request_id, input_tokens, cached_input_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, images, usage, nanos, price_id, estimated)
+        cache_write_tokens, output_tokens, reasoning_tokens, images, usage, nanos, price_id, estimated, cost_nanos)
       select * from incoming order by at, id
       on conflict do nothing
       returning *),
     daily as (
       insert into usage_daily as d (
         user_id, day, key_id, group_id, model, account_id, operation, requests, input_tokens, cached_input_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, audio_tokens, image_tokens, searches, images, nanos, estimated)
+        cache_write_tokens, output_tokens, reasoning_tokens, audio_tokens, image_tokens, searches, images, nanos, estimated,
+        cost_nanos, cost_unknown)
       select user_id, (at at time zone 'UTC')::date, key_id, group_id, model, account_id, operation, count(*),
         sum(input_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(output_tokens), sum(reasoning_tokens),
         sum(${count('inputAudio')} + ${count('outputAudio')}), sum(${count('inputImage')} + ${count('outputImage')}),
-        sum(${count('searches')}), sum(images), sum(nanos), count(*) filter (where estimated)
+        sum(${count('searches')}), sum(images), sum(nanos), count(*) filter (where estimated),
+        coalesce(sum(cost_nanos), 0), count(*) filter (where cost_nanos is null)
       from fresh group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7
       on conflict (user_id, day, key_id, group_id, model, account_id, operation) do update set ${grow}
     )`;
@@ -184,10 +198,12 @@ const SUMS = [
   'images',
   'nanos',
   'estimated',
+  'cost_nanos',
+  'cost_unknown',
 ];
 const grow = sql.join(SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name)} + excluded.${sql.ref(name)}`));
 
-const rowOf = (record: UsageRecord) => ({
+const rowOf = (record: UsageRecord, costs: Costs) => ({
   id: record.id,
   at: new Date(record.at).toISOString(),
   user_id: record.userId,
@@ -207,6 +223,7 @@ const rowOf = (record: UsageRecord) => ({
   nanos: String(record.nanos),
   price_id: record.priceId === null ? null : String(record.priceId),
   estimated: record.estimated,
+  cost_nanos: costs.get(record)?.toString() ?? null,
 });
 
 /** Callers and upstreams choose these: what PostgreSQL cannot store must not make a call free of charge. */

@@ -38,7 +38,7 @@ export const newRecordId = (): string => {
 /** No request can use more; one that says so comes from a broken upstream. */
 const MAX_COUNT = 1_000_000_000;
 /** A million dollars for one call. */
-const MAX_COST: Nanos = 10n ** 15n;
+export const MAX_COST: Nanos = 10n ** 15n;
 /** Outside of these a clock was wrong; a month would be made for each such record. */
 const EARLIEST = Date.UTC(2020, 0);
 const LATEST = Date.UTC(2100, 0);

@@ -133,6 +133,7 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
       weight: account.weight,
       priority: account.priority,
       max_concurrency: account.max_concurrency,
+      cost_multiplier_ppm: ppm(account.cost_multiplier),
       features: account.features,
       models: account.models && JSON.stringify(account.models),
       result_hosts: account.result_hosts,
@@ -158,13 +159,14 @@ async function applyModel(tx: Tx, model: SetupFile['models'][number], group: str
       position,
     },
   );
-  const priced = model.prices && (await applyPrice(tx, model, group));
+  const priced = (model.prices || model.cost) && (await applyPrice(tx, model, group));
   return saved ?? (priced ? 'changed' : undefined);
 }
 
-/** Prices are never edited: a different one is a new row, and charges keep naming the old one. */
+/** Prices are never edited: a different one is a new row, and charges keep naming the old one. What a provider takes is part of it. */
 async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: string): Promise<boolean> {
-  const rates = JSON.stringify(sortKeys(model.prices ?? {}));
+  const rates = model.prices && JSON.stringify(sortKeys(model.prices));
+  const cost = model.cost && JSON.stringify(sortKeys(model.cost));
   const { id } = await tx
     .selectFrom('models')
     .select('id')
@@ -173,16 +175,24 @@ async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: str
     .executeTakeFirstOrThrow();
   const newest = await tx
     .selectFrom('prices')
-    .select(sql<boolean>`rates = ${rates}::jsonb`.as('isSame'))
+    .select(['rates', 'cost'])
+    // A half that the file does not give stays as it is.
+    .select(sql<boolean>`rates = coalesce(${rates ?? null}::jsonb, rates)`.as('sameRates'))
+    .select(sql<boolean>`cost is not distinct from coalesce(${cost ?? null}::jsonb, cost)`.as('sameCost'))
     .where('model_id', '=', id)
     .orderBy('valid_from', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
-  if (newest?.isSame) return false;
+  if (newest?.sameRates && newest.sameCost) return false;
   await tx
     .insertInto('prices')
-    .values({ model_id: id, rates, ...(model.valid_from !== undefined && { valid_from: model.valid_from }) })
+    .values({
+      model_id: id,
+      rates: rates ?? JSON.stringify(newest?.rates ?? {}),
+      cost: cost ?? (newest?.cost ? JSON.stringify(newest.cost) : null),
+      ...(model.valid_from !== undefined && { valid_from: model.valid_from }),
+    })
     .execute();
   return true;
 }

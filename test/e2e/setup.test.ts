@@ -422,6 +422,30 @@ test('a dry run says what would change and changes nothing', async () => {
   assert.deepEqual([await revisions(), await everything()], before);
 });
 
+test('what a provider takes stands beside the price; a file that gives one of the two keeps the other', async () => {
+  const rows = async () =>
+    db()
+      .selectFrom('prices')
+      .innerJoin('models', 'models.id', 'prices.model_id')
+      .select(['prices.rates', 'prices.cost'])
+      .where('pattern', '=', 'costed')
+      .orderBy('prices.id')
+      .execute();
+  const give = (more: object) => apply({ models: [{ id: 'costed', groups: ['yaml'], ...more }] });
+  await give({ prices: { input: '3' } });
+  await give({ cost: { input: '2' } });
+  await give({ prices: { input: '4' } });
+  assert.deepEqual((await give({ cost: { input: '2' } })).changes, [], 'the same again is no change');
+  assert.deepEqual(await rows(), [
+    { rates: { input: '3' }, cost: null },
+    { rates: { input: '3' }, cost: { input: '2' } },
+    { rates: { input: '4' }, cost: { input: '2' } },
+  ]);
+  assert.deepEqual(await refusalOf({ models: [{ id: 'x', groups: ['yaml'], cost: { input: 2 } }] }), [
+    'models[0].cost.input: found 2, expected a value of type string',
+  ]);
+});
+
 test('pruning removes what the file does not name, revokes keys and keeps users', async () => {
   const own = await startGateway();
   try {
