@@ -147,6 +147,28 @@ for (const pair of PAIRS) {
         assert.deepEqual((await lineOf(told.headers)).faults, ['broken']);
       });
 
+      for (const status of [400, 404]) {
+        const page = `demo-text@html;status=${status}`;
+        const enter = room(pair, [{ text: page }, {}]);
+        test(`a page with status ${status} is not the caller's fault: another account answers, alone it is 502 (${how})`, async () => {
+          const told = await refusal(pair, key(pair.group), { model: page, text: TEXT, stream });
+          assert.deepEqual([told.status, told.code], [502, 'upstream_error']);
+          assert.doesNotMatch(told.text, /<|Simulated/);
+          assert.equal((await ask(pair, enter(), { text: TEXT, stream })).status, 200);
+          assert.deepEqual(accountsAsked(), ['0', '1']);
+        });
+      }
+
+      for (const [status, code] of [
+        [413, 'request_too_large'],
+        [504, 'upstream_timeout'],
+      ] as const) {
+        test(`status ${status} of the provider is told as ${code} (${how})`, async () => {
+          const told = await refusal(pair, key(pair.group), { model: `demo-text@fault=${status}`, text: TEXT, stream });
+          assert.deepEqual([told.status, told.code], [status, code]);
+        });
+      }
+
       for (const fault of ['html', 'garbage', 'fault=503', 'fault=429', 'fault=404', 'reset', 'bad_key'] as const) {
         const enter = room(pair, [{ text: `demo-text@${fault}` }, {}]);
         test(`after ${fault} another account answers (${how})`, async () => {

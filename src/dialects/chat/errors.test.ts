@@ -31,6 +31,11 @@ test('what an upstream says becomes a fault and a code of ours', () => {
     [408, {}, 'broken', 'upstream_error'],
     [500, 'Internal Server Error', 'broken', 'upstream_error'],
     [302, '', 'broken', 'upstream_error'],
+    [400, '<html>', 'broken', 'upstream_error'],
+    [404, '<html>', 'broken', 'upstream_error'],
+    [404, '{"detail":"Not Found"}', 'broken', 'upstream_error'],
+    [504, '<html>', 'silent', 'upstream_timeout'],
+    [504, { message: 'x' }, 'silent', 'upstream_timeout'],
   ];
   for (const [status, error, kind, code] of cases) {
     const fault = failure(status, error);

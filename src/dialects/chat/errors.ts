@@ -116,6 +116,9 @@ const has = (said: Complaint, ...words: readonly string[]): boolean =>
 const says = (said: Complaint, ...words: readonly string[]): boolean =>
   words.some((word) => said.message.includes(word));
 
+/** Else it is a page of something in front of the provider, which knows neither the request nor the model. */
+const isSaid = (said: Complaint): boolean => said.message !== '' || said.code !== '' || said.type !== '';
+
 /** The first that fits. */
 const RULES: readonly Rule[] = [
   {
@@ -148,13 +151,14 @@ const RULES: readonly Rule[] = [
   },
   { kind: 'model', when: (s) => has(s, 'model_not_found', 'unsupported_country_region_territory') },
   // The account lacks the path or the model; either way another one may have it.
-  { kind: 'model', when: (s) => s.status === 404 },
+  { kind: 'model', when: (s) => s.status === 404 && isSaid(s) },
   { kind: 'credential', when: (s) => s.status === 401 || s.status === 403 },
+  { kind: 'silent', when: (s) => s.status === 504 },
   { kind: 'broken', when: (s) => s.status === 408 || s.status >= 500 },
   { kind: 'request', code: 'request_too_large', when: (s) => s.status === 413 },
   { kind: 'request', code: 'unsupported_parameter', when: (s) => has(s, 'unsupported_parameter', 'unsupported_value') },
   { kind: 'request', code: 'invalid_value', when: (s) => has(s, 'invalid_value', 'string_above_max_length') },
-  { kind: 'request', code: 'invalid_request', when: (s) => s.status >= 400 },
+  { kind: 'request', code: 'invalid_request', when: (s) => s.status >= 400 && isSaid(s) },
 ];
 const OTHERWISE: Rule = { kind: 'broken', when: () => true };
 

@@ -66,7 +66,7 @@ test('failures of the provider are told by status; pages of HTML are never hande
   const html = fault(502, '<html>secret</html>');
   assert.equal(html.kind, 'broken');
   assert.doesNotMatch(html.error.message, /html|secret/);
-  assert.equal(fault(400, '<html></html>').kind, 'broken');
+  for (const status of [400, 404]) assert.equal(fault(status, '<html></html>').kind, 'broken');
   assert.equal(fault(413, { message: 'Too big.' }).error.code, 'request_too_large');
 });
 

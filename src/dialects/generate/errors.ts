@@ -90,17 +90,21 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
 
 function classify(seen: Seen): Fault {
   const { status } = seen;
-  if (status === 400) return badRequest(seen);
+  if (status === 413) return request(seen, 'request_too_large');
+  if (status === 400 && isSaid(seen)) return badRequest(seen);
   if (status === 429) return tooMany(seen);
   if (status === 401) return account('credential');
   if (status === 403) return account(/\bmodels?\b/i.test(seen.message) ? 'model' : 'credential');
-  if (status === 404) return account('model');
+  if (status === 404 && isSaid(seen)) return account('model');
   if (status === 402) return account('exhausted');
   if (status === 503) return account('overloaded', seen);
   if (status === 504) return account('silent');
   if (status === 408 || status === 499 || status >= 500 || status < 400) return account('broken');
-  return status === 413 ? request(seen, 'request_too_large') : request(seen, 'invalid_request');
+  return isSaid(seen) ? request(seen, 'invalid_request') : account('broken');
 }
+
+/** Else it is a page of something in front of the provider, which knows neither the request nor the model. */
+const isSaid = ({ word, message }: Seen): boolean => word !== '' || message !== '';
 
 function badRequest(seen: Seen): Fault {
   // The provider reports a bad credential of ours as a bad argument, and a country or billing problem as a precondition.
@@ -111,8 +115,7 @@ function badRequest(seen: Seen): Fault {
   if (/thought[ _]?signature/i.test(seen.message)) {
     return { kind: 'carrier', error: { code: 'invalid_encrypted_content', message: SIGNATURE_REFUSED, status: 400 } };
   }
-  // No reason in it: not the provider's own words, so not the caller's fault either.
-  return seen.word === '' && seen.message === '' ? account('broken') : request(seen, 'invalid_request');
+  return request(seen, 'invalid_request');
 }
 
 function tooMany(seen: Seen): Fault {

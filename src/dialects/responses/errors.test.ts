@@ -53,11 +53,27 @@ describe('failures of a responses upstream', () => {
       [500, { type: 'server_error', message: 'x' }, 'broken', 'upstream_error'],
       [408, { message: 'x' }, 'broken', 'upstream_error'],
       [422, { message: 'x' }, 'request', 'invalid_request'],
+      [413, { message: 'x' }, 'request', 'request_too_large'],
+      [504, { type: 'x', message: 'x' }, 'silent', 'upstream_timeout'],
     ];
     for (const [status, error, kind, code] of cases) {
       const told = fault(status, error);
       assert.deepEqual([told.kind, told.error.code], [kind, code], JSON.stringify(error));
     }
+  });
+  it('takes a body that is none of its own for the words of something in between', () => {
+    const page = (status: number, body: string) => {
+      const { kind, error } = decodeError({ status, headers: {}, body });
+      return [kind, error.code];
+    };
+    for (const body of ['<html>nginx</html>', '', '"no"', '{"detail":"Not Found"}', '[]']) {
+      assert.deepEqual(page(400, body), ['broken', 'upstream_error'], body);
+      assert.deepEqual(page(404, body), ['broken', 'upstream_error'], body);
+      assert.deepEqual(page(413, body), ['request', 'request_too_large'], body);
+      assert.deepEqual(page(504, body), ['silent', 'upstream_timeout'], body);
+      assert.deepEqual(page(429, body), ['limited', 'rate_limit_exceeded'], body);
+    }
+    assert.deepEqual(page(400, '{"message":"Bad."}'), ['request', 'invalid_request']);
   });
   it('reads how long to wait from headers, else from the words', () => {
     assert.equal(fault(429, { code: 'rate_limit_exceeded', message: 'x' }, { 'retry-after': '12' }).restMs, 12_000);

@@ -10,8 +10,7 @@ import { compact, isObject, maybeString } from '../read.ts';
 
 export function decodeError(failure: UpstreamFailure): Fault {
   const wire = bodyOf(failure.body);
-  if (!wire)
-    return faultOf(failure.status >= 400 && failure.status < 500 ? byStatus(failure.status) : 'broken', failure);
+  if (!wire) return unsaid(failure);
   const told = readError(wire, failure.status);
   const restMs = waitOf(failure.headers) ?? told.error.retryAfterMs;
   const waits = told.kind === 'limited' || told.kind === 'overloaded';
@@ -22,22 +21,30 @@ export function decodeError(failure: UpstreamFailure): Fault {
   };
 }
 
-/** The `error` object, flat or nested; undefined for HTML and the like, whose words nobody wants to see. */
+/** The `error` object, flat or nested; undefined for HTML and other bodies that are none of this dialect's. */
 function bodyOf(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
     if (!isObject(value)) return undefined;
-    return isObject(value.error) ? value.error : maybeString(value.error) ? { message: value.error } : value;
+    if (isObject(value.error)) return value.error;
+    if (maybeString(value.error)) return { message: value.error };
+    return maybeString(value.message) === undefined && maybeString(value.code) === undefined ? undefined : value;
   } catch {
     return undefined;
   }
 }
 
-function faultOf(kind: FaultKind, failure: UpstreamFailure): Fault {
-  const restMs = waitOf(failure.headers);
-  const code = faultRow(kind).code;
-  const status = kind === 'request' ? { status: failure.status } : {};
-  return { kind, error: { code, message: MESSAGES[kind], ...status }, ...(restMs !== undefined && { restMs }) };
+/** Something in front of the provider spoke; its status alone tells, and never that the request or the model is wrong. */
+function unsaid({ status, headers }: UpstreamFailure): Fault {
+  const row = byStatus(status);
+  const { kind, code } = row.kind === 'request' && row.code === undefined ? BROKEN : row;
+  const restMs = waitOf(headers);
+  const kept = kind === 'request' ? { status } : {};
+  return {
+    kind,
+    error: { code: code ?? faultRow(kind).code, message: MESSAGES[kind], ...kept },
+    ...(restMs !== undefined && { restMs }),
+  };
 }
 
 export interface Told {
@@ -50,7 +57,7 @@ export function readError(wire: JsonObject, status?: number): Told {
   const code = maybeString(wire.code) ?? '';
   const type = maybeString(wire.type) ?? '';
   const message = maybeString(wire.message) ?? '';
-  const row = CODES.get(code) ?? byWords(message) ?? CODES.get(type) ?? { kind: byStatus(status, type) };
+  const row = CODES.get(code) ?? byWords(message) ?? CODES.get(type) ?? byStatus(status, type);
   // A model that this account may not use is another matter than a credential that is refused.
   const kind = row.kind === 'credential' && /model|country/i.test(code) ? 'model' : row.kind;
   const own = kind === 'request' || kind === 'carrier';
@@ -97,7 +104,6 @@ const CODES: ReadonlyMap<string, CodeRow> = new Map<string, CodeRow>([
   ['server_is_overloaded', { kind: 'overloaded' }],
   ['slow_down', { kind: 'overloaded' }],
   ['service_unavailable_error', { kind: 'overloaded' }],
-  ['server_error', { kind: 'broken' }],
 ]);
 
 /** Codes under which a failed response is the provider's refusal of the content, and so an answer. */
@@ -111,18 +117,22 @@ const WORDS: readonly (readonly [RegExp, CodeRow])[] = [
 ];
 const byWords = (message: string): CodeRow | undefined => WORDS.find(([words]) => words.test(message))?.[1];
 
-const STATUSES: Readonly<Record<number, FaultKind>> = {
-  401: 'credential',
-  402: 'exhausted',
-  403: 'credential',
-  408: 'broken',
-  429: 'limited',
-  503: 'overloaded',
-  529: 'overloaded',
+const REQUEST: CodeRow = { kind: 'request' };
+const BROKEN: CodeRow = { kind: 'broken' };
+const STATUSES: Readonly<Record<number, CodeRow>> = {
+  401: { kind: 'credential' },
+  402: { kind: 'exhausted' },
+  403: { kind: 'credential' },
+  408: BROKEN,
+  413: request('request_too_large'),
+  429: { kind: 'limited' },
+  503: { kind: 'overloaded' },
+  504: { kind: 'silent' },
+  529: { kind: 'overloaded' },
 };
-function byStatus(status: number | undefined, type = ''): FaultKind {
-  if (status === undefined) return type === 'invalid_request_error' ? 'request' : 'broken';
-  return STATUSES[status] ?? (status >= 400 && status < 500 ? 'request' : 'broken');
+function byStatus(status: number | undefined, type = ''): CodeRow {
+  if (status === undefined) return type === 'invalid_request_error' ? REQUEST : BROKEN;
+  return STATUSES[status] ?? (status >= 400 && status < 500 ? REQUEST : BROKEN);
 }
 
 const MESSAGES: Readonly<Record<FaultKind, string>> = {
