@@ -45,6 +45,8 @@ export type HubField = keyof typeof USES;
 export type FieldNames = Readonly<Record<HubField | Place, string>>;
 export const HUB_FIELDS = Object.keys(USES) as HubField[];
 
+export const isUsed = (field: HubField, request: HubRequest): boolean => USES[field](request);
+
 /** Fields of the request that the upstream's table drops; one that it refuses is refused here, under the client's own name. */
 export function applyFate(request: HubRequest, fate: Readonly<Record<HubField, Fate>>, names: FieldNames): HubField[] {
   const dropped: HubField[] = [];

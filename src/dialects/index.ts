@@ -41,6 +41,7 @@ export function wordingFor(envelope: keyof typeof ERROR_BODIES, error: HubError)
   return (isObject(said) && maybeString(said.message)) || error.message;
 }
 
+export { inClientsFields } from './blame.ts';
 export { carriedAccounts, carriesOpaque, type Remembered, recall, rememberedOf, withoutOpaque } from './carried.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './carrier.ts';
 export type * from './codec.ts';

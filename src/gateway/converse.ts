@@ -17,6 +17,7 @@ import {
   type HubItem,
   type HubRequest,
   type HubUsage,
+  inClientsFields,
   type Pair,
   recall,
   rememberedOf,
@@ -257,7 +258,7 @@ const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => strin
 };
 
 function planOf(conversation: Conversation, caller: Caller, to: Dialect, accounts: readonly Account[]): Plan {
-  const { pair, request } = conversation;
+  const { pair, request, answer } = conversation;
   const { style } = caller.group;
   return {
     accounts,
@@ -278,7 +279,7 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
     take: (head, source) => takerOf(conversation, head, source),
     classify: (failure) => pair.upstream.upstream.decodeError(failure),
     refuse: (_failure, { error }, account) => {
-      const { code, status, param } = error;
+      const { code, status, param } = inClientsFields(pair, answer.request, error);
       const message = redact(error.message, account);
       throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
     },

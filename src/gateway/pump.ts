@@ -154,7 +154,7 @@ export class Pump implements Taker {
   }
 
   #fail(error: HubError): void {
-    this.#fault = toldFault(error, this.#head.account);
+    this.#fault = toldFault(error, this.#conversation, this.#head.account);
     // The client has all the text it gets; only the usage is missing.
     if (this.#conversion.isCut) return this.#take(this.#conversion.finishCut());
     this.#isOver = true;

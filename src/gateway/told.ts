@@ -1,15 +1,16 @@
-/** Errors that an upstream tells inside an answer, before a client reads them: without our own secrets. */
+/** Errors that an upstream tells inside an answer, before a client reads them: without our own secrets, with its own field names. */
 import type { Account } from '../catalog/index.ts';
-import type { Fault, HubError } from '../dialects/index.ts';
+import { type Fault, type HubError, inClientsFields } from '../dialects/index.ts';
 import type { FaultKind } from '../rules/index.ts';
+import type { Conversation } from './converse.ts';
 import { redact } from './redact.ts';
 
 /** An error inside an answer; its code alone says how the account did. */
-export function toldFault(error: HubError, account: Account): Fault {
+export function toldFault(error: HubError, { pair, answer }: Conversation, account: Account): Fault {
   const { code, message, retryAfterMs } = error;
   return {
     kind: KIND[code] ?? 'broken',
-    error: { ...error, message: redact(message, account) },
+    error: inClientsFields(pair, answer.request, { ...error, message: redact(message, account) }),
     ...(retryAfterMs !== undefined && { restMs: retryAfterMs }),
   };
 }

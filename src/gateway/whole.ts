@@ -39,7 +39,9 @@ export class Whole implements Taker {
     } catch (error) {
       // Not JSON, or no answer of its dialect: nothing was told yet, another account may do better.
       if (error instanceof SyntaxError) return brokenFault('broken');
-      if (error instanceof ApiError) return toldFault({ code: error.code, message: error.message }, this.#head.account);
+      if (error instanceof ApiError) {
+        return toldFault({ code: error.code, message: error.message }, this.#conversation, this.#head.account);
+      }
       throw error;
     }
   }

@@ -18,7 +18,7 @@ import {
   type RoomAccount,
   roomsSetup,
 } from '../support/pairs.ts';
-import { asStream, beginning, blaming, type Scripted, startScripted } from '../support/scripted.ts';
+import { asStream, beginning, blaming, naming, type Scripted, startScripted } from '../support/scripted.ts';
 import { anthropic, openai, openai6 } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
@@ -288,6 +288,23 @@ for (const pair of PAIRS) {
       });
     }
 
+    const fieldful = room(pair, [{}], () => scripted.url);
+    test('the field that the provider blames is named as the client calls it, or not at all', async () => {
+      const token = fieldful();
+      for (const [field, own] of BLAMED[pair.upstream]) {
+        scripted.answer(roomOf(token), (response) =>
+          response
+            .writeHead(400, { 'content-type': 'application/json' })
+            .end(JSON.stringify(naming[pair.upstream]('Not like this.', field))),
+        );
+        for (const stream of [false, true]) {
+          const told = await refusal(pair, token, { text: TEXT, stream });
+          assert.deepEqual([told.status, told.message], [400, 'Not like this.']);
+          if (!isMessages(pair)) assert.equal(told.param, own ? CONVERSATION[pair.client] : null, field);
+        }
+      }
+    });
+
     const telling = room(pair, [{}], () => scripted.url);
     test('our credential and address are taken out of an error in the stream, before and after its first word', async () => {
       const token = telling();
@@ -325,6 +342,24 @@ for (const pair of PAIRS) {
     });
   });
 }
+
+/** Fields that a provider blames, and whether they are the conversation. */
+const BLAMED: Readonly<Record<Pair['upstream'], readonly (readonly [string, boolean])[]>> = {
+  messages: [['messages.0', false]],
+  responses: [
+    ['input[3].content', true],
+    ['include[0]', false],
+  ],
+  generate: [
+    ['contents[0].parts[0]', true],
+    ['generation_config.seed', false],
+  ],
+};
+const CONVERSATION: Readonly<Record<Pair['client'], string>> = {
+  messages: 'messages',
+  chat: 'messages',
+  responses: 'input',
+};
 
 type FailsInSdk = (body: Record<string, unknown>, token: string) => Promise<void>;
 

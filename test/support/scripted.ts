@@ -98,3 +98,19 @@ export const blaming: Readonly<Record<Dialect, (message: string) => string>> = {
   responses: (message) => sse({ type: 'error', code: 'invalid_value', message, param: null }),
   generate: (message) => sse({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
 };
+
+/** The body of a refusal that names a field, where the dialect has a place for it. */
+export const naming: Readonly<Record<Dialect, (message: string, field: string) => object>> = {
+  messages: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
+  responses: (message, param) => ({ error: { message, type: 'invalid_request_error', param, code: 'invalid_value' } }),
+  generate: (message, field) => ({
+    error: {
+      code: 400,
+      message,
+      status: 'INVALID_ARGUMENT',
+      details: [
+        { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field, description: message }] },
+      ],
+    },
+  }),
+};

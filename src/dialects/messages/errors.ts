@@ -62,7 +62,8 @@ interface Hints {
 
 function classify(status: number, message: string | undefined, hints: Hints): Fault {
   // A page of something in front of the provider, which knows neither the request nor the model.
-  if (message === undefined && (status === 400 || status === 404 || status === 422)) return accountFault('broken', hints);
+  if (message === undefined && (status === 400 || status === 404 || status === 422))
+    return accountFault('broken', hints);
   if (status === 400 || status === 413 || status === 422) return requestFault(status, message);
   if (status === 404) return accountFault('model', hints);
   if (status === 403 && message !== undefined && /\bmodel\b/i.test(message)) return accountFault('model', hints);
