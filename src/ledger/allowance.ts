@@ -75,8 +75,8 @@ const SHORT_MS = 200;
 export class Allowance {
   readonly #options: AllowanceOptions;
   readonly #shares = new Map<string, Share>();
-  /** Grows when the leases were lost; answers from before do not count then. */
-  #epoch = 0;
+  /** Set once nothing more is leased; resolves when nothing is open any more. */
+  #closing: PromiseWithResolvers<void> | undefined;
 
   constructor(options: AllowanceOptions) {
     this.#options = options;
@@ -123,12 +123,33 @@ export class Allowance {
 
   /** Another process took this one for dead and gave its leases back: calls in flight go on, and are charged as overdraft. */
   lost(): void {
-    this.#epoch += 1;
     for (const share of this.#shares.values()) {
       share.leased = 0n;
       share.version = 0n;
       share.returning = 0n;
     }
+  }
+
+  /**
+   * Leases nothing more, and waits until what is on its way has arrived and every call has ended. False when some are still open
+   * after so long: what they will cost counts on leases that must then stay.
+   */
+  async close(ms: number): Promise<boolean> {
+    const closing = Promise.withResolvers<void>();
+    this.#closing = closing;
+    const cancel = this.#options.clock.after(ms, () => closing.resolve());
+    this.#lookIfQuiet();
+    await closing.promise;
+    cancel();
+    return this.#isQuiet();
+  }
+
+  #isQuiet(): boolean {
+    return [...this.#shares.values()].every((share) => share.open === 0 && !share.isLeasing);
+  }
+
+  #lookIfQuiet(): void {
+    if (this.#closing && this.#isQuiet()) this.#closing.resolve();
   }
 
   #covers(share: Share, bound: Nanos): boolean {
@@ -145,6 +166,7 @@ export class Allowance {
       share.open -= 1;
       share.reserved -= bound;
       share.usedAt = this.#options.clock.now();
+      this.#lookIfQuiet();
     };
     return {
       bound,
@@ -168,6 +190,10 @@ export class Allowance {
   /** One request at a time per wallet; it speaks for all who wait. */
   #lease(share: Share): void {
     if (share.isLeasing) return;
+    if (this.#closing) {
+      for (const waiter of share.waiting.splice(0)) waiter.reject(fail('shutting_down'));
+      return;
+    }
     share.isLeasing = true;
     this.#leaseAll(share)
       .catch((error: unknown) => {
@@ -180,6 +206,7 @@ export class Allowance {
       .finally(() => {
         share.isLeasing = false;
         if (share.waiting.length > 0) this.#lease(share);
+        this.#lookIfQuiet();
       });
   }
 
@@ -206,7 +233,7 @@ export class Allowance {
       const out = share.waiting.filter(isOut);
       share.waiting.splice(0, share.waiting.length, ...share.waiting.filter((waiter) => !isOut(waiter)));
       for (const waiter of out) waiter.reject(refusal());
-    } while (share.waiting.length > 0);
+    } while (share.waiting.length > 0 && !this.#closing);
   }
 
   #serve(share: Share): void {
@@ -225,7 +252,7 @@ export class Allowance {
     const needed = needs.at(-1) ?? 0n;
     // In whole bounds: with half of one left over here and there, several replicas would refuse what all together could pay.
     const unit = share.usualBound > 0n ? share.usualBound : 1n;
-    const statement = () => sql<Taken>`
+    const statement = (replicaId: string) => sql<Taken>`
       with wallet as (
         select user_id, credits - debits - held as available from wallets where user_id = ${share.userId} for no key update),
       grant_ as (
@@ -236,27 +263,27 @@ export class Allowance {
           end as granted
         from wallet),
       lease as (
-        insert into leases as l (user_id, replica_id, nanos) select user_id, ${replica.id}, granted from grant_ where granted > 0
+        insert into leases as l (user_id, replica_id, nanos) select user_id, ${replicaId}, granted from grant_ where granted > 0
         on conflict (user_id, replica_id) do update set nanos = l.nanos + excluded.nanos, version = l.version + 1
         returning l.user_id, l.nanos, l.version),
       counted as (
         update wallets w set held = w.held + g.granted from grant_ g where w.user_id = g.user_id and g.granted > 0)
       select g.granted, g.available, l.nanos, l.version from grant_ g left join lease l using (user_id)`;
-    let epoch = this.#epoch;
-    const { rows } = await statement()
+    let replicaId = replica.id;
+    const { rows } = await statement(replicaId)
       .execute(db)
       .catch(async (error: unknown) => {
         // The row of this replica is gone: it has been taken for dead.
         if (!isForeignKey(error)) throw error;
         await replica.beat();
-        epoch = this.#epoch;
-        return statement().execute(db);
+        replicaId = replica.id;
+        return statement(replicaId).execute(db);
       });
     const [taken] = rows;
     if (!taken) throw new Error(`There is no wallet of ${share.userId}.`);
     onStep?.('lease.taken');
-    if (taken.nanos !== null && taken.version !== null && epoch === this.#epoch)
-      this.#apply({ userId: share.userId, nanos: taken.nanos, version: taken.version });
+    if (taken.nanos !== null && taken.version !== null)
+      this.#apply({ replicaId, userId: share.userId, nanos: taken.nanos, version: taken.version });
     return taken;
   }
 
@@ -266,18 +293,18 @@ export class Allowance {
     const isUnsure = share.returning > 0n;
     if (!isUnsure) share.returning = free(share);
     const nanos = isUnsure ? 0n : share.returning;
-    const epoch = this.#epoch;
+    const replicaId = replica.id;
     try {
       const { rows } = await sql<LeaseState>`
         with wallet as (select user_id from wallets where user_id = ${share.userId} for no key update),
         lease as (
           update leases l set nanos = l.nanos - ${nanos}, version = l.version + 1 from wallet
-          where l.user_id = wallet.user_id and l.replica_id = ${replica.id}
+          where l.user_id = wallet.user_id and l.replica_id = ${replicaId}
             and (l.version = ${share.version} or ${isUnsure}) returning l.user_id, l.nanos, l.version),
         counted as (
           update wallets w set held = w.held - ${nanos} from lease where w.user_id = lease.user_id)
-        select user_id as "userId", nanos, version from lease`.execute(db);
-      if (epoch !== this.#epoch) return;
+        select ${replicaId}::text as "replicaId", user_id as "userId", nanos, version from lease`.execute(db);
+      if (replicaId !== replica.id) return;
       onStep?.('lease.returned');
       // Nothing came back: something changed meanwhile, and what it was is asked next time.
       if (rows.length === 0 && !isUnsure) return;
@@ -289,7 +316,9 @@ export class Allowance {
     }
   }
 
-  #apply({ userId, nanos, version }: LeaseState): void {
+  /** An answer from before this process was taken for dead is about leases that are another's now. */
+  #apply({ replicaId, userId, nanos, version }: LeaseState): void {
+    if (replicaId !== this.#options.replica.id) return;
     const share = this.#shares.get(userId);
     if (!share || version <= share.version) return;
     share.leased = nanos;

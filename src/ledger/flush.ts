@@ -14,6 +14,7 @@ type Tx = Transaction<Rows>;
 
 /** What a replica has leased of a wallet, as of its version. */
 export interface LeaseState {
+  readonly replicaId: string;
   readonly userId: string;
   readonly nanos: bigint;
   readonly version: bigint;
@@ -146,7 +147,7 @@ async function chargeUsage(
       select c.user_id, '@revenue', part.nanos, part.kind, part.kind || ':' || c.first, c.calls || ' calls'
       from covered c, lateral (values ('usage', c.drawn), ('overdraft', c.nanos - c.drawn)) part (kind, nanos)
       where part.nanos > 0 order by c.user_id)
-    select l.user_id as "userId", coalesce(d.nanos, l.nanos) as nanos, coalesce(d.version, l.version) as version
+    select l.replica_id as "replicaId", l.user_id as "userId", coalesce(d.nanos, l.nanos) as nanos, coalesce(d.version, l.version) as version
     from leases l left join drawn d using (user_id)
     where l.replica_id = ${replicaId} and l.user_id = any(${records.map(({ userId }) => userId)})`.execute(tx);
   return rows;

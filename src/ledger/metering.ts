@@ -36,6 +36,8 @@ export interface Metering {
   close(): Promise<void>;
 }
 
+/** Calls whose clients were cut at the end of a drain still have to say what they cost. */
+const LAST_CALLS_MS = 2_000;
 const TIDY_MS = 1_000;
 const RECOVER_MS = 30_000;
 /** Months are made at least a month ahead; looking this rarely is often enough. */
@@ -63,10 +65,10 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     id: firstId,
     db,
     clock,
-    onLost: async (newId) => {
-      log.error('replica.lost', { replica: replica.id, now: newId });
+    onLost: async (oldId) => {
+      log.error('replica.lost', { replica: oldId, now: replica.id });
       allowance.lost();
-      dir = await makeOwnFolder(home, newId, ledgerId);
+      dir = await makeOwnFolder(home, replica.id, ledgerId);
       await journal.renew(dir);
     },
   });
@@ -106,9 +108,11 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     async close() {
       isClosed = true;
       await Promise.all(rounds.map((round) => round.stop()));
+      const isQuiet = await allowance.close(LAST_CALLS_MS);
       await flusher.stop();
       try {
         await flusher.drain();
+        if (!isQuiet) throw new Error('calls are still open');
         await retireReplica(db, replica.id);
         await journal.close();
         await rm(dir, { recursive: true, force: true });

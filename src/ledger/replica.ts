@@ -65,13 +65,13 @@ function startOf(pid: number): string | undefined {
 export class Replica {
   readonly #db: Db;
   readonly #clock: Clock;
-  readonly #onLost: (newId: string) => Promise<void>;
+  readonly #onLost: (oldId: string) => Promise<void>;
   #id: string;
   #seenAt = Number.NEGATIVE_INFINITY;
   #beating: Promise<void> | undefined;
 
   /** `onLost`: this process was taken for dead; its leases and its journal are another's, and it goes on under a new id. */
-  constructor(options: { id: string; db: Db; clock: Clock; onLost: (newId: string) => Promise<void> }) {
+  constructor(options: { id: string; db: Db; clock: Clock; onLost: (oldId: string) => Promise<void> }) {
     this.#id = options.id;
     this.#db = options.db;
     this.#clock = options.clock;
@@ -117,9 +117,10 @@ export class Replica {
       this.#seenAt = asked;
       return;
     }
-    const newId = newReplicaId();
-    await this.#onLost(newId);
-    this.#id = newId;
+    const oldId = this.#id;
+    // First of all, so that no answer about the old one's leases is taken for one about its own.
+    this.#id = newReplicaId();
+    await this.#onLost(oldId);
     await this.register();
   }
 }

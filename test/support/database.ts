@@ -6,6 +6,7 @@ export const TEMPLATE = 'dragoman_template';
 
 export interface TestDatabase {
   readonly url: string;
+  /** Fails, once it is gone, when its ledger did not add up: whatever a file tests, money must be right when it ends. */
   drop(): Promise<void>;
 }
 
@@ -19,7 +20,33 @@ export async function testDatabase(): Promise<TestDatabase> {
     await client.query(statement).finally(() => client.end());
   };
   await admin(`create database ${name} template ${TEMPLATE}`);
-  return { url: withDatabase(server, name), drop: () => admin(`drop database if exists ${name} with (force)`) };
+  const url = withDatabase(server, name);
+  return {
+    url,
+    async drop() {
+      const faults = await ledgerFaults(url);
+      await admin(`drop database if exists ${name} with (force)`);
+      if (faults.length > 0) throw new Error(`The ledger does not add up at the end:\n  ${faults.join('\n  ')}`);
+    },
+  };
+}
+
+const NO_SUCH_DATABASE = '3D000';
+
+/** A test may have dropped it already. */
+async function ledgerFaults(url: string): Promise<string[]> {
+  const client = await connect(url).catch((error: Error & { code?: string }) => {
+    if (error.code !== NO_SUCH_DATABASE) throw error;
+  });
+  if (!client) return [];
+  try {
+    const { rows } = await client.query<Record<string, string>>('select * from ledger_faults()');
+    return rows.map(
+      ({ fault, subject, expected, found }) => `${fault}: ${subject}, ${expected} expected, ${found} found`,
+    );
+  } finally {
+    await client.end();
+  }
 }
 
 export function withDatabase(url: string, name: string): string {

@@ -67,8 +67,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const stop = async (): Promise<void> => {
     await running.stop();
     await ground.close();
-    if (!options.database) await database.drop();
     rmSync(dataDir, { recursive: true, force: true });
+    if (!options.database) await database.drop();
   };
   let stopping: Promise<void> | undefined;
   return {
