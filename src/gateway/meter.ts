@@ -39,7 +39,7 @@ export interface Ticket {
   /** Charges what was used. */
   settle(usage: HubUsage, from: { accountId: string; images?: ImageCount }): void;
   release(): void;
-  /** What was settled survives the end of this process. */
+  /** What was settled survives the end of this process, or the disk refuses, for which no answer suffers that was paid for. */
   flushed(): Promise<void>;
 }
 
@@ -133,7 +133,7 @@ export class Meter {
         isOpen = false;
         reservation.release();
       },
-      flushed: () => this.#metering.flushed(),
+      flushed: () => this.#metering.flushed().catch(() => {}),
     };
   }
 

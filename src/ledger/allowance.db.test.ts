@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -33,6 +33,7 @@ after(async () => {
 });
 
 const start = (clock?: FakeClock): Promise<Metering> => metering({ db, dataDir, ...(clock && { clock }) });
+const isOverloaded = (error: unknown): boolean => error instanceof ApiError && error.code === 'server_is_overloaded';
 const isShort = (error: unknown): boolean => error instanceof ApiError && error.code === 'insufficient_balance';
 /** Undefined for a refusal. */
 const tryAdmit = async (at: Metering, userId: string, bound: Nanos): Promise<Reservation | undefined> => {
@@ -378,4 +379,27 @@ test('a clean end leaves no folder, no replica and no lease', async () => {
   assert.deepEqual(readdirSync(join(dataDir, 'journal')), []);
   assert.deepEqual(await db.selectFrom('replicas').selectAll().execute(), []);
   assert.deepEqual(await available(db, userId), { available: 10n ** 6n - 10n, held: 0n });
+});
+
+test('a disk that refuses stops new calls, and nothing that was used is lost', async () => {
+  const userId = await makeUser(db, 'zoe', 1_000_000n);
+  const clock = new FakeClock();
+  // So small that every write begins a new file, which a folder that is gone refuses.
+  const at = await metering({ db, dataDir, clock, segmentBytes: 1 });
+  const [first, second] = [await at.admit(userId, 100n), await at.admit(userId, 100n)];
+  const journal = join(dataDir, 'journal', at.replicaId);
+  first.settle(usageRecord(userId, 30n));
+  await at.flushed();
+  renameSync(journal, `${journal}.gone`);
+  second.settle(usageRecord(userId, 12n));
+  await assert.rejects(at.flushed(), /ENOENT/);
+  assert.throws(() => at.admit(userId, 100n), isOverloaded);
+  renameSync(`${journal}.gone`, journal);
+  await pass(clock, 1_000);
+  await at.flushed();
+  (await at.admit(userId, 100n)).release();
+  await at.drain();
+  await at.close();
+  await checkLedger(db);
+  assert.deepEqual(await available(db, userId), { available: 999_958n, held: 0n });
 });

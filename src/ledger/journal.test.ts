@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, silentLog, systemClock } from '../core/index.ts';
-import { Journal, type JournalOptions, readSegment, segmentsOf } from './journal.ts';
+import { Journal, type JournalOptions, readSegment, type SegmentFile, segmentsOf } from './journal.ts';
 import { usageRecord } from './testbed.ts';
 import type { UsageRecord } from './usage.ts';
 
@@ -32,6 +42,16 @@ const contents = async (dir: string): Promise<UsageRecord[]> => {
   return all;
 };
 
+/** A file as the journal wants it, to be spoilt by a test. */
+function openForTest(path: string): SegmentFile {
+  const fd = openSync(path, 'ax');
+  return {
+    write: (bytes, offset) => writeSync(fd, bytes, offset),
+    datasync: async () => {},
+    close: () => closeSync(fd),
+  };
+}
+
 test('what was appended is in the file once it is said to be', async () => {
   const { dir, journal } = begin();
   const all = records(100);
@@ -46,15 +66,14 @@ test('what was appended is in the file once it is said to be', async () => {
 test('one write for all that is appended in a turn, and while another write runs', async () => {
   const writes: number[] = [];
   const { journal } = begin({
-    openSegment: async (path) => {
-      const file = await open(path, 'ax');
+    openSegment: (path) => {
+      const file = openForTest(path);
       return {
-        write: (bytes, offset, length) => {
-          writes.push(length);
-          return file.write(bytes, offset, length);
+        ...file,
+        write: (bytes, offset) => {
+          writes.push(bytes.length);
+          return file.write(bytes, offset);
         },
-        datasync: () => file.datasync(),
-        close: () => file.close(),
       };
     },
   });
@@ -147,16 +166,15 @@ test('a disk that fails half way loses nothing: it is all written again elsewher
   let broken = true;
   const { dir, journal } = begin({
     clock,
-    openSegment: async (path) => {
-      const file = await open(path, 'ax');
+    openSegment: (path) => {
+      const file = openForTest(path);
       return {
-        write: async (bytes, offset, length) => {
-          if (!broken) return file.write(bytes, offset, length);
+        ...file,
+        write: (bytes, offset) => {
+          if (!broken) return file.write(bytes, offset);
           if (offset > 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-          return file.write(bytes, offset, Math.floor(length / 2));
+          return file.write(bytes.subarray(0, Math.floor(bytes.length / 2)), offset);
         },
-        datasync: () => file.datasync(),
-        close: () => file.close(),
       };
     },
   });
@@ -164,9 +182,12 @@ test('a disk that fails half way loses nothing: it is all written again elsewher
   for (const record of all) journal.append(record);
   await assert.rejects(journal.flushed(), /no space/);
   assert.equal(journal.pending, 4);
+  assert.equal(journal.isFailing, true);
+  await until('the torn segment is removed', () => readdirSync(dir).length === 0);
   broken = false;
   clock.advance(1_000);
   await journal.flushed();
+  assert.equal(journal.isFailing, false);
   const ids = new Set((await contents(dir)).map(({ id }) => id));
   assert.deepEqual([...ids].toSorted(), all.map(({ id }) => id).toSorted());
   await journal.close();
@@ -192,16 +213,12 @@ test('it can wait for the disk as well', async () => {
   let synced = 0;
   const { journal } = begin({
     sync: true,
-    openSegment: async (path) => {
-      const file = await open(path, 'ax');
-      return {
-        write: (bytes, offset, length) => file.write(bytes, offset, length),
-        datasync: async () => {
-          synced += 1;
-        },
-        close: () => file.close(),
-      };
-    },
+    openSegment: (path) => ({
+      ...openForTest(path),
+      datasync: async () => {
+        synced += 1;
+      },
+    }),
   });
   journal.append(usageRecord('ann', 1n));
   await journal.flushed();

@@ -2,8 +2,10 @@
  * Usage on disk before an answer ends. Records that are appended in one turn of the event loop leave in one write; once the
  * kernel has them, the end of the process loses nothing. Segments go away when all their records are in the database.
  */
-import { open, readdir, readFile, rm } from 'node:fs/promises';
+import { close, fdatasync, openSync, writeSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { type Clock, faultOf, type Log } from '../core/index.ts';
 import type { OnStep } from './step.ts';
@@ -18,14 +20,18 @@ export interface JournalOptions {
   /** Waits for the disk too, so that a power cut loses nothing either. */
   readonly sync?: boolean;
   readonly onStep?: OnStep;
-  readonly openSegment?: (path: string) => Promise<SegmentFile>;
+  readonly openSegment?: (path: string) => SegmentFile;
 }
 
-/** What is needed of a file handle. */
+/**
+ * What is needed of a file. Writes are synchronous: the kernel copies a few hundred bytes to its cache in microseconds, and handing
+ * them to another thread costs several times that.
+ */
 export interface SegmentFile {
-  write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
+  /** How many of the bytes from `offset` on were taken. */
+  write(bytes: Uint8Array, offset: number): number;
   datasync(): Promise<void>;
-  close(): Promise<void>;
+  close(): void;
 }
 
 interface Segment {
@@ -58,10 +64,12 @@ export class Journal {
   #written = 0;
   #segment: Segment | undefined;
   #number = 0;
-  #isWriting = false;
+  /** The next write, of those who appended since the last one. */
   #gathering: PromiseWithResolvers<void> | undefined;
+  /** Written, and on its way to the disk. */
   #running: PromiseWithResolvers<void> | undefined;
   #onPending: (pending: number) => void = () => {};
+  #isFailing = false;
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -78,12 +86,17 @@ export class Journal {
   }
 
   /** Resolves when everything appended so far is with the kernel; rejects when it cannot be written now (it is kept and tried again). */
-  async flushed(): Promise<void> {
-    await (this.#gathering ?? this.#running)?.promise;
+  flushed(): Promise<void> {
+    return (this.#gathering ?? this.#running)?.promise ?? NOTHING_WAITS;
   }
 
   onPending(listener: (pending: number) => void): void {
     this.#onPending = listener;
+  }
+
+  /** The disk refused the last write; what it should hold is in memory only. */
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   /** Records that are not in the database yet. */
@@ -125,7 +138,7 @@ export class Journal {
   /** After the last record was moved; the folder itself is its maker's. */
   async close(): Promise<void> {
     await this.flushed().catch(() => {});
-    await this.#segment?.file.close().catch(() => {});
+    this.#segment?.file.close();
     this.#segment = undefined;
   }
 
@@ -134,63 +147,76 @@ export class Journal {
     this.#gathering = Promise.withResolvers<void>();
     // Those who wait see the failure; if nobody waits it is not an unhandled one.
     this.#gathering.promise.catch(() => {});
-    // After the input of this turn has been handled, so that all that ends in it leaves together.
-    if (!this.#isWriting) setImmediate(() => this.#write());
+    if (!this.#running) this.#writeSoon();
   }
 
-  async #write(): Promise<void> {
+  /** After the input of this turn has been handled, so that all that ends in it leaves together. */
+  #writeSoon(): void {
+    setImmediate(() => this.#write());
+  }
+
+  #write(): void {
     const cycle = this.#gathering;
-    if (!cycle || this.#isWriting) return;
+    if (!cycle || this.#running) return;
     this.#gathering = undefined;
-    this.#running = cycle;
-    this.#isWriting = true;
     try {
-      await this.#writeOut();
+      const segment = this.#writeOut();
+      if (!segment || !this.#options.sync) return cycle.resolve();
+      this.#running = cycle;
+      void this.#sync(segment, cycle);
+    } catch (error) {
+      this.#failed(error, cycle);
+    }
+  }
+
+  async #sync(segment: Segment, cycle: PromiseWithResolvers<void>): Promise<void> {
+    try {
+      await segment.file.datasync();
       cycle.resolve();
     } catch (error) {
-      // A torn frame may stand at its end now: nothing may follow it there.
-      this.#leaveSegment();
-      cycle.reject(error);
-      this.#options.log.error('journal.failed', { pending: this.pending, ...faultOf(error) });
-      this.#options.clock.after(RETRY_MS, () => this.#gather());
+      this.#failed(error, cycle);
     } finally {
       this.#running = undefined;
-      this.#isWriting = false;
-      if (this.#gathering) setImmediate(() => this.#write());
+      if (this.#gathering) this.#writeSoon();
     }
   }
 
-  async #writeOut(): Promise<void> {
-    const { onStep, sync } = this.#options;
-    // A reference that stays right while `moved` shifts the list during the write.
+  #failed(error: unknown, cycle: PromiseWithResolvers<void>): void {
+    // A torn frame may stand at its end now: nothing may follow it there.
+    this.#leaveSegment();
+    this.#isFailing = true;
+    cycle.reject(error);
+    this.#options.log.error('journal.failed', { pending: this.pending, ...faultOf(error) });
+    this.#options.clock.after(RETRY_MS, () => this.#gather());
+  }
+
+  /** Everything that is not on disk yet, in one write. */
+  #writeOut(): Segment | undefined {
     const batch = this.#items.slice(this.#written);
-    if (batch.length === 0) return;
+    // Nothing waits for the disk any more; whether it has recovered the next record will show.
+    this.#isFailing = false;
+    if (batch.length === 0) return undefined;
     if (this.#segment && this.#segment.bytes >= this.#limit) this.#leaveSegment();
-    this.#segment ??= await this.#openSegment();
+    this.#segment ??= this.#openSegment();
     const segment = this.#segment;
-    const bytes = Buffer.from(batch.map(({ record }) => frameOf(encodeRecord(record))).join(''));
-    onStep?.('journal.writing');
-    for (let at = 0; at < bytes.length; ) {
-      const { bytesWritten } = await segment.file.write(bytes, at, bytes.length - at);
-      at += bytesWritten;
-    }
-    if (sync) await segment.file.datasync();
+    let text = '';
+    for (const { record } of batch) text += frameOf(encodeRecord(record));
+    const bytes = Buffer.from(text);
+    this.#options.onStep?.('journal.writing');
+    for (let at = 0; at < bytes.length; ) at += segment.file.write(bytes, at);
     segment.bytes += bytes.length;
-    const alive = new Set(this.#items.slice(this.#written));
-    for (const item of batch) {
-      if (!alive.has(item)) continue;
-      item.segment = segment;
-      segment.left += 1;
-      this.#written += 1;
-    }
-    onStep?.('journal.written');
+    segment.left += batch.length;
+    for (const item of batch) item.segment = segment;
+    this.#written += batch.length;
+    this.#options.onStep?.('journal.written');
+    return segment;
   }
 
-  async #openSegment(): Promise<Segment> {
+  #openSegment(): Segment {
     const { openSegment = openForAppend, onStep } = this.#options;
     this.#number += 1;
     const path = join(this.#dir, `${String(this.#number).padStart(8, '0')}.log`);
-    const segment = { path, file: await openSegment(path), bytes: 0, left: 0 };
+    const segment = { path, file: openSegment(path), bytes: 0, left: 0 };
     onStep?.('journal.rotated');
     return segment;
   }
@@ -199,7 +225,7 @@ export class Journal {
     const segment = this.#segment;
     this.#segment = undefined;
     if (!segment) return;
-    segment.file.close().catch(() => {});
+    segment.file.close();
     if (segment.left === 0) this.#remove(segment);
   }
 
@@ -210,8 +236,19 @@ export class Journal {
   }
 }
 
+const NOTHING_WAITS = Promise.resolve();
+const datasync = promisify(fdatasync);
+
 /** Fails when the folder is gone, rather than writing where nobody will look. */
-const openForAppend = (path: string): Promise<SegmentFile> => open(path, 'ax', 0o600);
+function openForAppend(path: string): SegmentFile {
+  const fd = openSync(path, 'ax', 0o600);
+  return {
+    write: (bytes, offset) => writeSync(fd, bytes, offset),
+    datasync: () => datasync(fd),
+    // What could fail now failed when it was written.
+    close: () => close(fd, () => {}),
+  };
+}
 
 export interface SegmentContents {
   readonly records: readonly UsageRecord[];

@@ -26,7 +26,7 @@ export interface Metering {
   readonly replicaId: string;
   /** The right to make a call that costs at most `bound`; throws or rejects with `insufficient_balance`. */
   admit(userId: string, bound: Nanos): Reservation | Promise<Reservation>;
-  /** What was settled so far survives the end of the process. To be awaited before an answer ends. */
+  /** What was settled so far survives the end of the process. To be awaited before an answer ends. Rejects when the disk refuses. */
   flushed(): Promise<void>;
   /** What was settled so far is in the database. */
   drain(): Promise<void>;
@@ -100,6 +100,9 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     },
     admit(userId, bound) {
       if (isClosed) throw fail('shutting_down');
+      // Calls under way are answered, their records wait in memory; nothing new is begun that the end of the process could lose.
+      if (journal.isFailing)
+        throw fail('server_is_overloaded', 'What calls use cannot be recorded at the moment.', { retryAfter: 1 });
       return allowance.admit(userId, bound);
     },
     flushed: () => journal.flushed(),
