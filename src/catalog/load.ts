@@ -71,8 +71,15 @@ async function readLines(db: Db): Promise<Map<string, ModelLine[]>> {
   );
 }
 
-async function readPrices(db: Db): Promise<Map<bigint, PriceRow[]>> {
-  const rows = await db.selectFrom('prices').selectAll().orderBy('valid_from', 'desc').orderBy('id', 'desc').execute();
+/** Those of models that are gone stay for the charges that name them. */
+async function readPrices(db: Db): Promise<Map<bigint | null, PriceRow[]>> {
+  const rows = await db
+    .selectFrom('prices')
+    .selectAll()
+    .where('model_id', 'is not', null)
+    .orderBy('valid_from', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
   const byModel = Map.groupBy(rows, (row) => row.model_id);
   return new Map(
     [...byModel].map(([model, prices]) => [

@@ -134,10 +134,12 @@ export interface ModelsRow {
 
 export interface PricesRow {
   id: Generated<bigint>;
-  model_id: bigint;
+  model_id: bigint | null;
   valid_from: ColumnType<Date, Date | string | undefined, Date | string>;
   rates: Json;
   cost: Json | null;
+  model_group: Generated<string>;
+  model_pattern: Generated<string>;
 }
 
 export interface ReplicasRow {

@@ -11,6 +11,7 @@ import { credit } from '../ledger/index.ts';
 import { FEATURES } from '../rules/index.ts';
 import { checkReferences } from './check.ts';
 import { SetupError, type SetupFile } from './file.ts';
+import { savePrice } from './prices.ts';
 
 export interface Change {
   readonly what: 'made' | 'changed' | 'removed' | 'revoked';
@@ -45,7 +46,7 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
   try {
     await db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
-      const lines = checkReferences(file, await readKnown(tx));
+      const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
       if (lines.length > 0) throw new SetupError(lines);
       applied = await applyAll(tx, file, options);
       if (options.dryRun) throw dry;
@@ -163,38 +164,14 @@ async function applyModel(tx: Tx, model: SetupFile['models'][number], group: str
   return saved ?? (priced ? 'changed' : undefined);
 }
 
-/** Prices are never edited: a different one is a new row, and charges keep naming the old one. What a provider takes is part of it. */
 async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: string): Promise<boolean> {
-  const rates = model.prices && JSON.stringify(sortKeys(model.prices));
-  const cost = model.cost && JSON.stringify(sortKeys(model.cost));
   const { id } = await tx
     .selectFrom('models')
     .select('id')
     .where('group_id', '=', group)
     .where('pattern', '=', model.id)
     .executeTakeFirstOrThrow();
-  const newest = await tx
-    .selectFrom('prices')
-    .select(['rates', 'cost'])
-    // A half that the file does not give stays as it is.
-    .select(sql<boolean>`rates = coalesce(${rates ?? null}::jsonb, rates)`.as('sameRates'))
-    .select(sql<boolean>`cost is not distinct from coalesce(${cost ?? null}::jsonb, cost)`.as('sameCost'))
-    .where('model_id', '=', id)
-    .orderBy('valid_from', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  if (newest?.sameRates && newest.sameCost) return false;
-  await tx
-    .insertInto('prices')
-    .values({
-      model_id: id,
-      rates: rates ?? JSON.stringify(newest?.rates ?? {}),
-      cost: cost ?? (newest?.cost ? JSON.stringify(newest.cost) : null),
-      ...(model.valid_from !== undefined && { valid_from: model.valid_from }),
-    })
-    .execute();
-  return true;
+  return savePrice(tx, id, { rates: model.prices, cost: model.cost, validFrom: model.valid_from });
 }
 
 async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
@@ -314,7 +291,10 @@ async function save<T extends Table>(
   return 'changed';
 }
 
-/** Users are never pruned: they own money and history. Keys are revoked rather than removed, for the same reason. */
+/**
+ * Users are never pruned: they own money and history. Keys are revoked rather than removed, for the same reason, and prices that
+ * charges may name stay when their model goes.
+ */
 async function prune(tx: Tx, file: SetupFile, note: (what: Change['what'], object: string) => void): Promise<void> {
   const named = {
     characters: new Set(file.characters.map(({ id }) => id)),
@@ -346,6 +326,3 @@ const ppm = (factor: string | undefined): number | undefined => (factor === unde
 
 const defined = <T>(value: { [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
-
-const sortKeys = (value: object): object =>
-  Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -9,8 +9,11 @@ export interface Known {
   readonly users: ReadonlySet<string>;
 }
 
-export function checkReferences(file: SetupFile, known: Known): string[] {
-  const styles = new Map([...known.groups, ...file.groups.map((group): [string, string] => [group.id, group.style])]);
+/** `prune`: groups that the file does not name will be gone, so that nothing in it may refer to one. */
+export function checkReferences(file: SetupFile, known: Known, { prune = false } = {}): string[] {
+  const named = file.groups.map((group): [string, string] => [group.id, group.style]);
+  const styles = new Map(prune ? named : [...known.groups, ...named]);
+  const needGroup = groupCheck(styles, prune ? 'the file; pruning removes the others' : 'the file or the database');
   const users = new Set([...known.users, ...file.users.map((user) => user.id)]);
   return [
     ...duplicates(
@@ -51,18 +54,16 @@ export function checkReferences(file: SetupFile, known: Known): string[] {
     ),
     ...changedStyles(file, known),
     ...file.accounts.flatMap((account, n) => [
-      ...needGroup(`accounts[${n}].group`, account.group, styles),
+      ...needGroup(`accounts[${n}].group`, account.group),
       ...foreignFeatures(`accounts[${n}].features`, account, styles),
     ]),
     ...file.models.flatMap((model, n) =>
-      model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group, styles)),
+      model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
     ),
-    ...file.characters.flatMap((character, n) => needGroup(`characters[${n}].group`, character.group, styles, 'video')),
+    ...file.characters.flatMap((character, n) => needGroup(`characters[${n}].group`, character.group, 'video')),
     ...file.keys.flatMap((key, n) => [
-      ...needGroup(`keys[${n}].group`, key.group, styles, 'provider'),
-      ...(key.video_groups ?? []).flatMap((group, m) =>
-        needGroup(`keys[${n}].video_groups[${m}]`, group, styles, 'video'),
-      ),
+      ...needGroup(`keys[${n}].group`, key.group, 'provider'),
+      ...(key.video_groups ?? []).flatMap((group, m) => needGroup(`keys[${n}].video_groups[${m}]`, group, 'video')),
       ...(users.has(key.user)
         ? []
         : [`keys[${n}].user: found "${key.user}", expected a user of the file or the database`]),
@@ -96,17 +97,14 @@ const changedStyles = (file: SetupFile, known: Known): string[] =>
       : [`groups[${n}].style: found "${group.style}", expected "${style}" as before; make a new group instead`];
   });
 
-function needGroup(
-  path: string,
-  id: string,
-  styles: ReadonlyMap<string, string>,
-  kind?: 'video' | 'provider',
-): string[] {
-  const style = styles.get(id);
-  if (style === undefined) return [`${path}: found "${id}", expected a group of the file or the database`];
-  if (kind === undefined || (style === 'video') === (kind === 'video')) return [];
-  return [`${path}: found "${id}", expected a ${kind} group`];
-}
+const groupCheck =
+  (styles: ReadonlyMap<string, string>, where: string) =>
+  (path: string, id: string, kind?: 'video' | 'provider'): string[] => {
+    const style = styles.get(id);
+    if (style === undefined) return [`${path}: found "${id}", expected a group of ${where}`];
+    if (kind === undefined || (style === 'video') === (kind === 'video')) return [];
+    return [`${path}: found "${id}", expected a ${kind} group`];
+  };
 
 function foreignFeatures(
   path: string,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
+import { loadCatalog, priceAt } from '../../src/catalog/index.ts';
 import { revokeKey } from '../../src/identity/index.ts';
 import { type Applied, applySetup, parseSetup, SetupError } from '../../src/setup/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -491,6 +492,127 @@ test('pruning removes what the file does not name, revokes keys and keeps users'
   } finally {
     await own.stop();
   }
+});
+
+test('prices that a charge may name outlive their model and their group, and so do keys', async () => {
+  const own = await startGateway();
+  const { db } = own.ground.database;
+  const prune = (file: object) =>
+    applySetup(db, parseSetup(JSON.stringify(file)), { secrets: own.ground.secrets, prune: true });
+  try {
+    const keys = await own.apply({
+      groups: [
+        { id: 'stays', style: 'messages' },
+        { id: 'goes', style: 'messages' },
+      ],
+      models: [{ id: 'm', groups: ['stays', 'goes'], prices: { input: '3' } }],
+      users: [{ id: 'pia' }],
+      keys: [
+        { user: 'pia', group: 'stays' },
+        { user: 'pia', group: 'goes' },
+      ],
+    });
+    const prices = () => db.selectFrom('prices').selectAll().orderBy('id').execute();
+    const before = await prices();
+    const refused = await prune({
+      groups: [{ id: 'stays', style: 'messages' }],
+      keys: [
+        { user: 'pia', group: 'stays' },
+        { user: 'pia', group: 'goes' },
+      ],
+    }).catch((error: unknown) => error);
+    assert.ok(refused instanceof SetupError);
+    assert.deepEqual(refused.lines, [
+      'keys[1].group: found "goes", expected a group of the file; pruning removes the others',
+    ]);
+    const { changes } = await prune({
+      groups: [{ id: 'stays', style: 'messages' }],
+      keys: [{ user: 'pia', group: 'stays' }],
+    });
+    assert.deepEqual(
+      changes.map(({ what, object }) => `${object} ${what}`),
+      [
+        'key default of pia in goes revoked',
+        'model m of stays removed',
+        'model m of goes removed',
+        'group goes removed',
+      ],
+    );
+    assert.deepEqual(
+      await prices(),
+      before.map((row) => ({ ...row, model_id: null })),
+    );
+    assert.deepEqual(
+      before.map(({ model_group, model_pattern }) => `${model_pattern} of ${model_group}`),
+      ['m of stays', 'm of goes'],
+    );
+    const rows = await db.selectFrom('keys').select(['group_id', 'revoked_at']).orderBy('group_id').execute();
+    assert.deepEqual(
+      rows.map(({ group_id, revoked_at }) => [group_id, revoked_at !== null]),
+      [
+        ['goes', true],
+        ['stays', false],
+      ],
+    );
+    const status = async (key = '') =>
+      (await fetch(`${own.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+    await until('the key without a group to be refused', async () => (await status(keys.goes)) === 401);
+    assert.notEqual(await status(keys.stays), 401);
+  } finally {
+    await own.stop();
+  }
+});
+
+test('whoever removes a group, its keys stop working; none can be made for a group that is not there', async () => {
+  await apply({
+    groups: [{ id: 'doomed', style: 'messages' }],
+    keys: [{ user: 'yan', group: 'doomed', name: 'doomed' }],
+  });
+  await db().deleteFrom('groups').where('id', '=', 'doomed').execute();
+  const key = await db().selectFrom('keys').selectAll().where('name', '=', 'doomed').executeTakeFirstOrThrow();
+  assert.ok(key.revoked_at);
+  await assert.rejects(
+    sql`insert into keys (id, user_id, group_id, name, hash, hint, callback_secret_sealed)
+      values ('key_orphan', 'yan', 'doomed', 'orphan', 'orphan', '', '')`.execute(db()),
+    { code: '23503' },
+  );
+});
+
+test('a price row cannot be changed or removed, by nobody', async () => {
+  for (const statement of [
+    sql`update prices set rates = '{}'`,
+    sql`update prices set valid_from = now()`,
+    sql`delete from prices`,
+    sql`truncate prices`,
+  ])
+    await assert.rejects(statement.execute(db()), /append-only/);
+});
+
+test('a price for later leaves the present one alone, is announced once, and can be taken back', async () => {
+  const at = (rates: object, validFrom?: string) =>
+    apply({
+      models: [{ id: 'later', groups: ['yaml'], prices: rates, ...(validFrom && { valid_from: validFrom }) }],
+    });
+  const inForce = async (time: string) => {
+    const line = (await loadCatalog(db(), gateway.ground.sealer, gateway.ground.log))
+      .lines('yaml')
+      .find(({ pattern }) => pattern === 'later');
+    return line && priceAt(line, Date.parse(time))?.rates;
+  };
+  const now = () => new Date(Date.now() + 1_000).toISOString();
+  await at({ input: '1' });
+  assert.equal((await at({ input: '2' }, '2090-01-01T00:00:00Z')).changes.length, 1);
+  assert.deepEqual((await at({ input: '2' }, '2090-01-01T00:00:00Z')).changes, [], 'announced once');
+  assert.deepEqual((await at({ input: '1' })).changes, [], 'the present one is as it was');
+  assert.deepEqual([await inForce(now()), await inForce('2089-12-31T23:59:59Z')], [{ input: '1' }, { input: '1' }]);
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '2' });
+  await at({ input: '1.5' });
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '2' }, 'a change today is no change of that');
+  await at({ input: '1.5' }, '2090-01-01T00:00:00Z');
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '1.5' }, 'taken back');
+  await at({ input: '7' }, '2026-01-01T00:00:00Z');
+  assert.deepEqual(await inForce(now()), { input: '7' }, 'a time that is over means now');
+  assert.deepEqual((await at({ input: '7' }, '2026-01-01T00:00:00Z')).changes, []);
 });
 
 test('a key that was revoked stays revoked when its file is applied again', async () => {
