@@ -32,7 +32,7 @@ import {
 import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
 import { startMetering } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { Limiter, Pool } from './pool/index.ts';
+import { LocalLimiter, Pool } from './pool/index.ts';
 import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
 import { PublicFetcher, Upstream } from './upstream/index.ts';
 import { version } from './version.ts';
@@ -139,7 +139,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log });
   closers.push(() => metering.close());
   const sessions = new SocketSessions();
-  const limiter = new Limiter(clock);
+  const limiter = new LocalLimiter(clock);
   const store = new ResponseStore({
     db: database.db,
     sealer: ground.sealer,

@@ -1,7 +1,7 @@
 /** Handlers of document 1: the matrix cell of the key's group decides between bytes through, conversion and our own answer. */
 import { fail } from '../core/index.ts';
 import { type Caller, type ConverseParts, converse, forward, type TokenCounter } from '../gateway/index.ts';
-import type { Limiter } from '../pool/index.ts';
+import type { Limiter, Visit } from '../pool/index.ts';
 import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
@@ -52,7 +52,10 @@ export async function answerText(
       `${row.method} ${call.path} is not available for keys of the ${caller.group.style}-style group "${caller.group.id}".`,
     );
   }
-  if (cell.kind !== 'own') limit(call, caller, parts);
+  if (cell.kind !== 'own') {
+    const entering = limit(call, caller, parts);
+    if (entering) await entering;
+  }
   if (operation === 'generate.count' && !hasFeature(caller, 'count', parts)) {
     return parts.counter.count(call, caller, operation, 'generate', 'generate', parts);
   }
@@ -72,11 +75,19 @@ export async function answerText(
   );
 }
 
-/** Everything that reaches a provider counts against the limits of its key. */
-export function limit(call: Call, { key }: Caller, { limiter }: TextParts): void {
-  const visit = limiter.enter(key.id, key.limits);
+/** Everything that reaches a provider counts against the limits of its key and its user. */
+export function limit(call: Call, { key }: Caller, { limiter }: TextParts): undefined | Promise<void> {
+  const visit = limiter.enter(key);
+  if (visit instanceof Promise) return visit.then((entered) => stay(call, entered));
+  if (visit) stay(call, visit);
+  return undefined;
+}
+
+function stay(call: Call, visit: Visit): void {
   call.headers = visit.headers;
-  call.response.once('close', () => visit.leave());
+  // Who left while the limits were asked closes no second time.
+  if (call.isGone) visit.leave();
+  else call.response.once('close', () => visit.leave());
 }
 
 const hasFeature = ({ group }: Caller, feature: string, { catalog }: TextParts): boolean =>

@@ -2,7 +2,7 @@
 import type { Clock } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Caller } from '../gateway/index.ts';
-import { balanceReport, periodOf, usageReport } from '../ledger/index.ts';
+import { balanceReport, limitsReport, periodOf, usageReport } from '../ledger/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 
 export interface UsageParts {
@@ -14,12 +14,13 @@ export async function getUsage(call: Call, { key, group }: Caller, { db, clock }
   const query = Object.fromEntries(new URLSearchParams(call.query));
   const period = periodOf(query, clock.now());
   // One picture: a batch that is booked in between must not show in one of the two only.
-  const { balance, report } = await db
+  const { balance, limits, report } = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (tx) => ({
       balance: await balanceReport(tx, key.userId),
+      limits: await limitsReport(tx, key, clock.now()),
       report: await usageReport(tx, key.userId, period),
     }));
   sendJson(call, 200, {
@@ -27,7 +28,7 @@ export async function getUsage(call: Call, { key, group }: Caller, { db, clock }
     currency: 'USD',
     key: { id: key.id, name: key.name, group: group.id },
     balance,
-    limits: key.limits,
+    limits,
     ...report,
   });
 }

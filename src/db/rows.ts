@@ -232,6 +232,7 @@ export interface UsersRow {
   email: string | null;
   multiplier_ppm: Generated<bigint>;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  limits: ColumnType<unknown, string | undefined, string>;
 }
 
 export interface WalletsRow {

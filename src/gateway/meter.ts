@@ -71,7 +71,7 @@ export class Meter {
     this.#clock = clock;
   }
 
-  /** At once when the allowance at hand covers the call, as it mostly does; throws or rejects with `insufficient_balance`. */
+  /** At once when the allowance at hand covers the call, as it mostly does; throws or rejects as `Metering.admit` does. */
   admit(call: Call, caller: Caller, facts: CallFacts): Ticket | Promise<Ticket> {
     if (!BILLED.has(facts.operation)) return FREE;
     const price = priceAt(facts.model.line, this.#clock.now());
@@ -84,7 +84,7 @@ export class Meter {
       rates,
       multipliers,
     );
-    const admitted = this.#metering.admit(caller.key.userId, bound);
+    const admitted = this.#metering.admit(caller.key.userId, bound, caller.key);
     const open = (reservation: Reservation): Ticket =>
       this.#ticket(call, caller, facts, { reservation, rates, multipliers, priceId: price?.id ?? null });
     return admitted instanceof Promise ? admitted.then(open) : open(admitted);
@@ -108,7 +108,7 @@ export class Meter {
         isOpen = false;
         const usage = images ? { ...reported, images: { [images.kind]: images.count } } : reported;
         const estimated = reported.estimated === true;
-        this.#limiter.count(key.id, usage.input + usage.output);
+        this.#limiter.count(key, usage.input + usage.output);
         const { nanos } = costOf(usage, rates, multipliers);
         call.note = { ...call.note, cost: formatNanos(nanos), ...(estimated && { estimated }) };
         reservation.settle({

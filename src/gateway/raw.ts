@@ -31,7 +31,7 @@ export interface RawParts {
   readonly meter: Meter;
   readonly refusals: SocketRefusals;
   /** Counts the turn against the limits of its key, or refuses it; the bridge does so by itself. */
-  readonly limit: (call: Call) => void;
+  readonly limit: (call: Call) => undefined | Promise<void>;
 }
 
 /** Accounts that answered an upgrade with something else lately. One per replica. */
@@ -100,7 +100,7 @@ export class RawTurns implements TurnRunner {
   }
 
   async #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
-    this.#parts.limit(call);
+    await this.#parts.limit(call);
     const { id } = line.account;
     call.note = { ...call.note, model: model.name, stream: true, account: id, attempts: 1 };
     return line.run({ call, turn, ticket, text: frameFor(turn, upstreamName(model, line.account)) });

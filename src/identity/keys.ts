@@ -1,7 +1,7 @@
 /** API keys as rows: made, found by hash, revoked. The value itself is never stored; only the caller ever sees it, once. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Selectable } from 'kysely';
-import { derive, hmac, newId, type Sealer } from '../core/index.ts';
+import { derive, hmac, type Limits, newId, readLimits, type Sealer, type StoredLimits } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import { hintOf, newToken } from './token.ts';
 
@@ -14,18 +14,12 @@ export interface Key {
   readonly videoGroups: readonly string[] | null;
   readonly allowedModels: readonly string[] | null;
   readonly allowedAddresses: readonly string[] | null;
-  readonly limits: KeyLimits;
+  readonly limits: Limits | undefined;
+  /** Of all keys of the user together. */
+  readonly userLimits: Limits | undefined;
   readonly expiresAt: number | null;
   /** What the user pays of the price, in parts per million. */
   readonly userMultiplierPpm: bigint;
-}
-
-export interface KeyLimits {
-  readonly rpm?: number;
-  readonly tpm?: number;
-  readonly concurrency?: number;
-  readonly spend_day?: string;
-  readonly spend_month?: string;
 }
 
 export interface KeyWish {
@@ -37,7 +31,7 @@ export interface KeyWish {
   readonly videoGroups?: readonly string[] | undefined;
   readonly allowedModels?: readonly string[] | undefined;
   readonly allowedAddresses?: readonly string[] | undefined;
-  readonly limits?: KeyLimits | undefined;
+  readonly limits?: StoredLimits | undefined;
   readonly expiresAt?: Date | undefined;
 }
 
@@ -127,7 +121,7 @@ export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | 
     .selectFrom('keys')
     .innerJoin('users', 'users.id', 'keys.user_id')
     .selectAll('keys')
-    .select('users.multiplier_ppm')
+    .select(['users.multiplier_ppm', 'users.limits as user_limits'])
     .where('hash', '=', hash)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
@@ -135,7 +129,7 @@ export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | 
   return toKey(row);
 }
 
-const toKey = (row: Selectable<Rows['keys']> & { multiplier_ppm: bigint }): Key => ({
+const toKey = (row: Selectable<Rows['keys']> & { multiplier_ppm: bigint; user_limits: unknown }): Key => ({
   id: row.id,
   userId: row.user_id,
   groupId: row.group_id,
@@ -143,7 +137,8 @@ const toKey = (row: Selectable<Rows['keys']> & { multiplier_ppm: bigint }): Key 
   videoGroups: row.video_groups,
   allowedModels: row.allowed_models,
   allowedAddresses: row.allowed_addresses,
-  limits: row.limits as KeyLimits,
+  limits: readLimits(row.limits as StoredLimits),
+  userLimits: readLimits(row.user_limits as StoredLimits),
   expiresAt: row.expires_at?.getTime() ?? null,
   userMultiplierPpm: row.multiplier_ppm,
 });

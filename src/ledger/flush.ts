@@ -278,6 +278,11 @@ export class Flusher {
     while (this.#options.journal.pending > 0);
   }
 
+  /** Runs the task between two batches: while it runs, every record is either in the database or in the journal. */
+  between(task: () => Promise<void>): Promise<void> {
+    return this.#inLane(task);
+  }
+
   /** Whatever is left stays in the journal. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -315,7 +320,11 @@ export class Flusher {
   }
 
   #batch(): Promise<void> {
-    const turn = this.#lane.then(() => this.#move());
+    return this.#inLane(() => this.#move());
+  }
+
+  #inLane(task: () => Promise<void>): Promise<void> {
+    const turn = this.#lane.then(task);
     this.#lane = turn.catch(() => {});
     return turn;
   }

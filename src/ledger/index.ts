@@ -33,6 +33,8 @@ export {
 export { retireReplica, type SilentReplica, silentReplicas } from './replica.ts';
 export {
   balanceReport,
+  type LimitsReport,
+  limitsReport,
   periodOf,
   type StatementReport,
   statementReport,

@@ -1,14 +1,16 @@
 /** Joins allowance, journal and flusher for one process: from "may this call be made" to a charge in the database. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, fail, faultOf, type Log, type Nanos } from '../core/index.ts';
+import { type Clock, fail, faultOf, type Limited, type Log, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { Allowance, type Reservation } from './allowance.ts';
 import { Flusher, UsageStore } from './flush.ts';
 import { Journal } from './journal.ts';
 import { makeOwnFolder, recoverDead } from './recover.ts';
 import { BEAT_MS, newReplicaId, Replica, retireReplica } from './replica.ts';
+import { SPENDING_REFRESH_MS, type SpendHold, Spending } from './spending.ts';
 import type { OnStep } from './step.ts';
+import { chargeOf, type UsageRecord } from './usage.ts';
 
 export interface MeteringOptions {
   readonly db: Db;
@@ -24,8 +26,11 @@ export interface MeteringOptions {
 
 export interface Metering {
   readonly replicaId: string;
-  /** The right to make a call that costs at most `bound`; throws or rejects with `insufficient_balance`. */
-  admit(userId: string, bound: Nanos): Reservation | Promise<Reservation>;
+  /**
+   * The right to make a call that costs at most `bound`; throws or rejects with `insufficient_balance`, or `spend_limit_reached` when
+   * it is made with a key that has such a limit.
+   */
+  admit(userId: string, bound: Nanos, key?: Limited): Reservation | Promise<Reservation>;
   /** What was settled so far survives the end of the process. To be awaited before an answer ends. Rejects when the disk refuses. */
   flushed(): Promise<void>;
   /** What was settled so far is in the database. */
@@ -72,14 +77,27 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
       await journal.renew(dir);
     },
   });
-  const allowance = new Allowance({ db, replica, append: (record) => journal.append(record), clock, log, onStep });
+  const append = (record: UsageRecord): void => {
+    journal.append(record);
+    spending.settled(record);
+  };
+  const allowance = new Allowance({ db, replica, append, clock, log, onStep });
   const flusher = new Flusher({
     store,
     journal,
     replica,
     clock,
     log,
-    onMoved: (records, leases) => allowance.moved(records, leases),
+    onMoved: (records, leases) => {
+      allowance.moved(records, leases);
+      spending.moved(records);
+    },
+  });
+  const spending = new Spending({
+    db,
+    clock,
+    between: (task) => flusher.between(task),
+    pending: () => journal.peek(journal.pending),
   });
   await replica.register();
 
@@ -91,6 +109,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     every(BEAT_MS, 'replica.unseen', () => replica.beat()),
     every(TIDY_MS, 'lease.untidy', () => allowance.tidy()),
     every(RECOVER_MS, 'journal.unrecovered', recover),
+    every(SPENDING_REFRESH_MS, 'spending.unread', () => spending.refresh()),
     every(PREPARE_MS, 'usage.unprepared', () => store.prepare(clock.now())),
   ];
 
@@ -98,12 +117,16 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     get replicaId() {
       return replica.id;
     },
-    admit(userId, bound) {
+    admit(userId, bound, key) {
       if (isClosed) throw fail('shutting_down');
       // Calls under way are answered, their records wait in memory; nothing new is begun that the end of the process could lose.
       if (journal.isFailing)
         throw fail('server_is_overloaded', 'What calls use cannot be recorded at the moment.', { retryAfter: 1 });
-      return allowance.admit(userId, bound);
+      const hold = key && spending.reserve(key, bound);
+      if (!hold) return allowance.admit(userId, bound);
+      return hold instanceof Promise
+        ? hold.then((held) => admitHeld(allowance, userId, bound, held))
+        : admitHeld(allowance, userId, bound, hold);
     },
     flushed: () => journal.flushed(),
     drain: () => flusher.drain(),
@@ -145,5 +168,35 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         await running;
       },
     };
+  }
+}
+
+/** The wallet must cover the call too; what is set aside under a limit ends with the reservation, or without one. */
+function admitHeld(
+  allowance: Allowance,
+  userId: string,
+  bound: Nanos,
+  hold: SpendHold,
+): Reservation | Promise<Reservation> {
+  const join = (reservation: Reservation): Reservation => ({
+    bound,
+    settle(record) {
+      reservation.settle(record);
+      hold.end(chargeOf(record));
+    },
+    release() {
+      reservation.release();
+      hold.end(0n);
+    },
+  });
+  const giveUp = (error: unknown): never => {
+    hold.end(0n);
+    throw error;
+  };
+  try {
+    const admitted = allowance.admit(userId, bound);
+    return admitted instanceof Promise ? admitted.then(join, giveUp) : join(admitted);
+  } catch (error) {
+    return giveUp(error);
   }
 }

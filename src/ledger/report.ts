@@ -1,8 +1,9 @@
 /** What callers and operators are told of usage and money. Reads roll-ups and wallets only, never single records. */
 import { sql } from 'kysely';
-import { fail, formatNanos } from '../core/index.ts';
+import { fail, formatNanos, type Limited, type Limits, type StoredLimits, showLimits } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { type StatementLine, statement } from './ledger.ts';
+import { readSpent } from './spending.ts';
 
 /** One count of the answer to GET /v1/usage (G 4.1). */
 export interface UsageCount {
@@ -101,6 +102,32 @@ export async function balanceReport(db: Db, userId: string): Promise<BalanceRepo
     .executeTakeFirst();
   if (!wallet) throw new Error(`There is no wallet of ${userId}.`);
   return { available: formatNanos(wallet.credits - wallet.debits - wallet.held), held: formatNanos(wallet.held) };
+}
+
+/** Limits, and beside each of those in money what is spent of it. */
+export interface LimitsReport extends StoredLimits {
+  readonly spent_day?: string;
+  readonly spent_month?: string;
+}
+
+/** Of the key, and under `user` those of all keys of its user together. */
+export async function limitsReport(
+  db: Db,
+  { id, userId, limits, userLimits }: Limited,
+  now: number,
+): Promise<LimitsReport & { readonly user?: LimitsReport }> {
+  const hasSpend = [limits, userLimits].some((one) => one?.spendDay !== undefined || one?.spendMonth !== undefined);
+  const rows = hasSpend ? await readSpent(db, [userId], now) : [];
+  const report = (of: Limits | undefined, own: typeof rows): LimitsReport => ({
+    ...showLimits(of),
+    ...(of?.spendDay !== undefined && { spent_day: formatNanos(own.reduce((sum, { day }) => sum + day, 0n)) }),
+    ...(of?.spendMonth !== undefined && { spent_month: formatNanos(own.reduce((sum, { month }) => sum + month, 0n)) }),
+  });
+  const ofKey = report(
+    limits,
+    rows.filter(({ keyId }) => keyId === id),
+  );
+  return { ...ofKey, ...(userLimits && { user: report(userLimits, rows) }) };
 }
 
 export interface StatementReport {

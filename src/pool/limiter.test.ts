@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError, FakeClock } from '../core/index.ts';
-import { Limiter } from './limiter.ts';
+import fc from 'fast-check';
+import { ApiError, FakeClock, type Limits } from '../core/index.ts';
+import { LocalLimiter } from './local-limiter.ts';
 
-const refused = (retryAfter: number) => (error: unknown) =>
-  error instanceof ApiError && error.code === 'rate_limit_exceeded' && error.details.retryAfter === retryAfter;
+const refused =
+  (retryAfter: number, message = /./) =>
+  (error: unknown) =>
+    error instanceof ApiError &&
+    error.code === 'rate_limit_exceeded' &&
+    error.details.retryAfter === retryAfter &&
+    message.test(error.message);
+const key = (limits: Limits, id = 'k') => ({ id, userId: 'u', limits });
 
 test('a minute holds as many requests as the limit says, and the bucket fills evenly', () => {
   const clock = new FakeClock();
-  const limiter = new Limiter(clock);
-  for (let n = 0; n < 6; n++) limiter.enter('k', { rpm: 6 }).leave();
-  assert.throws(() => limiter.enter('k', { rpm: 6 }), refused(10));
+  const limiter = new LocalLimiter(clock);
+  for (let n = 0; n < 6; n++) limiter.enter(key({ rpm: 6 }))?.leave();
+  assert.throws(() => limiter.enter(key({ rpm: 6 })), refused(10));
   clock.advance(10_000);
-  const { headers } = limiter.enter('k', { rpm: 6 });
-  assert.deepEqual(headers, {
+  const visit = limiter.enter(key({ rpm: 6 }));
+  assert.deepEqual(visit?.headers, {
     'x-ratelimit-limit-requests': '6',
     'x-ratelimit-remaining-requests': '0',
     'x-ratelimit-reset-requests': '60s',
@@ -22,25 +29,144 @@ test('a minute holds as many requests as the limit says, and the bucket fills ev
 
 test('tokens are counted when they are known, and a burst is paid back', () => {
   const clock = new FakeClock();
-  const limiter = new Limiter(clock);
-  limiter.enter('k', { tpm: 600 }).leave();
-  limiter.count('k', 1_200);
-  assert.throws(() => limiter.enter('k', { tpm: 600 }), refused(61));
+  const limiter = new LocalLimiter(clock);
+  limiter.enter(key({ tpm: 600 }))?.leave();
+  limiter.count(key({ tpm: 600 }), 1_200);
+  assert.throws(() => limiter.enter(key({ tpm: 600 })), refused(61));
   clock.advance(61_000);
-  limiter.enter('k', { tpm: 600 });
+  limiter.enter(key({ tpm: 600 }));
+});
+
+test('a debt of tokens outlives the memory of idle keys', () => {
+  const clock = new FakeClock();
+  const limiter = new LocalLimiter(clock);
+  limiter.enter(key({ tpm: 60 }))?.leave();
+  limiter.count(key({ tpm: 60 }), 6_000);
+  for (let minute = 0; minute < 90; minute++) {
+    clock.advance(60_000);
+    limiter.enter(key({ tpm: 60 }, `other-${minute}`))?.leave();
+  }
+  assert.throws(() => limiter.enter(key({ tpm: 60 })), refused(541));
 });
 
 test('calls at once are counted until they leave, each once', () => {
-  const limiter = new Limiter(new FakeClock());
-  const visit = limiter.enter('k', { concurrency: 1 });
-  assert.throws(() => limiter.enter('k', { concurrency: 1 }), refused(1));
-  limiter.enter('other', { concurrency: 1 });
-  visit.leave();
-  visit.leave();
-  limiter.enter('k', { concurrency: 1 });
-  assert.throws(() => limiter.enter('k', { concurrency: 1 }), refused(1));
+  const limiter = new LocalLimiter(new FakeClock());
+  const visit = limiter.enter(key({ concurrency: 1 }));
+  assert.throws(() => limiter.enter(key({ concurrency: 1 })), refused(1));
+  limiter.enter(key({ concurrency: 1 }, 'other'));
+  visit?.leave();
+  visit?.leave();
+  limiter.enter(key({ concurrency: 1 }));
+  assert.throws(() => limiter.enter(key({ concurrency: 1 })), refused(1));
 });
 
 test('a key without limits is not looked at', () => {
-  assert.deepEqual(new Limiter(new FakeClock()).enter('k', {}).headers, {});
+  const limiter = new LocalLimiter(new FakeClock());
+  assert.equal(limiter.enter({ id: 'k', userId: 'u' }), undefined);
+  assert.equal(limiter.enter(key({ spendDay: 1n })), undefined, 'money is counted elsewhere');
+});
+
+test('the limits of a user hold for all keys together, and a refusal takes nothing from either', () => {
+  const clock = new FakeClock();
+  const limiter = new LocalLimiter(clock);
+  const enter = (id: string) => limiter.enter({ id, userId: 'u', limits: { rpm: 5 }, userLimits: { rpm: 3 } });
+  assert.equal(enter('a')?.headers['x-ratelimit-remaining-requests'], '2', 'the user has less left than the key');
+  enter('a');
+  enter('b');
+  for (let n = 0; n < 5; n++) assert.throws(() => enter('b'), refused(20, /This user's limit of 3 requests/));
+  clock.advance(20_000);
+  enter('a');
+  const own = limiter.enter({ id: 'b', userId: 'other', limits: { rpm: 5 } });
+  assert.equal(own?.headers['x-ratelimit-remaining-requests'], '4', 'refused calls of b did not count');
+});
+
+test('a refusal says what is left, and of two reasons the one that lasts longer', () => {
+  const limiter = new LocalLimiter(new FakeClock());
+  const who = { id: 'k', userId: 'u', limits: { rpm: 60 }, userLimits: { rpm: 1, concurrency: 1 } };
+  limiter.enter(who);
+  assert.throws(
+    () => limiter.enter(who),
+    (error: unknown) =>
+      refused(60)(error) &&
+      (error as ApiError).details.headers?.['x-ratelimit-limit-requests'] === '1' &&
+      (error as ApiError).details.headers?.['x-ratelimit-remaining-requests'] === '0',
+  );
+});
+
+test('a limit that is raised is in force with the next call', () => {
+  const limiter = new LocalLimiter(new FakeClock());
+  limiter.enter(key({ concurrency: 9 }));
+  limiter.enter(key({ rpm: 1 }));
+  assert.throws(() => limiter.enter(key({ rpm: 1 })));
+  assert.equal(limiter.enter(key({ rpm: 100 }))?.headers['x-ratelimit-remaining-requests'], '98');
+});
+
+/** What is used up, in sixty-thousandths, so that every sum is exact. */
+class ExactBucket {
+  #used = 0n;
+  readonly #perMinute: bigint;
+  constructor(perMinute: number) {
+    this.#perMinute = BigInt(perMinute);
+  }
+  pass(ms: number): void {
+    this.#used -= BigInt(ms) * this.#perMinute;
+    if (this.#used < 0n) this.#used = 0n;
+  }
+  get hasOne(): boolean {
+    return this.#perMinute * 60_000n - this.#used >= 60_000n;
+  }
+  use(units: number): void {
+    this.#used += BigInt(units) * 60_000n;
+  }
+}
+
+test('whatever comes in whatever order: key and user admit exactly what exact buckets would', () => {
+  const rate = fc.integer({ min: 1, max: 40 });
+  const step = fc.oneof(
+    fc.record({ what: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 90_000 }) }),
+    fc.record({ what: fc.constant('enter' as const), who: fc.constantFrom('a', 'b') }),
+    fc.record({
+      what: fc.constant('count' as const),
+      who: fc.constantFrom('a', 'b'),
+      tokens: fc.integer({ min: 0, max: 60 }),
+    }),
+  );
+  fc.assert(
+    fc.property(rate, rate, rate, fc.array(step, { maxLength: 120 }), (rpm, userRpm, tpm, steps) => {
+      const clock = new FakeClock();
+      const limiter = new LocalLimiter(clock);
+      const who = (id: string) => ({ id, userId: 'u', limits: { rpm, tpm }, userLimits: { rpm: userRpm } });
+      const buckets = {
+        a: { requests: new ExactBucket(rpm), tokens: new ExactBucket(tpm) },
+        b: { requests: new ExactBucket(rpm), tokens: new ExactBucket(tpm) },
+      };
+      const user = new ExactBucket(userRpm);
+      for (const one of steps) {
+        if (one.what === 'pass') {
+          clock.advance(one.ms);
+          for (const bucket of [user, buckets.a.requests, buckets.a.tokens, buckets.b.requests, buckets.b.tokens])
+            bucket.pass(one.ms);
+          continue;
+        }
+        const own = buckets[one.who as 'a' | 'b'];
+        if (one.what === 'count') {
+          limiter.count(who(one.who), one.tokens);
+          own.tokens.use(one.tokens);
+          continue;
+        }
+        const expected = own.requests.hasOne && own.tokens.hasOne && user.hasOne;
+        let admitted = true;
+        try {
+          limiter.enter(who(one.who))?.leave();
+        } catch {
+          admitted = false;
+        }
+        assert.equal(admitted, expected);
+        if (!expected) continue;
+        own.requests.use(1);
+        user.use(1);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });

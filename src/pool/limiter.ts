@@ -1,120 +1,126 @@
 /**
- * Limits of a key: requests and tokens per minute, calls at once. Buckets that fill evenly, in memory of this replica. Tokens are
- * counted when they are known, so a burst may overdraw its bucket; the next calls wait until it is filled again.
+ * Limits of a key and of its user: requests and tokens per minute, calls at once. A call must fit both. Buckets fill evenly; tokens
+ * are counted when they are known, so a burst may overdraw its bucket, and the next calls wait until that is paid back.
+ * Here is what the two ways of keeping count share: who is limited, whether a call fits, and what its caller is told.
  */
-import { type Clock, fail } from '../core/index.ts';
+import { type ApiError, fail, type Limited, type Limits } from '../core/index.ts';
 
-/** What a key may do; absent means without limit. */
-export interface RateLimits {
-  readonly rpm?: number | undefined;
-  readonly tpm?: number | undefined;
-  readonly concurrency?: number | undefined;
+export interface Limiter {
+  /**
+   * Counts a call in. Undefined when nothing limits it, a promise only where somebody else must be asked. Throws or rejects with
+   * `rate_limit_exceeded` and the time to wait.
+   */
+  enter(who: Limited): Visit | undefined | Promise<Visit>;
+  /** What a call turned out to use. */
+  count(who: Limited, tokens: number): void;
 }
 
 export interface Visit {
-  /** For the answer: what is left. */
+  /** For the answer: what is left, of the tighter limit. */
   readonly headers: Readonly<Record<string, string>>;
   leave(): void;
 }
 
-interface Bucket {
-  level: number;
-  at: number;
+/** One of the two that a call must fit. */
+export interface Side {
+  readonly owner: 'key' | 'user';
+  readonly id: string;
+  readonly limits: Limits;
 }
 
-interface State {
-  readonly requests: Bucket;
-  readonly tokens: Bucket;
-  open: number;
-  usedAt: number;
+/** What is used up of each bucket, so that a limit may change under it, and the calls that are open. */
+export interface Used {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly open: number;
 }
 
-const MINUTE_MS = 60_000;
-/** Keys that have not been seen for so long start with full buckets anyway. */
-const FORGET_MS = 2 * MINUTE_MS;
-const MAX_STATES = 50_000;
-const FREE: Visit = { headers: {}, leave: () => {} };
+export const MINUTE_MS = 60_000;
+/** Thirds and sevenths of a request do not add up to whole ones in binary. */
+const HAIR = 1e-6;
 
-export class Limiter {
-  readonly #clock: Clock;
-  readonly #states = new Map<string, State>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Throws `rate_limit_exceeded` with the time to wait. */
-  enter(keyId: string, limits: RateLimits): Visit {
-    const { rpm, tpm, concurrency } = limits;
-    if (rpm === undefined && tpm === undefined && concurrency === undefined) return FREE;
-    const now = this.#clock.now();
-    const state = this.#stateOf(keyId, limits, now);
-    if (concurrency !== undefined && state.open >= concurrency) {
-      throw fail('rate_limit_exceeded', `This key may have ${concurrency} calls at once, and has them.`, {
-        retryAfter: 1,
-      });
-    }
-    if (tpm !== undefined) refuseEmpty(state.tokens, tpm, 'tokens');
-    if (rpm !== undefined) refuseEmpty(state.requests, rpm, 'requests');
-    state.requests.level -= 1;
-    state.open += 1;
-    let isHere = true;
-    return {
-      headers: { ...headersOf('requests', state.requests, rpm), ...headersOf('tokens', state.tokens, tpm) },
-      leave: () => {
-        if (isHere) state.open -= 1;
-        isHere = false;
-      },
-    };
-  }
-
-  /** What a call turned out to use. */
-  count(keyId: string, tokens: number): void {
-    const state = this.#states.get(keyId);
-    if (state) state.tokens.level -= tokens;
-  }
-
-  #stateOf(keyId: string, { rpm, tpm }: RateLimits, now: number): State {
-    let state = this.#states.get(keyId);
-    if (!state) {
-      if (this.#states.size >= MAX_STATES) this.#forgetIdle(now);
-      state = { requests: { level: rpm ?? 0, at: now }, tokens: { level: tpm ?? 0, at: now }, open: 0, usedAt: now };
-      this.#states.set(keyId, state);
-    }
-    state.usedAt = now;
-    fill(state.requests, rpm, now);
-    fill(state.tokens, tpm, now);
-    return state;
-  }
-
-  #forgetIdle(now: number): void {
-    for (const [keyId, state] of this.#states)
-      if (state.open === 0 && now - state.usedAt > FORGET_MS) this.#states.delete(keyId);
-  }
+export function sidesOf({ id, userId, limits, userLimits }: Limited): readonly Side[] {
+  const sides: Side[] = [];
+  if (limits && hasRates(limits)) sides.push({ owner: 'key', id, limits });
+  if (userLimits && hasRates(userLimits)) sides.push({ owner: 'user', id: userId, limits: userLimits });
+  return sides;
 }
 
-function fill(bucket: Bucket, perMinute: number | undefined, now: number): void {
-  if (perMinute !== undefined)
-    bucket.level = Math.min(perMinute, bucket.level + ((now - bucket.at) / MINUTE_MS) * perMinute);
-  bucket.at = now;
+const hasRates = ({ rpm, tpm, concurrency }: Limits): boolean =>
+  rpm !== undefined || tpm !== undefined || concurrency !== undefined;
+
+/** What is still used up after so long. */
+export const drained = (used: number, perMinute: number | undefined, ms: number): number =>
+  perMinute === undefined ? 0 : Math.max(0, used - (ms * perMinute) / MINUTE_MS);
+
+export const fits = ({ rpm, tpm, concurrency }: Limits, { requests, tokens, open }: Used): boolean =>
+  hasOne(rpm, requests) && hasOne(tpm, tokens) && (concurrency === undefined || open < concurrency);
+
+const hasOne = (perMinute: number | undefined, used: number): boolean =>
+  perMinute === undefined || perMinute - used >= 1 - HAIR;
+
+/** The refusal of a call that does not fit: of several reasons, the one that lasts longest. */
+export function refusalOf(sides: readonly Side[], used: readonly Used[]): ApiError {
+  const reasons = sides.flatMap((side, n) => reasonsOf(side, used[n] ?? NOTHING));
+  const [longest = { retryAfter: 1, message: undefined }] = reasons.sort((a, b) => b.retryAfter - a.retryAfter);
+  const { retryAfter, message } = longest;
+  return fail('rate_limit_exceeded', message, { retryAfter, headers: headersOf(sides, used) });
 }
 
-/** Less than one is empty. */
-function refuseEmpty(bucket: Bucket, perMinute: number, what: string): void {
-  if (bucket.level >= 1) return;
-  const retryAfter = Math.max(1, Math.ceil(((1 - bucket.level) / perMinute) * 60));
-  throw fail(
-    'rate_limit_exceeded',
-    `This key's limit of ${perMinute} ${what} per minute is reached. Please try again in ${retryAfter}s.`,
-    { retryAfter },
-  );
+interface Reason {
+  readonly retryAfter: number;
+  readonly message: string;
 }
 
-function headersOf(what: string, bucket: Bucket, perMinute: number | undefined): Record<string, string> {
-  if (perMinute === undefined) return {};
+function reasonsOf({ owner, limits: { rpm, tpm, concurrency } }: Side, used: Used): Reason[] {
+  const reasons: Reason[] = [];
+  if (concurrency !== undefined && used.open >= concurrency)
+    reasons.push({ retryAfter: 1, message: `This ${owner} may have ${concurrency} calls at once, and has them.` });
+  const buckets = [
+    [tpm, used.tokens, 'tokens'],
+    [rpm, used.requests, 'requests'],
+  ] as const;
+  for (const [perMinute, gone, what] of buckets) {
+    if (perMinute === undefined || hasOne(perMinute, gone)) continue;
+    const retryAfter = Math.max(1, Math.ceil(((1 + gone - perMinute) / perMinute) * 60 - HAIR));
+    const message = `This ${owner}'s limit of ${perMinute} ${what} per minute is reached. Please try again in ${retryAfter}s.`;
+    reasons.push({ retryAfter, message });
+  }
+  return reasons;
+}
+
+/** Of key and user, the one that has less left. */
+export function headersOf(sides: readonly Side[], used: readonly Used[]): Record<string, string> {
   return {
-    [`x-ratelimit-limit-${what}`]: String(perMinute),
-    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, Math.floor(bucket.level))),
-    [`x-ratelimit-reset-${what}`]: `${Math.ceil(((perMinute - bucket.level) / perMinute) * 60)}s`,
+    ...bucketHeaders(
+      'requests',
+      sides.map(({ limits }, n) => [limits.rpm, used[n]?.requests ?? 0]),
+    ),
+    ...bucketHeaders(
+      'tokens',
+      sides.map(({ limits }, n) => [limits.tpm, used[n]?.tokens ?? 0]),
+    ),
   };
 }
+
+function bucketHeaders(
+  what: string,
+  buckets: readonly (readonly [perMinute: number | undefined, used: number])[],
+): Record<string, string> {
+  let tighter: { perMinute: number; left: number } | undefined;
+  for (const [perMinute, used] of buckets) {
+    if (perMinute === undefined) continue;
+    const left = perMinute - used;
+    if (!tighter || left < tighter.left || (left === tighter.left && perMinute < tighter.perMinute))
+      tighter = { perMinute, left };
+  }
+  if (!tighter) return {};
+  const { perMinute, left } = tighter;
+  return {
+    [`x-ratelimit-limit-${what}`]: String(perMinute),
+    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, Math.floor(left + HAIR))),
+    [`x-ratelimit-reset-${what}`]: `${Math.ceil(((perMinute - left) / perMinute) * 60 - HAIR)}s`,
+  };
+}
+
+const NOTHING: Used = { requests: 0, tokens: 0, open: 0 };

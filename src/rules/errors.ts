@@ -41,6 +41,12 @@ export const ERRORS = {
     doc: 'G 8',
     means: 'too many requests or tokens; wait as long as retry-after says',
   },
+  spend_limit_reached: {
+    status: 429,
+    doc: 'G 8',
+    means: 'the key or its user has spent its limit of the day or month; retry-after is when the next one begins',
+    retry: false,
+  },
 
   // What is asked for
   not_found: { status: 404, doc: 'G 9', means: 'there is no such path' },

@@ -4,9 +4,9 @@
  */
 import { type Insertable, sql, type Transaction } from 'kysely';
 import { credentialPlace } from '../catalog/index.ts';
-import { newId, parseNanos, parsePpm, type SealPlace, WrongMasterKey } from '../core/index.ts';
+import { newId, parseNanos, parsePpm, type SealPlace, type StoredLimits, WrongMasterKey } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
-import { type KeyLimits, type KeySecrets, revokeKey, saveKey } from '../identity/index.ts';
+import { type KeySecrets, revokeKey, saveKey } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
 import { FEATURES } from '../rules/index.ts';
 import { checkReferences } from './check.ts';
@@ -175,7 +175,13 @@ async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: str
 }
 
 async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
-  const saved = await save(tx, 'users', { id: user.id }, { email: user.email, multiplier_ppm: ppm(user.multiplier) });
+  const limits = limitsOf(user);
+  const saved = await save(
+    tx,
+    'users',
+    { id: user.id },
+    { email: user.email, multiplier_ppm: ppm(user.multiplier), limits: limits && JSON.stringify(limits) },
+  );
   const nanos = user.balance === undefined ? 0n : (parseNanos(user.balance) ?? 0n);
   if (nanos === 0n) return saved;
   // An opening credit is booked once per user, whatever later files say.
@@ -197,13 +203,6 @@ async function applyKeys(
   const made: Applied['keys'][number][] = [];
   for (const [n, key] of keys.entries()) {
     const name = key.name ?? 'default';
-    const limits = defined<KeyLimits>({
-      rpm: key.rpm,
-      tpm: key.tpm,
-      concurrency: key.concurrency,
-      spend_day: key.spend_day,
-      spend_month: key.spend_month,
-    });
     const saved = await saveKey(
       tx,
       {
@@ -214,7 +213,7 @@ async function applyKeys(
         videoGroups: key.video_groups,
         allowedModels: key.models,
         allowedAddresses: key.addresses,
-        limits: Object.keys(limits).length > 0 ? limits : undefined,
+        limits: limitsOf(key),
         expiresAt: key.expires_at === undefined ? undefined : new Date(key.expires_at),
       },
       secrets,
@@ -226,6 +225,13 @@ async function applyKeys(
     if (saved.made) made.push({ name, group: key.group, user: key.user, token: saved.made });
   }
   return made;
+}
+
+/** All limits of an object or none: those that a file names replace those that were there. */
+function limitsOf(entry: { [K in keyof StoredLimits]?: StoredLimits[K] | undefined }): StoredLimits | undefined {
+  const { rpm, tpm, concurrency, spend_day, spend_month } = entry;
+  const limits = defined<StoredLimits>({ rpm, tpm, concurrency, spend_day, spend_month });
+  return Object.keys(limits).length > 0 ? limits : undefined;
 }
 
 const isTaken = (error: unknown): boolean =>

@@ -100,11 +100,20 @@ const Model = z.strictObject({
   valid_from: time.optional(),
 });
 
+const limits = {
+  rpm: whole.optional(),
+  tpm: whole.optional(),
+  concurrency: whole.optional(),
+  spend_day: money.optional(),
+  spend_month: money.optional(),
+};
+
 const User = z.strictObject({
   id: z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
   email: z.email({ error: 'an e-mail address' }).optional(),
   balance: money.optional(),
   multiplier: factor.optional(),
+  ...limits,
 });
 
 const keyForm = `${KEY_CHARS.min} to ${KEY_CHARS.max} visible ASCII characters; dg- is reserved for keys that Dragoman makes`;
@@ -117,11 +126,7 @@ const Key = z.strictObject({
   expires_at: time.optional(),
   models: z.array(z.string()).optional(),
   addresses: z.array(range).optional(),
-  rpm: whole.optional(),
-  tpm: whole.optional(),
-  concurrency: whole.optional(),
-  spend_day: money.optional(),
-  spend_month: money.optional(),
+  ...limits,
 });
 
 const Character = z.strictObject({
