@@ -95,6 +95,8 @@ export interface StreamDecoder {
   push(data: string, event?: string): readonly HubEvent[];
   /** The upstream closed the stream: yields the finish or the error that is still missing. */
   end(): readonly HubEvent[];
+  /** All has been said but the finish, which waits for usage or the close; only where the dialect has no event for the end. */
+  readonly isComplete?: boolean;
 }
 
 export interface StreamEncoder {

@@ -73,6 +73,8 @@ export interface StreamConversion {
   end(): readonly HubEvent[];
   encode(event: HubEvent): string;
   heartbeat(): string;
+  /** The answer is whole; its finish waits for usage that may follow. */
+  readonly isComplete: boolean;
   /** A stop sequence was met; only the usage is still of interest. */
   readonly isCut: boolean;
   /** The finish of a stream that was cut, when the upstream takes too long to report its usage. */
@@ -100,6 +102,9 @@ export function openConversion(
     end: () => transform(decoder.end()),
     encode: (event) => encoder.push(event),
     heartbeat: () => encoder.heartbeat(),
+    get isComplete() {
+      return decoder.isComplete === true;
+    },
     get isCut() {
       return cutter?.isCut === true;
     },

@@ -14,7 +14,7 @@ import {
   openConversion,
   type StreamConversion,
 } from '../dialects/index.ts';
-import { type FaultKind, faultRow } from '../rules/index.ts';
+import { type FaultKind, faultRow, USAGE_GRACE_MS } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
 import type { Head, Source, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
@@ -114,7 +114,9 @@ export class Pump implements Taker {
       if (event.kind === 'finish' && this.#telling.goesOn(event.stop)) return this.#pause(event.usage);
       this.#tell(event);
     }
-    if (this.#conversion.isCut && !this.#isOver && !this.#isLingering) this.#lingerAfterCut();
+    if (this.#isOver || this.#isLingering) return;
+    if (this.#conversion.isCut) this.#linger(LINGER_MS, () => this.#conversion.finishCut());
+    else if (this.#conversion.isComplete) this.#linger(USAGE_GRACE_MS, () => this.#conversion.end());
   }
 
   #tell(event: HubEvent): void {
@@ -211,10 +213,11 @@ export class Pump implements Taker {
     return true;
   }
 
-  #lingerAfterCut(): void {
+  /** The client has all the text it gets; the upstream has so long to report its usage. */
+  #linger(ms: number, finish: () => readonly HubEvent[]): void {
     this.#isLingering = true;
-    this.#cancelTimer = this.#conversation.parts.clock.after(LINGER_MS, () => {
-      this.#take(this.#conversion.finishCut());
+    this.#cancelTimer = this.#conversation.parts.clock.after(ms, () => {
+      this.#take(finish());
       this.#flush();
       this.#cancelTimer();
       this.#source.done();

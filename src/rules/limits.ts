@@ -48,6 +48,9 @@ export const HEARTBEAT_MS = 15_000;
 /** A client that takes nothing for this long is gone. */
 export const STALLED_CLIENT_MS = 60_000;
 
+/** An answer that is complete but for its usage waits so long for it; some upstreams then neither report nor close. */
+export const USAGE_GRACE_MS = 1_000;
+
 /** A change made on one replica is in force on every other one after at most this. */
 export const PROPAGATION_MS = 5_000;
 

@@ -793,8 +793,6 @@ for (const pair of PAIRS) {
     assert.ok(told.includes(words), told);
   });
 
-  // The end of a generate stream is that it closes.
-  if (pair.upstream === 'generate') continue;
   const alone = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
   slowTest(
     `a provider that does not close after its end holds its place only for moments, ${nameOf(pair)}`,
@@ -813,6 +811,22 @@ for (const pair of PAIRS) {
       assert.match((await ask(pair, { text: 'hi', stream: true }, token)).text, /Next\./);
     },
   );
+
+  // Elsewhere an event says that all has been said; here usage may still follow the finish reason.
+  if (pair.upstream !== 'generate') continue;
+  const late = room(pair, [{}], () => scripted.url);
+  slowTest(`usage that comes after the finish reason still counts, ${nameOf(pair)}`, async () => {
+    const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 77, totalTokenCount: 80 };
+    scripted.answer(late, (response) => {
+      asStream(response).write(beginning('generate', 'Done.') + ending.generate('Done.'), () =>
+        setTimeout(() => response.write(`data: ${JSON.stringify({ usageMetadata })}\n\n`), 100),
+      );
+    });
+    const more = pair.client === 'chat' ? { stream_options: { include_usage: true } } : {};
+    const { text } = await ask(pair, { text: 'hi', stream: true, more }, key(late));
+    assert.match(text, /Done\./);
+    assert.match(text, /tokens":\s*77\b/);
+  });
 }
 
 // ---------------------------------------------------------------- silence

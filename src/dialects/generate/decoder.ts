@@ -30,6 +30,9 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
       if (!state.done) conclude(state, out);
       return out;
     },
+    get isComplete() {
+      return state.finishReason !== undefined && !state.done;
+    },
   };
 }
 
