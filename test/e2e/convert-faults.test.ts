@@ -427,6 +427,12 @@ const BAD: Readonly<Record<Pair['client'], readonly Bad[]>> = {
       field: 'messages[0].content[0]',
     },
     {
+      why: 'instructions of a type that does not exist',
+      body: { ...M, system: [{ type: 'hologram', text: 'hi' }] },
+      code: 'unsupported_parameter',
+      field: 'system[0].type',
+    },
+    {
       why: 'a text block without a text',
       body: { ...M, ...user([{ type: 'text' }]) },
       field: 'messages[0].content[0].text',
@@ -482,7 +488,13 @@ const BAD: Readonly<Record<Pair['client'], readonly Bad[]>> = {
     {
       why: 'a part of a type that does not exist',
       body: { ...C, ...user([{ type: 'hologram' }]) },
-      code: 'invalid_value',
+      code: 'unsupported_parameter',
+      field: 'messages[0].content[0]',
+    },
+    {
+      why: 'a part of the assistant of a type that does not exist',
+      body: { ...C, messages: [{ role: 'assistant', content: [{ type: 'hologram' }] }, ...C.messages] },
+      code: 'unsupported_parameter',
       field: 'messages[0].content[0]',
     },
     {

@@ -1,7 +1,18 @@
 /** Content of a client's messages: a string or a list of typed parts, read into hub parts. Unknown part types are refused. */
 import type { CacheMark, HubPart, HubText, JsonObject, MediaSource } from '../hub.ts';
 import { readUrl } from '../media.ts';
-import { compact, given, needList, needObject, needString, oneOf, optional, wrongType, wrongValue } from '../read.ts';
+import {
+  compact,
+  given,
+  needList,
+  needObject,
+  needString,
+  oneOf,
+  optional,
+  unsupported,
+  wrongType,
+  wrongValue,
+} from '../read.ts';
 
 /** What a user or a tool may say. */
 export function readParts(value: unknown, path: string): readonly HubPart[] {
@@ -33,7 +44,7 @@ function readPart(value: unknown, path: string): HubPart {
   const part = needObject(value, path);
   const type = needString(part.type, `${path}.type`);
   const reader = PARTS.get(type);
-  if (!reader) return wrongValue(`${path}.type`, `unknown part type '${type.slice(0, 60)}'.`);
+  if (!reader) return unsupported(`${path}.type`, `unknown part type '${type.slice(0, 60)}'.`);
   return reader(part, path, readCacheMark(part, path));
 }
 

@@ -5,7 +5,17 @@
 import { isEnvelope, unwrap } from '../carrier.ts';
 import type { HubItem, HubPart, HubText, HubToolCall, JsonObject, Opaque } from '../hub.ts';
 import { mintCallId } from '../ids.ts';
-import { given, maybeObject, maybeString, needList, needObject, needString, optional, wrongValue } from '../read.ts';
+import {
+  given,
+  maybeObject,
+  maybeString,
+  needList,
+  needObject,
+  needString,
+  optional,
+  unsupported,
+  wrongValue,
+} from '../read.ts';
 import { readParts, readTexts } from './decode-content.ts';
 
 export interface Conversation {
@@ -94,7 +104,7 @@ function assistantPart(value: unknown, path: string): HubPart {
   const part = needObject(value, path);
   if (part.type === 'refusal') return { kind: 'refusal', text: needString(part.refusal, `${path}.refusal`) };
   if (part.type === 'text') return { kind: 'text', text: needString(part.text, `${path}.text`) };
-  return wrongValue(`${path}.type`, 'expected one of text, refusal.');
+  return unsupported(`${path}.type`, 'expected one of text, refusal.');
 }
 
 function addCall(call: HubToolCall, { items, calls }: Reading): void {

@@ -142,7 +142,7 @@ test('wrong fields are refused under their own path', () => {
     ],
     [
       { messages: [{ role: 'user', content: [{ type: 'video_url' }] }] },
-      'invalid_value',
+      'unsupported_parameter',
       'messages[0].content[0].type',
     ],
     [

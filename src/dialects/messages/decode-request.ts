@@ -117,7 +117,7 @@ function decodeSystem(value: unknown): HubText[] {
   if (typeof value === 'string') return value === '' ? [] : [{ kind: 'text', text: value }];
   const blocks = needList(value, 'system').map((entry, n): HubText => {
     const block = needObject(entry, `system[${n}]`);
-    if (block.type !== 'text') wrongValue(`system[${n}].type`, 'expected text.');
+    if (block.type !== 'text') unsupported(`system[${n}].type`, 'expected text.');
     return { kind: 'text', text: needString(block.text, `system[${n}].text`), ...cacheMark(block, `system[${n}]`) };
   });
   return blocks.filter((block, n) => block.text !== '' && !(n === 0 && block.text.startsWith(BILLING_LINE)));
