@@ -32,7 +32,6 @@ const BANS: readonly Ban[] = [
     allowedIn: /^src\/(upstream|web|cli\/doctor|db\/embedded)/,
     why: 'only upstream/ and web/ open sockets',
   },
-  { what: /from 'fastify'/, allowedIn: /^src\/web\//, why: 'only web/ knows Fastify' },
   {
     what: /from 'node:(?:child_process|vm)'|\beval\(|\bnew Function\(/,
     allowedIn: /^src\/db\/embedded\//,

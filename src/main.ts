@@ -181,7 +181,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
           : 'the database is not migrated';
     },
   });
-  const web = await createWeb({
+  const web = createWeb({
     handlers,
     renderError,
     log,

@@ -38,7 +38,7 @@ export class Auth {
     // A group that has just been removed takes its keys with it; this replica may hear of the two in either order.
     if (!group || group.style === 'video')
       throw fail('invalid_api_key', "The API key's provider group no longer exists.");
-    call.note = { ...call.note, user: key.userId, key: key.id, group: group.id };
+    call.note({ user: key.userId, key: key.id, group: group.id });
     return { key, group: group as Caller['group'] };
   }
 

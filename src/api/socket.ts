@@ -77,6 +77,6 @@ function runTurn(opening: Call, caller: Caller, runner: TurnRunner, turn: Turn, 
     address,
     startedAt: parts.clock.now(),
   });
-  call.note = { user: caller.key.userId, key: caller.key.id, group: caller.group.id, socket: opening.id };
+  call.note({ user: caller.key.userId, key: caller.key.id, group: caller.group.id, socket: opening.id });
   return parts.runCall(call, (own) => runner.answer(own, turn));
 }

@@ -85,9 +85,7 @@ export function limit(call: Call, { key }: Caller, { limiter }: TextParts): unde
 
 function stay(call: Call, visit: Visit): void {
   call.headers = visit.headers;
-  // Who left while the limits were asked closes no second time.
-  if (call.isGone) visit.leave();
-  else call.response.once('close', () => visit.leave());
+  call.onClose(() => visit.leave());
 }
 
 const hasFeature = ({ group }: Caller, feature: string, { catalog }: TextParts): boolean =>

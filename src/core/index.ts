@@ -6,7 +6,7 @@ export { isGlob, matchesGlob } from './glob.ts';
 export { newId, newRequestId } from './ids.ts';
 export { elementsAt, JsonFault, type JsonLimits, membersAt, type Span, scanMembers, splice, valueAt } from './json.ts';
 export { type Limited, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
-export { createLog, faultOf, type Log, type LogFields, type LogLevel, silentLog } from './log.ts';
+export { createLog, faultOf, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
 export {
   createSealer,

@@ -209,11 +209,7 @@ class Attempt {
 
   #note(kind: FaultKind | undefined): void {
     if (kind) this.#faults.push(kind);
-    this.#call.note = {
-      ...this.#call.note,
-      attempts: this.#tried.size,
-      ...(this.#faults.length > 0 && { faults: this.#faults }),
-    };
+    this.#call.note({ attempts: this.#tried.size, faults: this.#faults.length > 0 ? this.#faults : undefined });
   }
 }
 

@@ -98,7 +98,7 @@ export async function converse(
   const decoded = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
   const asked = previousId === undefined ? decoded : { ...decoded, state: { ...decoded.state, previousId } };
   const model = resolveModel(parts.catalog(), caller, asked.model);
-  call.note = { ...call.note, model: model.name, stream: asked.stream, converted: `${from}->${to}` };
+  call.note({ model: model.name, stream: asked.stream, converted: `${from}->${to}` });
   const request = await completed(asked, caller, model, parts);
   const facts = { operation, model, bodyBytes: sentBytes.length, maxOutput: asked.limits.maxOutput };
   const ticket = await parts.meter.admit(call, caller, facts);

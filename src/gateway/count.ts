@@ -48,7 +48,7 @@ export class TokenCounter {
     };
     const request = decodeCount(from, body, head);
     const counted = from === to ? undefined : await this.#ask(request, caller, model, to, parts);
-    call.note = { ...call.note, model: model.name, estimated: counted === undefined };
+    call.note({ model: model.name, estimated: counted === undefined });
     sendJson(
       call,
       200,

@@ -63,7 +63,7 @@ export async function forward(
   parts: ForwardParts,
 ): Promise<void> {
   const parcel: Parcel = await PACK[KIND[operation] ?? 'json'](call, caller, operation, parts, cell);
-  call.note = { ...call.note, model: parcel.model?.name, stream: parcel.isStream };
+  call.note({ model: parcel.model?.name, stream: parcel.isStream });
   const accounts = parts
     .catalog()
     .accounts(caller.group.id)

@@ -27,7 +27,8 @@ function taskOf(text: string, lane = '') {
   };
   const answer = new TurnAnswer({ onEvent: () => true, onRefused: () => {}, onEnd: (whole) => void ends.push(whole) });
   const turn: Turn = { lane, streamId: undefined, create: {}, text, answer };
-  const call = { note: {} } as Call;
+  const notes: Record<string, unknown> = {};
+  const call = { notes, note: (fields) => void Object.assign(notes, fields) } as Call;
   return { task: { call, turn, ticket, text }, charged, ends, answer, call };
 }
 
@@ -81,7 +82,7 @@ test('usage is added up over successors, guessed where none is told, and charged
   turn.settle();
   await turn.over;
   assert.deepEqual([charged.length, charged[0]?.input, charged[0]?.output], [1, 7, 7]);
-  assert.equal(call.note.tokensOut, 7);
+  assert.equal(call.notes.tokensOut, 7);
   assert.equal(answer.statusCode, 200);
   const silent = taskOf('x'.repeat(40));
   const left = new RawTurn(silent.task, 'a');

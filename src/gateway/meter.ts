@@ -110,7 +110,7 @@ export class Meter {
         const estimated = reported.estimated === true;
         this.#limiter.count(key, usage.input + usage.output);
         const { nanos } = costOf(usage, rates, multipliers);
-        call.note = { ...call.note, cost: formatNanos(nanos), ...(estimated && { estimated }) };
+        call.note({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
         reservation.settle({
           id: newRecordId(),
           at: this.#clock.now(),

@@ -33,7 +33,11 @@ function open(options: Partial<OutletOptions> = {}) {
   const client = new Client();
   const seen = { drained: 0, stalled: 0 };
   const outlets = new Outlets(clock, { heartbeatMs: 1_000, stalledMs: 5_000 });
-  const outlet = outlets.open(client as unknown as ServerResponse, {
+  const call = {
+    response: client as unknown as ServerResponse,
+    onClose: (left: () => void) => client.once('close', left),
+  };
+  const outlet = outlets.open(call, {
     heartbeat: () => ': hb\n\n',
     onDrain: () => void seen.drained++,
     onStalled: () => {

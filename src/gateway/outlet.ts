@@ -3,7 +3,7 @@
  * and gives up on a client that takes nothing. One clock tick looks after all open streams, so that an event costs no timer.
  */
 import type { Clock } from '../core/index.ts';
-import type { Answer } from '../web/index.ts';
+import type { Answer, Call } from '../web/index.ts';
 
 export interface OutletLimits {
   readonly heartbeatMs: number;
@@ -28,10 +28,10 @@ export class Outlets {
     this.#limits = limits;
   }
 
-  open(response: Answer, options: OutletOptions): Outlet {
-    const outlet = new Outlet(response, options, this.#clock);
+  open(call: Pick<Call, 'response' | 'onClose'>, options: OutletOptions): Outlet {
+    const outlet = new Outlet(call.response, options, this.#clock);
     this.#open.add(outlet);
-    response.once('close', () => this.#open.delete(outlet));
+    call.onClose(() => this.#open.delete(outlet));
     this.#cancel ??= this.#tick();
     return outlet;
   }

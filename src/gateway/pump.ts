@@ -77,7 +77,7 @@ export class Pump implements Taker {
       this.#write(this.#conversion.heartbeat());
     });
     call.onGone(() => this.#cancelTimer());
-    call.note = { ...call.note, account: head.account.id };
+    call.note({ account: head.account.id });
   }
 
   onData(chunk: Buffer): boolean {
@@ -175,7 +175,7 @@ export class Pump implements Taker {
       ...conversionHeaders(this.#conversation, this.#conversation.preparedFor(this.#head.account)),
       ...STREAM_HEADERS,
     });
-    this.#telling.outlet = parts.outlets.open(call.response, {
+    this.#telling.outlet = parts.outlets.open(call, {
       heartbeat: () => this.#conversion.heartbeat(),
       onDrain: () => this.#telling.resume(),
       onStalled: () => call.response.destroy(),
@@ -226,7 +226,7 @@ export class Pump implements Taker {
 
   #note(usage: HubUsage): void {
     const { call } = this.#conversation;
-    call.note = { ...call.note, ...usageNote(usage), ...(usage.estimated && { estimated: true }) };
+    call.note({ ...usageNote(usage), ...(usage.estimated && { estimated: true }) });
   }
 }
 

@@ -111,7 +111,7 @@ export class RawTurn {
 
   fail(kind: FaultKind, error: ApiError): void {
     const { call } = this.#task;
-    call.note = { ...call.note, faults: [kind] };
+    call.note({ faults: [kind] });
     // What the client has as a whole does not break any more.
     if (this.#hasEnded) return this.settle();
     this.#charge();
@@ -150,7 +150,7 @@ export class RawTurn {
   #charge(): void {
     const { call, ticket } = this.#task;
     if (!this.#usage) return;
-    call.note = { ...call.note, ...usageNote(this.#usage) };
+    call.note({ ...usageNote(this.#usage) });
     ticket.settle(this.#usage, { accountId: this.#accountId });
   }
 }

@@ -102,7 +102,7 @@ export class RawTurns implements TurnRunner {
   async #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
     await this.#parts.limit(call);
     const { id } = line.account;
-    call.note = { ...call.note, model: model.name, stream: true, account: id, attempts: 1 };
+    call.note({ model: model.name, stream: true, account: id, attempts: 1 });
     return line.run({ call, turn, ticket, text: frameFor(turn, upstreamName(model, line.account)) });
   }
 

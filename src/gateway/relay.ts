@@ -46,12 +46,12 @@ export class Relay implements Taker {
     this.#head = head;
     this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
     this.#tap = this.#isSse ? tapStream(dialect) : tapUnary(dialect);
-    this.#outlet = parts.outlets.open(call.response, {
+    this.#outlet = parts.outlets.open(call, {
       heartbeat: this.#isSse ? () => heartbeatOf(dialect) : undefined,
       onDrain: () => source.resume(),
       onStalled: () => call.response.destroy(),
     });
-    call.note = { ...call.note, account: head.account.id };
+    call.note({ account: head.account.id });
     if (this.#isSse) this.#begin();
     else this.#held = [];
   }
@@ -91,7 +91,7 @@ export class Relay implements Taker {
   #settle(reported: HubUsage | undefined): void {
     const { call, ticket, parcel } = this.#task;
     const usage = reported ?? guessUsage(parcel.bytes, this.#bytes);
-    call.note = { ...call.note, ...usageNote(usage) };
+    call.note({ ...usageNote(usage) });
     ticket?.settle(usage, { accountId: this.#head.account.id, ...(parcel.images && { images: parcel.images }) });
   }
 

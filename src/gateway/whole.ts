@@ -58,7 +58,7 @@ export class Whole implements Taker {
     const whole = pair.client.client.encodeReply(reply, answer);
     if (this.#conversation.isKept) this.#conversation.keep(whole);
     const headers = conversionHeaders(this.#conversation, prepared);
-    call.note = { ...call.note, account: this.#head.account.id, ...usageNote(reply.usage) };
+    call.note({ account: this.#head.account.id, ...usageNote(reply.usage) });
     const settled = this.#conversation.settle(reply.usage, this.#head.account);
     void settled.then(() => {
       if (!request.stream) return sendJson(call, 200, whole, headers);

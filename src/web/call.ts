@@ -1,7 +1,7 @@
 /** One HTTP call as a handler sees it: the raw request and response, what the route table knows, and notes for the log line. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { LogFields } from '../core/index.ts';
+import type { LogFields, LogValue } from '../core/index.ts';
 import type { Envelope, Operation, OperatorOperation } from '../rules/index.ts';
 
 /** Where an answer goes: an HTTP response, or one turn of a socket that stands in for it. */
@@ -41,31 +41,23 @@ export class Call {
   readonly address: string;
   readonly startedAt: number;
   /** A body that is here already: a turn of a socket, which may know it only after a while. */
-  body?: Buffer;
-  readonly upgrade?: Upgrade;
-  /** Fields of the one `call.done` line; handlers add what they know, ids and sizes only. */
-  note: LogFields = {};
+  body: Buffer | undefined;
+  readonly upgrade: Upgrade | undefined;
+  /** Fields of the one `call.done` line. */
+  readonly notes: Record<string, LogValue> = {};
   /** Headers that every answer to this call carries, whatever it says. */
   headers: Readonly<Record<string, string>> = {};
   #gone = false;
-  #listeners: (() => void)[] = [];
+  #isClosed = false;
+  #onGone: (() => void)[] = [];
+  readonly #onClose: (() => void)[] = [];
 
   constructor(
     given: Pick<
       Call,
-      | 'id'
-      | 'operation'
-      | 'envelope'
-      | 'request'
-      | 'response'
-      | 'params'
-      | 'path'
-      | 'query'
-      | 'address'
-      | 'startedAt'
-      | 'body'
-      | 'upgrade'
-    >,
+      'id' | 'operation' | 'envelope' | 'request' | 'response' | 'params' | 'path' | 'query' | 'address' | 'startedAt'
+    > &
+      Partial<Pick<Call, 'body' | 'upgrade'>>,
   ) {
     this.id = given.id;
     this.operation = given.operation;
@@ -77,8 +69,8 @@ export class Call {
     this.query = given.query;
     this.address = given.address;
     this.startedAt = given.startedAt;
-    if (given.body) this.body = given.body;
-    if (given.upgrade) this.upgrade = given.upgrade;
+    this.body = given.body;
+    this.upgrade = given.upgrade;
     this.response.once('close', () => this.#close());
   }
 
@@ -87,10 +79,21 @@ export class Call {
     return this.#gone;
   }
 
+  /** Handlers add what they know to the log line: ids and sizes only. */
+  note(fields: LogFields): void {
+    Object.assign(this.notes, fields);
+  }
+
   /** At most once, and at once when the client is gone already, so that nothing is started for nobody. */
   onGone(listener: () => void): void {
     if (this.#gone) listener();
-    else this.#listeners.push(listener);
+    else this.#onGone.push(listener);
+  }
+
+  /** When the answer is out or can never be, at once if that was before. One listener of the response serves all, which is cheaper. */
+  onClose(listener: () => void): void {
+    if (this.#isClosed) listener();
+    else this.#onClose.push(listener);
   }
 
   header(name: string): string | undefined {
@@ -99,10 +102,13 @@ export class Call {
   }
 
   #close(): void {
-    if (this.response.writableFinished) return;
-    this.#gone = true;
-    for (const listener of this.#listeners) listener();
-    this.#listeners = [];
+    this.#isClosed = true;
+    if (!this.response.writableFinished) {
+      this.#gone = true;
+      for (const listener of this.#onGone) listener();
+      this.#onGone = [];
+    }
+    for (const listener of this.#onClose) listener();
   }
 }
 

@@ -2,6 +2,6 @@ export { expectJson, mediaType, readBody } from './body.ts';
 export { type Answer, Call, type Handler } from './call.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { idHeaders, type RenderError, type RenderedError, sendError, sendJson } from './reply.ts';
-export { fastifyPath, methodsOf, ROUTES } from './routes.ts';
+export { methodsOf, ROUTES } from './routes.ts';
 export { createWeb, type Web, type WebOptions } from './server.ts';
 export { type Socket, Sockets } from './socket.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ENDPOINTS, envelopeOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../rules/index.ts';
-import { fastifyPath, methodsOf, ROUTES } from './routes.ts';
+import { matchRoute, methodsOf, ROUTES } from './routes.ts';
 
 test('every operation has its route, and its root form where it has one', () => {
   for (const operation of OPERATIONS) {
@@ -24,10 +24,37 @@ test('a wrong path under an endpoint speaks the dialect of that endpoint', () =>
   for (const { path, envelope } of ROUTES) assert.equal(envelopeOf(path), envelope, path);
 });
 
-test('paths are written as the router reads them', () => {
-  assert.equal(fastifyPath('/v1/models/{model}'), '/v1/models/:model');
-  assert.equal(fastifyPath('/v1/responses/{response_id}/input_items'), '/v1/responses/:response_id/input_items');
-  assert.equal(fastifyPath('/v1beta/models/{model}:countTokens'), '/v1beta/models/:model(^[^:/]+)::countTokens');
+test('a request finds its route and its parameters, decoded', () => {
+  const found = (method: string, path: string) => {
+    const match = matchRoute(method, path);
+    return match && [match.route.operation, match.params];
+  };
+  assert.deepEqual(found('POST', '/v1/messages'), ['messages.create', {}]);
+  assert.deepEqual(found('GET', '/v1/models/some%2Fmodel%20x'), ['models.get', { model: 'some/model x' }]);
+  assert.deepEqual(found('GET', '/v1/responses/resp_1/input_items'), [
+    'responses.inputItems',
+    { response_id: 'resp_1' },
+  ]);
+  assert.deepEqual(found('POST', '/v1/responses/input_tokens'), ['responses.inputTokens', {}]);
+  assert.deepEqual(found('POST', '/v1beta/models/m-1:countTokens'), ['generate.count', { model: 'm-1' }]);
+  for (const { method, path, operation } of ROUTES)
+    assert.equal(matchRoute(method, path.replaceAll(/\{\w+\}/g, 'x'))?.route.operation, operation, path);
+});
+
+test('what is no route finds none', () => {
+  for (const [method, path] of [
+    ['GET', '/v1/messages'],
+    ['POST', '/v1/messages/'],
+    ['POST', '/V1/messages'],
+    ['GET', '/v1/models/a/b'],
+    ['GET', '/v1/models/'],
+    ['GET', '/v1/models/%zz'],
+    ['GET', `/v1/models/${'x'.repeat(513)}`],
+    ['POST', '/v1beta/models/a:b:generateContent'],
+    ['PROPFIND', '/v1/messages'],
+    ['GET', '/openapiXjson'],
+  ] as const)
+    assert.equal(matchRoute(method, path), undefined, `${method} ${path}`);
 });
 
 test('the methods of a path are those of its routes', () => {

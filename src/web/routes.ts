@@ -1,4 +1,4 @@
-/** The endpoint tables as routes: for Fastify, and for saying which methods a path has when the one asked for is not among them. */
+/** The endpoint tables as routes: which one a request asks for, and which methods its path has when the one asked for is not among them. */
 import {
   ENDPOINTS,
   type Envelope,
@@ -28,16 +28,59 @@ export const ROUTES: readonly Route[] = [
   ),
 ];
 
-/** `{name}` as find-my-way writes it; `{model}:verb` needs a pattern that stops at the colon. */
-export const fastifyPath = (path: string): string =>
-  path.replace(/\{(\w+)\}:(\w+)/, ':$1(^[^:/]+)::$2').replaceAll(/\{(\w+)\}/g, ':$1');
+export interface Match {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
 
-const MATCHERS = ROUTES.map((route) => ({
-  method: route.method,
-  pattern: new RegExp(`^${route.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
+/** Longer than any name that is one. */
+const MAX_PARAM = 512;
+const NO_PARAMS = {};
+
+/** Most calls go to a path without parameters: one look. */
+const PLAIN = new Map(
+  ROUTES.filter(({ path }) => !path.includes('{')).map((route): [string, Match] => [
+    `${route.method} ${route.path}`,
+    { route, params: NO_PARAMS },
+  ]),
+);
+const PATTERNS = ROUTES.map((route) => ({ route, pattern: patternOf(route.path) }));
+const WITH_PARAMS = PATTERNS.filter(({ route }) => route.path.includes('{'));
+
+/** Undefined: no route, or a parameter that cannot be read. Case and slashes count. */
+export function matchRoute(method: string | undefined, path: string): Match | undefined {
+  const plain = PLAIN.get(`${method} ${path}`);
+  if (plain) return plain;
+  for (const { route, pattern } of WITH_PARAMS) {
+    const found = route.method === method ? pattern.exec(path) : null;
+    if (found) return readParams(route, found.groups ?? {});
+  }
+  return undefined;
+}
+
+function readParams(route: Route, raw: Readonly<Record<string, string>>): Match | undefined {
+  const params: Record<string, string> = {};
+  for (const [name, text] of Object.entries(raw)) {
+    if (text.length > MAX_PARAM) return undefined;
+    try {
+      params[name] = decodeURIComponent(text);
+    } catch {
+      return undefined;
+    }
+  }
+  return { route, params };
+}
 
 /** Methods that exist for a path, for the `allow` header of a 405. */
 export const methodsOf = (path: string): Method[] => [
-  ...new Set(MATCHERS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)),
+  ...new Set(PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method)),
 ];
+
+/** `{model}:verb` stops at the colon, every other parameter at a slash. */
+function patternOf(path: string): RegExp {
+  const pattern = path
+    .replaceAll('.', '\\.')
+    .replace(/\{(\w+)\}:/, '(?<$1>[^:/]+):')
+    .replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+  return new RegExp(`^${pattern}$`);
+}

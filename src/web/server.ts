@@ -1,17 +1,17 @@
 /**
- * The HTTP server: Fastify routes by our endpoint table, everything behind a route works on the raw request and response.
- * This file owns limits, strictness, request ids, the log line of every call, and an orderly end. The only one that knows Fastify.
+ * The HTTP server: Node's own, routed by our endpoint table; handlers work on the raw request and response. This file owns limits,
+ * strictness, request ids, the log line of every call, and an orderly end.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import Fastify, { type FastifyInstance } from 'fastify';
 import { ApiError, type Clock, fail, faultOf, isAddressIn, type Log, newRequestId } from '../core/index.ts';
 import { envelopeOf, HEADER_BYTES, type Operation, type OperatorOperation } from '../rules/index.ts';
 import { Call, type Handler, type Upgrade } from './call.ts';
 import type { Metrics } from './metrics.ts';
 import { type RenderError, sendError } from './reply.ts';
-import { fastifyPath, methodsOf, ROUTES, type Route } from './routes.ts';
+import { matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { refusalOf } from './strict.ts';
 
 export interface WebOptions {
@@ -41,100 +41,67 @@ const SWEEP_MS = 50;
 /** Longer than the 60 s that balancers keep a connection, so that they close it, not we in the middle of their request. */
 const KEEP_ALIVE_MS = 65_000;
 
-export async function createWeb(options: WebOptions): Promise<Web> {
+export function createWeb(options: WebOptions): Web {
   let draining = false;
-  let server: Server | undefined;
-  const app = Fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    routerOptions: {
-      maxParamLength: 512,
-      onBadUrl: (_path, request, response) => answerStray(options, request, response),
-      onMaxParamLength: (_path, request, response) => answerStray(options, request, response),
+  const isDraining = (): boolean => draining;
+  const own = Object.fromEntries(
+    ROUTES.map(({ operation }) => [operation, wrapped(operation, options, isDraining)]),
+  ) as Record<Route['operation'], Handler>;
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Checked in strict.ts; Node would answer with an empty body.
+      requireHostHeader: false,
     },
-    // While closing we answer by ourselves, in the dialect of the path.
-    return503OnClosing: false,
-    clientErrorHandler: (error, socket) => answerBrokenMessage(options.log, error, socket),
-    serverFactory: (route) => {
-      server = createServer(
-        {
-          maxHeaderSize: HEADER_BYTES,
-          connectionsCheckingInterval: CHECK_MS,
-          keepAliveTimeout: KEEP_ALIVE_MS,
-          // Checked in strict.ts; Node would answer with an empty body.
-          requireHostHeader: false,
-        },
-        guard(options, route),
-      );
-      server.headersTimeout = HEADERS_MS;
-      server.requestTimeout = REQUEST_MS;
-      // Node would answer with an empty 417.
-      server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-        void answer(options, toCall(options, request, response, undefined, {}), () => {
-          throw fail('invalid_request', 'The only Expect header accepted is 100-continue.', { status: 417 });
-        });
-      });
-      server.on('upgrade', (request, socket, head) => {
-        const call = upgradeCall(options, request, socket, head);
-        void answer(
-          options,
-          call,
-          call.operation === 'none' ? refuseUpgrade : wrapped(call.operation, options, () => draining),
-        );
-      });
-      return server;
+    (request, response) => {
+      answering.set(request.socket, response);
+      if (draining) response.shouldKeepAlive = false;
+      const refusal = refusalOf(request);
+      if (refusal !== undefined) return answerRefused(options, request, response, refusal);
+      const { path, query } = targetOf(request);
+      const match = matchRoute(request.method, path);
+      if (!match) return answerStray(options, request, response);
+      const { route, params } = match;
+      void answer(options, toCall(options, request, response, route, params, path, query), own[route.operation]);
     },
+  );
+  server.headersTimeout = HEADERS_MS;
+  server.requestTimeout = REQUEST_MS;
+  server.on('clientError', (error, socket) => answerBrokenMessage(options.log, error, socket as Socket));
+  // Node would answer with an empty 417.
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    void answer(options, strayCall(options, request, response), () => {
+      throw fail('invalid_request', 'The only Expect header accepted is 100-continue.', { status: 417 });
+    });
   });
-  // Bodies are read by the handlers that want them, after the caller is known; Fastify never looks at one.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  for (const route of ROUTES) mount(app, route, options, () => draining);
-  app.setNotFoundHandler((request, reply) => {
-    reply.hijack();
-    answerStray(options, request.raw, reply.raw);
+  server.on('upgrade', (request, socket, head) => {
+    const call = upgradeCall(options, request, socket, head);
+    void answer(options, call, call.operation === 'none' ? refuseUpgrade : own[call.operation]);
   });
-  app.setErrorHandler((_error, request, reply) => {
-    reply.hijack();
-    answerStray(options, request.raw, reply.raw);
-  });
-  await app.ready();
 
   return {
     get isDraining() {
       return draining;
     },
     async listen(host, port) {
-      await app.listen({ host, port });
-      const address = app.server.address() as AddressInfo;
+      server.listen({ host, port });
+      await once(server, 'listening');
+      const address = server.address() as AddressInfo;
       return { host: address.address, port: address.port };
     },
     run: (call, handler) => answer(options, call, handler),
     async drain(ms) {
       draining = true;
-      const cut = setTimeout(() => server?.closeAllConnections(), ms);
+      const cut = setTimeout(() => server.closeAllConnections(), ms);
       // A connection that falls idle while others finish would hold the stop until the cut.
-      const sweep = setInterval(() => server?.closeIdleConnections(), SWEEP_MS);
-      await app.close();
+      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+      await new Promise((resolve) => server.close(resolve));
       clearInterval(sweep);
       clearTimeout(cut);
     },
   };
-}
-
-function mount(app: FastifyInstance, route: Route, options: WebOptions, isDraining: () => boolean): void {
-  const handler = wrapped(route.operation, options, isDraining);
-  app.route({
-    method: route.method,
-    url: fastifyPath(route.path),
-    handler: (request, reply) => {
-      reply.hijack();
-      void answer(
-        options,
-        toCall(options, request.raw, reply.raw, route, request.params as Record<string, string>),
-        handler,
-      );
-    },
-  });
 }
 
 /** A server that is stopping still says that it is alive, and nothing else. */
@@ -157,10 +124,10 @@ function upgradeCall(options: WebOptions, request: IncomingMessage, socket: Dupl
   socket.once('close', () => response.emit('close'));
   // A refusal is the last word on this connection.
   response.once('finish', () => socket.end(() => socket.destroy()));
-  const path = (request.url ?? '/').split('?', 1)[0];
+  const { path, query } = targetOf(request);
   const route = ROUTES.find(({ operation, path: own }) => operation === 'responses.socket' && own === path);
   const upgrade = { socket, head, release: () => response.detachSocket(socket as Socket) };
-  return toCall(options, request, response, route, {}, upgrade);
+  return toCall(options, request, response, route, {}, path, query, upgrade);
 }
 
 const refuseUpgrade: Handler = () => {
@@ -172,12 +139,11 @@ function toCall(
   request: IncomingMessage,
   response: ServerResponse,
   route: Pick<Route, 'operation' | 'envelope'> | undefined,
-  params: Record<string, string>,
+  params: Readonly<Record<string, string>>,
+  path: string,
+  query: string,
   upgrade?: Upgrade,
 ): Call {
-  const { url = '/' } = request;
-  const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
   return new Call({
     id: newRequestId(),
     operation: route?.operation ?? 'none',
@@ -186,22 +152,33 @@ function toCall(
     response,
     params,
     path,
-    query: mark < 0 ? '' : url.slice(mark + 1),
+    query,
     address: clientAddress(request, options.trustedProxies),
     startedAt: options.clock.now(),
-    ...(upgrade && { upgrade }),
+    upgrade,
   });
+}
+
+/** A call that is none of ours. */
+function strayCall(options: WebOptions, request: IncomingMessage, response: ServerResponse): Call {
+  const { path, query } = targetOf(request);
+  return toCall(options, request, response, undefined, {}, path, query);
+}
+
+function targetOf({ url = '/' }: IncomingMessage): { path: string; query: string } {
+  const mark = url.indexOf('?');
+  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
 /** The one catch of every call. */
 async function answer(options: WebOptions, call: Call, handler: Handler): Promise<void> {
   options.metrics.openCalls.value += 1;
-  call.response.once('close', () => finish(options, call));
+  call.onClose(() => finish(options, call));
   try {
     const pending = handler(call);
     if (pending) await pending;
   } catch (error) {
-    if (error instanceof ApiError) call.note = { ...call.note, code: error.code };
+    if (error instanceof ApiError) call.note({ code: error.code });
     else options.log.error('call.bug', { request: call.id, op: call.operation, ...faultOf(error) });
     sendError(call, error, options.renderError);
   }
@@ -219,7 +196,7 @@ function finish({ metrics, log, clock }: WebOptions, call: Call): void {
     status,
     end,
     ms,
-    ...call.note,
+    ...call.notes,
   });
 }
 
@@ -227,7 +204,7 @@ const isOperator = (operation: Call['operation']): boolean => operation.startsWi
 
 /** A path that is no route, or not with this method. */
 function answerStray(options: WebOptions, request: IncomingMessage, response: ServerResponse): void {
-  const call = toCall(options, request, response, undefined, {});
+  const call = strayCall(options, request, response);
   void answer(options, call, () => {
     const methods = methodsOf(call.path);
     if (methods.length === 0)
@@ -245,17 +222,11 @@ function answerStray(options: WebOptions, request: IncomingMessage, response: Se
 
 const printable = (path: string): string => path.slice(0, 120);
 
-function guard(options: WebOptions, route: RequestListener): RequestListener {
-  return (request, response) => {
-    answering.set(request.socket, response);
-    const refusal = refusalOf(request);
-    if (refusal === undefined) return route(request, response);
-    response.shouldKeepAlive = false;
-    const call = toCall(options, request, response, undefined, {});
-    void answer(options, call, () => {
-      throw fail('invalid_request', refusal, { headers: { connection: 'close' } });
-    });
-  };
+function answerRefused(options: WebOptions, request: IncomingMessage, response: ServerResponse, refusal: string): void {
+  response.shouldKeepAlive = false;
+  void answer(options, strayCall(options, request, response), () => {
+    throw fail('invalid_request', refusal, { headers: { connection: 'close' } });
+  });
 }
 
 const BROKEN: Readonly<Record<string, readonly [number, string, string]>> = {
