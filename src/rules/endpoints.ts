@@ -477,13 +477,26 @@ export const OPERATIONS = Object.keys(ENDPOINTS) as Operation[];
 export const endpoint = (operation: Operation): EndpointRow => ENDPOINTS[operation];
 export const isText = (operation: Operation): operation is TextOperation => operation in TEXT_ENDPOINTS;
 
+interface OperatorRow {
+  readonly method: Method;
+  readonly path: string;
+  readonly about: string;
+  /** Answers HEAD as well, which load balancers ask. */
+  readonly head?: true;
+}
+
 /** Endpoints of operators: no caller's key opens them, no group refuses them. */
 export const OPERATOR_ENDPOINTS = {
-  'operator.alive': { method: 'GET', path: '/healthz', about: 'The process is alive' },
-  'operator.ready': { method: 'GET', path: '/readyz', about: 'Database reachable, migrations done, not draining' },
+  'operator.alive': { method: 'GET', path: '/healthz', about: 'The process is alive', head: true },
+  'operator.ready': {
+    method: 'GET',
+    path: '/readyz',
+    about: 'Database reachable, migrations done, not draining',
+    head: true,
+  },
   'operator.metrics': { method: 'GET', path: '/metrics', about: 'Prometheus metrics' },
   'operator.openapi': { method: 'GET', path: '/openapi.json', about: 'This API as OpenAPI' },
-} as const satisfies Record<string, { method: Method; path: string; about: string }>;
+} as const satisfies Record<string, OperatorRow>;
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 
 /** The error body of a path that is no endpoint, by its beginning; a wrong path still gets an answer its SDK can read. */

@@ -11,7 +11,7 @@ import {
 
 export interface Route {
   readonly operation: Operation | OperatorOperation;
-  readonly method: Method;
+  readonly method: Method | 'HEAD';
   /** As in the table: `/v1/models/{model}`. */
   readonly path: string;
   readonly envelope: Envelope;
@@ -23,9 +23,11 @@ export const ROUTES: readonly Route[] = [
     const route = { operation, method: row.method, path: row.path, envelope: row.envelope };
     return 'alias' in row ? [route, { ...route, path: row.alias }] : [route];
   }),
-  ...(Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[]).map(
-    (operation): Route => ({ operation, ...OPERATOR_ENDPOINTS[operation], envelope: 'openai' }),
-  ),
+  ...(Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[]).flatMap((operation): Route[] => {
+    const row = OPERATOR_ENDPOINTS[operation];
+    const route: Route = { operation, method: row.method, path: row.path, envelope: 'openai' };
+    return 'head' in row ? [route, { ...route, method: 'HEAD' }] : [route];
+  }),
 ];
 
 export interface Match {
@@ -72,7 +74,7 @@ function readParams(route: Route, raw: Readonly<Record<string, string>>): Match 
 }
 
 /** Methods that exist for a path, for the `allow` header of a 405. */
-export const methodsOf = (path: string): Method[] => [
+export const methodsOf = (path: string): Route['method'][] => [
   ...new Set(PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method)),
 ];
 

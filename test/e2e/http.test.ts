@@ -169,7 +169,7 @@ test('a wrong method is 405 with those that are right', async () => {
     ['DELETE /v1/responses', 'POST, GET', 'openai'],
     ['PATCH /v1beta/models', 'GET', 'generate'],
     ['GET /v1beta/models/m:generateContent', 'GET, POST', 'generate'],
-    ['POST /healthz', 'GET', 'openai'],
+    ['POST /healthz', 'GET, HEAD', 'openai'],
     ['OPTIONS /v1/videos', 'POST, GET', 'video'],
     ['PROPFIND /v1/videos', 'POST, GET', 'video'],
     ['TRACE /v1/models', 'GET', 'openai'],
@@ -185,7 +185,9 @@ test('a wrong method is 405 with those that are right', async () => {
 test('HEAD has an answer without a body, and the connection goes on', async () => {
   const wire = new Wire(gateway.url);
   for (const [path, status] of [
-    ['/healthz', 405],
+    ['/healthz', 200],
+    ['/readyz', 200],
+    ['/metrics', 405],
     ['/nowhere', 404],
     ['/v1/models/%zz', 405],
   ] as const) {
@@ -193,6 +195,10 @@ test('HEAD has an answer without a body, and the connection goes on', async () =
     const answer = await wire.answer({ head: true });
     assert.ok(answer);
     assert.ok([status, 400].includes(answer.status), `${path}: ${answer.status}`);
+    if (status === 200) {
+      const whole = await answerTo(request(`GET ${path} HTTP/1.1`));
+      assert.equal(answer.headers.get('content-length'), whole.headers.get('content-length'), 'as GET would answer');
+    }
   }
   wire.send(HEALTH);
   assert.equal((await wire.answer())?.status, 200);
