@@ -40,7 +40,7 @@ const BODY: Readonly<Record<Envelope, (said: Said) => unknown>> = {
 
 export const renderError: RenderError = (error, { envelope, id }): RenderedError => {
   const said = say(error, envelope, id);
-  return { status: said.status, headers: headersOf(error, said), body: BODY[envelope](said) };
+  return { status: said.status, headers: headersOf(error, said, envelope), body: BODY[envelope](said) };
 };
 
 function say(error: ApiError, envelope: Envelope, requestId: string): Said {
@@ -72,11 +72,13 @@ function worded({ code, message, details: { param, retryAfter } }: ApiError, env
 }
 
 /** SDKs retry 408, 409, 429 and 5xx by themselves unless they are told not to; those who may, are told when. */
-function headersOf(error: ApiError, { status, retryAfter }: Said): Record<string, string> {
+function headersOf(error: ApiError, { status, retryAfter }: Said, envelope: Envelope): Record<string, string> {
   const wait = retryAfter ?? (status === 429 || status === 503 || status === 529 ? 1 : undefined);
   return {
     ...error.details.headers,
     ...(errorRow(error.code).retry === false && { 'x-should-retry': 'false' }),
     ...(wait !== undefined && { 'retry-after': String(Math.max(1, Math.ceil(wait))) }),
+    // The SDKs of this family prefer the exact figure.
+    ...(wait !== undefined && envelope === 'openai' && { 'retry-after-ms': String(Math.ceil(wait * 1000)) }),
   };
 }

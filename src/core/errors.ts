@@ -4,7 +4,7 @@ import { type ErrorCode, errorRow } from '../rules/index.ts';
 export interface FailureDetails {
   /** The field that is wrong, as a path: `messages[2].content`. */
   readonly param?: string;
-  /** Seconds until it is worth trying again. */
+  /** Seconds until it is worth trying again; not whole where an upstream is as exact. */
   readonly retryAfter?: number;
   /** For the codes whose row has two statuses, or for an upstream's own status that is kept. */
   readonly status?: number;

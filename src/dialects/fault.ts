@@ -20,7 +20,7 @@ export const failureOf = (error: HubError): ApiError =>
     compact({
       param: error.param,
       status: error.status,
-      retryAfter: error.retryAfterMs === undefined ? undefined : Math.ceil(error.retryAfterMs / 1000),
+      retryAfter: error.retryAfterMs === undefined ? undefined : error.retryAfterMs / 1000,
     }),
   );
 

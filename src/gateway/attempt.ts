@@ -235,7 +235,7 @@ export function toldOf({ kind, error, restMs }: Fault): ApiError {
       : kind === 'overloaded'
         ? (error.retryAfterMs ?? restMs)
         : undefined;
-  const retryAfter = wait === undefined ? undefined : Math.ceil(wait / 1000);
+  const retryAfter = wait === undefined ? undefined : wait / 1000;
   if (kind === 'limited' && retryAfter !== undefined) return fail(row.code, limitedFor(retryAfter), { retryAfter });
   return fail(row.code, MESSAGES[kind] ?? error.message, retryAfter === undefined ? {} : { retryAfter });
 }

@@ -18,7 +18,7 @@ import {
   type RoomAccount,
   roomsSetup,
 } from '../support/pairs.ts';
-import { asStream, beginning, blaming, naming, type Scripted, startScripted } from '../support/scripted.ts';
+import { asStream, beginning, blaming, limiting, naming, type Scripted, startScripted } from '../support/scripted.ts';
 import { anthropic, openai, openai6 } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
@@ -130,6 +130,23 @@ for (const pair of PAIRS) {
         assert.equal(again.status, 429);
         assert.ok(Number(again.headers.get('retry-after')) <= 12);
         assert.equal(sim.journal.requests.length, 1, 'an account that rests is not asked');
+      });
+
+      const precise = room(pair, [{}], () => scripted.url);
+      test(`the provider's own figure of how long to wait is passed on, to the millisecond where SDKs read it (${how})`, async () => {
+        const token = precise();
+        scripted.answer(roomOf(token), (response) =>
+          response
+            .writeHead(429, { 'content-type': 'application/json', 'retry-after': '2', 'retry-after-ms': '1500' })
+            .end(JSON.stringify(limiting(pair.upstream, '1.5s'))),
+        );
+        const told = await refusal(pair, token, { text: TEXT, stream });
+        assert.equal(told.status, 429);
+        assert.equal(told.headers.get('retry-after'), '2');
+        assert.equal(told.headers.get('retry-after-ms'), isMessages(pair) ? null : '1500');
+        const again = await refusal(pair, token, { text: TEXT, stream });
+        const left = Number(again.headers.get('retry-after-ms'));
+        if (!isMessages(pair)) assert.ok(left > 0 && left <= 2_000, `while the account rests: ${left}`);
       });
 
       test(`a page instead of an answer is a failure of the provider, and is not shown (${how})`, async () => {

@@ -114,3 +114,16 @@ export const naming: Readonly<Record<Dialect, (message: string, field: string) =
     },
   }),
 };
+
+/** The body of a refusal for being asked too often. */
+export const limiting = (dialect: Dialect, retryDelay: string): object =>
+  dialect === 'generate'
+    ? {
+        error: {
+          code: 429,
+          message: 'Slow down.',
+          status: 'RESOURCE_EXHAUSTED',
+          details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }],
+        },
+      }
+    : { type: 'error', error: { type: 'rate_limit_error', code: 'rate_limit_exceeded', message: 'Slow down.' } };
