@@ -24,6 +24,8 @@ const USES = {
   imageOutput: (r) => r.output.modalities?.includes('image') === true,
   reasoning: (r) => r.reasoning.mode !== undefined || r.reasoning.effort !== undefined,
   structuredOutput: (r) => r.output.format.kind !== 'text',
+  citations: (r) => anyPart(r, (p) => p.kind === 'file' && p.citations === true),
+  strictTools: (r) => r.tools.some((tool) => tool.kind === 'function' && tool.strict === true),
   hostedTools: (r) => r.tools.some((tool) => tool.kind === 'server'),
   maxToolCalls: (r) => r.limits.maxToolCalls !== undefined,
   prewarm: (r) => r.limits.prewarm === true,

@@ -131,6 +131,8 @@ export interface ServerToolOptions {
   readonly blockedDomains?: readonly string[];
   readonly maxUses?: number;
   readonly userLocation?: JsonObject;
+  /** It is to run on a machine that its home keeps, or with files there. */
+  readonly machine?: boolean;
 }
 
 // ---------------------------------------------------------------- conversation

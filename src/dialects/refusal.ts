@@ -37,6 +37,9 @@ export const refuseFile = (id: string): never =>
     `The file '${id.slice(0, 80)}' is stored at another provider and cannot be read by this model.`,
   );
 
+export const refuseMachine = (): never =>
+  refuse('tools', 'A container that another provider keeps, and the files in it, cannot be used with this model.');
+
 export const refuseBuiltin = (builtin: string): never =>
   refuse('tools', `The tool '${builtin}' cannot be used with this model.`);
 

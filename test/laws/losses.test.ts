@@ -10,6 +10,7 @@ type Json = Record<string, unknown>;
 const TOOL = { name: 'find', schema: { type: 'object', properties: {} } };
 const chatTool = { type: 'function', function: { name: TOOL.name, parameters: TOOL.schema } };
 const responsesTool = { type: 'function', name: TOOL.name, parameters: TOOL.schema };
+const note = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hi' } };
 const messagesTool = { name: TOOL.name, input_schema: TOOL.schema };
 
 /** The least that each client sends, and every field that it may add, with a value that asks for something. */
@@ -36,6 +37,8 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
       inference_geo: { inference_geo: 'eu' },
       context_management: { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
       tools: { tools: [messagesTool, { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' }] },
+      'tools.strict': { tools: [{ ...messagesTool, strict: true }] },
+      citations: { messages: [{ role: 'user', content: [{ ...note, citations: { enabled: true } }] }] },
     },
   },
   chat: {
@@ -64,6 +67,7 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
       web_search_options: { web_search_options: {} },
       max_completion_tokens: { max_completion_tokens: 99 },
       something_new: { something_new: 1 },
+      'tools.function.strict': { tools: [{ ...chatTool, function: { ...chatTool.function, strict: true } }] },
     },
   },
   responses: {
@@ -88,6 +92,7 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
       client_metadata: { client_metadata: { a: 'b' } },
       tools: { tools: [responsesTool, { type: 'image_generation' }] },
       max_output_tokens: { max_output_tokens: 99 },
+      'tools.strict': { tools: [{ ...responsesTool, strict: true }] },
     },
   },
 };

@@ -91,7 +91,7 @@ function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   const parts: HubPart[] = [];
   const content = message.content;
   if (Array.isArray(content)) {
-    for (const [k, part] of content.entries()) parts.push(assistantPart(part, `${path}.content[${k}]`));
+    parts.push(...content.flatMap((part, k) => assistantPart(part, `${path}.content[${k}]`)));
   } else if (given(content)) {
     parts.push({ kind: 'text', text: needString(content, `${path}.content`) });
   }
@@ -100,11 +100,13 @@ function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   return parts.filter((part) => !('text' in part) || part.text !== '');
 }
 
-function assistantPart(value: unknown, path: string): HubPart {
+/** Any other kind is a provider's artefact: the client only hands back what it was given, so it is not refused for it. */
+function assistantPart(value: unknown, path: string): HubPart[] {
   const part = needObject(value, path);
-  if (part.type === 'refusal') return { kind: 'refusal', text: needString(part.refusal, `${path}.refusal`) };
-  if (part.type === 'text') return { kind: 'text', text: needString(part.text, `${path}.text`) };
-  return unsupported(`${path}.type`, 'expected one of text, refusal.');
+  const type = needString(part.type, `${path}.type`);
+  if (type === 'refusal') return [{ kind: 'refusal', text: needString(part.refusal, `${path}.refusal`) }];
+  if (type === 'text') return [{ kind: 'text', text: needString(part.text, `${path}.text`) }];
+  return [];
 }
 
 function addCall(call: HubToolCall, { items, calls }: Reading): void {

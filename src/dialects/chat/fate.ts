@@ -23,6 +23,9 @@ export const fate = {
   // Budgets become efforts, efforts become the nearest one that the model knows.
   reasoning: 'changed',
   structuredOutput: 'kept',
+  // Documents are read, but no answer says where in them it found something.
+  citations: 'dropped',
+  strictTools: 'kept',
   /** Those that the provider also has; the rest are left out, since agents list them always. */
   hostedTools: 'changed',
   maxToolCalls: 'dropped',

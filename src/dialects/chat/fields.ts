@@ -22,6 +22,8 @@ export const fieldNames: FieldNames = {
   imageOutput: 'modalities',
   reasoning: 'reasoning_effort',
   structuredOutput: 'response_format',
+  citations: 'citations',
+  strictTools: 'tools.function.strict',
   maxToolCalls: 'max_tool_calls',
   prewarm: 'max_completion_tokens',
   parallelTools: 'parallel_tool_calls',

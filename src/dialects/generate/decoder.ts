@@ -61,7 +61,8 @@ function takeChunk(chunk: JsonObject, state: State, out: HubEvent[]): void {
   if (blocked !== undefined) {
     state.blocked = maybeString(feedback.blockReasonMessage) ?? `The provider blocked the prompt: ${blocked}.`;
   }
-  const candidate = maybeList(chunk.candidates)[0];
+  // Of several candidates the first is told; they may come in any order, and each in chunks of its own.
+  const candidate = maybeList(chunk.candidates).find((one) => isObject(one) && (one.index ?? 0) === 0);
   if (isObject(candidate)) takeCandidate(candidate, state, out);
 }
 

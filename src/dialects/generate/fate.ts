@@ -23,6 +23,10 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   // A level or a budget, by model.
   reasoning: 'changed',
   structuredOutput: 'changed',
+  // Documents are read, but no answer says where in them it found something.
+  citations: 'dropped',
+  // One mode for all of them.
+  strictTools: 'changed',
   /** Those that the provider also has; the rest are left out, since agents list them always. */
   hostedTools: 'changed',
   maxToolCalls: 'dropped',

@@ -21,6 +21,8 @@ export const fieldNames: FieldNames = {
   imageOutput: 'generationConfig.responseModalities',
   reasoning: 'generationConfig.thinkingConfig',
   structuredOutput: 'generationConfig.responseJsonSchema',
+  citations: 'citations',
+  strictTools: 'toolConfig.functionCallingConfig.mode',
   maxToolCalls: 'maxToolCalls',
   prewarm: 'generationConfig.maxOutputTokens',
   parallelTools: 'toolConfig.parallelTools',

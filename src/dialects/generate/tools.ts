@@ -8,7 +8,7 @@ import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub.ts';
 import type { Names } from '../names.ts';
 import { compact, isObject } from '../read.ts';
-import { refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
+import { refuseBuiltin, refuseHostedChoice, refuseMachine } from '../refusal.ts';
 import { offeredTools } from '../settled.ts';
 import { toParameters } from './schema-subset.ts';
 
@@ -97,6 +97,7 @@ function hostedTools(
     if (request.dialect === 'generate' && isObject(tool.raw)) {
       if (room) hosted.set(tool.tool, tool.raw);
     } else if (typeof word === 'string') {
+      if (tool.options.machine) refuseMachine();
       if (room) hosted.set(tool.tool, { [word]: {} });
     } else if (word.otherwise === 'refuse') {
       refuseBuiltin(tool.tool);

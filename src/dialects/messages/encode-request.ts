@@ -27,6 +27,7 @@ export function encodeRequest(original: HubRequest, target: Target): EncodedRequ
   const cache = encodeCache(request, [tools.tools, system, ...turns.map((turn) => turn.blocks)], target, dropped);
   if (tools.unbounded) dropped.add('maxToolCalls');
   if (tools.leftOut) dropped.add('hostedTools');
+  if (tools.loosened) dropped.add('strictTools');
   if (request.meta.serviceTier === 'flex') dropped.add('serviceTier');
   return {
     body: compact({

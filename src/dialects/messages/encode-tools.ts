@@ -2,9 +2,10 @@
 import { builtinFunction } from '../builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../hub.ts';
+import { remoteServer } from '../mcp.ts';
 import type { Names } from '../names.ts';
-import { compact, maybeList, maybeString } from '../read.ts';
-import { refuse, refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
+import { compact } from '../read.ts';
+import { refuseBuiltin, refuseHostedChoice, refuseMachine } from '../refusal.ts';
 import { offeredTools } from '../settled.ts';
 import { type Block, cacheControl } from './encode-content.ts';
 import { asObjectSchema, isEnforceable } from './schema.ts';
@@ -19,6 +20,8 @@ export interface EncodedTools {
   readonly unbounded: boolean;
   /** A hosted tool has no counterpart here. */
   readonly leftOut: boolean;
+  /** A tool was to be strict, but cannot be. */
+  readonly loosened: boolean;
 }
 
 export function encodeTools(request: HubRequest, names: Names): EncodedTools {
@@ -37,6 +40,7 @@ export function encodeTools(request: HubRequest, names: Names): EncodedTools {
     unbounded:
       request.limits.maxToolCalls !== undefined && !tools.some((tool) => tool.name === HOSTED.web_search?.name),
     leftOut: tools.length < blocks.length || wanted.some((tool) => tool.kind === 'server' && !isHosted(tool, request)),
+    loosened: wanted.filter((tool) => tool.kind === 'function' && tool.strict === true).length > writing.strict,
   };
 }
 
@@ -82,7 +86,8 @@ const TOOLS: { readonly [K in HubTool['kind']]: (tool: HubTool & { kind: K }, wr
   server(tool, writing) {
     if (tool.tool === 'mcp') return [mcpToolset(tool.raw, writing)];
     if (writing.request.dialect === 'messages') return [{ ...tool.raw }];
-    const row = HOSTED[tool.tool];
+    if (tool.options.machine) refuseMachine();
+    const row = rowOf(tool);
     return row
       ? [{ ...row, ...(tool.tool === 'web_search' && searchOptions(tool, writing)), ...cacheControl(tool.cache) }]
       : [];
@@ -92,18 +97,33 @@ const TOOLS: { readonly [K in HubTool['kind']]: (tool: HubTool & { kind: K }, wr
 /** The provider's own limit. */
 const MAX_STRICT = 20;
 
-const declare = (tool: HubTool & { name: string }, body: Block, { names }: Writing): Block =>
-  compact({ name: names.toWire(tool), ...body, ...cacheControl(tool.cache) });
+function declare(tool: HubTool & { name: string }, body: Block, { names, request }: Writing): Block {
+  // A tool that nobody can search for would never be found.
+  const defer_loading = tool.defer === true && searchesTools(request) ? true : undefined;
+  return compact({ name: names.toWire(tool), ...body, defer_loading, ...cacheControl(tool.cache) });
+}
 
 /** Hosted tools that exist here too, in the oldest form, which most accounts have. All others are left out. */
 const HOSTED: Partial<Record<ServerTool, { readonly type: string; readonly name: string }>> = {
   web_search: { type: 'web_search_20250305', name: 'web_search' },
   web_fetch: { type: 'web_fetch_20250910', name: 'web_fetch' },
   code_exec: { type: 'code_execution_20250825', name: 'code_execution' },
+  tool_search: { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
 };
 
-const isHosted = ({ tool }: HubTool & { kind: 'server' }, { dialect }: HubRequest): boolean =>
-  dialect === 'messages' || tool === 'mcp' || HOSTED[tool] !== undefined;
+const isHosted = (tool: ServerToolEntry, { dialect }: HubRequest): boolean =>
+  dialect === 'messages' || tool.tool === 'mcp' || rowOf(tool) !== undefined;
+
+type ServerToolEntry = HubTool & { kind: 'server' };
+
+/** A search that the client would make itself answers in a form that only its own dialect has. */
+const rowOf = ({ tool, raw }: ServerToolEntry) =>
+  tool === 'tool_search' && raw.execution === 'client' ? undefined : HOSTED[tool];
+
+const searchesTools = (request: HubRequest): boolean =>
+  offeredTools(request).some(
+    (tool) => tool.kind === 'server' && tool.tool === 'tool_search' && isHosted(tool, request),
+  );
 
 function searchOptions({ options }: HubTool & { kind: 'server' }, { request }: Writing): Block {
   const { allowedDomains, blockedDomains, userLocation } = options;
@@ -116,20 +136,14 @@ function searchOptions({ options }: HubTool & { kind: 'server' }, { request }: W
   });
 }
 
-/** A remote server is declared beside the tools and offered among them. Both families' spellings of it are read. */
+/** A remote server is declared beside the tools and offered among them. */
 function mcpToolset(raw: JsonObject, writing: Writing): Block {
-  const name = maybeString(raw.server_label) ?? maybeString(raw.name) ?? '';
-  const url = maybeString(raw.server_url) ?? maybeString(raw.url);
-  if (url === undefined || raw.headers !== undefined) {
-    refuse('tools', `The MCP server "${name}" can only be reached by an address and a token with this model.`);
-  }
-  const token = maybeString(raw.authorization) ?? maybeString(raw.authorization_token);
-  writing.mcpServers.push(compact({ type: 'url', name, url, authorization_token: token }));
-  const allowed = maybeList(raw.allowed_tools).filter((tool) => typeof tool === 'string');
+  const { label, url, token, allowed } = remoteServer(raw);
+  writing.mcpServers.push(compact({ type: 'url', name: label, url, authorization_token: token }));
   return {
     type: 'mcp_toolset',
-    mcp_server_name: name,
-    ...(allowed.length > 0 && {
+    mcp_server_name: label,
+    ...(allowed && {
       default_config: { enabled: false },
       configs: Object.fromEntries(allowed.map((tool) => [tool, { enabled: true }])),
     }),

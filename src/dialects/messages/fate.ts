@@ -23,6 +23,9 @@ export const fate = {
   reasoning: 'changed',
   /** A schema without the keywords that constrained decoding lacks; plain JSON is asked for in words. */
   structuredOutput: 'changed',
+  citations: 'kept',
+  /** As many as the provider enforces; the others are offered without the promise. */
+  strictTools: 'changed',
   /** Those that the provider also has; the rest are left out, since agents list them always. */
   hostedTools: 'changed',
   /** Bounds the web search, the only hosted tool with a bound of its own. */

@@ -12,6 +12,8 @@ export const fieldNames: FieldNames = {
   stop: 'stop_sequences',
   reasoning: 'thinking',
   structuredOutput: 'output_config.format',
+  citations: 'citations',
+  strictTools: 'tools.strict',
   prewarm: 'max_tokens',
   parallelTools: 'tool_choice.disable_parallel_tool_use',
   allowedTools: 'tool_choice',

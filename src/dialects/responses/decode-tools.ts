@@ -89,8 +89,13 @@ function optionsOf(tool: JsonObject): ServerToolOptions {
   return compact({
     allowedDomains: domains.length > 0 ? domains : undefined,
     userLocation: isObject(tool.user_location) ? tool.user_location : undefined,
+    machine: namesMachine(tool.container) ? true : undefined,
   });
 }
+
+/** A container that is made for the purpose is none in particular. */
+const namesMachine = (container: unknown): boolean =>
+  typeof container === 'string' || maybeList(maybeObject(container).file_ids).length > 0;
 
 type Choice = Pick<HubRequest, 'toolChoice' | 'allowedTools'>;
 

@@ -3,6 +3,7 @@ import { builtinFunction } from '../builtins.ts';
 import type { Target } from '../codec.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub.ts';
+import { remoteServer } from '../mcp.ts';
 import type { Names, ToolName } from '../names.ts';
 import { compact, isObject, maybeString } from '../read.ts';
 import { refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
@@ -120,13 +121,16 @@ const HOSTED: Readonly<Record<ServerTool, ((tool: Of<'server'>, job: ToolJob) =>
     other: undefined,
   };
 
-/** Credentials ride on it, so a server that cannot be named is refused, never forgotten. */
 function mcpTool(raw: JsonObject): JsonObject {
-  const url = maybeString(raw.server_url) ?? maybeString(raw.url);
-  const label = maybeString(raw.server_label) ?? maybeString(raw.name) ?? maybeString(raw.mcp_server_name);
-  if (url === undefined || label === undefined) return refuseBuiltin('mcp');
-  const authorization = maybeString(raw.authorization_token) ?? maybeString(raw.authorization);
-  return compact({ type: 'mcp', server_label: label, server_url: url, authorization, require_approval: 'never' });
+  const { label, url, token, allowed } = remoteServer(raw);
+  return compact({
+    type: 'mcp',
+    server_label: label,
+    server_url: url,
+    authorization: token,
+    allowed_tools: allowed,
+    require_approval: 'never',
+  });
 }
 
 const searchesTools = (request: HubRequest): boolean =>

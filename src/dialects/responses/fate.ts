@@ -25,6 +25,9 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   // Moved to the nearest effort that the model knows.
   reasoning: 'changed',
   structuredOutput: 'kept',
+  // Documents are read, but no answer says where in them it found something.
+  citations: 'dropped',
+  strictTools: 'kept',
   /** Those that the provider also has; the rest are left out, since agents list them always. */
   hostedTools: 'changed',
   maxToolCalls: 'kept',

@@ -21,6 +21,8 @@ export const fieldNames: FieldNames = {
   imageOutput: 'modalities',
   reasoning: 'reasoning',
   structuredOutput: 'text.format',
+  citations: 'citations',
+  strictTools: 'tools.strict',
   maxToolCalls: 'max_tool_calls',
   prewarm: 'prompt_cache_options.prewarm',
   parallelTools: 'parallel_tool_calls',
