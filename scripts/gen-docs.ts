@@ -11,6 +11,7 @@ import {
   type TextRow,
   VIDEO_ENDPOINTS,
 } from '../src/rules/index.ts';
+import { REGISTER } from '../test/laws/register.ts';
 
 const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: () => 'bytes through',
@@ -110,8 +111,19 @@ export function renderFidelity(): string {
     'Printed from the fate tables in `src/dialects` by `npm run gen`. When a group speaks another dialect than the caller, text, system, roles, tools, tool results, images, files, usage and stop reasons always cross. This page says what becomes of the optional fields.',
     '**kept** as it is; **changed** into the form that the other side has; **left out** and named in the answer header `x-gateway-dropped`; **refused** with 400 and the name of the field, before anything is sent. A model that cannot take a field that is kept (see `src/rules/capabilities.ts`) has it left out and named. Fields that no table knows are left out and named too. Where both sides speak the same dialect nothing is looked at: the bytes pass.',
     ...sections,
+    '## Where two dialects do not say the same',
+    'Beyond single fields. **carried**: kept for the provider that alone can read it, in a place that the client hands back or in the memory of the gateway. The number is that of the test that proves the line (`test/laws/register.test.ts`).',
+    table(['', 'what happens', 'conversions', ''], registerRows()),
   );
 }
+
+const registerRows = (): string[][] =>
+  Object.entries(REGISTER).map(([number, { story, ways, fate }]) => [
+    number,
+    story,
+    ways.length === PAIRS.length ? 'all' : ways.join('<br>'),
+    fate.join('; '),
+  ]);
 
 const FATE = { kept: 'kept', changed: 'changed', dropped: 'left out', refused: 'refused' } as const;
 
