@@ -5,17 +5,7 @@
 import { isEnvelope, unwrap } from '../carrier.ts';
 import type { HubItem, HubPart, HubText, HubToolCall, JsonObject, Opaque } from '../hub.ts';
 import { mintCallId } from '../ids.ts';
-import {
-  given,
-  maybeObject,
-  maybeString,
-  needList,
-  needObject,
-  needString,
-  optional,
-  unsupported,
-  wrongValue,
-} from '../read.ts';
+import { given, maybeObject, maybeString, needList, needObject, needString, optional, wrongValue } from '../read.ts';
 import { readParts, readTexts } from './decode-content.ts';
 
 export interface Conversation {

@@ -339,7 +339,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
         refuses(
           way,
           { messages: [user('hi'), assistant('yo'), user([{ type: 'brand_new' }])] },
-          { code: 'invalid_value', param: 'messages[2].content[0].type', message: 'brand_new' },
+          { code: 'unsupported_parameter', param: 'messages[2].content[0].type', message: 'brand_new' },
         ),
         writes(
           way,
