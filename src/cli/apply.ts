@@ -1,8 +1,8 @@
 /** `dragoman apply FILE`: makes the configuration match a file. */
-import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import { Refusal } from '../main.ts';
 import { type Applied, applySetup, parseSetup } from '../setup/index.ts';
+import { confirm } from './confirm.ts';
 import { withGround } from './ground.ts';
 import { print, say } from './say.ts';
 import { readSetup } from './serve.ts';
@@ -48,8 +48,5 @@ export function reportApplied({ changes, keys }: Applied, verb = ''): void {
 
 async function isConfirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) throw new Refusal('Pruning asks first; add --yes where nobody can answer.');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt.question('Apply this, removals included? [y/N] ');
-  prompt.close();
-  return /^y(es)?$/i.test(answer.trim());
+  return confirm('Apply this, removals included?');
 }

@@ -5,17 +5,18 @@ import { WrongMasterKey } from '../core/index.ts';
 import { MigrationError } from '../db/index.ts';
 import { Refusal } from '../main.ts';
 import { MasterKeyError } from '../master-key.ts';
-import { SetupError } from '../setup/index.ts';
+import { ImportError, SetupError } from '../setup/index.ts';
 import { version } from '../version.ts';
 import { adminCommand } from './admin.ts';
 import { applyCommand } from './apply.ts';
 import { doctorCommand } from './doctor.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
+import { pricesCommand } from './prices.ts';
 import { serveCommand } from './serve.ts';
 import { workCommand } from './work.ts';
 
-const EXPECTED = [Refusal, ConfigError, SetupError, MasterKeyError, MigrationError, WrongMasterKey];
+const EXPECTED = [Refusal, ConfigError, SetupError, ImportError, MasterKeyError, MigrationError, WrongMasterKey];
 
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('dragoman')
@@ -29,6 +30,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     .addCommand(migrateCommand())
     .addCommand(applyCommand())
     .addCommand(keyCommand())
+    .addCommand(pricesCommand())
     .addCommand(adminCommand())
     .addCommand(doctorCommand())
     .addHelpText('after', EXAMPLES);
@@ -45,6 +47,7 @@ Examples:
   dragoman serve                          embedded database, demo providers, API on http://127.0.0.1:8080
   dragoman serve --config dragoman.yaml   the same with your own groups, accounts and models
   dragoman key create --user ana --group claude
+  dragoman prices import --multiplier 1.2 prices of the models in your configuration, from a public list
   DATABASE_URL=postgres://... dragoman serve`;
 
 function sentenceOf(error: unknown): string {

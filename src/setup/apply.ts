@@ -38,14 +38,14 @@ export interface ApplyOptions {
 type Tx = Transaction<Rows>;
 
 /** Two files that are applied at the same moment follow one another. */
-const LOCK = 0x64726167;
+export const SETUP_LOCK = 0x64726167;
 
 export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions): Promise<Applied> {
   let applied: Applied = { changes: [], keys: [] };
   const dry = new Error('dry run');
   try {
     await db.transaction().execute(async (tx) => {
-      await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+      await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(tx);
       const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
       if (lines.length > 0) throw new SetupError(lines);
       applied = await applyAll(tx, file, options);

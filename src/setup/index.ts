@@ -1,3 +1,12 @@
 export { type Applied, type ApplyOptions, applySetup, type Change } from './apply.ts';
 export { DEMO_GROUPS, demoSetup, hasDemo } from './demo.ts';
 export { parseSetup, SetupError, SetupFile } from './file.ts';
+export {
+  applyImport,
+  ImportError,
+  type ImportOptions,
+  type ImportPlan,
+  type PriceChange,
+  planImport,
+} from './import.ts';
+export { TIER_CHOICES, type TierChoice } from './seed.ts';

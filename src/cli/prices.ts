@@ -1,0 +1,126 @@
+/** `dragoman prices import | list`: prices from the public list that comes with the package, and what is in force. */
+import { Command, Option } from 'commander';
+import { parseNanos, parsePpm } from '../core/index.ts';
+import { type Ground, Refusal } from '../main.ts';
+import {
+  applyImport,
+  type ImportOptions,
+  type ImportPlan,
+  type PriceChange,
+  planImport,
+  TIER_CHOICES,
+  type TierChoice,
+} from '../setup/index.ts';
+import { confirm } from './confirm.ts';
+import { withGround } from './ground.ts';
+import { print, say } from './say.ts';
+
+interface Options {
+  readonly group?: string;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly multiplier: string;
+  readonly tiers?: TierChoice;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly force?: boolean;
+}
+
+export const pricesCommand = (): Command =>
+  new Command('prices').description('prices of models').addCommand(importCommand()).addCommand(listCommand());
+
+const importCommand = (): Command =>
+  new Command('import')
+    .description('take prices for the models of the catalog from a public list; shows what would change before it asks')
+    .option('--group <id>', 'only models of this group')
+    .option('--model <name>', 'only this model, as the catalog spells it')
+    .option('--provider <id>', 'whose prices, instead of what accounts and style suggest')
+    .option('--multiplier <factor>', "your prices are the provider's times this", '1')
+    .addOption(
+      new Option('--tiers <which>', 'which price to take where it depends on the length of the input').choices(
+        TIER_CHOICES,
+      ),
+    )
+    .option('--dry-run', 'show what would change, change nothing')
+    .option('--yes', 'do not ask')
+    .option('--force', 'also apply changes by more than ten times, and to nothing')
+    .action((options: Options) => withGround((ground) => importPrices(ground, options)));
+
+async function importPrices({ database: { db }, clock }: Ground, options: Options): Promise<void> {
+  const ppm = parsePpm(options.multiplier);
+  if (ppm === undefined)
+    throw new Refusal(`--multiplier: "${options.multiplier}" is not a decimal factor such as 1.25.`);
+  const { group, model, provider, tiers } = options;
+  const wish: ImportOptions = { group, model, provider, tiers, multiplierPpm: BigInt(ppm), now: clock.now() };
+  const plan = await planImport(db, wish);
+  show(plan);
+  if (plan.changes.length === 0 || options.dryRun) return;
+  const suspicious = plan.changes.flatMap(({ changes }) => changes.filter(({ isSuspicious }) => isSuspicious)).length;
+  if (suspicious > 0 && !options.force)
+    throw new Refusal(
+      `${suspicious} marked ! ${suspicious === 1 ? 'is a change' : 'are changes'} by more than ten times or to nothing; nothing was changed. Add --force if that is right.`,
+    );
+  if (!options.yes && !process.stdin.isTTY) return say('Nothing was changed; add --yes to apply this.');
+  if (!options.yes && !(await confirm('Apply these prices?'))) return say('Nothing was changed.');
+  await applyImport(db, plan, wish);
+  say(`${plan.changes.length} ${plan.changes.length === 1 ? 'price' : 'prices'} applied; charges so far keep theirs.`);
+}
+
+function show({ changes, unchanged, remarks, skipped }: ImportPlan): void {
+  for (const change of changes) {
+    const { group, model, source, from } = change;
+    print(`${model} of ${group}, from ${source}${from === undefined ? '' : `, beginning ${from.slice(0, 10)}`}`);
+    for (const line of linesOf(change)) print(`  ${line}`);
+  }
+  for (const remark of remarks) say(`Note: ${remark}.`);
+  for (const sentence of skipped) say(`Left out: ${sentence}.`);
+  say(`${changes.length} to change, ${unchanged} as they are, ${skipped.length} left out.`);
+}
+
+function linesOf({ changes }: PriceChange): string[] {
+  if (changes.length === 0) return ['what the provider takes'];
+  return changes.map(({ rate, before, after, isSuspicious }) =>
+    [
+      rate.padEnd(15),
+      `${before ?? 'none'} -> ${after ?? 'none'}`,
+      ...(before !== null && after !== null ? [percentOf(before, after)] : []),
+      ...(isSuspicious ? ['!'] : []),
+    ].join('  '),
+  );
+}
+
+/** One place after the point, cut off. */
+function percentOf(before: string, after: string): string {
+  const [was, is] = [parseNanos(before) ?? 0n, parseNanos(after) ?? 0n];
+  if (was === 0n) return '(was free)';
+  const tenths = ((is - was) * 1000n) / was;
+  const size = tenths < 0n ? -tenths : tenths;
+  return `${is < was ? '-' : '+'}${size / 10n}.${size % 10n} %`;
+}
+
+const listCommand = (): Command =>
+  new Command('list').description('prices in force and announced: group, model, since, rates').action(() =>
+    withGround(async ({ database: { db }, clock }) => {
+      const now = new Date(clock.now());
+      const models = await db
+        .selectFrom('models')
+        .select(['id', 'group_id', 'pattern'])
+        .orderBy('group_id')
+        .orderBy('position')
+        .orderBy('id')
+        .execute();
+      const prices = await db.selectFrom('prices').selectAll().orderBy('valid_from').orderBy('id').execute();
+      for (const { id, group_id, pattern } of models) {
+        const own = prices.filter((row) => row.model_id === id);
+        const present = own.findLast((row) => row.valid_from <= now);
+        if (!present) print([group_id, pattern, 'no price', 'free'].join('\t'));
+        for (const row of own.filter((price) => price === present || price.valid_from > now))
+          print([group_id, pattern, row.valid_from.toISOString(), ratesText(row.rates)].join('\t'));
+      }
+    }),
+  );
+
+const ratesText = (rates: unknown): string =>
+  Object.entries(rates as object)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type Database, openDatabase } from '../../src/db/index.ts';
+import { type Ended, run } from '../support/command.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+let own: TestDatabase;
+let database: Database;
+let dir: string;
+
+before(async () => {
+  own = await testDatabase();
+  database = openDatabase(own.url, 2);
+  dir = mkdtempSync(join(tmpdir(), 'dragoman-prices-'));
+  await apply({
+    groups: [
+      { id: 'oa', style: 'responses' },
+      { id: 'cl', style: 'messages' },
+      { id: 'ge', style: 'generate-content' },
+      { id: 'mixed', style: 'responses' },
+    ],
+    accounts: [
+      { id: 'm1', group: 'mixed', base_url: 'https://api.openai.com/v1', api_key: 'k' },
+      { id: 'm2', group: 'mixed', base_url: 'https://api.x.ai/v1', api_key: 'k' },
+      { id: 'o1', group: 'oa', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' },
+    ],
+    models: [
+      { id: 'gpt-4o-mini', groups: ['oa'] },
+      { id: 'house-model', groups: ['oa'], upstream: 'gpt-4o' },
+      { id: 'claude-*', groups: ['cl'] },
+      { id: 'claude-3-opus*', groups: ['cl'] },
+      { id: 'claude-sonnet-4-5', groups: ['cl'] },
+      { id: 'nobody-knows', groups: ['cl'] },
+      { id: 'gemini-3.6-flash', groups: ['ge'] },
+      { id: 'gpt-4.1', groups: ['mixed'] },
+    ],
+  });
+});
+after(async () => {
+  await database.close();
+  rmSync(dir, { recursive: true, force: true });
+  await own.drop();
+});
+
+const dragoman = (...args: string[]): Promise<Ended> =>
+  run(args, {
+    env: { DATABASE_URL: own.url, DATA_DIR: dir, MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}` },
+  });
+const importing = (...args: string[]): Promise<Ended> => dragoman('prices', 'import', ...args);
+
+async function apply(setup: object): Promise<void> {
+  const file = join(dir, 'setup.json');
+  writeFileSync(file, JSON.stringify(setup));
+  const { code, stderr } = await dragoman('apply', file);
+  assert.equal(code, 0, stderr);
+}
+
+const prices = () => database.db.selectFrom('prices').selectAll().orderBy('id').execute();
+const pricesOf = async (model: string) =>
+  (await prices()).filter((row) => row.model_pattern === model).map(({ rates }) => rates as Record<string, string>);
+
+test('what would change is shown, and without a word of consent nothing does', async () => {
+  for (const args of [[], ['--dry-run', '--yes']]) {
+    const { code, stdout, stderr } = await importing(...args);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^gpt-4o-mini of oa, from openai\/gpt-4o-mini$/m);
+    assert.match(stdout, /^ {2}input {12}none -> 0\.15$/m);
+    assert.match(stdout, /^house-model of oa, from openai\/gpt-4o$/m, 'by the name that goes upstream');
+    assert.match(stderr, /^Left out: claude-\* of cl: it stands for \d+ models of anthropic with different prices/m);
+    assert.match(stderr, /^Left out: nobody-knows of cl: the price list of anthropic has no such model\.$/m);
+    assert.match(stderr, /^Left out: claude-sonnet-4-5 of cl: its price depends on the length of the input/m);
+    assert.match(stderr, /^Left out: gpt-4\.1 of mixed: accounts of mixed belong to openai and x-ai; choose with/m);
+    if (args.length === 0) assert.match(stderr, /Nothing was changed; add --yes to apply this\./);
+  }
+  assert.deepEqual(await prices(), []);
+});
+
+test('with consent each model gets its price and what the provider takes; a second time there is nothing to do', async () => {
+  const { code, stderr } = await importing('--yes', '--multiplier', '1.5');
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^\d+ prices applied/m);
+  const [mini] = (await prices()).filter((row) => row.model_pattern === 'gpt-4o-mini');
+  assert.deepEqual(
+    [mini?.rates, mini?.cost].map((half) => (half as Record<string, string>).input),
+    ['0.225', '0.15'],
+  );
+  assert.deepEqual(
+    (await pricesOf('gemini-3.6-flash')).map(({ input }) => input),
+    ['1.125', '2.25'],
+    'the announced one too',
+  );
+  assert.equal((await pricesOf('claude-3-opus*')).length, 1, 'a pattern whose models all have one price');
+  assert.deepEqual(await pricesOf('claude-*'), []);
+  const before = await prices();
+  const again = await importing('--yes', '--multiplier', '1.5');
+  assert.equal(again.code, 0);
+  assert.equal(again.stdout, '');
+  assert.match(again.stderr, /^0 to change/m);
+  assert.deepEqual(await prices(), before, 'nothing was written');
+});
+
+test('a change is told with its percentage, and the old row stays', async () => {
+  const [old] = (await prices()).filter((row) => row.model_pattern === 'gpt-4o-mini');
+  const { code, stdout } = await importing('--yes', '--model', 'gpt-4o-mini', '--multiplier', '2');
+  assert.equal(code, 0);
+  assert.match(stdout, /^ {2}input {12}0\.225 -> 0\.3 {2}\+33\.3 %$/m);
+  const rows = (await prices()).filter((row) => row.model_pattern === 'gpt-4o-mini');
+  assert.equal(rows.length, 2);
+  assert.deepEqual(rows[0], old);
+  assert.ok((rows[1]?.valid_from.getTime() ?? 0) > (old?.valid_from.getTime() ?? 0));
+});
+
+test('a jump of more than ten times, or to nothing, needs force; nothing else is applied without it', async () => {
+  await apply({
+    models: [
+      { id: 'gpt-4o-mini', groups: ['oa'], prices: { input: '0.001', output: '0.6', reasoning: '5' } },
+      { id: 'house-model', groups: ['oa'], upstream: 'gpt-4o', prices: { input: '2' } },
+    ],
+  });
+  const before = await prices();
+  const refused = await importing('--yes', '--group', 'oa');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stdout, /^ {2}input {12}0\.001 -> 0\.15 {2}\+14900\.0 % {2}!$/m);
+  assert.match(refused.stdout, /^ {2}reasoning {8}5 -> none {2}!$/m);
+  assert.match(refused.stderr, /2 marked ! are changes by more than ten times or to nothing; nothing was changed/);
+  assert.deepEqual(await prices(), before);
+  const free = await importing('--yes', '--group', 'oa', '--multiplier', '0');
+  assert.equal(free.code, 1);
+  assert.deepEqual(await prices(), before);
+  const forced = await importing('--yes', '--group', 'oa', '--force');
+  assert.equal(forced.code, 0, forced.stderr);
+  assert.deepEqual((await pricesOf('gpt-4o-mini')).at(-1)?.input, '0.15');
+});
+
+test('an operator may choose a tier, a provider, and keeps prices that the list never has', async () => {
+  await apply({ models: [{ id: 'gpt-4.1', groups: ['mixed'], prices: { per_image: { '*': '0.04' } } }] });
+  assert.equal((await importing('--yes', '--model', 'claude-sonnet-4-5', '--tiers', 'highest')).code, 0);
+  assert.deepEqual((await pricesOf('claude-sonnet-4-5')).at(-1)?.input, '6');
+  assert.equal((await importing('--yes', '--group', 'mixed', '--provider', 'openai')).code, 0);
+  const rates = (await pricesOf('gpt-4.1')).at(-1);
+  assert.deepEqual([rates?.input, rates?.per_image], ['2', { '*': '0.04' }]);
+});
+
+test('a wish that cannot be met is a sentence and an exit code', async () => {
+  const wishes = [
+    [['--group', 'none'], /There is no provider group "none" with models\. There are: oa, cl, ge, mixed\./],
+    [['--model', 'none'], /The catalog has no model "none"; "dragoman prices list" shows what it has\./],
+    [['--provider', 'none'], /The price list has no provider "none"\. It has: anthropic/],
+    [['--multiplier', 'x'], /--multiplier: "x" is not a decimal factor/],
+    [['--tiers', 'x'], /Allowed choices are base, highest/],
+  ] as const;
+  await Promise.all(
+    wishes.map(async ([args, sentence]) => {
+      const { code, stderr } = await importing('--yes', ...args);
+      assert.equal(code, 1);
+      assert.match(stderr, sentence);
+      assert.doesNotMatch(stderr, /went wrong/);
+    }),
+  );
+});
+
+test('the list shows what is in force, what is announced and what is free', async () => {
+  const { code, stdout } = await dragoman('prices', 'list');
+  assert.equal(code, 0);
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.filter((line) => line.startsWith('ge\tgemini-3.6-flash\t')).length, 2);
+  assert.match(stdout, /^ge\tgemini-3\.6-flash\t2027-01-01T00:00:00\.000Z\t.*input=2\.25/m);
+  assert.ok(lines.includes('cl\tnobody-knows\tno price\tfree'));
+  assert.equal(lines.filter((line) => line.startsWith('oa\tgpt-4o-mini\t')).length, 1, 'old ones are history');
+});
