@@ -1,6 +1,9 @@
 /** Markdown pages printed from the tables in src/rules. */
 import { codecOf, HUB_FIELDS } from '../src/dialects/index.ts';
 import {
+  ADMIN_ENDPOINTS,
+  ADMIN_QUERY,
+  type AdminRow,
   type Cell,
   type Dialect,
   type EndpointRow,
@@ -36,11 +39,25 @@ export function renderEndpoints(): string {
   ]);
   return page(
     'Endpoints',
-    'Printed from `src/rules/endpoints.ts` by `npm run gen`. `G` and `V` lead to `docs/contract/`.',
+    'Printed from `src/rules/endpoints.ts` and `src/rules/admin.ts` by `npm run gen`. `G` and `V` lead to `docs/contract/`.',
     '## Text, images, models',
     table(['endpoint', 'what it does', ...STYLES.map((style) => `${style} group`), 'rule'], text),
     '## Video, assets, characters',
     table(['endpoint', 'what it does', 'Idempotency-Key', 'rule'], video),
+    '## Admin',
+    'Opened by `Authorization: Bearer $ADMIN_TOKEN` alone. Lists answer `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are refused by name.',
+    table(
+      ['endpoint', 'what it does', 'query'],
+      Object.values<AdminRow>(ADMIN_ENDPOINTS).map((row) => [
+        `\`${row.method} ${row.path}\``,
+        row.about,
+        (row.query ?? []).join(', '),
+      ]),
+    ),
+    table(
+      ['parameter', 'meaning'],
+      Object.entries(ADMIN_QUERY).map(([parameter, about]) => [`\`${parameter}\``, about]),
+    ),
   );
 }
 

@@ -7,7 +7,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup'],
   ['gateway'],
-  ['api', 'worker', 'master-key'],
+  ['api', 'admin', 'worker', 'master-key'],
   ['main'],
   ['cli'],
 ];

@@ -31,6 +31,11 @@ const Environment = z.strictObject({
     .refine((text) => parseMasterKeys(text), 'must be k1:SECRET or k2:NEW,k1:OLD, each secret at least 32 characters')
     .optional()
     .describe('seals credentials at rest; default: a file in DATA_DIR, made at the first start; k2:...,k1:... rotates'),
+  ADMIN_TOKEN: z
+    .string()
+    .regex(/^(?!dg-)[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters that do not start with dg-')
+    .optional()
+    .describe('bearer of the admin API; default: made at the first start, kept sealed, printed once'),
   DEMO: z
     .enum(['auto', 'on', 'off'])
     .default('auto')

@@ -3,6 +3,7 @@
  * reach for one another sideways; whatever two of them share is handed over here.
  */
 import { mkdir } from 'node:fs/promises';
+import { AdminAuth, createAdminHandlers } from './admin/index.ts';
 import { Auth, createHandlers, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
 import type { Config } from './config.ts';
@@ -29,7 +30,7 @@ import {
   SocketSessions,
   TokenCounter,
 } from './gateway/index.ts';
-import { KeyDirectory, type KeySecrets, loadPepper } from './identity/index.ts';
+import { FailedAttempts, KeyDirectory, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { startMetering } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { LocalLimiter, Pool } from './pool/index.ts';
@@ -181,8 +182,17 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
           : 'the database is not migrated';
     },
   });
+  const adminHandlers = createAdminHandlers({
+    auth: new AdminAuth(
+      async () => config.ADMIN_TOKEN ?? readAdminToken(database.db, ground.sealer),
+      new FailedAttempts(clock, config.AUTH_FAILURES_PER_MINUTE, 'admin token'),
+    ),
+    db: database.db,
+    clock,
+    secrets: ground.secrets,
+  });
   const web = createWeb({
-    handlers,
+    handlers: { ...handlers, ...adminHandlers },
     renderError,
     log,
     clock,

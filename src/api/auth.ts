@@ -5,7 +5,7 @@
 import type { Catalog } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
-import type { Key, KeyDirectory } from '../identity/index.ts';
+import { FailedAttempts, type Key, type KeyDirectory } from '../identity/index.ts';
 import type { Call } from '../web/index.ts';
 
 export interface AuthParts {
@@ -21,7 +21,7 @@ export class Auth {
 
   constructor(parts: AuthParts) {
     this.#parts = parts;
-    this.#failures = new FailedAttempts(parts.clock, parts.failuresPerMinute);
+    this.#failures = new FailedAttempts(parts.clock, parts.failuresPerMinute, 'API key');
   }
 
   async identify(call: Call): Promise<Caller> {
@@ -93,35 +93,4 @@ export function credentialsOf(call: Call): string[] {
   if (tokens.size === 0)
     throw fail('invalid_api_key', 'No API key was given. Send it as "Authorization: Bearer <key>".');
   return [...tokens];
-}
-
-/** Keys cannot be guessed, but trying costs us look-ups: an address that fails too often waits for the next minute. */
-class FailedAttempts {
-  readonly #clock: Clock;
-  readonly #limit: number;
-  #minute = 0;
-  readonly #counts = new Map<string, number>();
-
-  constructor(clock: Clock, limit: number) {
-    this.#clock = clock;
-    this.#limit = limit;
-  }
-
-  check(address: string): void {
-    const now = this.#clock.now();
-    const minute = Math.floor(now / 60_000);
-    if (minute !== this.#minute) {
-      this.#minute = minute;
-      this.#counts.clear();
-    }
-    if ((this.#counts.get(address) ?? 0) >= this.#limit) {
-      throw fail('rate_limit_exceeded', 'Too many requests without a valid API key came from your address.', {
-        retryAfter: 60 - Math.floor((now / 1000) % 60),
-      });
-    }
-  }
-
-  count(address: string): void {
-    this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
-  }
 }

@@ -1,5 +1,14 @@
 /** The API as OpenAPI 3.1, from the tables in rules/ only. */
-import { ENDPOINTS, type EndpointRow, ERRORS, OPERATIONS } from '../rules/index.ts';
+import {
+  ADMIN_OPERATIONS,
+  ADMIN_QUERY,
+  type AdminRow,
+  adminRow,
+  ENDPOINTS,
+  type EndpointRow,
+  ERRORS,
+  OPERATIONS,
+} from '../rules/index.ts';
 
 export function openApi(version: string): object {
   const paths: Record<string, Record<string, object>> = {};
@@ -8,6 +17,10 @@ export function openApi(version: string): object {
     for (const path of row.alias ? [row.path, row.alias] : [row.path]) {
       paths[path] = { ...paths[path], [row.method.toLowerCase()]: describe(operation, row, path !== row.path) };
     }
+  }
+  for (const operation of ADMIN_OPERATIONS) {
+    const row = adminRow(operation);
+    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: describeAdmin(operation, row) };
   }
   return {
     openapi: '3.1.0',
@@ -19,7 +32,10 @@ export function openApi(version: string): object {
     security: [{ key: [] }],
     paths,
     components: {
-      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN; opens /admin/v1 only' },
+      },
       schemas: {
         Error: {
           type: 'object',
@@ -32,29 +48,56 @@ export function openApi(version: string): object {
 }
 
 function describe(operation: string, row: EndpointRow, isAlias: boolean): object {
-  const names = [...row.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
   return {
     operationId: isAlias ? `${operation}.root` : operation,
     summary: row.about,
     tags: [operation.split('.')[0]],
-    ...(names.length > 0 && {
-      parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-    }),
+    ...parametersOf(pathParameters(row.path)),
     ...(row.body !== 'none' && {
       requestBody: { required: true, content: { [CONTENT[row.body]]: { schema: { type: 'object' } } } },
     }),
-    responses: {
-      '2XX': { description: 'Success' },
-      default: {
-        description: 'Failure',
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
-    },
+    responses: RESPONSES,
     ...('groups' in row && {
       'x-groups': Object.fromEntries(Object.entries(row.groups).map(([style, cell]) => [style, cell.kind])),
     }),
     'x-document': row.doc,
   };
 }
+
+function describeAdmin(operation: string, row: AdminRow): object {
+  const query = (row.query ?? []).map((name) => ({
+    name,
+    in: 'query',
+    description: ADMIN_QUERY[name],
+    schema: { type: 'string' },
+  }));
+  return {
+    operationId: operation,
+    summary: row.about,
+    tags: ['admin'],
+    security: [{ adminToken: [] }],
+    ...parametersOf([...pathParameters(row.path), ...query]),
+    ...(row.body && { requestBody: { required: true, content: { [CONTENT.json]: { schema: { type: 'object' } } } } }),
+    responses: RESPONSES,
+  };
+}
+
+const pathParameters = (path: string): object[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map((match) => ({
+    name: match[1],
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+
+const parametersOf = (parameters: readonly object[]): object => (parameters.length > 0 ? { parameters } : {});
+
+const RESPONSES = {
+  '2XX': { description: 'Success' },
+  default: {
+    description: 'Failure',
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  },
+} as const;
 
 const CONTENT = { json: 'application/json', multipart: 'multipart/form-data' } as const;

@@ -1,6 +1,6 @@
 /** GET /v1/usage (G 4.7): balance, limits and counts of the key's user, from roll-ups only. Works with an empty balance. */
 import type { Clock } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import { type Db, snapshot } from '../db/index.ts';
 import type { Caller } from '../gateway/index.ts';
 import { balanceReport, limitsReport, periodOf, usageReport } from '../ledger/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
@@ -14,15 +14,11 @@ export async function getUsage(call: Call, { key, group }: Caller, { db, clock }
   const query = Object.fromEntries(new URLSearchParams(call.query));
   const period = periodOf(query, clock.now());
   // One picture: a batch that is booked in between must not show in one of the two only.
-  const { balance, limits, report } = await db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (tx) => ({
-      balance: await balanceReport(tx, key.userId),
-      limits: await limitsReport(tx, key, clock.now()),
-      report: await usageReport(tx, key.userId, period),
-    }));
+  const { balance, limits, report } = await snapshot(db, async (tx) => ({
+    balance: await balanceReport(tx, key.userId),
+    limits: await limitsReport(tx, key, clock.now()),
+    report: await usageReport(tx, key.userId, period),
+  }));
   sendJson(call, 200, {
     object: 'usage',
     currency: 'USD',

@@ -1,6 +1,6 @@
 /** Reads the catalog from the database. Credentials are opened here and live in memory only. */
 import { faultOf, type Log, type Sealer } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import { type Db, snapshot } from '../db/index.ts';
 import type { CapabilityOverrides, Style, VideoVariant } from '../rules/index.ts';
 import { type Account, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
@@ -8,11 +8,10 @@ export const credentialPlace = (accountId: string) => `accounts.credential:${acc
 
 export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Catalog> {
   // One transaction, so that a picture never holds half of somebody's change.
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readLines(tx)));
+  return snapshot(
+    db,
+    async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readLines(tx)),
+  );
 }
 
 async function readGroups(db: Db): Promise<Group[]> {

@@ -1,34 +1,58 @@
-/** `dragoman admin create`: an administrator, from the machine itself, so that no default password ever exists. */
+/** `dragoman admin create | token`: from the machine itself, so that no default password or token ever exists. */
 import { Command } from 'commander';
-import { saveAdmin } from '../identity/index.ts';
+import { makeAdminToken, rotateAdminToken, saveAdmin, writeAudit } from '../identity/index.ts';
 import { Refusal } from '../main.ts';
 import { withGround } from './ground.ts';
 import { print, say } from './say.ts';
 
 const MIN_PASSWORD = 12;
+const CLI = { actor: 'cli' } as const;
 
 export const adminCommand = (): Command =>
-  new Command('admin').description('administrators').addCommand(
-    new Command('create')
-      .description('make an administrator, or give one a new password')
-      .argument('<email>')
-      .option('--password-stdin', 'read the password from standard input instead of making one')
-      .action((email: string, options: { passwordStdin?: boolean }) =>
-        withGround(async ({ database: { db } }) => {
-          if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Refusal(`"${email}" is not an e-mail address.`);
-          const password = options.passwordStdin ? await readLine() : undefined;
-          if (password !== undefined && password.length < MIN_PASSWORD)
-            throw new Refusal(`A password needs at least ${MIN_PASSWORD} characters.`);
-          const { made } = await saveAdmin(db, email, password);
-          say(
-            made
-              ? `Administrator ${email}. This is the password; it is not shown again:`
-              : `Administrator ${email} has the password you gave.`,
-          );
-          if (made) print(made);
-        }),
-      ),
-  );
+  new Command('admin').description('administrators').addCommand(createCommand()).addCommand(tokenCommand());
+
+const createCommand = (): Command =>
+  new Command('create')
+    .description('make an administrator, or give one a new password')
+    .argument('<email>')
+    .option('--password-stdin', 'read the password from standard input instead of making one')
+    .action((email: string, options: { passwordStdin?: boolean }) =>
+      withGround(async ({ database: { db } }) => {
+        if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Refusal(`"${email}" is not an e-mail address.`);
+        const password = options.passwordStdin ? await readLine() : undefined;
+        if (password !== undefined && password.length < MIN_PASSWORD)
+          throw new Refusal(`A password needs at least ${MIN_PASSWORD} characters.`);
+        const { made } = await db.transaction().execute(async (tx) => {
+          await writeAudit(tx, CLI, { action: 'admin.saved', subject: `admin:${email.toLowerCase()}` });
+          return saveAdmin(tx, email, password);
+        });
+        say(
+          made
+            ? `Administrator ${email}. This is the password; it is not shown again:`
+            : `Administrator ${email} has the password you gave.`,
+        );
+        if (made) print(made);
+      }),
+    );
+
+const tokenCommand = (): Command =>
+  new Command('token')
+    .description('make the token of the admin API, or another one in its place')
+    .option('--rotate', 'refuse the present token from now on, on every replica')
+    .action((options: { rotate?: boolean }) =>
+      withGround(async ({ config, database: { db }, sealer }) => {
+        if (config.ADMIN_TOKEN !== undefined)
+          throw new Refusal('The admin token comes from ADMIN_TOKEN; change it there, or unset it.');
+        const token = await db.transaction().execute(async (tx) => {
+          const made = options.rotate ? await rotateAdminToken(tx, sealer) : await makeAdminToken(tx, sealer);
+          if (made) await writeAudit(tx, CLI, { action: 'token.rotated', subject: 'token' });
+          return made;
+        });
+        if (!token) throw new Refusal('There is an admin token, and it was shown once; --rotate makes another one.');
+        say('This is the admin token; it is not shown again:');
+        print(token);
+      }),
+    );
 
 async function readLine(): Promise<string> {
   let text = '';

@@ -24,7 +24,7 @@ export const applyCommand = (): Command =>
       const file = parseSetup(await readSetup(path));
       await withGround(async ({ database, secrets }) => {
         const apply = (dryRun: boolean) =>
-          applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun });
+          applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun, by: { actor: 'cli' } });
         if (options.dryRun || (options.prune && !options.yes)) reportApplied(await apply(true), 'would be ');
         if (options.dryRun) return;
         if (options.prune && !options.yes && !(await isConfirmed())) return say('Nothing was changed.');

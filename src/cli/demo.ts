@@ -25,7 +25,8 @@ export async function startDemo(ground: Ground): Promise<Demo | undefined> {
   return { keys: Object.fromEntries(keys.map((key) => [key.group, key.token])), stop: () => sim.close() };
 }
 
-export function tellDemo(url: string, { keys }: Demo): void {
+/** `token`: of the admin API, only on the start that made it. */
+export function tellDemo(url: string, { keys }: Demo, token?: string): void {
   const { responses, messages, generate } = DEMO_GROUPS;
   const [r, m, g] = [keys[responses], keys[messages], keys[generate]];
   if (r === undefined || m === undefined || g === undefined) {
@@ -39,7 +40,7 @@ export function tellDemo(url: string, { keys }: Demo): void {
   for (const [group, token] of Object.entries(keys)) say(`  ${group.padEnd(10)} ${token}`);
   say('');
   say('Paste any of these:');
-  for (const { about, command } of demoCommands(url, { r, m, g })) say(`\n  # ${about}\n  ${command}`);
+  for (const { about, command } of demoCommands(url, { r, m, g }, token)) say(`\n  # ${about}\n  ${command}`);
   say('');
 }
 
@@ -49,7 +50,7 @@ interface DemoKeys {
   readonly g: string;
 }
 
-function demoCommands(url: string, { r, m, g }: DemoKeys): { about: string; command: string }[] {
+function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { about: string; command: string }[] {
   const post = (path: string, key: string, body: object, flags = '-sS') =>
     `curl ${flags} ${url}${path} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
   const message = (model: string, more: object = {}) => ({
@@ -86,6 +87,14 @@ function demoCommands(url: string, { r, m, g }: DemoKeys): { about: string; comm
       about: 'an image, into lamp.png',
       command: `${post('/v1/images/generations', r, { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' })} | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > lamp.png`,
     },
+    ...(token === undefined
+      ? []
+      : [
+          {
+            about: "the operator's side: models, their prices and what they cost",
+            command: `curl -sS ${url}/admin/v1/models -H 'authorization: Bearer ${token}'`,
+          },
+        ]),
     { about: 'what a key may use', command: `curl -sS ${url}/v1/models -H 'authorization: Bearer ${r}'` },
   ].map(({ about, command }) => ({ about: about || 'and', command }));
 }

@@ -1,11 +1,13 @@
 /** `dragoman key create | list | revoke`. A key's value is printed once, alone on stdout. */
 import { Command } from 'commander';
 import { parseRange } from '../core/index.ts';
-import { revokeKey, saveKey } from '../identity/index.ts';
+import { keyView, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
 import { Refusal } from '../main.ts';
 import { USER_ID } from '../rules/index.ts';
 import { withGround } from './ground.ts';
 import { print, say } from './say.ts';
+
+const CLI = { actor: 'cli' } as const;
 
 interface CreateOptions {
   readonly user: string;
@@ -33,7 +35,7 @@ const createCommand = (): Command =>
     .option('--models <names>', 'comma-separated models it may use')
     .option('--addresses <networks>', 'comma-separated addresses or networks it may be used from')
     .action((options: CreateOptions) =>
-      withGround(async ({ database: { db }, secrets }) => {
+      withGround(async ({ database: { db }, secrets, clock }) => {
         if (!USER_ID.test(options.user))
           throw new Refusal(
             `--user: "${options.user}" is not an id of letters, digits, dot, dash and underscore, at most 64.`,
@@ -62,11 +64,12 @@ const createCommand = (): Command =>
         if (expiresAt && Number.isNaN(expiresAt.getTime()))
           throw new Refusal(`--expires: "${options.expires}" is not a date such as 2030-01-31.`);
         const saved = await db.transaction().execute(async (tx) => {
-          await tx
+          const { numInsertedOrUpdatedRows: isNew } = await tx
             .insertInto('users')
             .values({ id: options.user })
             .onConflict((conflict) => conflict.doNothing())
-            .execute();
+            .executeTakeFirstOrThrow();
+          if (isNew) await writeAudit(tx, CLI, { action: 'user.made', subject: `user:${options.user}` });
           const wish = {
             user: options.user,
             group: options.group,
@@ -75,7 +78,11 @@ const createCommand = (): Command =>
             allowedModels: listOf(options.models),
             allowedAddresses: listOf(options.addresses),
           };
-          return saveKey(tx, wish, secrets);
+          const saved = await saveKey(tx, wish, secrets);
+          const row = await tx.selectFrom('keys').selectAll().where('id', '=', saved.id).executeTakeFirstOrThrow();
+          const after = keyView(row, clock.now());
+          await writeAudit(tx, CLI, { action: 'key.made', subject: `key:${saved.id}`, after });
+          return saved;
         });
         say(`Key ${saved.id} for ${options.user} in ${options.group}. This is its value; it is not shown again:`);
         print(saved.made ?? '');
@@ -101,8 +108,11 @@ const revokeCommand = (): Command =>
     .argument('<id>', 'key_...')
     .action((id: string) =>
       withGround(async ({ database: { db } }) => {
-        if (!(await revokeKey(db, id)))
-          throw new Refusal(`There is no valid key ${id}; "dragoman key list" shows them.`);
+        await db.transaction().execute(async (tx) => {
+          if (!(await revokeKey(tx, id)))
+            throw new Refusal(`There is no valid key ${id}; "dragoman key list" shows them.`);
+          await writeAudit(tx, CLI, { action: 'key.revoked', subject: `key:${id}` });
+        });
         say(`Key ${id} is revoked.`);
       }),
     );

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
 import { createLog, faultOf } from '../core/index.ts';
+import { makeAdminToken } from '../identity/index.ts';
 import { type Ground, openGround, Refusal, type Running, serve } from '../main.ts';
 import { applySetup, parseSetup } from '../setup/index.ts';
 import { reportApplied } from './apply.ts';
@@ -35,7 +36,9 @@ export const serveCommand = (): Command =>
         const demo = setup ? undefined : await startDemo(ground);
         const running = await serve(ground, { worker: options.worker });
         greet(running, config);
-        if (demo) tellDemo(running.url, demo);
+        const token = config.ADMIN_TOKEN ? undefined : await makeAdminToken(ground.database.db, ground.sealer);
+        if (token) tellToken(token);
+        if (demo) tellDemo(running.url, demo, token);
         await untilStopped(ground, running);
         await demo?.stop();
       } finally {
@@ -54,6 +57,11 @@ export async function readSetup(path: string): Promise<string> {
 function greet(running: Running, config: Config): void {
   say(`Dragoman is ready at ${running.url}`);
   if (config.HOST === '127.0.0.1') say('It listens on this machine only; set HOST=0.0.0.0 to open it to others.');
+}
+
+function tellToken(token: string): void {
+  say('Admin token, shown this once (for another: npx dragoman admin token --rotate):');
+  say(`  ${token}`);
 }
 
 /** Waits for a signal (or a bug), then drains. A second signal ends the process at once. */

@@ -1,5 +1,5 @@
 /** The database: Kysely over pg. The only folder that imports the driver. */
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Rows } from './rows.ts';
 
@@ -34,6 +34,10 @@ export function openDatabase(url: string, connections = 10): Database {
   const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
   return { db, url, close: () => db.destroy() };
 }
+
+/** Everything that the task reads is of one moment; it waits for nobody and nobody waits for it. */
+export const snapshot = <T>(db: Db, task: (tx: Transaction<Rows>) => Promise<T>): Promise<T> =>
+  db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(task);
 
 export class DatabaseUnavailable extends Error {}
 

@@ -115,6 +115,23 @@ export async function revokeKey(db: Db, id: string): Promise<boolean> {
   return result.numUpdatedRows > 0n;
 }
 
+/** All that may be shown of a key. */
+export const keyView = (row: Selectable<Rows['keys']>, now: number) => ({
+  id: row.id,
+  user: row.user_id,
+  group: row.group_id,
+  name: row.name,
+  hint: row.hint,
+  state: row.revoked_at ? 'revoked' : row.expires_at && row.expires_at.getTime() <= now ? 'expired' : 'valid',
+  video_groups: row.video_groups,
+  models: row.allowed_models,
+  addresses: row.allowed_addresses,
+  ...(row.limits as StoredLimits),
+  expires_at: row.expires_at?.toISOString() ?? null,
+  revoked_at: row.revoked_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+});
+
 /** Unknown, revoked and expired keys are the same nothing. */
 export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | undefined> {
   const row = await db

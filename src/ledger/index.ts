@@ -1,4 +1,14 @@
 export type { Reservation } from './allowance.ts';
+export {
+  type BreakdownRow,
+  type BreakdownWish,
+  breakdownQuery,
+  DIMENSIONS,
+  type Dimension,
+  readBreakdown,
+  usageColumns,
+  usageLine,
+} from './breakdown.ts';
 export { recordUsage } from './flush.ts';
 export {
   available,
@@ -16,8 +26,10 @@ export {
   review,
   type Settled,
   type StatementLine,
+  type StatementWish,
   settle,
   statement,
+  statementQuery,
 } from './ledger.ts';
 export { type Metering, type MeteringOptions, startMetering } from './metering.ts';
 export {
@@ -36,11 +48,12 @@ export {
   type LimitsReport,
   limitsReport,
   periodOf,
-  type StatementReport,
-  statementReport,
   type UsageCount,
   type UsagePeriod,
   type UsageReport,
   usageReport,
+  type WalletReport,
+  type WalletWish,
+  walletReports,
 } from './report.ts';
 export { type MeteredUsage, newRecordId, type UsageRecord } from './usage.ts';

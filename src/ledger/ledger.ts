@@ -24,6 +24,8 @@ export interface StatementLine {
   readonly at: Date;
   readonly kind: EntryKind;
   readonly nanos: Nanos;
+  /** After it; what is held is not taken off. */
+  readonly balance: Nanos;
   readonly reference: string;
   readonly reason: string;
   readonly priceId: bigint | null;
@@ -173,21 +175,44 @@ export async function available(db: Db, userId: string): Promise<Balance> {
   return { available: wallet.credits - wallet.debits - wallet.held, held: wallet.held };
 }
 
-/** Newest first; `before` is the id of the last line of the page above. */
-export async function statement(
-  db: Db,
+export interface StatementWish {
+  /** The id of the last line of the page above. */
+  readonly before?: bigint | undefined;
+  /** Only what was booked from then on, and before then. */
+  readonly start?: Date | undefined;
+  readonly end?: Date | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Newest first. */
+export async function statement(db: Db, userId: string, wish: StatementWish = {}): Promise<readonly StatementLine[]> {
+  return (await statementQuery(userId, { limit: 100, ...wish }).execute(db)).rows;
+}
+
+/**
+ * The balance after a line is the wallet less everything that came later, so both must be read in one picture. Two ordered walks of two
+ * indexes, newest first, that end with the page: no more of a history is read than what is newer than the page.
+ */
+export function statementQuery(
   userId: string,
-  { before, limit = 100 }: { before?: bigint; limit?: number } = {},
-): Promise<StatementLine[]> {
-  const earlier = before === undefined ? sql`` : sql`and id < ${before}`;
-  // Two ordered walks of two indexes, rather than a filter over both that would sort the whole history.
-  const side = (column: string) =>
-    sql`(select * from entries where ${sql.ref(column)} = ${userId} ${earlier} order by id desc limit ${limit})`;
-  const { rows } = await sql<StatementLine>`
-    select id, created_at as at, kind, case when credit = ${userId} then nanos else -nanos end as nanos, reference, reason,
-      price_id as "priceId"
-    from (${side('debit')} union all ${side('credit')}) own order by id desc limit ${limit}`.execute(db);
-  return rows;
+  { before, start, end, limit }: StatementWish,
+): RawBuilder<StatementLine> {
+  const filters = [
+    ...(before === undefined ? [] : [sql`and id < ${before}`]),
+    ...(start === undefined ? [] : [sql`and at >= ${start}`]),
+    ...(end === undefined ? [] : [sql`and at < ${end}`]),
+  ];
+  const side = (column: 'debit' | 'credit') => sql`
+    select id, created_at, kind, ${column === 'credit' ? sql`nanos` : sql`-nanos`} as nanos, reference, reason, price_id
+    from entries where ${sql.ref(column)} = ${userId}`;
+  return sql<StatementLine>`
+    select id, at, kind, nanos, balance, reference, reason, price_id as "priceId"
+    from (
+      select id, created_at as at, kind, nanos, reference, reason, price_id,
+        ((select credits - debits from wallets where user_id = ${userId})
+          - coalesce(sum(nanos) over (order by id desc rows between unbounded preceding and 1 preceding), 0))::bigint as balance
+      from (${side('debit')} union all ${side('credit')}) own) line
+    where true ${sql.join(filters, sql` `)} order by id desc ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
 
 export interface LedgerFault {

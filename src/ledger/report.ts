@@ -1,8 +1,15 @@
 /** What callers and operators are told of usage and money. Reads roll-ups and wallets only, never single records. */
 import { sql } from 'kysely';
-import { fail, formatNanos, type Limited, type Limits, type StoredLimits, showLimits } from '../core/index.ts';
+import {
+  fail,
+  formatNanos,
+  type Limited,
+  type Limits,
+  type Nanos,
+  type StoredLimits,
+  showLimits,
+} from '../core/index.ts';
 import type { Db } from '../db/index.ts';
-import { type StatementLine, statement } from './ledger.ts';
 import { readSpent } from './spending.ts';
 
 /** One count of the answer to GET /v1/usage (G 4.1). */
@@ -43,18 +50,18 @@ const MAX_DAYS = 92;
 const USUAL_DAYS = 30;
 const DAY_MS = 86_400_000;
 
-/** Checks the query of GET /v1/usage and fills in what is absent. */
-export function periodOf(query: PeriodQuery, now: number): UsagePeriod {
+/** Checks the dates of a query and fills in what is absent. */
+export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): UsagePeriod {
   const timezone = query.timezone ?? 'UTC';
   const dateIn = dateReader(timezone);
   const end = query.end_date === undefined ? undefined : dayOf('end_date', query.end_date);
   const start = query.start_date === undefined ? undefined : dayOf('start_date', query.start_date);
   const today = dayOf('today', dateIn(now));
-  const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (MAX_DAYS - 1) * DAY_MS)));
+  const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (maxDays - 1) * DAY_MS)));
   const first = start ?? last - (USUAL_DAYS - 1) * DAY_MS;
   if (first > last) throw fail('invalid_request', 'start_date is after end_date.', { param: 'start_date' });
-  if (last - first >= MAX_DAYS * DAY_MS)
-    throw fail('invalid_request', `A period has at most ${MAX_DAYS} days.`, { param: 'start_date' });
+  if (last - first >= maxDays * DAY_MS)
+    throw fail('invalid_request', `A period has at most ${maxDays} days.`, { param: 'start_date' });
   return { start: textOf(first), end: textOf(last), timezone };
 }
 
@@ -130,25 +137,59 @@ export async function limitsReport(
   return { ...ofKey, ...(userLimits && { user: report(userLimits, rows) }) };
 }
 
-export interface StatementReport {
-  readonly balance: BalanceReport;
-  readonly lines: readonly (Omit<StatementLine, 'nanos'> & { readonly amount: string })[];
-  /** Pass as `before` for the next page. */
-  readonly next: bigint | null;
+export interface WalletReport extends BalanceReport {
+  readonly user: string;
+  /** Everything that ever came in, and that was ever charged. */
+  readonly credits: string;
+  readonly debits: string;
+  /** What replicas have leased ahead; part of what is available. */
+  readonly leased: string;
+  readonly open_holds: number;
+  readonly open_leases: number;
 }
 
-/** For operators: every movement of a wallet, newest first. */
-export async function statementReport(
-  db: Db,
-  userId: string,
-  { before, limit = 100 }: { before?: bigint; limit?: number } = {},
-): Promise<StatementReport> {
-  const lines = await statement(db, userId, { ...(before !== undefined && { before }), limit });
-  return {
-    balance: await balanceReport(db, userId),
-    lines: lines.map(({ nanos, ...line }) => ({ ...line, amount: formatNanos(nanos) })),
-    next: lines.length === limit ? (lines.at(-1)?.id ?? null) : null,
-  };
+export interface WalletWish {
+  readonly user?: string | undefined;
+  /** Only wallets with less than this available. */
+  readonly below?: Nanos | undefined;
+  /** The last user of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** For operators: wallets in the order of their users. `available` and `held` are what their users are told. */
+export async function walletReports(db: Db, { user, below, after, limit }: WalletWish): Promise<WalletReport[]> {
+  const filters = [
+    ...(user === undefined ? [] : [sql`and w.user_id = ${user}`]),
+    ...(after === undefined ? [] : [sql`and w.user_id > ${after}`]),
+    ...(below === undefined ? [] : [sql`and w.credits - w.debits - w.held + l.nanos < ${below}`]),
+  ];
+  const { rows } = await sql<WalletRow>`
+    select w.user_id, w.credits, w.debits, w.held, l.nanos as leased, l.open as leases,
+      (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds
+    from wallets w, lateral (
+      select coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases where user_id = w.user_id) l
+    where true ${sql.join(filters, sql` `)} order by w.user_id limit ${limit}`.execute(db);
+  return rows.map((row) => ({
+    user: row.user_id,
+    credits: formatNanos(row.credits),
+    debits: formatNanos(row.debits),
+    held: formatNanos(row.held - row.leased),
+    available: formatNanos(row.credits - row.debits - row.held + row.leased),
+    leased: formatNanos(row.leased),
+    open_holds: Number(row.holds),
+    open_leases: Number(row.leases),
+  }));
+}
+
+interface WalletRow {
+  readonly user_id: string;
+  readonly credits: Nanos;
+  readonly debits: Nanos;
+  readonly held: Nanos;
+  readonly leased: Nanos;
+  readonly leases: bigint;
+  readonly holds: bigint;
 }
 
 interface DailyRow {

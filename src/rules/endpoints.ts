@@ -4,7 +4,7 @@
  */
 import type { Dialect, Feature, Style } from './groups.ts';
 
-export type Method = 'GET' | 'POST' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Which error body a path answers with. */
 export type Envelope = 'messages' | 'generate' | 'openai' | 'video';

@@ -27,6 +27,12 @@ export const ERRORS = {
     means: 'no key, a mistyped key, or a key that is unknown, revoked or expired',
     typeIn: { openai: 'invalid_request_error' },
   },
+  invalid_admin_token: {
+    status: 401,
+    doc: 'admin',
+    means: 'no admin token, or not the one in force; API keys do not open the admin API',
+    typeIn: { openai: 'authentication_error' },
+  },
   key_not_allowed: { status: 403, doc: 'G 5', means: 'the key may not be used from this address or for this purpose' },
   model_not_allowed: { status: 403, doc: 'G 5, V 4.2', means: 'the key may not use this model' },
   insufficient_balance: {
@@ -65,6 +71,8 @@ export const ERRORS = {
     doc: 'G 4.4',
     means: 'previous_response_id names no response of the caller',
   },
+
+  object_not_found: { status: 404, doc: 'admin', means: 'the admin API knows no object of that id' },
 
   // How it is asked
   invalid_request: { status: 400, doc: 'G 7, V 7', means: 'JSON, a field, a range or an address is not acceptable' },

@@ -1,3 +1,4 @@
+export * from './admin.ts';
 export * from './capabilities.ts';
 export * from './endpoints.ts';
 export * from './errors.ts';

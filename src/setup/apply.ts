@@ -6,7 +6,7 @@ import { type Insertable, sql, type Transaction } from 'kysely';
 import { credentialPlace } from '../catalog/index.ts';
 import { newId, parseNanos, parsePpm, type SealPlace, type StoredLimits, WrongMasterKey } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
-import { type KeySecrets, revokeKey, saveKey } from '../identity/index.ts';
+import { type Actor, type KeySecrets, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
 import { FEATURES } from '../rules/index.ts';
 import { checkReferences } from './check.ts';
@@ -33,6 +33,8 @@ export interface ApplyOptions {
   readonly prune?: boolean;
   /** Finds out what would change and takes it all back. */
   readonly dryRun?: boolean;
+  /** Whose wish it is; a file that a start applies is its own. */
+  readonly by?: Actor;
 }
 
 type Tx = Transaction<Rows>;
@@ -50,6 +52,13 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
       if (lines.length > 0) throw new SetupError(lines);
       applied = await applyAll(tx, file, options);
       if (options.dryRun) throw dry;
+      const { changes } = applied;
+      if (changes.length > 0)
+        await writeAudit(tx, options.by ?? { actor: 'file' }, {
+          action: 'config.applied',
+          subject: 'config',
+          after: { changes, ...(options.prune && { prune: true }) },
+        });
     });
   } catch (error) {
     if (error !== dry) throw error;

@@ -17,7 +17,7 @@ const money = z.string().refine((text) => {
   const nanos = parseNanos(text);
   return nanos !== undefined && nanos >= 0n && nanos <= MAX_NANOS;
 }, 'a decimal amount in quotes, for example "1.25"');
-const factor = z
+export const factor = z
   .string()
   .refine((text) => parsePpm(text) !== undefined, 'a decimal factor in quotes, for example "1.5"');
 const httpUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// address' });
@@ -25,12 +25,12 @@ const range = z
   .string()
   .refine((text) => parseRange(text) !== undefined, 'an IP address or a network such as 10.0.0.0/8');
 /** What an integer column holds. */
-const whole = z
+const count = z
   .number()
   .int()
   .positive()
   .max(2 ** 31 - 1);
-const time = z.iso.datetime({ offset: true, error: 'a time such as 2030-01-31T00:00:00Z' });
+export const time = z.iso.datetime({ offset: true, error: 'a time such as 2030-01-31T00:00:00Z' });
 
 const Group = z
   .strictObject({
@@ -52,7 +52,7 @@ const Account = z.strictObject({
   api_key: z.string().min(1).max(4096),
   weight: z.number().int().min(0).max(1000).optional(),
   priority: z.number().int().min(-1000).max(1000).optional(),
-  max_concurrency: whole.optional(),
+  max_concurrency: count.optional(),
   cost_multiplier: factor.optional(),
   features: z.array(z.enum([...new Set(Object.values(FEATURES).flat())])).optional(),
   models: z.record(z.string(), z.string()).optional(),
@@ -95,20 +95,20 @@ const Model = z.strictObject({
   prices: Prices.optional(),
   cost: Prices.optional(),
   capabilities: z.record(z.string(), z.unknown()).optional(),
-  context: whole.optional(),
-  max_output: whole.optional(),
+  context: count.optional(),
+  max_output: count.optional(),
   valid_from: time.optional(),
 });
 
 const limits = {
-  rpm: whole.optional(),
-  tpm: whole.optional(),
-  concurrency: whole.optional(),
+  rpm: count.optional(),
+  tpm: count.optional(),
+  concurrency: count.optional(),
   spend_day: money.optional(),
   spend_month: money.optional(),
 };
 
-const User = z.strictObject({
+export const User = z.strictObject({
   id: z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
   email: z.email({ error: 'an e-mail address' }).optional(),
   balance: money.optional(),
@@ -117,7 +117,7 @@ const User = z.strictObject({
 });
 
 const keyForm = `${KEY_CHARS.min} to ${KEY_CHARS.max} visible ASCII characters; dg- is reserved for keys that Dragoman makes`;
-const Key = z.strictObject({
+export const Key = z.strictObject({
   user: z.string(),
   group: z.string(),
   name: z.string().min(1).max(100).optional(),
@@ -168,9 +168,13 @@ export function parseSetup(text: string): SetupFile {
     throw new SetupError(document.errors.map((error) => error.message.split('\n')[0] ?? ''));
   const value = plainOf(document) ?? {};
   const result = SetupFile.safeParse(value);
-  if (!result.success) throw new SetupError(result.error.issues.flatMap((issue) => describe(issue, value)));
+  if (!result.success) throw new SetupError(faultsOf(result.error, value));
   return result.data;
 }
+
+/** Where, what stood there and what was expected, a line each: `amount: found 5, expected a value of type string`. */
+export const faultsOf = ({ issues }: z.ZodError, value: unknown, whole = 'the file'): string[] =>
+  issues.flatMap((issue) => describe(issue, value, whole));
 
 /** Aliases are followed only now; their names are not repeated, since a secret may begin with an asterisk. */
 function plainOf(document: Document): unknown {
@@ -183,11 +187,11 @@ function plainOf(document: Document): unknown {
   }
 }
 
-function describe(issue: z.core.$ZodIssue, value: unknown): string[] {
+function describe(issue: z.core.$ZodIssue, value: unknown, whole: string): string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((name) => `${pathText([...issue.path, name])}: no such field`);
+    return issue.keys.map((name) => `${pathText([...issue.path, name], whole)}: no such field`);
   }
-  return [`${pathText(issue.path)}: found ${shown(issue, value)}, expected ${expectation(issue)}`];
+  return [`${pathText(issue.path, whole)}: found ${shown(issue, value)}, expected ${expectation(issue)}`];
 }
 
 function expectation(issue: z.core.$ZodIssue): string {
@@ -200,11 +204,11 @@ function expectation(issue: z.core.$ZodIssue): string {
 
 const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
 
-const pathText = (path: readonly PropertyKey[]): string =>
+const pathText = (path: readonly PropertyKey[], whole: string): string =>
   path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text ? `${text}.${String(step)}` : String(step)),
     '',
-  ) || 'the file';
+  ) || whole;
 
 const SECRET = new Set<PropertyKey>(['key', 'api_key', 'secret_key', 'access_key']);
 const WHOLES = new Set(['object', 'array', 'record']);

@@ -6,6 +6,7 @@ import type { Provider } from '@pydantic/genai-prices';
 import { sql, type Transaction } from 'kysely';
 import { formatNanos, isGlob, matchesGlob, type Nanos, parseNanos } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
+import { writeAudit } from '../identity/index.ts';
 import type { Style } from '../rules/index.ts';
 import { SETUP_LOCK } from './apply.ts';
 import { savePrice } from './prices.ts';
@@ -95,6 +96,13 @@ export async function applyImport(db: Db, shown: ImportPlan, options: ImportOpti
       throw new ImportError('The configuration was changed meanwhile; nothing was applied. Look at it again.');
     for (const { modelId, rates, cost, from } of plan.changes)
       await savePrice(tx, modelId, { rates, cost, validFrom: from });
+    const after = plan.changes.map(({ group, model, source, rates, cost }) => ({ group, model, source, rates, cost }));
+    if (after.length > 0)
+      await writeAudit(
+        tx,
+        { actor: 'cli' },
+        { action: 'prices.imported', subject: 'prices', after: { prices: after } },
+      );
   });
 }
 

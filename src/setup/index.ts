@@ -1,6 +1,15 @@
 export { type Applied, type ApplyOptions, applySetup, type Change } from './apply.ts';
 export { DEMO_GROUPS, demoSetup, hasDemo } from './demo.ts';
-export { parseSetup, SetupError, SetupFile } from './file.ts';
+export {
+  factor,
+  faultsOf,
+  Key as KeyEntry,
+  parseSetup,
+  SetupError,
+  SetupFile,
+  time,
+  User as UserEntry,
+} from './file.ts';
 export {
   applyImport,
   ImportError,

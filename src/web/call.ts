@@ -2,7 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { LogFields, LogValue } from '../core/index.ts';
-import type { Envelope, Operation, OperatorOperation } from '../rules/index.ts';
+import type { AdminOperation, Envelope, Operation, OperatorOperation } from '../rules/index.ts';
+
+/** Of callers, of whoever watches the process, of operators. */
+export type AnyOperation = Operation | OperatorOperation | AdminOperation;
 
 /** Where an answer goes: an HTTP response, or one turn of a socket that stands in for it. */
 export interface Answer {
@@ -30,7 +33,7 @@ export interface Upgrade {
 
 export class Call {
   readonly id: string;
-  readonly operation: Operation | OperatorOperation | 'none';
+  readonly operation: AnyOperation | 'none';
   readonly envelope: Envelope;
   readonly request: IncomingMessage;
   readonly response: Answer;

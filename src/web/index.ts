@@ -1,5 +1,5 @@
 export { expectJson, mediaType, readBody } from './body.ts';
-export { type Answer, Call, type Handler } from './call.ts';
+export { type Answer, type AnyOperation, Call, type Handler } from './call.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { idHeaders, type RenderError, type RenderedError, sendError, sendJson } from './reply.ts';
 export { methodsOf, ROUTES } from './routes.ts';

@@ -1,16 +1,18 @@
 /** The endpoint tables as routes: which one a request asks for, and which methods its path has when the one asked for is not among them. */
 import {
+  ADMIN_ENDPOINTS,
+  ADMIN_OPERATIONS,
   ENDPOINTS,
   type Envelope,
   type Method,
   OPERATIONS,
   OPERATOR_ENDPOINTS,
-  type Operation,
   type OperatorOperation,
 } from '../rules/index.ts';
+import type { AnyOperation } from './call.ts';
 
 export interface Route {
-  readonly operation: Operation | OperatorOperation;
+  readonly operation: AnyOperation;
   readonly method: Method | 'HEAD';
   /** As in the table: `/v1/models/{model}`. */
   readonly path: string;
@@ -27,6 +29,10 @@ export const ROUTES: readonly Route[] = [
     const row = OPERATOR_ENDPOINTS[operation];
     const route: Route = { operation, method: row.method, path: row.path, envelope: 'openai' };
     return 'head' in row ? [route, { ...route, method: 'HEAD' }] : [route];
+  }),
+  ...ADMIN_OPERATIONS.map((operation): Route => {
+    const { method, path } = ADMIN_ENDPOINTS[operation];
+    return { operation, method, path, envelope: 'openai' };
   }),
 ];
 

@@ -7,15 +7,15 @@ import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type Clock, fail, faultOf, isAddressIn, type Log, newRequestId } from '../core/index.ts';
-import { envelopeOf, HEADER_BYTES, type Operation, type OperatorOperation } from '../rules/index.ts';
-import { Call, type Handler, type Upgrade } from './call.ts';
+import { envelopeOf, HEADER_BYTES } from '../rules/index.ts';
+import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Metrics } from './metrics.ts';
 import { type RenderError, sendError } from './reply.ts';
 import { matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { refusalOf } from './strict.ts';
 
 export interface WebOptions {
-  readonly handlers: Readonly<Record<Operation | OperatorOperation, Handler>>;
+  readonly handlers: Readonly<Record<AnyOperation, Handler>>;
   readonly renderError: RenderError;
   readonly log: Log;
   readonly clock: Clock;

@@ -23,7 +23,7 @@ test('every command that the first start prints works when it is pasted, and the
   t.after(() => first.stop('SIGKILL'));
   await first.until(/what a key may use\n.*\n/);
   const commands = commandsIn(first.output());
-  assert.ok(commands.length >= 8, `only ${commands.length} commands`);
+  assert.ok(commands.length >= 9, `only ${commands.length} commands`);
   for (const command of commands) {
     const { stdout } = await run('bash', ['-c', `set -o pipefail; ${command}`], { cwd: folder });
     if (!command.includes('lamp.png')) assert.match(stdout, /demo-/, command);
@@ -32,14 +32,18 @@ test('every command that the first start prints works when it is pasted, and the
   assert.equal(readFileSync(join(folder, 'lamp.png')).subarray(1, 4).toString(), 'PNG');
   const keys = [...first.output().matchAll(/\bdg-[0-9A-Za-z]{49}\b/g)].map(([key]) => key);
   assert.equal(new Set(keys).size, 3);
+  const tokens = [...first.output().matchAll(/\bdga-[0-9A-Za-z]{43}\b/g)].map(([token]) => token);
+  assert.equal(new Set(tokens).size, 1, 'and the one admin token');
   assert.equal(await first.stop(), 0);
 
   const second = launch(['serve'], env);
   t.after(() => second.stop('SIGKILL'));
   const [, url] = await second.until(/ready at (http:\S+)/);
   await second.until(/shown at the first start/);
-  assert.doesNotMatch(second.output(), /\bdg-/);
+  assert.doesNotMatch(second.output(), /\bdga?-/);
   const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${keys[0]}` } });
   assert.equal(answer.status, 200, 'the keys of the first start still work');
+  const balances = await fetch(`${url}/admin/v1/balances`, { headers: { authorization: `Bearer ${tokens[0]}` } });
+  assert.equal(balances.status, 200, 'so does the admin token');
   assert.equal(await second.stop(), 0);
 });

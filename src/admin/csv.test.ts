@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseCsv } from '../../test/support/csv.ts';
+import { csvText } from './csv.ts';
+
+test('what is written is what a reader finds, whatever the cells hold', () => {
+  const rows = [
+    ['plain', 'with, comma', 'with "quotes"', 'two\r\nlines', '', 'ü🐉'],
+    ['1', '-1.5', 'a=b', ' =x', "'", 'x,"'],
+  ];
+  assert.deepEqual(parseCsv(csvText(rows)), rows);
+  assert.equal(csvText([['a', null, undefined, 7]]), 'a,,,7\r\n');
+});
+
+test('no spreadsheet takes a text for a formula, and a number stays a number', () => {
+  const cell = (text: string): string | undefined => parseCsv(csvText([[text]]))[0]?.[0];
+  for (const text of ['=1+1', '+1', '@x', '-1+1', '--1', '-', '\tx', '\rx', '=cmd|" /c"!A1'])
+    assert.equal(cell(text), `'${text}`);
+  for (const text of ['-1', '-0.000000001', '0', '12.5']) assert.equal(cell(text), text);
+});

@@ -1,0 +1,61 @@
+/** Operation -> handler: the token is checked first, then the query; nothing of a body is read before. */
+import { ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../rules/index.ts';
+import type { Handler } from '../web/index.ts';
+import { listAudit } from './audit.ts';
+import type { AdminAuth } from './auth.ts';
+import { getBalance, listBalances } from './balances.ts';
+import { listAccounts, listCharacters, listGroups, listModels, listPrices } from './catalog.ts';
+import { applyConfig } from './config.ts';
+import { bookCredit } from './credits.ts';
+import { changeKey, createKey, listKeys, revokeOne, rotateKey } from './keys.ts';
+import type { AdminHandler, AdminParts } from './parts.ts';
+import { Query } from './query.ts';
+import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
+import { getStatement } from './statement.ts';
+import { getUsage } from './usage.ts';
+import { changeUser, createUser, listUsers } from './users.ts';
+
+const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
+  'admin.balances': listBalances,
+  'admin.balance': getBalance,
+  'admin.credit': bookCredit,
+  'admin.statement': getStatement,
+  'admin.usage': getUsage,
+  'admin.records': listRecords,
+  'admin.quarantine': listQuarantine,
+  'admin.resolveRecord': resolveRecord,
+  'admin.dismissRecord': dismissRecord,
+  'admin.audit': listAudit,
+  'admin.groups': listGroups,
+  'admin.accounts': listAccounts,
+  'admin.models': listModels,
+  'admin.prices': listPrices,
+  'admin.characters': listCharacters,
+  'admin.users': listUsers,
+  'admin.createUser': createUser,
+  'admin.changeUser': changeUser,
+  'admin.keys': listKeys,
+  'admin.createKey': createKey,
+  'admin.changeKey': changeKey,
+  'admin.revokeKey': revokeOne,
+  'admin.rotateKey': rotateKey,
+  'admin.applyConfig': applyConfig,
+};
+
+export function createAdminHandlers(parts: AdminParts & { readonly auth: AdminAuth }): Record<AdminOperation, Handler> {
+  return Object.fromEntries(ADMIN_OPERATIONS.map((operation) => [operation, enter(operation, parts)])) as Record<
+    AdminOperation,
+    Handler
+  >;
+}
+
+const enter =
+  (operation: AdminOperation, parts: AdminParts & { readonly auth: AdminAuth }): Handler =>
+  async (call) => {
+    // Money and new keys are nothing for a cache on the way.
+    call.headers = { 'cache-control': 'no-store' };
+    await parts.auth.check(call);
+    const query = new Query(call.query, adminRow(operation).query ?? []);
+    const by = { actor: 'token', requestId: call.id, address: call.address } as const;
+    return OWN[operation]({ call, query, by }, parts);
+  };

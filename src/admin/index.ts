@@ -1,0 +1,2 @@
+export { AdminAuth } from './auth.ts';
+export { createAdminHandlers } from './handlers.ts';

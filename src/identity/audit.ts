@@ -1,0 +1,48 @@
+/** Who changed what: one line per change, in the transaction of the change. Lines are never changed, and hold no secret. */
+import type { Db } from '../db/index.ts';
+
+/** `token`: through the admin API; `cli`: a command on the machine; `file`: a configuration that a start applied. */
+export interface Actor {
+  readonly actor: 'token' | 'cli' | 'file';
+  readonly requestId?: string;
+  readonly address?: string;
+}
+
+export type AuditAction =
+  | 'credit.booked'
+  | 'user.made'
+  | 'user.changed'
+  | 'key.made'
+  | 'key.changed'
+  | 'key.revoked'
+  | 'key.rotated'
+  | 'record.resolved'
+  | 'record.dismissed'
+  | 'config.applied'
+  | 'prices.imported'
+  | 'admin.saved'
+  | 'token.rotated';
+
+export interface AuditLine {
+  readonly action: AuditAction;
+  /** `user:ana`, `key:key_...`, `config`. */
+  readonly subject: string;
+  readonly before?: object;
+  readonly after?: object;
+}
+
+/** `tx` is the transaction of the change: without its line, nothing has happened. */
+export async function writeAudit(tx: Db, by: Actor, { action, subject, before, after }: AuditLine): Promise<void> {
+  await tx
+    .insertInto('audit')
+    .values({
+      actor: by.actor,
+      action,
+      subject,
+      before: before === undefined ? null : JSON.stringify(before),
+      after: after === undefined ? null : JSON.stringify(after),
+      request_id: by.requestId ?? null,
+      address: by.address ?? null,
+    })
+    .execute();
+}

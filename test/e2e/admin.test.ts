@@ -1,0 +1,642 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { sql } from 'kysely';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { formatNanos, parseNanos } from '../../src/core/index.ts';
+import { checkLedger, newRecordId } from '../../src/ledger/index.ts';
+import { ADMIN_ENDPOINTS, ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
+import { ADMIN_TOKEN, type AdminAnswer, adminApi } from '../support/admin.ts';
+import { run } from '../support/command.ts';
+import { csvObjects } from '../support/csv.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/wait.ts';
+
+const PRICES = { input: '2', cached_input: '0.5', cache_write: '2.5', output: '10' };
+const COST = { input: '1', cached_input: '0.25', cache_write: '1.25', output: '5' };
+
+let sim: Sim;
+let gateway: TestGateway;
+const admin = adminApi(() => gateway.url);
+const db = () => gateway.ground.database.db;
+
+interface Page<T = Record<string, unknown>> {
+  readonly data: T[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+interface Fault {
+  readonly error: { message: string; type: string; code: string; param: string | null };
+}
+
+before(async () => {
+  sim = await startSim();
+  gateway = await startGateway({ env: { ADMIN_TOKEN } });
+  await gateway.apply({
+    ...basicSetup(sim.url),
+    models: [
+      { id: 'demo-messages', groups: ['claude'], prices: PRICES, cost: COST },
+      { id: 'demo-responses', groups: ['openai'], prices: PRICES },
+      { id: 'demo-*', groups: ['claude', 'gemini'], prices: PRICES },
+    ],
+  });
+});
+after(async () => {
+  try {
+    await checkLedger(db());
+  } finally {
+    await gateway.stop();
+    await sim.close();
+  }
+});
+
+/** What a command on the same machine finds. */
+const machine = () => {
+  const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.ground.config;
+  return { DATA_DIR, DATABASE_URL, MASTER_KEY };
+};
+
+const userWithKeys = (user: string, balance = '10'): Promise<Record<string, string>> =>
+  gateway.apply({
+    users: [{ id: user, balance }],
+    keys: ['openai', 'claude'].map((group) => ({ user, group })),
+  });
+
+async function converse(key: string, model: string): Promise<void> {
+  const response = await fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: 50, messages: [{ role: 'user', content: 'hello there' }] }),
+  });
+  assert.equal(response.status, 200, await response.text());
+}
+
+const recorded = (user: string, count: number) =>
+  until(`${count} calls of ${user} to be recorded`, async () => {
+    const { body } = await admin<Page>('GET', `/records?user=${user}`);
+    return body.data.length >= count && body.data;
+  });
+
+/** Every page there is, with something done between each two. */
+async function pages<T>(path: string, between: (n: number) => Promise<unknown> = async () => {}): Promise<T[]> {
+  const all: T[] = [];
+  let cursor: string | null = null;
+  for (let n = 0; n === 0 || cursor !== null; n++) {
+    const query = new URLSearchParams({ limit: '2', ...(cursor !== null && { cursor }) });
+    const answer: AdminAnswer<Page<T>> = await admin('GET', `${path}${path.includes('?') ? '&' : '?'}${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    assert.ok(answer.body.data.length <= 2);
+    assert.equal(answer.body.has_more, answer.body.next_cursor !== null);
+    all.push(...answer.body.data);
+    cursor = answer.body.next_cursor;
+    await between(n);
+  }
+  return all;
+}
+
+const filled = (path: string): string => path.slice('/admin/v1'.length).replaceAll(/\{\w+\}/g, 'none');
+
+test('nothing opens without the admin token, and it opens nothing else', async () => {
+  const own = await userWithKeys('guest');
+  const wrong: Record<string, string>[] = [
+    { authorization: '' },
+    { authorization: 'Bearer' },
+    { authorization: `Bearer ${ADMIN_TOKEN}x` },
+    { authorization: `Basic ${Buffer.from(`admin:${ADMIN_TOKEN}`).toString('base64')}` },
+    { authorization: `Bearer ${own.claude}` },
+    { authorization: '', 'x-api-key': ADMIN_TOKEN },
+  ];
+  for (const operation of ADMIN_OPERATIONS) {
+    const { method, path } = adminRow(operation);
+    for (const headers of wrong) {
+      const { status, body } = await admin<Fault>(method, filled(path), method === 'GET' ? undefined : {}, headers);
+      assert.equal(status, 401, `${operation} with ${JSON.stringify(headers)}`);
+      assert.equal(body.error.code, 'invalid_admin_token');
+      assert.deepEqual(Object.keys(body.error), ['message', 'type', 'code', 'param']);
+    }
+  }
+  const { status } = await admin('GET', `/users?key=${ADMIN_TOKEN}`, undefined, { authorization: '' });
+  assert.equal(status, 401, 'not in the address');
+  for (const header of ['authorization', 'x-api-key']) {
+    const value = header === 'authorization' ? `Bearer ${ADMIN_TOKEN}` : ADMIN_TOKEN;
+    const response = await fetch(`${gateway.url}/v1/models`, { headers: { [header]: value } });
+    assert.equal(response.status, 401, 'callers need a key of their own');
+    assert.match(await response.text(), /invalid_api_key/);
+  }
+});
+
+test('an address that guesses too often waits', async () => {
+  const other = await startGateway({
+    database: gateway.database,
+    env: { ADMIN_TOKEN, AUTH_FAILURES_PER_MINUTE: '3' },
+  });
+  try {
+    const guess = adminApi(() => other.url, 'a-guess-of-somebody-else');
+    // A minute may end in between; then the count begins anew.
+    const statuses: number[] = [];
+    let last: AdminAnswer<unknown> | undefined;
+    while (statuses.length < 8 && statuses.at(-1) !== 429) {
+      last = await guess('GET', '/groups');
+      statuses.push(last.status);
+    }
+    assert.deepEqual(statuses.slice(0, 3), [401, 401, 401]);
+    assert.equal(statuses.at(-1), 429);
+    assert.ok(Number(last?.headers.get('retry-after')) >= 1);
+  } finally {
+    await other.stop();
+  }
+});
+
+test('without ADMIN_TOKEN the token is made once, kept sealed, and replaced from the machine', async () => {
+  const env = machine();
+  const other = await startGateway({ database: gateway.database });
+  try {
+    const status = async (token: string) => (await adminApi(() => other.url, token)('GET', '/groups')).status;
+    assert.equal(await status(ADMIN_TOKEN), 401, 'there is none yet');
+    const first = await run(['admin', 'token'], { env });
+    const made = first.stdout.trim();
+    assert.match(made, /^dga-\w{43}$/);
+    assert.equal(await status(made), 200);
+    const again = await run(['admin', 'token'], { env });
+    assert.equal(again.code, 1);
+    assert.equal(again.stdout, '');
+    const rotated = (await run(['admin', 'token', '--rotate'], { env })).stdout.trim();
+    assert.deepEqual([await status(made), await status(rotated)], [401, 200]);
+    const { rows } = await sql<{ sealed: string }>`select sealed from secrets where name = 'admin-token'`.execute(db());
+    assert.match(rows[0]?.sealed ?? '', /^v1:k1:/);
+    const refused = await run(['admin', 'token', '--rotate'], { env: { ...env, ADMIN_TOKEN } });
+    assert.equal(refused.code, 1);
+    const { body } = await admin<Page<{ actor: string }>>('GET', '/audit?subject=token');
+    assert.deepEqual(
+      body.data.map(({ actor }) => actor),
+      ['cli', 'cli'],
+    );
+  } finally {
+    await other.stop();
+  }
+});
+
+test('twenty requests with one reference book once and are told the same', async () => {
+  await userWithKeys('payer', '1');
+  const wish = { user: 'payer', amount: '12.50', reason: 'invoice 7', reference: 'pay-7' };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => admin('POST', '/credits', wish)));
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [...Array(19).fill(200), 201]);
+  assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+  assert.equal(answers[0]?.body.amount, '12.5');
+  const { body } = await admin('GET', '/users/payer/balance');
+  assert.deepEqual([body.available, body.credits], ['13.5', '13.5']);
+  for (const [name, value] of Object.entries({ amount: '12.51', reason: 'other', user: 'ana', kind: 'refund' })) {
+    const { status, body } = await admin<Fault>('POST', '/credits', { ...wish, [name]: value });
+    assert.deepEqual([status, body.error.code, body.error.param], [409, 'conflict', 'reference'], name);
+  }
+  assert.equal((await admin('GET', '/users/payer/balance')).body.available, '13.5');
+  const { body: lines } = await admin<Page>('GET', '/audit?subject=user:payer&action=credit.booked');
+  assert.equal(lines.data.length, 1);
+});
+
+test('an adjustment takes money away, below zero if it must; a refund comes out of revenue', async () => {
+  await userWithKeys('fixed', '1');
+  const book = (more: object) => admin('POST', '/credits', { user: 'fixed', reason: 'because', ...more });
+  assert.equal((await book({ amount: '-1.25', reference: 'fix-1' })).status, 201);
+  assert.equal((await admin('GET', '/users/fixed/balance')).body.available, '-0.25');
+  assert.equal((await book({ amount: '2', kind: 'refund', reference: 'fix-2' })).body.kind, 'refund');
+  const { rows } = await sql<{ debit: string; credit: string }>`
+    select debit, credit from entries where reference in ('credit:fix-1', 'credit:fix-2') order by id`.execute(db());
+  assert.deepEqual(rows, [
+    { debit: 'fixed', credit: '@adjustment' },
+    { debit: '@revenue', credit: 'fixed' },
+  ]);
+  const { body } = await admin<Page<{ user: string }>>('GET', '/balances?below=1.76&user=fixed');
+  assert.deepEqual(
+    body.data.map(({ user }) => user),
+    ['fixed'],
+  );
+  assert.equal((await admin<Page>('GET', '/balances?below=1.75&user=fixed')).body.data.length, 0);
+});
+
+test('bodies and queries are strict and name what is wrong', async () => {
+  const credit = { user: 'ana', amount: '1', reason: 'r', reference: 'strict' };
+  const cases: [string, string, unknown, string | null, number?][] = [
+    ['POST', '/credits', { ...credit, amount: 1 }, 'amount'],
+    ['POST', '/credits', { ...credit, amount: '0' }, 'amount'],
+    ['POST', '/credits', { ...credit, amount: '1e3' }, 'amount'],
+    ['POST', '/credits', { ...credit, amount: '0.0000000001' }, 'amount'],
+    ['POST', '/credits', { ...credit, amount: '99999999999' }, 'amount'],
+    ['POST', '/credits', { ...credit, amount: '-1', kind: 'payment' }, 'amount'],
+    ['POST', '/credits', { ...credit, reason: '' }, 'reason'],
+    ['POST', '/credits', { ...credit, reason: 'two\nlines' }, 'reason'],
+    ['POST', '/credits', { ...credit, reason: 'a\u0000b' }, null],
+    ['POST', '/credits', { ...credit, reason: 'half \ud800' }, null],
+    ['POST', '/credits', { ...credit, extra: 1 }, 'extra'],
+    ['POST', '/credits', { ...credit, reference: undefined }, 'reference'],
+    ['POST', '/credits', { ...credit, user: 'nobody' }, 'user', 404],
+    ['POST', '/credits', [], null],
+    ['POST', '/credits', '{', null],
+    ['POST', '/credits', '', 'user'],
+    ['POST', '/users', { id: 'a b' }, 'id'],
+    ['POST', '/users', { id: 'ok', balance: '5' }, 'balance'],
+    ['POST', '/users', { id: 'ana' }, 'id', 409],
+    ['PATCH', '/users/ana', {}, null],
+    ['PATCH', '/users/ana', { multiplier: '0.0000001' }, 'multiplier'],
+    ['PATCH', '/users/nobody', { multiplier: '2' }, null, 404],
+    ['POST', '/keys', { user: 'ana', group: 'nowhere' }, 'group', 404],
+    ['POST', '/keys', { user: 'nobody', group: 'claude' }, 'user', 404],
+    ['POST', '/keys', { user: 'ana', group: 'claude', key: 'one-of-my-own-choosing' }, 'key'],
+    ['POST', '/keys', { user: 'ana', group: 'claude', name: 'test' }, 'name', 409],
+    ['PATCH', '/keys/key_none', { rpm: 5 }, null, 404],
+    ['PATCH', '/keys/key_none', { rpm: 0 }, 'rpm'],
+    ['POST', '/keys/key_none/revoke', {}, null, 404],
+    ['POST', '/keys/key_none/rotate', { overlap_seconds: -1 }, 'overlap_seconds'],
+    ['POST', '/quarantine/none/dismiss', { reason: 'x' }, null, 404],
+    ['PUT', '/config', { groups: [{ id: 'x', style: 'nonsense' }] }, 'groups[0].style'],
+    ['PUT', '/config', 'groups: [', null],
+    [
+      'PUT',
+      '/config',
+      { accounts: [{ id: 'x', group: 'none', base_url: 'http://x', api_key: 'k' }] },
+      'accounts[0].group',
+    ],
+    ['GET', '/users?nonsense=1', undefined, 'nonsense'],
+    ['GET', '/users?limit=0', undefined, 'limit'],
+    ['GET', '/users?limit=1001', undefined, 'limit'],
+    ['GET', '/users?limit=1&limit=2', undefined, 'limit'],
+    ['GET', '/users?cursor=x', undefined, 'cursor'],
+    ['GET', '/audit?cursor=WyJ4Il0', undefined, 'cursor'],
+    ['GET', '/records?cursor=WyJ4IiwieSJd', undefined, 'cursor'],
+    ['GET', '/usage?by=user,colour', undefined, 'by'],
+    ['GET', '/usage?by=user,user', undefined, 'by'],
+    ['GET', '/usage?start_date=2026-02-30', undefined, 'start_date'],
+    ['GET', '/usage?start_date=2020-01-01&end_date=2026-01-01', undefined, 'start_date'],
+    ['GET', '/records?start=yesterday', undefined, 'start'],
+    ['GET', '/balances?below=much', undefined, 'below'],
+    ['GET', '/users/nobody/balance', undefined, null, 404],
+    ['GET', '/users/nobody/statement', undefined, null, 404],
+    ['GET', '/users/nobody/statement?format=csv', undefined, null, 404],
+  ];
+  for (const [method, path, body, param, status = 400] of cases) {
+    const answer = await admin<Fault>(method, path, body);
+    const about = `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`;
+    assert.equal(answer.status, status, about);
+    assert.equal(answer.body.error.param, param, about);
+    assert.ok(answer.body.error.message.length > 10, about);
+  }
+  const { rows } = await sql<{
+    n: bigint;
+  }>`select count(*) as n from entries where reference = 'credit:strict'`.execute(db());
+  assert.equal(rows[0]?.n, 0n);
+});
+
+test('a statement runs from nothing to what the wallet has, in one piece or in pages, as JSON or CSV', async () => {
+  const own = await userWithKeys('story', '5');
+  const book = (n: number, amount: string, reason = `step ${n}`) =>
+    admin('POST', '/credits', { user: 'story', amount, reason, reference: `story-${n}` });
+  await book(1, '3.000000001');
+  await book(2, '-0.5', '=HYPERLINK("http://x","a, b")');
+  await converse(own.claude ?? '', 'demo-messages');
+  await recorded('story', 1);
+  await book(3, '0.1', '-1+1');
+  interface Line extends Record<string, string | null> {
+    amount: string;
+    balance: string;
+    kind: string;
+  }
+  const { body } = await admin<Page<Line>>('GET', '/users/story/statement');
+  const lines = body.data;
+  assert.deepEqual(
+    lines.map(({ kind }) => kind),
+    ['credit', 'usage', 'charge', 'credit', 'credit'],
+  );
+  let balance = 0n;
+  for (const line of lines.toReversed()) {
+    balance += parseNanos(line.amount) ?? 0n;
+    assert.equal(line.balance, formatNanos(balance));
+  }
+  const wallet = (await admin('GET', '/users/story/balance')).body;
+  assert.equal(formatNanos(balance), wallet.available);
+  assert.deepEqual(lines.at(-1)?.reference, 'open:story');
+  assert.deepEqual(lines[0]?.reference, 'story-3', 'as it was given');
+
+  const booking = (n: number): Promise<unknown> => book(100 + n, '1');
+  assert.deepEqual(
+    await pages<Line>('/users/story/statement', booking),
+    lines,
+    'what is booked meanwhile moves no page',
+  );
+
+  const csv = await admin('GET', `/users/story/statement?format=csv&end=${lines[0]?.at}`);
+  assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8');
+  const rows = csvObjects(csv.text);
+  assert.deepEqual(
+    rows.map((row) => [row.entry, row.amount, row.balance]),
+    lines.slice(1).map((line) => [line.entry, line.amount, line.balance]),
+  );
+  assert.equal(rows[1]?.reason, `'=HYPERLINK("http://x","a, b")`, 'no spreadsheet runs it');
+  const period = await admin<Page<Line>>('GET', `/users/story/statement?start=${lines[0]?.at}&limit=1000`);
+  assert.ok(period.body.data.some(({ reason }) => reason === '-1+1'));
+  assert.ok(!period.body.data.some(({ reference }) => reference === 'story-1'));
+});
+
+test('usage adds up to what callers are told and what was charged; a margin is known or said not to be', async () => {
+  const own = await userWithKeys('seller');
+  for (let n = 0; n < 3; n++) await converse(own.claude ?? '', 'demo-messages');
+  await converse(own.openai ?? '', 'demo-responses');
+  await recorded('seller', 4);
+  interface Line {
+    requests: number;
+    revenue: string;
+    cost: string | null;
+    margin: string | null;
+    known_cost: string;
+    unknown_cost_requests: number;
+    model?: string;
+    input_tokens: number;
+    output_tokens: number;
+  }
+  type Report = Page<Line> & { total: Line };
+  const { body } = await admin<Report>('GET', '/usage?by=model&user=seller');
+  const told = (await (
+    await fetch(`${gateway.url}/v1/usage`, { headers: { authorization: `Bearer ${own.claude}` } })
+  ).json()) as { total: { requests: number; cost: string; input_tokens: number; output_tokens: number } };
+  const { total } = body;
+  assert.deepEqual(
+    [total.requests, total.revenue, total.input_tokens, total.output_tokens],
+    [told.total.requests, told.total.cost, told.total.input_tokens, told.total.output_tokens],
+  );
+  const { rows } = await sql<{ nanos: bigint }>`
+    select sum(nanos)::bigint as nanos from entries where debit = 'seller' and kind in ('usage', 'overdraft')`.execute(
+    db(),
+  );
+  assert.equal(total.revenue, formatNanos(rows[0]?.nanos ?? 0n));
+  const [known, unknown] = body.data;
+  assert.deepEqual([known?.model, unknown?.model], ['demo-messages', 'demo-responses']);
+  const half = formatNanos((parseNanos(known?.revenue ?? '') ?? 0n) / 2n);
+  assert.deepEqual([known?.cost, known?.margin, known?.unknown_cost_requests], [half, half, 0]);
+  assert.deepEqual([unknown?.cost, unknown?.margin, unknown?.unknown_cost_requests], [null, null, 1]);
+  assert.deepEqual([total.cost, total.margin, total.known_cost, total.unknown_cost_requests], [null, null, half, 1]);
+
+  const by = 'user,key,model,group,account,operation,day';
+  const fine = await pages<Line>(`/usage?by=${by}`);
+  const sum = (lines: readonly { revenue: string }[]) =>
+    formatNanos(lines.reduce((all, { revenue }) => all + (parseNanos(revenue) ?? 0n), 0n));
+  const whole = (await admin<Report>('GET', '/usage')).body.total;
+  assert.equal(sum(fine), whole.revenue);
+  const csv = csvObjects((await admin('GET', `/usage?by=${by}&format=csv`)).text);
+  assert.deepEqual(
+    csv.map((row) => [row.user, row.model, row.requests, row.revenue, row.margin]),
+    fine.map((line) => {
+      const { user } = line as unknown as { user: string };
+      return [user, line.model, String(line.requests), line.revenue, line.margin ?? ''];
+    }),
+  );
+  const { body: filtered } = await admin<Report>(
+    'GET',
+    '/usage?by=operation&user=seller&account=cl1&operation=messages.create',
+  );
+  assert.equal(filtered.total.requests, 3);
+  assert.equal((await admin<Report>('GET', '/usage?user=nobody')).body.total.requests, 0);
+});
+
+test('a single call is found by its request, with its charge and its cost', async () => {
+  const own = await userWithKeys('asker');
+  const response = await fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${own.claude}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'demo-messages', max_tokens: 9, messages: [{ role: 'user', content: 'which?' }] }),
+  });
+  await response.text();
+  await converse(own.claude ?? '', 'demo-messages');
+  await recorded('asker', 2);
+  const request = response.headers.get('x-request-id');
+  const { body } = await admin<Page<Record<string, string>>>('GET', `/records?request_id=${request}`);
+  assert.equal(body.data.length, 1);
+  const [record] = body.data;
+  assert.deepEqual([record?.user, record?.model, record?.account], ['asker', 'demo-messages', 'cl1']);
+  assert.equal(parseNanos(record?.charge ?? ''), 2n * (parseNanos(record?.cost ?? '') ?? 0n));
+  const { body: none } = await admin<Page>('GET', `/records?request_id=${request}&user=ana`);
+  assert.equal(none.data.length, 0);
+  assert.equal((await admin<Page>('GET', '/records?user=asker&end=2020-01-01')).body.data.length, 0);
+});
+
+test('pages are whole and without a double, whatever is added meanwhile', async () => {
+  await admin('POST', '/users', { id: 'page-0' });
+  for (let n = 1; n < 7; n++) await admin('POST', '/users', { id: `page-${n}` });
+  const before = (await admin<Page<{ id: string }>>('GET', '/users?limit=1000')).body.data.map(({ id }) => id);
+  const ids = (await pages<{ id: string }>('/users', (n) => admin('POST', '/users', { id: `page-2-${n}` }))).map(
+    ({ id }) => id,
+  );
+  assert.equal(new Set(ids).size, ids.length, 'none twice');
+  assert.deepEqual(
+    ids.filter((id) => before.includes(id)),
+    before,
+    'none missing, in the same order',
+  );
+  const own = await userWithKeys('paged');
+  for (let n = 0; n < 5; n++) await converse(own.claude ?? '', 'demo-messages');
+  const old = await recorded('paged', 5);
+  const seen = await pages('/records?user=paged', () => converse(own.claude ?? '', 'demo-messages'));
+  assert.deepEqual(seen, old);
+  for (const path of ['/groups', '/accounts', '/models', '/prices', '/keys', '/balances', '/audit?action=user.made']) {
+    const all = (await admin<Page>('GET', `${path}${path.includes('?') ? '&' : '?'}limit=1000`)).body.data;
+    assert.ok(all.length > 2, path);
+    assert.deepEqual(await pages(path), all, path);
+  }
+});
+
+test('keys are made, used, limited, rotated with an overlap and revoked', async () => {
+  const user = await admin('POST', '/users', { id: 'holder', multiplier: '0.5', rpm: 50 });
+  assert.deepEqual([user.body.multiplier, user.body.rpm], ['0.5', 50]);
+  const limited = await admin('PATCH', '/users/holder', { rpm: null, spend_day: '5', email: 'h@example.test' });
+  assert.deepEqual(
+    [limited.body.rpm, limited.body.spend_day, limited.body.multiplier, limited.body.email],
+    [undefined, '5', '0.5', 'h@example.test'],
+  );
+  const made = await admin('POST', '/keys', {
+    user: 'holder',
+    group: 'claude',
+    name: 'ci',
+    rpm: 100,
+    models: ['demo-*'],
+  });
+  assert.equal(made.status, 201);
+  const status = async (key: unknown): Promise<number> =>
+    (await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+  assert.equal(await status(made.body.value), 200);
+  const key = `/keys/${made.body.id}`;
+  const changed = await admin('PATCH', key, { rpm: null, concurrency: 3, expires_at: '2090-01-01T00:00:00Z' });
+  assert.deepEqual([changed.body.rpm, changed.body.concurrency, changed.body.models], [undefined, 3, ['demo-*']]);
+  const rotated = await admin<{
+    id: string;
+    value: string;
+    name: string;
+    concurrency: number;
+    replaces: { id: string };
+  }>('POST', `${key}/rotate`, { overlap_seconds: 3600 });
+  assert.equal(rotated.status, 201);
+  assert.deepEqual([rotated.body.name, rotated.body.concurrency, rotated.body.replaces.id], ['ci', 3, made.body.id]);
+  assert.deepEqual([await status(made.body.value), await status(rotated.body.value)], [200, 200], 'both for an hour');
+  const again = await admin<{ id: string; value: string }>('POST', `/keys/${rotated.body.id}/rotate`, {});
+  await until('the one without an overlap to be refused', async () => (await status(rotated.body.value)) === 401);
+  assert.equal(await status(again.body.value), 200);
+  assert.equal((await admin('POST', `/keys/${rotated.body.id}/rotate`, {})).status, 409, 'it has ended');
+  assert.equal((await admin('POST', `/keys/${again.body.id}/revoke`, { reason: 'lost' })).body.state, 'revoked');
+  await until('the revoked one to be refused', async () => (await status(again.body.value)) === 401);
+  const { body } = await admin<Page<{ state: string }>>('GET', '/keys?user=holder');
+  assert.deepEqual(body.data.map(({ state }) => state).toSorted(), ['expired', 'revoked', 'valid']);
+});
+
+test('a configuration is shown, then applied, by the same document as the command takes', async () => {
+  const yaml =
+    'groups:\n  - { id: later, style: messages }\nusers:\n  - { id: configured, balance: "3" }\nkeys:\n  - { user: configured, group: later }\n';
+  const put = (query: string) =>
+    admin<{ changes: object[]; keys: { value: string }[] }>('PUT', `/config${query}`, yaml, {
+      'content-type': 'application/yaml',
+    });
+  const dry = await put('?dry_run=true');
+  assert.deepEqual([dry.status, dry.body.changes.length, dry.body.keys], [200, 3, []]);
+  assert.equal((await admin<Page>('GET', '/users?user=configured')).body.data.length, 0);
+  const real = await put('');
+  assert.deepEqual(real.body.changes, dry.body.changes);
+  assert.match(real.body.keys[0]?.value ?? '', /^dg-/);
+  assert.equal((await admin('GET', '/users/configured/balance')).body.available, '3');
+  assert.deepEqual((await put('')).body.changes, [], 'a second time changes nothing');
+});
+
+/** A record that no honest upstream reports, as the flusher leaves it. */
+async function setAside(userId: string): Promise<string> {
+  const id = newRecordId();
+  const raw = JSON.stringify({ id, userId, model: 'm', usage: { input: -1 }, nanos: '5' });
+  await db().insertInto('usage_quarantine').values({ id, fault: 'input is negative', raw }).execute();
+  return id;
+}
+
+test('a record that was set aside is charged or dismissed once, with a reason', async () => {
+  await userWithKeys('doubtful', '1');
+  const [one, two, three] = [await setAside('doubtful'), await setAside('doubtful'), await setAside('gone')];
+  const open = async () => (await pages<{ id: string }>('/quarantine')).map(({ id }) => id);
+  assert.deepEqual((await open()).toSorted(), [one, two, three].toSorted());
+  const resolve = (id: string) => admin('POST', `/quarantine/${id}/resolve`, { amount: '0.25', reason: 'by the bill' });
+  const answers = await Promise.all([resolve(one), resolve(one), resolve(one)]);
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409]);
+  assert.equal((await admin('GET', '/users/doubtful/balance')).body.available, '0.75');
+  assert.equal((await admin('POST', `/quarantine/${two}/dismiss`, { reason: 'a test' })).body.outcome, 'dismissed');
+  assert.equal((await resolve(three)).status, 409, 'nobody can pay it');
+  assert.equal((await resolve(two)).status, 409);
+  assert.deepEqual(await open(), [three]);
+  assert.equal((await admin<Page>('GET', '/quarantine?state=charged')).body.data.length, 1);
+  assert.equal((await admin('GET', '/users/doubtful/balance')).body.available, '0.75');
+});
+
+/** One honest call of each operation that changes something. */
+const WRITES: Record<
+  Exclude<AdminOperation, Extract<AdminOperation, ReadOperation>>,
+  () => Promise<[path: string, body: unknown]>
+> = {
+  'admin.credit': async () => ['/credits', { user: 'ana', amount: '1', reason: 'r', reference: 'audited' }],
+  'admin.createUser': async () => ['/users', { id: 'audited' }],
+  'admin.changeUser': async () => ['/users/audited', { multiplier: '3' }],
+  'admin.createKey': async () => ['/keys', { user: 'audited', group: 'claude' }],
+  'admin.changeKey': async () => [`/keys/${await keyOf('audited')}`, { rpm: 7 }],
+  'admin.rotateKey': async () => [`/keys/${await keyOf('audited')}/rotate`, { overlap_seconds: 60 }],
+  'admin.revokeKey': async () => [`/keys/${await keyOf('audited')}/revoke`, {}],
+  'admin.resolveRecord': async () => [`/quarantine/${await setAside('ana')}/resolve`, { amount: '0.1', reason: 'r' }],
+  'admin.dismissRecord': async () => [`/quarantine/${await setAside('ana')}/dismiss`, { reason: 'r' }],
+  'admin.applyConfig': async () => ['/config', { users: [{ id: 'audited-2' }] }],
+};
+type ReadOperation = {
+  [K in AdminOperation]: (typeof ADMIN_ENDPOINTS)[K]['method'] extends 'GET' ? K : never;
+}[AdminOperation];
+
+const keyOf = async (user: string): Promise<string> =>
+  (await admin<Page<{ id: string }>>('GET', `/keys?user=${user}`)).body.data[0]?.id ?? '';
+
+test('every change leaves one line that nothing can change, and no answer holds a secret', async () => {
+  const answers: string[] = [];
+  const shown: string[] = [];
+  for (const [operation, example] of Object.entries(WRITES)) {
+    const [path, body] = await example();
+    const { method } = adminRow(operation as AdminOperation);
+    const { status, text, headers, body: answer } = await admin<{ value?: string }>(method, path, body);
+    assert.ok(status < 300, `${operation}: ${text}`);
+    assert.equal(headers.get('cache-control'), 'no-store');
+    const { value } = answer;
+    if (value !== undefined) shown.push(value);
+    answers.push(value === undefined ? text : text.replace(value, ''));
+    const { body: audit } = await admin<Page<{ action: string; request_id: string; actor: string }>>(
+      'GET',
+      '/audit?limit=2',
+    );
+    assert.equal(audit.data[0]?.request_id, headers.get('x-request-id'), operation);
+    assert.notEqual(audit.data[1]?.request_id, headers.get('x-request-id'), `${operation}: one line`);
+  }
+  for (const statement of ['update audit set actor = actor', 'delete from audit', 'truncate audit'])
+    await assert.rejects(sql.raw(statement).execute(db()), /append-only/);
+
+  const reads = ADMIN_OPERATIONS.filter((operation) => adminRow(operation).method === 'GET');
+  for (const operation of reads) {
+    const path = adminRow(operation).path.slice('/admin/v1'.length).replace('{user}', 'ana');
+    const { status, text } = await admin('GET', path);
+    assert.equal(status, 200, text);
+    answers.push(text);
+  }
+  const { rows } = await sql<{ secret: string }>`
+    select credential_sealed as secret from accounts union select callback_secret_sealed from keys
+    union select sealed from secrets union select encode(hash, 'hex') from keys union select encode(hash, 'base64') from keys`.execute(
+    db(),
+  );
+  const secrets = [
+    ...rows.map(({ secret }) => secret),
+    ...shown,
+    ...['oa1', 'cl1', 'ge1'].map((id) => `sk-upstream-${id}`),
+    ADMIN_TOKEN,
+  ];
+  assert.ok(secrets.length > 20 && shown.length === 2);
+  const text = answers.join('\n');
+  for (const secret of secrets) assert.ok(!text.includes(secret), `an answer holds ${secret}`);
+  const log = gateway.log.map((line) => JSON.stringify(line)).join('\n');
+  assert.ok(log.includes('admin.credit'));
+  for (const secret of secrets) assert.ok(!log.includes(secret), `the log holds ${secret}`);
+});
+
+test('commands on the machine are audited too', async () => {
+  const env = machine();
+  const made = await run(['key', 'create', '--user', 'cli-made', '--group', 'claude'], { env });
+  assert.equal(made.code, 0, made.stderr);
+  const id = await keyOf('cli-made');
+  assert.equal((await run(['key', 'revoke', id], { env })).code, 0);
+  const { body } = await admin<Page<{ action: string; subject: string }>>('GET', '/audit?actor=cli&limit=3');
+  assert.deepEqual(
+    body.data.map(({ action, subject }) => `${action} ${subject}`),
+    [`key.revoked key:${id}`, `key.made key:${id}`, 'user.made user:cli-made'],
+  );
+  assert.ok(!JSON.stringify(body).includes(made.stdout.trim()));
+  const { body: files } = await admin<Page<{ after: { changes: object[] } }>>(
+    'GET',
+    '/audit?actor=file&action=config.applied',
+  );
+  assert.ok((files.data[0]?.after.changes.length ?? 0) > 0);
+});
+
+test('the commands for operators in the README work when they are pasted', async () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, section = ''] = /## Run the money([\s\S]*?)\n## /.exec(readme) ?? [];
+  const commands = [...section.matchAll(/^curl [\s\S]*?(?<!\\)$/gm)].map(([command]) => command);
+  assert.ok(commands.length >= 4, 'there are some');
+  for (const command of commands) {
+    const { stdout } = await promisify(execFile)(
+      'bash',
+      ['-c', command.replaceAll('http://127.0.0.1:8080', gateway.url)],
+      {
+        env: { PATH: process.env.PATH, ADMIN_TOKEN },
+      },
+    );
+    assert.ok(stdout.length > 0, command);
+    assert.doesNotMatch(stdout, /"error":\{/, command);
+  }
+});
+
+test('the table has an example of every change', () => {
+  const writes = ADMIN_OPERATIONS.filter((operation) => ADMIN_ENDPOINTS[operation].method !== 'GET');
+  assert.deepEqual(Object.keys(WRITES).toSorted(), writes.toSorted());
+});

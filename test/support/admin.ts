@@ -1,0 +1,31 @@
+/** The admin API over HTTP, as an operator's script calls it. */
+
+export const ADMIN_TOKEN = 'the-admin-token-of-the-tests';
+
+export interface AdminAnswer<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: T;
+}
+
+export type AdminApi = <T = Record<string, unknown>>(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<AdminAnswer<T>>;
+
+/** `path` is what follows /admin/v1. */
+export const adminApi =
+  (url: () => string, token = ADMIN_TOKEN): AdminApi =>
+  async (method, path, body, headers = {}) => {
+    const response = await fetch(`${url()}/admin/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  };
