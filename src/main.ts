@@ -31,7 +31,7 @@ import {
   TokenCounter,
 } from './gateway/index.ts';
 import { FailedAttempts, KeyDirectory, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
-import { startMetering } from './ledger/index.ts';
+import { startMetering, stepListener } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { LocalLimiter, Pool } from './pool/index.ts';
 import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
@@ -137,7 +137,8 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
   const upstream = new Upstream(clock, PATIENCE.unary.connect);
   closers.push(() => upstream.close());
-  const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log });
+  const onStep = stepListener();
+  const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log, onStep });
   closers.push(() => metering.close());
   const sessions = new SocketSessions();
   const limiter = new LocalLimiter(clock);
@@ -160,7 +161,8 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
     store,
     limiter,
-    meter: new Meter(metering, limiter, clock),
+    meter: new Meter(metering, limiter, clock, onStep),
+    onStep,
     counter: new TokenCounter(),
     sideTable: new SideTable(clock),
     sockets: new Sockets(),

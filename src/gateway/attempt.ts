@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Account } from '../catalog/index.ts';
 import { type ApiError, fail, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
+import type { OnStep } from '../ledger/index.ts';
 import type { Affinity, Pool } from '../pool/index.ts';
 import { type FaultKind, faultRow, type Patience } from '../rules/index.ts';
 import type { Exchange, Trouble, Upstream, UpstreamRequest } from '../upstream/index.ts';
@@ -15,6 +16,7 @@ export interface AttemptParts {
   readonly pool: Pool;
   readonly upstream: Upstream;
   readonly log: Log;
+  readonly onStep?: OnStep | undefined;
 }
 
 export interface Plan {
@@ -109,6 +111,7 @@ class Attempt {
     let taker: Taker | undefined;
     let failure: { status: number; headers: IncomingHttpHeaders; chunks: Buffer[]; size: number } | undefined;
     let isSettled = false;
+    const { onStep } = this.#parts;
     const source: Source = {
       resume: () => this.#exchange?.resume(),
       abort: () => this.#exchange?.abort(),
@@ -129,10 +132,12 @@ class Attempt {
       { ...request, patience: this.#plan.patience },
       {
         onHead: (status, headers) => {
+          onStep?.('upstream.answered');
           if (status < 400) taker = this.#plan.take({ status, headers, account }, source);
           else failure = { status, headers, chunks: [], size: 0 };
         },
         onData: (chunk) => {
+          onStep?.('upstream.told');
           if (taker) return taker.onData(chunk);
           if (failure && failure.size < MAX_ERROR_BYTES) failure.chunks.push(chunk);
           if (failure) failure.size += chunk.length;
@@ -150,6 +155,7 @@ class Attempt {
         },
       },
     );
+    onStep?.('upstream.asked');
   }
 
   /** A bug in a taker must end this call, and not silently: thrown into the socket's callback it would hang it. */

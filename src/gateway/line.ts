@@ -5,6 +5,7 @@
 import type { Account } from '../catalog/index.ts';
 import { type Clock, fail, type Log } from '../core/index.ts';
 import { codecOf, type Fault } from '../dialects/index.ts';
+import type { OnStep } from '../ledger/index.ts';
 import type { Lease } from '../pool/index.ts';
 import { CLOSE, type FaultKind, faultRow, PATIENCE, SOCKET, STALLED_CLIENT_MS } from '../rules/index.ts';
 import { openSocket, type SocketRequest, type UpstreamSocket } from '../upstream/index.ts';
@@ -17,6 +18,7 @@ import { usageNote } from './relay.ts';
 export interface LineParts {
   readonly clock: Clock;
   readonly log: Log;
+  readonly onStep?: OnStep | undefined;
   /** A response of this account that its provider keeps. */
   onStored(responseId: string): void;
   /** The account answered the upgrade with this status instead. */
@@ -85,6 +87,7 @@ export class Line {
     this.#turns.set(task.turn.lane, raw);
     this.#lastAt = this.#parts.clock.now();
     this.#upstream?.send(task.text);
+    this.#parts.onStep?.('upstream.asked');
     this.#forgetSilence ??= this.#listen(SILENCE_MS);
     return raw.over;
   }
@@ -120,13 +123,17 @@ export class Line {
   // ---------------------------------------------------------------- listening
 
   #hear(text: string): void {
+    this.#parts.onStep?.('upstream.told');
     this.#lastAt = this.#parts.clock.now();
     const event = toldIn(text);
     if (event?.type === 'error' && this.#isPrivate(event, text)) return;
     const isError = event?.type === 'error' || event?.type === 'response.failed';
-    if (!this.#client.send(isError ? redact(text, this.account) : text)) this.#holdBack();
-    if (event) this.#follow(event);
-    else this.#count(text);
+    const tell = (): void => {
+      if (!this.#client.send(isError ? redact(text, this.account) : text)) this.#holdBack();
+    };
+    if (event) return this.#follow(event, tell);
+    tell();
+    this.#count(text);
   }
 
   /** Whose words these are matters only for a turn that never says what it cost. */
@@ -136,15 +143,13 @@ export class Line {
     turn?.count(text.length);
   }
 
-  #follow(event: Told): void {
+  #follow(event: Told, tell: () => void): void {
     this.#keep(event);
     const [lane, turn] = this.#turnOf(event);
-    if (!turn) {
-      const usage = isTerminal(event) ? usageOf(event) : undefined;
-      if (usage) this.#parts.log.warn('turn.unclaimed', { account: this.account.id, ...usageNote(usage) });
-      return;
-    }
-    if (turn.hear(event)) this.#end(lane, () => turn.settle());
+    if (turn?.hear(event)) return this.#end(lane, () => turn.settle(tell));
+    tell();
+    const usage = !turn && isTerminal(event) ? usageOf(event) : undefined;
+    if (usage) this.#parts.log.warn('turn.unclaimed', { account: this.account.id, ...usageNote(usage) });
   }
 
   #turnOf(event: Told): [lane: string, turn: RawTurn | undefined] {

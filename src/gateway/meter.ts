@@ -10,6 +10,7 @@ import {
   costOf,
   type Metering,
   newRecordId,
+  type OnStep,
   parseRates,
   type Rates,
   type Reservation,
@@ -26,6 +27,7 @@ export interface CallFacts {
   readonly bodyBytes: number;
   /** The most it may write, where the request says so. */
   readonly maxOutput?: number | undefined;
+  readonly images?: ImageCount | undefined;
 }
 
 /** Pictures that were asked for: "1024x1024/high", and how many. */
@@ -63,24 +65,32 @@ export class Meter {
   readonly #metering: Metering;
   readonly #limiter: Limiter;
   readonly #clock: Clock;
+  readonly #onStep: OnStep | undefined;
   readonly #rates = new Map<bigint, Rates>();
 
-  constructor(metering: Metering, limiter: Limiter, clock: Clock) {
+  constructor(metering: Metering, limiter: Limiter, clock: Clock, onStep?: OnStep) {
     this.#metering = metering;
     this.#limiter = limiter;
     this.#clock = clock;
+    this.#onStep = onStep;
   }
 
   /** At once when the allowance at hand covers the call, as it mostly does; throws or rejects as `Metering.admit` does. */
   admit(call: Call, caller: Caller, facts: CallFacts): Ticket | Promise<Ticket> {
     if (!BILLED.has(facts.operation)) return FREE;
+    this.#onStep?.('call.admitting');
     const price = priceAt(facts.model.line, this.#clock.now());
     const rates = price ? this.#ratesOf(price.id, price.rates) : {};
     const multipliers = [caller.group.multiplierPpm, caller.key.userMultiplierPpm];
     const maxOutput = facts.maxOutput ?? Math.min(USUAL_OUTPUT, facts.model.line.maxOutput ?? USUAL_OUTPUT);
     const context = facts.model.line.context;
     const bound = boundOf(
-      { bodyBytes: facts.bodyBytes, maxOutput, ...(context !== null && { context }) },
+      {
+        bodyBytes: facts.bodyBytes,
+        maxOutput,
+        ...(context !== null && { context }),
+        ...(facts.images && { images: byKind(facts.images) }),
+      },
       rates,
       multipliers,
     );
@@ -102,14 +112,15 @@ export class Meter {
     }: { reservation: Reservation; rates: Rates; multipliers: readonly bigint[]; priceId: bigint | null },
   ): Ticket {
     let isOpen = true;
+    this.#onStep?.('call.admitted');
     return {
       settle: (reported, { accountId, images }) => {
         if (!isOpen) return;
         isOpen = false;
-        const usage = images ? { ...reported, images: { [images.kind]: images.count } } : reported;
+        const usage = images ? { ...reported, images: byKind(images) } : reported;
         const estimated = reported.estimated === true;
         this.#limiter.count(key, usage.input + usage.output);
-        const { nanos } = costOf(usage, rates, multipliers);
+        const nanos = usage.odd === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
         call.note({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
         reservation.settle({
           id: newRecordId(),
@@ -133,7 +144,10 @@ export class Meter {
         isOpen = false;
         reservation.release();
       },
-      flushed: () => this.#metering.flushed().catch(() => {}),
+      flushed: async () => {
+        await this.#metering.flushed().catch(() => {});
+        this.#onStep?.('call.flushed');
+      },
     };
   }
 
@@ -146,6 +160,8 @@ export class Meter {
     return rates;
   }
 }
+
+const byKind = ({ kind, count }: ImageCount): Record<string, number> => ({ [kind]: count });
 
 /** For answers that never said what they cost: four bytes are about a token. Flagged wherever it is shown. */
 export const guessUsage = (inputBytes: number, outputBytes: number): HubUsage => ({

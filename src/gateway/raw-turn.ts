@@ -100,10 +100,11 @@ export class RawTurn {
     return this.#hasEnded && this.#asked === 0 && this.#queued === 0;
   }
 
-  /** The client has it all; the lane is free when what it cost is on disk. */
-  settle(): void {
+  /** The last frame is the end of the answer: it is told, and the lane is free, when what the turn cost is on disk. */
+  settle(tell: () => void = () => {}): void {
     this.#charge();
     void this.#task.ticket.flushed().then(() => {
+      tell();
       this.#task.turn.answer.settle(this.#status);
       this.#over.resolve();
     });

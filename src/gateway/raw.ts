@@ -4,6 +4,7 @@
  */
 import type { Account, Catalog, Model } from '../catalog/index.ts';
 import { type Clock, type Log, scanMembers, splice } from '../core/index.ts';
+import type { OnStep } from '../ledger/index.ts';
 import type { Pool } from '../pool/index.ts';
 import { JSON_LIMITS, SOCKET } from '../rules/index.ts';
 import { locate } from '../upstream/index.ts';
@@ -32,6 +33,7 @@ export interface RawParts {
   readonly refusals: SocketRefusals;
   /** Counts the turn against the limits of its key, or refuses it; the bridge does so by itself. */
   readonly limit: (call: Call) => undefined | Promise<void>;
+  readonly onStep?: OnStep | undefined;
 }
 
 /** Accounts that answered an upgrade with something else lately. One per replica. */
@@ -150,7 +152,7 @@ export class RawTurns implements TurnRunner {
 
   /** Undefined where the bridge has to do: nobody has sockets, is free, or agrees. */
   async #open(home: string | undefined): Promise<Line | undefined> {
-    const { pool, store, refusals, clock, log } = this.#parts;
+    const { pool, store, refusals, clock, log, onStep } = this.#parts;
     const fit = this.#usable().filter(({ id }) => !refusals.has(id) && (home === undefined || id === home));
     const lease = pool.lease(fit, headerAffinity(this.#upgrade));
     if (!('account' in lease)) return undefined;
@@ -159,6 +161,7 @@ export class RawTurns implements TurnRunner {
     const line = new Line(lease, this.#client, {
       clock,
       log,
+      onStep,
       onStored: (id) => store.save({ id, userId: key.userId, accountId: account.id }),
       onRefused: (status) => {
         refusals.add(account.id);

@@ -27,6 +27,7 @@ export interface RelayTask {
 
 /** Answers up to this size leave in one write with their head. */
 const HELD_BYTES = 64 * 1024;
+const EMPTY = Buffer.alloc(0);
 const CUT_SHORT = 'The provider broke off in the middle of its answer.';
 
 export class Relay implements Taker {
@@ -38,6 +39,8 @@ export class Relay implements Taker {
   /** The beginning of a unary answer, not yet written. Undefined once writing has begun. */
   #held: Buffer[] | undefined;
   #heldBytes = 0;
+  /** The newest piece of a long unary answer: with it the client would have all, before what it cost is on disk. */
+  #latest: Buffer | undefined;
   #bytes = 0;
 
   constructor(task: RelayTask, head: Head, source: Source) {
@@ -59,14 +62,20 @@ export class Relay implements Taker {
   onData(chunk: Buffer): boolean {
     this.#tap.push(chunk);
     this.#bytes += chunk.length;
-    if (!this.#held) return this.#outlet.write(chunk);
+    if (!this.#held) return this.#outlet.write(this.#isSse ? chunk : this.#swap(chunk));
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= HELD_BYTES) return true;
-    const held = Buffer.concat(this.#held);
+    this.#latest = Buffer.concat(this.#held);
     this.#held = undefined;
     this.#writeHead();
-    return this.#outlet.write(held);
+    return true;
+  }
+
+  #swap(chunk: Buffer): Buffer {
+    const before = this.#latest ?? EMPTY;
+    this.#latest = chunk;
+    return before;
   }
 
   onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
@@ -106,7 +115,7 @@ export class Relay implements Taker {
   }
 
   #end(): void {
-    if (!this.#held) return this.#outlet.end();
+    if (!this.#held) return this.#outlet.end(this.#latest);
     this.#writeHead();
     this.#outlet.end(this.#held.length === 1 ? this.#held[0] : Buffer.concat(this.#held));
   }

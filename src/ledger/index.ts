@@ -56,4 +56,5 @@ export {
   type WalletWish,
   walletReports,
 } from './report.ts';
+export { type OnStep, stepListener } from './step.ts';
 export { type MeteredUsage, newRecordId, type UsageRecord } from './usage.ts';

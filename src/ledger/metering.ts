@@ -21,7 +21,7 @@ export interface MeteringOptions {
   /** Waits for the disk before an answer ends: for machines whose power may fail. */
   readonly sync?: boolean;
   readonly segmentBytes?: number;
-  readonly onStep?: OnStep;
+  readonly onStep?: OnStep | undefined;
 }
 
 export interface Metering {
@@ -72,9 +72,11 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     clock,
     onLost: async (oldId) => {
       log.error('replica.lost', { replica: oldId, now: replica.id });
+      onStep?.('replica.lost');
       allowance.lost();
       dir = await makeOwnFolder(home, replica.id, ledgerId);
       await journal.renew(dir);
+      onStep?.('replica.renewed');
     },
   });
   const append = (record: UsageRecord): void => {
@@ -133,13 +135,16 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     recover,
     async close() {
       isClosed = true;
+      onStep?.('close.begun');
       await Promise.all(rounds.map((round) => round.stop()));
       const isQuiet = await allowance.close(LAST_CALLS_MS);
       await flusher.stop();
       try {
         await flusher.drain();
+        onStep?.('close.drained');
         if (!isQuiet) throw new Error('calls are still open');
         await retireReplica(db, replica.id);
+        onStep?.('close.retired');
         await journal.close();
         await rm(dir, { recursive: true, force: true });
       } catch (error) {

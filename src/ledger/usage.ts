@@ -62,6 +62,7 @@ const COUNTS = [
 /** Why a record must not be charged, if it must not. */
 export function usageFault(record: UsageRecord): string | undefined {
   const { usage, images, nanos, at } = record;
+  if (usage.odd !== undefined) return usage.odd;
   for (const name of COUNTS) {
     const fault = countFault(usage[name]);
     if (fault) return `${name} is ${fault}`;

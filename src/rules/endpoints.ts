@@ -187,7 +187,8 @@ export const TEXT_ENDPOINTS = {
     alias: '/embeddings',
     envelope: 'openai',
     body: 'json',
-    groups: onlyResponses('responses', 'embeddings'),
+    // Their usage is counted in the words of chat completions.
+    groups: onlyResponses('chat', 'embeddings'),
   },
   'images.generate': {
     doc: 'G 4.8',

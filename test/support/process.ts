@@ -1,6 +1,7 @@
 /** The gateway as a newcomer runs it: the launcher in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
@@ -14,8 +15,12 @@ export interface Started {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-export function launch(args: readonly string[], env: Record<string, string>): Started {
-  const child = spawn(process.execPath, [LAUNCHER, ...args], { env: { PATH: process.env.PATH ?? '', ...env } });
+/** `preload` is a module that runs in the process before anything else; it may then be sent messages. */
+export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): Started {
+  const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), LAUNCHER, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['pipe', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],
+  }) as ChildProcess & { stdout: Readable; stderr: Readable };
   let output = '';
   const listeners = new Set<() => void>();
   const add = (chunk: Buffer): void => {

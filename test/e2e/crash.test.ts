@@ -1,0 +1,534 @@
+/**
+ * A gateway process is killed at every step between a request and its charge, over HTTP, server-sent events and sockets. Whatever the
+ * step: the next process finds each call charged exactly or not at all, exactly when its caller had the whole answer, and
+ * no money is left leased. With `CRASH_SEEDS=1,2,3` every step also meets every kind of call by itself, for each seed.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { sql } from 'kysely';
+import { WebSocket } from 'ws';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { type Database, openDatabase } from '../../src/db/index.ts';
+import { checkLedger } from '../../src/ledger/index.ts';
+import { inParallel, random } from '../../src/ledger/testbed.ts';
+import type { CrashStep } from '../support/crash.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { launch, type Started } from '../support/process.ts';
+import { until } from '../support/wait.ts';
+
+const SEEDS = process.env.CRASH_SEEDS?.split(',').map(Number) ?? [20_261_115];
+const IS_THOROUGH = process.env.CRASH_SEEDS !== undefined;
+const LANES = 2;
+const DYING_MS = 15_000;
+
+// ---------------------------------------------------------------- kinds of call
+
+type Kind = {
+  readonly name: string;
+  readonly group: 'openai' | 'claude' | 'gemini';
+  readonly model: string;
+  readonly sort: 'unary' | 'stream' | 'socket';
+  /** True when the caller had the whole answer; false when it broke off. */
+  readonly call: (url: string, key: string, onBegun: () => void) => Promise<boolean>;
+};
+
+/** Every event in a read of its own. */
+const PACED = '@events=6;gap=8';
+const HELLO = [{ role: 'user', content: 'hello' }];
+
+const KINDS: readonly Kind[] = [
+  // So long that its beginning leaves before its end is known.
+  kind('native unary', 'claude', 'unary', 'demo-messages@big=100000', (model) =>
+    post('/v1/messages', { model, messages: HELLO, max_tokens: 100 }, '"stop_reason":"end_turn"'),
+  ),
+  kind('native stream', 'claude', 'stream', `demo-messages${PACED}`, (model) =>
+    post('/v1/messages', { model, messages: HELLO, max_tokens: 100, stream: true }, 'event: message_stop'),
+  ),
+  kind('raw turn', 'openai', 'socket', `demo-responses${PACED}`, turn),
+  kind('converted unary', 'openai', 'unary', 'demo-responses', (model) =>
+    post('/v1/messages', { model, messages: HELLO, max_tokens: 100 }, '"stop_reason":"end_turn"'),
+  ),
+  kind('converted stream', 'gemini', 'stream', `demo-generate${PACED}`, (model) =>
+    post('/v1/chat/completions', { model, messages: HELLO, stream: true }, 'data: [DONE]'),
+  ),
+  kind('bridged turn', 'claude', 'socket', 'demo-messages@events=7;gap=8', turn),
+  kind('image', 'openai', 'unary', 'demo-image', (model) =>
+    post('/v1/images/generations', { model, prompt: 'a lamp', size: '1024x1024', quality: 'high' }, '"b64_json"'),
+  ),
+  kind('embedding', 'openai', 'unary', 'demo-embedding', (model) =>
+    post('/v1/embeddings', { model, input: 'hello' }, '"embedding"'),
+  ),
+];
+
+function kind(
+  name: string,
+  group: Kind['group'],
+  sort: Kind['sort'],
+  model: string,
+  callOf: (model: string) => Kind['call'],
+): Kind {
+  return { name, group, sort, model, call: callOf(model) };
+}
+
+/** An answer is whole when HTTP says that it ended and its last word is there. */
+function post(path: string, body: object, lastWord: string): Kind['call'] {
+  return async (url, key, onBegun) => {
+    try {
+      const response = await fetch(url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      assert.equal(response.status, 200, path);
+      onBegun();
+      assert.ok((await response.text()).replaceAll('": "', '":"').includes(lastWord), `${path} ended without its end`);
+      return true;
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      return false;
+    }
+  };
+}
+
+function turn(model: string): Kind['call'] {
+  return async (url, key, onBegun) => {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    try {
+      return await new Promise<boolean>((resolve, reject) => {
+        socket.on('open', () => socket.send(JSON.stringify({ type: 'response.create', model, input: 'hello' })));
+        socket.on('error', () => resolve(false));
+        socket.on('close', () => resolve(false));
+        socket.on('message', (data) => {
+          const { type } = JSON.parse(String(data)) as { type: string };
+          onBegun();
+          if (type === 'error') reject(new assert.AssertionError({ message: String(data) }));
+          if (type === 'response.completed') resolve(true);
+        });
+      });
+    } finally {
+      socket.terminate();
+    }
+  };
+}
+
+// ---------------------------------------------------------------- the world
+
+const PRICES = { input: '2', cached_input: '0.5', cache_write: '2.5', output: '10' };
+const GROUPS = ['openai', 'claude', 'gemini'] as const;
+const PRELOAD = new URL('../support/crash.ts', import.meta.url);
+const SCARCE = 'scarce';
+const FENCED = ['fenced', 'fenced-later'] as const;
+
+const laneUser = (lane: number): string => `lane${lane}`;
+const sampleUser = (kind: Kind): string => `sample-${KINDS.indexOf(kind)}`;
+const keyOf = (user: string, group: string): string => `key-of-${user}-for-the-group-${group}`;
+
+let own: TestDatabase;
+let database: Database;
+let sim: Sim;
+let home: string;
+const lanes: Lane[] = [];
+/** What one call of the kind costs, in nano-dollars, once the simulated prompt cache is warm. */
+const costs = new Map<Kind, bigint>();
+
+before(async () => {
+  own = await testDatabase();
+  database = openDatabase(own.url);
+  sim = await startSim();
+  home = mkdtempSync(join(tmpdir(), 'dragoman-kill-'));
+  writeFileSync(join(home, 'setup.json'), JSON.stringify(setup()));
+  for (let n = 0; n < LANES; n += 1) lanes.push(new Lane(n));
+  await lanes[0]?.start({ isFirst: true });
+  await lanes[0]?.arm('call.admitting', Number.POSITIVE_INFINITY);
+  await Promise.all(lanes.slice(1).map((lane) => lane.start()));
+  for (let round = 0; round < 2; round += 1)
+    await Promise.all(KINDS.map(async (kind) => assert.ok(await lanes[0]?.call(kind, sampleUser(kind)), kind.name)));
+  for (const kind of KINDS) costs.set(kind, await costOfLast(sampleUser(kind)));
+});
+
+after(async () => {
+  for (const lane of lanes) await lane.stop();
+  await sim.close();
+  await checkLedger(database.db).finally(async () => {
+    await database.close();
+    await own.drop();
+    rmSync(home, { recursive: true, force: true });
+  });
+});
+
+function setup(): object {
+  const lanesAndSamples = [
+    ...KINDS.map(sampleUser),
+    ...Array.from({ length: LANES }, (_, n) => laneUser(n)),
+    ...FENCED,
+  ];
+  const users = [...lanesAndSamples.map((id) => ({ id, balance: '1000' })), { id: SCARCE, balance: '0.01' }];
+  return {
+    groups: [
+      { id: 'openai', style: 'responses' },
+      { id: 'claude', style: 'messages' },
+      { id: 'gemini', style: 'generate-content' },
+    ],
+    accounts: [
+      { id: 'oa1', group: 'openai', base_url: `${sim.url}/v1`, api_key: 'sk-upstream-oa1' },
+      { id: 'cl1', group: 'claude', base_url: sim.url, api_key: 'sk-upstream-cl1' },
+      { id: 'ge1', group: 'gemini', base_url: sim.url, api_key: 'sk-upstream-ge1' },
+    ],
+    models: [
+      { id: 'demo-image', groups: ['openai'], prices: { input: '5', per_image: { '1024x1024/high': '0.17' } } },
+      { id: 'demo-embedding', groups: ['openai'], prices: { input: '0.02' } },
+      { id: 'demo-*', groups: GROUPS, prices: PRICES },
+    ],
+    users,
+    keys: users.flatMap(({ id }) => GROUPS.map((group) => ({ user: id, group, name: 'k', key: keyOf(id, group) }))),
+  };
+}
+
+async function costOfLast(user: string): Promise<bigint> {
+  const rows = await until(`two calls of ${user}`, async () => {
+    const found = await database.db
+      .selectFrom('usage_records')
+      .select(['nanos'])
+      .where('user_id', '=', user)
+      .orderBy('at', 'desc')
+      .execute();
+    return found.length === 2 ? found : undefined;
+  });
+  const cost = rows[0]?.nanos ?? 0n;
+  assert.ok(cost > 0n, `${user} costs something`);
+  return cost;
+}
+
+/** A folder and the gateway process that runs on it at the moment. */
+class Lane {
+  readonly user: string;
+  readonly dataDir: string;
+  #process: Started | undefined;
+  #url = '';
+
+  constructor(n: number, user = laneUser(n)) {
+    this.user = user;
+    this.dataDir = join(home, `data${n}`);
+  }
+
+  /** Ready means that whatever the last process left has been brought home. */
+  async start({ isFirst = false } = {}): Promise<void> {
+    const process = this.launch(isFirst ? ['--config', join(home, 'setup.json')] : []);
+    this.#process = process;
+    const [, url] = await process.until(/Dragoman is ready at (\S+)/);
+    this.#url = url ?? '';
+  }
+
+  /** Ends at that step before it is ready. */
+  async dieStarting(step: CrashStep, nth = 1): Promise<void> {
+    this.#process = this.launch([], { CRASH_AT: `${step}#${nth}` });
+    await this.died(step);
+  }
+
+  launch(args: readonly string[], env: Record<string, string> = {}): Started {
+    const settings = {
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DEMO: 'off',
+      DRAIN_MS: '5000',
+      MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}`,
+      DATA_DIR: this.dataDir,
+      DATABASE_URL: own.url,
+      // The same code is started dozens of times.
+      NODE_COMPILE_CACHE: join(home, 'compiled'),
+    };
+    return launch(['serve', '--no-worker', ...args], { ...settings, ...env }, PRELOAD);
+  }
+
+  get child(): Started['child'] {
+    assert.ok(this.#process);
+    return this.#process.child;
+  }
+
+  async arm(step: CrashStep, nth: number): Promise<void> {
+    this.child.send(`${step}#${nth}`);
+    await once(this.child, 'message');
+  }
+
+  call(kind: Kind, user = this.user, onBegun = () => {}): Promise<boolean> {
+    return kind.call(this.#url, keyOf(user, kind.group), onBegun);
+  }
+
+  async died(what: string): Promise<void> {
+    const { child } = this;
+    const timer = setTimeout(() => child.kill('SIGTERM'), DYING_MS);
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    clearTimeout(timer);
+    assert.equal(child.signalCode, 'SIGKILL', `${what} was not reached: ${this.#process?.output()}`);
+  }
+
+  async stop(): Promise<void> {
+    await this.#process?.stop();
+  }
+}
+
+// ---------------------------------------------------------------- what must hold
+
+/** Calls that are charged, and what all of them cost, by the model's name: every kind of call has its own. */
+type Charged = ReadonlyMap<string, { readonly calls: number; readonly nanos: bigint }>;
+
+async function chargedTo(user: string): Promise<Charged> {
+  const { rows } = await sql<{ model: string; calls: bigint; nanos: bigint }>`
+    select model, count(*) as calls, sum(nanos)::bigint as nanos from usage_records where user_id = ${user} group by model`.execute(
+    database.db,
+  );
+  return new Map(rows.map(({ model, calls, nanos }) => [model, { calls: Number(calls), nanos }]));
+}
+
+interface Asked {
+  readonly kind: Kind;
+  /** Calls whose callers had the whole answer, and all calls. */
+  readonly whole: number;
+  readonly all: number;
+}
+
+/** After the next process is ready: every call is charged exactly or not at all, whole ones are, and everything else is in place. */
+async function expectExact(lane: Lane, then: Charged, asked: readonly Asked[], about: string): Promise<string> {
+  const { user } = lane;
+  const now = await chargedTo(user);
+  const ends = asked.map(({ kind, whole, all }) => {
+    const before = then.get(kind.model) ?? NOTHING;
+    const after = now.get(kind.model) ?? NOTHING;
+    const calls = after.calls - before.calls;
+    assert.ok(calls >= whole && calls <= all, `${about}: ${kind.name}: ${calls} charged of ${all}, ${whole} whole`);
+    assert.equal(
+      after.nanos - before.nanos,
+      BigInt(calls) * (costs.get(kind) ?? 0n),
+      `${about}: ${kind.name}: exactly`,
+    );
+    return `${kind.name} ${calls}/${whole}/${all}`;
+  });
+  await checkLedger(database.db);
+  const { rows } = await sql<object>`
+    select (select coalesce(sum(nanos), 0)::bigint from entries where credit = ${user}) -
+        (select coalesce(sum(nanos), 0)::bigint from entries where debit = ${user}) - (w.credits - w.debits) as unexplained,
+      (select coalesce(sum(nanos), 0)::bigint from entries where debit = ${user}) as charged,
+      (select coalesce(sum(nanos), 0)::bigint from usage_daily where user_id = ${user}) as rolled_up,
+      w.held, (select count(*) from leases where user_id = ${user}) as leases
+    from wallets w where w.user_id = ${user}`.execute(database.db);
+  const sum = now.values().reduce((total, { nanos }) => total + nanos, 0n);
+  assert.deepEqual(rows, [{ unexplained: 0n, charged: sum, rolled_up: sum, held: 0n, leases: 0n }], about);
+  assert.equal(readdirSync(join(lane.dataDir, 'journal')).length, 1, `${about}: only the live process has a journal`);
+  return `${about}: ${ends.join(', ')}`;
+}
+
+const NOTHING = { calls: 0, nanos: 0n };
+
+// ---------------------------------------------------------------- on the way of a call
+
+interface Point {
+  readonly step: CrashStep;
+  /** How often so many calls reach it at least. */
+  readonly times: (kinds: readonly Kind[]) => number;
+  /** Only a process that has served nothing yet comes there. */
+  readonly isFirst?: true;
+}
+
+const isRaw = ({ sort, group }: Kind): boolean => sort === 'socket' && group === 'openai';
+const justOnce = (): number => 1;
+const eachCall = (kinds: readonly Kind[]): number => kinds.length;
+
+const ON_THE_WAY: readonly Point[] = [
+  { step: 'call.admitting', times: eachCall },
+  { step: 'lease.taken', times: justOnce, isFirst: true },
+  { step: 'call.admitted', times: eachCall },
+  { step: 'upstream.asked', times: eachCall },
+  // A provider's own socket has answered when it was opened.
+  { step: 'upstream.answered', times: (kinds) => kinds.filter((one) => !isRaw(one)).length },
+  { step: 'upstream.told', times: (kinds) => kinds.reduce((sum, { sort }) => sum + (sort === 'unary' ? 1 : 6), 0) },
+  { step: 'record.appended', times: eachCall },
+  { step: 'journal.rotated', times: justOnce, isFirst: true },
+  { step: 'journal.writing', times: justOnce },
+  { step: 'journal.torn', times: justOnce },
+  { step: 'journal.written', times: justOnce },
+  { step: 'call.flushed', times: eachCall },
+  { step: 'flush.begun', times: justOnce },
+  { step: 'flush.recorded', times: justOnce },
+  { step: 'flush.committed', times: justOnce },
+];
+/** While what those above left is brought home. */
+const COMING_HOME: readonly CrashStep[] = [
+  'recover.claimed',
+  'flush.begun',
+  'flush.recorded',
+  'flush.committed',
+  'recover.replayed',
+  'recover.retired',
+];
+const STOPPING: readonly CrashStep[] = ['close.begun', 'close.drained', 'close.retired'];
+
+for (const seed of SEEDS) {
+  const below = random(seed);
+  const pick = <T>(all: readonly T[]): T => all[below(all.length)] as T;
+
+  test(`killed at every step of unary, streamed and socket calls (seed ${seed})`, async (t) => {
+    const runs = ON_THE_WAY.flatMap((point) =>
+      [KINDS, ...(IS_THOROUGH ? KINDS.map((one) => [one]) : [])].flatMap((kinds) => {
+        const times = point.times(kinds);
+        return times === 0 ? [] : [{ point, kinds, warm: point.isFirst ? 0 : below(2), nth: 1 + below(times) }];
+      }),
+    );
+    const ends: string[] = [];
+    await inLanes(runs, async (lane, { point: { step }, kinds, warm, nth }) => {
+      const then = await chargedTo(lane.user);
+      for (let n = 0; n < warm; n += 1) await Promise.all(kinds.map((one) => lane.call(one)));
+      await lane.arm(step, nth);
+      const whole = await Promise.all(kinds.map((one) => lane.call(one)));
+      await lane.died(`${step}#${nth}`);
+      await lane.start();
+      const asked = kinds.map((one, n) => ({ kind: one, whole: warm + Number(whole[n]), all: warm + 1 }));
+      ends.push(await expectExact(lane, then, asked, `${step}#${nth}`));
+    });
+    t.diagnostic(`seed ${seed}, ${runs.length} kills (charged/whole/all): ${ends.join('; ')}`);
+  });
+
+  test(`killed right after the answers (seed ${seed})`, async () => {
+    await inLanes([1], async (lane) => {
+      const then = await chargedTo(lane.user);
+      const whole = await Promise.all(KINDS.map((one) => lane.call(one)));
+      lane.child.kill('SIGKILL');
+      assert.ok(whole.every(Boolean));
+      await lane.died('the answers');
+      await lane.start();
+      const asked = KINDS.map((one) => ({ kind: one, whole: 1, all: 1 }));
+      await expectExact(lane, then, asked, 'after the answers');
+    });
+  });
+
+  test(`killed again while the next process brings home what was left (seed ${seed})`, async () => {
+    await inLanes(few(COMING_HOME), async (lane, step) => {
+      const one = pick(KINDS);
+      const then = await chargedTo(lane.user);
+      await lane.arm('call.flushed', 1);
+      await lane.call(one);
+      await lane.died('call.flushed');
+      await lane.dieStarting(step);
+      await lane.start();
+      await expectExact(lane, then, [{ kind: one, whole: 1, all: 1 }], step);
+    });
+  });
+
+  test(`killed in the middle of a graceful stop, which waits for what is running (seed ${seed})`, async () => {
+    await inLanes(STOPPING, async (lane, step) => {
+      const one = pick(KINDS.filter(({ sort }) => sort !== 'unary'));
+      const then = await chargedTo(lane.user);
+      await lane.arm(step, 1);
+      const isWhole = await lane.call(one, lane.user, () => lane.child.kill('SIGTERM'));
+      assert.ok(isWhole, `${one.name} was cut by ${step}`);
+      await lane.died(step);
+      await lane.start();
+      await expectExact(lane, then, [{ kind: one, whole: 1, all: 1 }], step);
+    });
+  });
+
+  test(`killed while many calls are running and the lease is renewed (seed ${seed})`, async () => {
+    await inLanes([1], async (lane) => {
+      const one = pick(KINDS.filter(({ sort }) => sort === 'stream'));
+      const then = await chargedTo(lane.user);
+      await lane.arm('lease.taken', 2);
+      const answers = await Promise.all(Array.from({ length: 60 }, () => lane.call(one)));
+      await lane.died('the second lease');
+      await lane.start();
+      const asked = { kind: one, whole: answers.filter(Boolean).length, all: answers.length };
+      await expectExact(lane, then, [asked], 'lease.taken#2');
+    });
+  });
+}
+
+test('killed when a lease has just gone back', async () => {
+  const lane = new Lane(LANES, SCARCE);
+  const one = KINDS.find(({ name }) => name === 'converted unary') as Kind;
+  await lane.start();
+  try {
+    const then = await chargedTo(lane.user);
+    await lane.arm('lease.returned', 1);
+    assert.ok(await lane.call(one));
+    await lane.died('lease.returned');
+    await lane.start();
+    await expectExact(lane, then, [{ kind: one, whole: 1, all: 1 }], 'lease.returned');
+  } finally {
+    await lane.stop();
+  }
+});
+
+test('a process that another took for dead is killed as it notices, and the other as it takes over', async () => {
+  const [one] = KINDS as [Kind];
+  const steps = few<CrashStep>(['replica.lost', 'replica.renewed']);
+  await inParallel(LANES, steps.length, async (n) => {
+    const step = steps[n] as CrashStep;
+    const lane = new Lane(LANES + 1 + n, FENCED[n]);
+    const stranger = sampleUser(one);
+    let other: Started | undefined;
+    try {
+      await lane.start();
+      const then = await chargedTo(lane.user);
+      const before = (await chargedTo(stranger)).get(one.model);
+      assert.ok(await lane.call(one));
+      await seemDead(lane);
+      other = lane.launch([]);
+      await other.until(/Dragoman is ready/);
+      assert.equal(await leasesOf(lane.user), 0n, 'the other has given its leases back');
+      await lane.arm(step, 1);
+      // A wallet that it has no lease of: it asks the database, and hears that it is dead.
+      assert.equal(await lane.call(one, stranger), false);
+      await lane.died(step);
+      await other.stop();
+      await lane.start();
+      await expectExact(lane, then, [{ kind: one, whole: 1, all: 1 }], step);
+      assert.deepEqual((await chargedTo(stranger)).get(one.model), before);
+    } finally {
+      await other?.stop();
+      await lane.stop();
+    }
+  });
+});
+
+/** As if it ran on another machine, and had not been heard of for an hour. */
+async function seemDead(lane: Lane): Promise<void> {
+  const journal = join(lane.dataDir, 'journal');
+  const [replica = ''] = readdirSync(journal);
+  const path = join(journal, replica, 'owner.json');
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), host: 'elsewhere' }));
+  await sql`update replicas set seen_at = now() - interval '1 hour' where id = ${replica}`.execute(database.db);
+}
+
+async function leasesOf(user: string): Promise<bigint> {
+  const { rows } = await sql<{ n: bigint }>`select count(*) as n from leases where user_id = ${user}`.execute(
+    database.db,
+  );
+  return rows[0]?.n ?? 0n;
+}
+
+// ---------------------------------------------------------------- running them
+
+/** Every second one, where every start of a process is paid for by everybody who runs the tests. */
+function few<T>(all: readonly T[]): readonly T[] {
+  return IS_THOROUGH ? all : all.filter((_, n) => n % 2 === 0);
+}
+
+/** Two at a time, each on a lane of its own. A lane whose run failed begins afresh. */
+async function inLanes<T>(runs: readonly T[], run: (lane: Lane, given: T) => Promise<void>): Promise<void> {
+  const free = [...lanes];
+  const failures: unknown[] = [];
+  await inParallel(LANES, runs.length, async (n) => {
+    const lane = free.pop() as Lane;
+    await run(lane, runs[n] as T).catch(async (error: unknown) => {
+      failures.push(error);
+      await lane.stop();
+      await lane.start();
+    });
+    free.push(lane);
+  });
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join('\n'));
+}
