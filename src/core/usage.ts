@@ -21,4 +21,6 @@ export interface Usage {
   readonly tier?: string;
   /** Set when the upstream broke off before it reported. */
   readonly estimated?: boolean;
+  /** What the upstream reported and cannot be true, in words: such a call is looked at by a person and never charged. */
+  readonly odd?: string;
 }

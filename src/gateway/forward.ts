@@ -22,7 +22,7 @@ import { headersBack, headersTo } from './headers.ts';
 import type { ImageCount, Meter, Ticket } from './meter.ts';
 import { resolveModel } from './model.ts';
 import { readMultipart } from './multipart.ts';
-import { checkNativeBody, readNative, upstreamName } from './native-request.ts';
+import { checkNativeBody, IMAGE_TOKENS, readNative, upstreamName } from './native-request.ts';
 import type { Outlets } from './outlet.ts';
 import { redact } from './redact.ts';
 import { Relay } from './relay.ts';
@@ -74,6 +74,7 @@ export async function forward(
         model: parcel.model,
         bodyBytes: parcel.bytes,
         maxOutput: parcel.maxOutput,
+        images: parcel.images,
       })
     : undefined;
   const delivery: Delivery = {
@@ -191,6 +192,8 @@ const PACK = {
     return {
       model,
       bytes: Number(call.header('content-length') ?? 0),
+      maxOutput: form.images.count * IMAGE_TOKENS,
+      images: form.images,
       isStream: form.isStream,
       pathFor: () => canonical(call),
       bodyFor: (account) => form.bodyFor(upstreamName(model, account)),

@@ -6,10 +6,14 @@
 import { fail, splice } from '../core/index.ts';
 import { MULTIPART } from '../rules/index.ts';
 import { type Call, mediaType, readBody } from '../web/index.ts';
+import type { ImageCount } from './meter.ts';
+import { imagesOf } from './native-request.ts';
 
 export interface Form {
   readonly model: string | undefined;
   readonly isStream: boolean;
+  /** Pictures that are asked for. */
+  readonly images: ImageCount;
   /** The whole form with the model's name replaced. */
   bodyFor(model: string): Buffer;
 }
@@ -40,6 +44,7 @@ export function formOf(body: Buffer, boundary: string): Form {
   return {
     model: model?.value,
     isStream: fields.get('stream')?.value === 'true',
+    images: imagesOf((name) => fields.get(name)?.value),
     bodyFor: (name) => (model && model.value !== name ? splice(body, model, Buffer.from(name)) : body),
   };
 }

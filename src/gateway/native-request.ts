@@ -71,13 +71,13 @@ function maxOutputOf(operation: TextOperation, read: (name: string) => unknown):
   return typeof limit === 'number' && limit >= 0 ? limit * choices : undefined;
 }
 
-const imagesOf = (read: (name: string) => unknown): ImageCount => ({
+export const imagesOf = (read: (name: string) => unknown): ImageCount => ({
   kind: `${String(read('size') ?? 'auto')}/${String(read('quality') ?? 'auto')}`.slice(0, 64),
   count: Math.max(1, Number(read('n') ?? 1) || 1),
 });
 
 /** A 4K image of high quality takes no more. */
-const IMAGE_TOKENS = 16_384;
+export const IMAGE_TOKENS = 16_384;
 
 /** Native bodies name no model; the path does. Answers the limit that the request sets to its answer, if any. */
 export function checkNativeBody(body: Buffer): number | undefined {

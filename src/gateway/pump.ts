@@ -10,7 +10,6 @@ import {
   type HubEvent,
   type HubItem,
   type HubUsage,
-  NO_USAGE,
   openConversion,
   type StreamConversion,
 } from '../dialects/index.ts';
@@ -18,7 +17,7 @@ import { type FaultKind, faultRow, USAGE_GRACE_MS } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
 import type { Head, Source, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
-import { estimateRequest } from './estimate.ts';
+import { estimateUsage, isUnsaid } from './estimate.ts';
 import { usageNote } from './relay.ts';
 import type { Telling } from './telling.ts';
 import { toldFault } from './told.ts';
@@ -142,13 +141,12 @@ export class Pump implements Taker {
   }
 
   #guess(): HubUsage {
-    const input = estimateRequest(this.#conversation.request);
-    return { ...NO_USAGE, input, output: Math.ceil(this.#toldChars / 4), estimated: true };
+    return estimateUsage(this.#conversation.request, Math.ceil(this.#toldChars / 4));
   }
 
   #complete(reported: HubUsage, told: string): void {
     this.#isOver = true;
-    const usage = reported.estimated && reported.output === 0 ? this.#guess() : reported;
+    const usage = isUnsaid(reported) ? this.#guess() : reported;
     this.#note(usage);
     this.#settled = this.#conversation.settle(usage, this.#head.account);
     this.#conversation.remember([...this.#telling.items, ...this.#items]);

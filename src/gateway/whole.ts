@@ -6,6 +6,7 @@ import type { Trouble } from '../upstream/index.ts';
 import { sendJson } from '../web/index.ts';
 import type { Head, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
+import { estimateItems, estimateUsage, isUnsaid } from './estimate.ts';
 import { STREAM_HEADERS } from './pump.ts';
 import { usageNote } from './relay.ts';
 import { toldFault } from './told.ts';
@@ -58,8 +59,9 @@ export class Whole implements Taker {
     const whole = pair.client.client.encodeReply(reply, answer);
     if (this.#conversation.isKept) this.#conversation.keep(whole);
     const headers = conversionHeaders(this.#conversation, prepared);
-    call.note({ account: this.#head.account.id, ...usageNote(reply.usage) });
-    const settled = this.#conversation.settle(reply.usage, this.#head.account);
+    const usage = isUnsaid(reply.usage) ? estimateUsage(request, estimateItems(reply.items)) : reply.usage;
+    call.note({ account: this.#head.account.id, ...usageNote(usage) });
+    const settled = this.#conversation.settle(usage, this.#head.account);
     void settled.then(() => {
       if (!request.stream) return sendJson(call, 200, whole, headers);
       call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { toFile } from 'openai';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { available, checkLedger } from '../../src/ledger/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
+import { SocketClient } from '../support/socket.ts';
+import { until } from '../support/wait.ts';
 
 const PRICES = { input: '2', cached_input: '0.5', cache_write: '2.5', output: '10' };
 const MODELS = [
@@ -227,4 +232,270 @@ test('200 calls at once on a balance for exactly 37 are 37 answers and no more',
   assert.ok(answers.filter((status) => status === 200).length <= 37);
   await checkLedger(gateway.ground.database.db);
   assert.ok((await available(gateway.ground.database.db, 'rush')) !== undefined);
+});
+
+// ---------------------------------------------------------------- what upstreams report
+
+interface Recorded {
+  readonly model: string;
+  readonly operation: string;
+  readonly nanos: bigint;
+  readonly estimated: boolean;
+  readonly usage: { readonly input: number; readonly output: number };
+}
+
+const recordsOf = async (user: string): Promise<Recorded[]> =>
+  (await gateway.ground.database.db
+    .selectFrom('usage_records')
+    .select(['model', 'operation', 'nanos', 'estimated', 'usage'])
+    .where('user_id', '=', user)
+    .orderBy('id')
+    .execute()) as unknown as Recorded[];
+
+const quarantined = async (user: string): Promise<{ fault: string; model: string }[]> => {
+  const rows = await gateway.ground.database.db.selectFrom('usage_quarantine').selectAll().execute();
+  return rows.flatMap(({ fault, raw }) => {
+    const record = JSON.parse(raw) as { userId: string; model: string };
+    return record.userId === user ? [{ fault, model: record.model }] : [];
+  });
+};
+
+type Ask = (own: Record<string, string>, oddity: string) => Promise<string>;
+
+const HELLO = [{ role: 'user', content: 'hello' }];
+const posting =
+  (group: string, path: string, body: object): Ask =>
+  async (own, oddity) => {
+    const text = JSON.stringify(body).replaceAll('ODDITY', oddity);
+    const response = await fetch(gateway.url + path.replace('ODDITY', encodeURIComponent(oddity)), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${own[group]}`, 'content-type': 'application/json' },
+      body: text,
+    });
+    assert.equal(response.status, 200, `${path} ${text}`);
+    return response.text();
+  };
+const turning =
+  (group: string, model: string): Ask =>
+  async (own, oddity) => {
+    const client = await new SocketClient(gateway.url, own[group] ?? '').open();
+    const end = await client.turn({ model: model.replace('ODDITY', oddity), input: 'hello' });
+    client.socket.close();
+    return end.type;
+  };
+
+/** Every way that usage comes in by: the word that a whole answer ends with, and how to get one. */
+const WAYS: Readonly<Record<string, readonly [string, Ask]>> = {
+  'native messages': [
+    'end_turn',
+    posting('claude', '/v1/messages', { model: 'demo-messages@ODDITY', max_tokens: 50, messages: HELLO }),
+  ],
+  'native messages stream': [
+    'message_stop',
+    posting('claude', '/v1/messages', { model: 'demo-messages@ODDITY', max_tokens: 50, messages: HELLO, stream: true }),
+  ],
+  'native chat': [
+    '"finish_reason":"stop"',
+    posting('openai', '/v1/chat/completions', { model: 'demo-responses@ODDITY', messages: HELLO }),
+  ],
+  'native chat stream': [
+    '[DONE]',
+    posting('openai', '/v1/chat/completions', {
+      model: 'demo-responses@ODDITY',
+      messages: HELLO,
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+  ],
+  'native responses': [
+    '"status":"completed"',
+    posting('openai', '/v1/responses', { model: 'demo-responses@ODDITY', input: 'hello' }),
+  ],
+  'native responses stream': [
+    'response.completed',
+    posting('openai', '/v1/responses', { model: 'demo-responses@ODDITY', input: 'hello', stream: true }),
+  ],
+  'native generate': [
+    'STOP',
+    posting('gemini', '/v1beta/models/demo-generate@ODDITY:generateContent', {
+      contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
+    }),
+  ],
+  'native generate stream': [
+    'STOP',
+    posting('gemini', '/v1beta/models/demo-generate@ODDITY:streamGenerateContent?alt=sse', {
+      contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
+    }),
+  ],
+  'raw socket': ['response.completed', turning('openai', 'demo-responses@ODDITY')],
+  'bridged socket': ['response.completed', turning('claude', 'demo-messages@ODDITY')],
+  'messages -> responses': [
+    'end_turn',
+    posting('openai', '/v1/messages', { model: 'demo-responses@ODDITY', max_tokens: 50, messages: HELLO }),
+  ],
+  'messages -> generate stream': [
+    'message_stop',
+    posting('gemini', '/v1/messages', { model: 'demo-generate@ODDITY', max_tokens: 50, messages: HELLO, stream: true }),
+  ],
+  'chat -> messages': [
+    '"finish_reason":"stop"',
+    posting('claude', '/v1/chat/completions', { model: 'demo-messages@ODDITY', messages: HELLO }),
+  ],
+  'chat -> messages stream': [
+    '[DONE]',
+    posting('claude', '/v1/chat/completions', { model: 'demo-messages@ODDITY', messages: HELLO, stream: true }),
+  ],
+  'chat -> generate': [
+    '"finish_reason":"stop"',
+    posting('gemini', '/v1/chat/completions', { model: 'demo-generate@ODDITY', messages: HELLO }),
+  ],
+  'responses -> messages stream': [
+    'response.completed',
+    posting('claude', '/v1/responses', { model: 'demo-messages@ODDITY', input: 'hello', stream: true }),
+  ],
+};
+
+test('usage that cannot be true is set aside and never charged, and the caller gets the answer all the same', async () => {
+  const own = await userKeys('odd', '10');
+  const ways = Object.entries(WAYS);
+  for (const [n, oddity] of ['negative', 'fraction', 'huge', 'text'].entries()) {
+    await Promise.all(
+      ways.map(async ([way, [lastWord, ask]]) => {
+        const said = (await ask(own, `usage=${oddity}`)).replaceAll('": ', '":');
+        assert.ok(said.includes(lastWord), `${way}, ${oddity}: ${said.slice(-300)}`);
+      }),
+    );
+    const all = (n + 1) * ways.length;
+    await until(`${all} calls to be set aside`, async () => (await quarantined('odd')).length === all);
+  }
+  const aside = await quarantined('odd');
+  assert.ok(
+    aside.every(({ fault }) => /is -|is \d+\.5|is 1e|is 1000000000000000000|is a string/.test(fault)),
+    JSON.stringify(aside),
+  );
+  assert.deepEqual(await recordsOf('odd'), []);
+  assert.equal((await usageOf(own.claude ?? '')).balance.available, '10');
+});
+
+test('an explicit zero is zero; usage that is missing is estimated, and says so', async () => {
+  const own = await userKeys('quiet', '10');
+  const ways = Object.values(WAYS);
+  for (const oddity of ['zero', 'missing']) await Promise.all(ways.map(([, ask]) => ask(own, `usage=${oddity}`)));
+  const records = await until('all to be recorded', async () => {
+    const rows = await recordsOf('quiet');
+    return rows.length === 2 * ways.length ? rows : undefined;
+  });
+  for (const { model, operation, estimated, nanos, usage } of records)
+    if (model.endsWith('zero')) assert.deepEqual([estimated, nanos], [false, 0n], `${operation} ${model}`);
+    else
+      assert.ok(
+        estimated && nanos > 0n && usage.input > 0 && usage.output > 0,
+        `${operation} ${model}: ${JSON.stringify(usage)}`,
+      );
+  assert.deepEqual(await quarantined('quiet'), []);
+});
+
+test('a client that leaves pays by what was reported until then, or by an estimate that says so', async () => {
+  const own = await userKeys('gone', '10');
+  const leave = async (group: string, path: string, body: object): Promise<Recorded> => {
+    const before = (await recordsOf('gone')).length;
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${own[group]}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...body, stream: true }),
+    });
+    const reader = response.body?.getReader();
+    for (let n = 0; n < 5; n += 1) await reader?.read();
+    await reader?.cancel();
+    return until('the record', async () => (await recordsOf('gone'))[before]);
+  };
+  const endless = '@events=100000;gap=2';
+  const messages = { max_tokens: 1000, messages: HELLO };
+  // This dialect says at the beginning what it has read.
+  const told = await leave('claude', '/v1/messages', { model: `demo-messages${endless}`, ...messages });
+  assert.equal(told.estimated, false);
+  assert.ok(told.usage.input > 0 && told.nanos > 0n);
+  for (const [group, path, body] of [
+    ['openai', '/v1/responses', { model: `demo-responses${endless}`, input: 'hello' }],
+    ['openai', '/v1/chat/completions', { model: `demo-responses${endless}`, messages: HELLO }],
+    ['openai', '/v1/messages', { model: `demo-responses${endless}`, ...messages }],
+    ['claude', '/v1/chat/completions', { model: `demo-messages${endless}`, messages: HELLO }],
+  ] as const) {
+    const { estimated, nanos } = await leave(group, path, body);
+    assert.ok(estimated && nanos > 0n, `${group} ${path}`);
+  }
+});
+
+// ---------------------------------------------------------------- pictures and vectors
+
+test('embeddings and pictures cost exactly what they report, or what a piece costs', async () => {
+  const own = await userKeys('maker', '10');
+  await gateway.apply({
+    models: [
+      {
+        id: 'demo-image-tokens',
+        groups: ['openai'],
+        upstream: 'demo-image',
+        prices: { input: '5', image_input: '10', image_output: '40' },
+      },
+    ],
+  });
+  const client = openai(gateway.url, own.openai ?? '');
+  const cost = async (): Promise<bigint> => {
+    const before = (await recordsOf('maker')).length;
+    return (await until('the record', async () => (await recordsOf('maker'))[before])).nanos;
+  };
+  const vector = client.embeddings.create({ model: 'demo-embedding', input: 'hello '.repeat(100) });
+  const [{ usage }, vectorCost] = await Promise.all([vector, cost()]);
+  assert.ok(usage.prompt_tokens > 100);
+  assert.equal(vectorCost, BigInt(usage.prompt_tokens) * 20n);
+
+  const picture = client.images.generate({ model: 'demo-image-tokens', prompt: 'a lamp', quality: 'low' });
+  const [made, pictureCost] = await Promise.all([picture, cost()]);
+  assert.ok(made.usage && made.usage.output_tokens > 0);
+  assert.equal(pictureCost, BigInt(made.usage.input_tokens) * 5_000n + BigInt(made.usage.output_tokens) * 40_000n);
+
+  const image = await toFile(Buffer.from('not really a picture'), 'lamp.png', { type: 'image/png' });
+  const edit = client.images.edit({
+    model: 'demo-image',
+    prompt: 'brighter',
+    image,
+    size: '1024x1024',
+    quality: 'high',
+    n: 2,
+  });
+  const [edited, editCost] = await Promise.all([edit, cost()]);
+  assert.equal(editCost, 340_000_000n + BigInt(edited.usage?.input_tokens ?? 0) * 5_000n);
+});
+
+test('pictures that a balance cannot pay for are not made', async () => {
+  await gateway.apply({
+    models: [
+      { id: 'demo-image-piece', groups: ['openai'], upstream: 'demo-image', prices: { per_image: { '*': '0.17' } } },
+    ],
+  });
+  const own = await userKeys('thrifty', '0.3');
+  const client = openai(gateway.url, own.openai ?? '');
+  const wish = { model: 'demo-image-piece', prompt: 'a lamp', size: '1024x1024', quality: 'high' } as const;
+  await assert.rejects(client.images.generate({ ...wish, n: 2 }), /insufficient_balance|balance/);
+  assert.equal((await client.images.generate(wish)).data?.length, 1);
+});
+
+test('with a disk that takes nothing, calls are answered and charged all the same', async () => {
+  const other = await startGateway({ database: gateway.database });
+  try {
+    // Nobody has written a record yet: the file that it would begin has no folder.
+    rmSync(join(other.ground.config.DATA_DIR, 'journal'), { recursive: true });
+    const own = await userKeys('full', '10');
+    const answer = await anthropic(other.url, own.claude ?? '').messages.create({
+      model: 'demo-messages',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'x' }],
+    });
+    assert.equal(answer.role, 'assistant');
+    assert.equal((await recorded(own.claude ?? '', 1)).total.requests, 1);
+    assert.ok(other.log.some(({ msg }) => msg === 'journal.failed'));
+  } finally {
+    await other.stop();
+  }
 });

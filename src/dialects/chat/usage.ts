@@ -1,5 +1,6 @@
 /** Token counts of the chat dialect. Cached and written tokens are inside `prompt_tokens`, reasoning inside `completion_tokens`. */
 import type { HubUsage, JsonObject } from '../hub.ts';
+import { oddCount } from '../odd-usage.ts';
 import { compact, isObject, maybeCount, maybeObject } from '../read.ts';
 
 /** Undefined when nothing usable was reported, which is not the same as zero. */
@@ -7,7 +8,8 @@ export function decodeUsage(value: unknown): HubUsage | undefined {
   if (!isObject(value)) return undefined;
   const input = maybeCount(value.prompt_tokens);
   const output = maybeCount(value.completion_tokens);
-  if (input === undefined && output === undefined) return undefined;
+  const odd = oddCount(value);
+  if (input === undefined && output === undefined && odd === undefined) return undefined;
   const read = maybeObject(value.prompt_tokens_details);
   const written = maybeObject(value.completion_tokens_details);
   return compact({
@@ -20,6 +22,7 @@ export function decodeUsage(value: unknown): HubUsage | undefined {
     output: output ?? 0,
     reasoning: maybeCount(written.reasoning_tokens),
     outputAudio: maybeCount(written.audio_tokens),
+    odd,
   });
 }
 

@@ -3,6 +3,7 @@
  * prompt; the hub counts each inside its side. Cached tokens are inside the prompt in both.
  */
 import type { HubUsage, JsonObject } from '../hub.ts';
+import { oddCount } from '../odd-usage.ts';
 import { compact, isObject, maybeCount, maybeList, maybeString } from '../read.ts';
 
 /** What has been reported so far. Counts are cumulative; a later chunk may leave out what an earlier one said. */
@@ -17,9 +18,11 @@ export interface Counts {
   outputAudio?: number;
   outputImage?: number;
   tier?: string;
+  odd?: string;
 }
 
 export function countUsage(counts: Counts, wire: JsonObject): void {
+  set(counts, 'odd', oddCount(wire));
   set(counts, 'prompt', maybeCount(wire.promptTokenCount));
   set(counts, 'cached', maybeCount(wire.cachedContentTokenCount));
   set(counts, 'candidates', maybeCount(wire.candidatesTokenCount));
@@ -69,6 +72,7 @@ export function decodeUsage(counts: Counts, wrote: boolean, searches: number): H
     searches: searches > 0 ? searches : undefined,
     tier: counts.tier,
     estimated: known ? undefined : true,
+    odd: counts.odd,
   });
 }
 

@@ -1,5 +1,6 @@
 /** Token counts. Cached and written tokens are inside `input_tokens`, reasoning is inside `output_tokens`. */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub.ts';
+import { oddCount } from '../odd-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../read.ts';
 import { tierTold, tierUsed } from '../tiers.ts';
 
@@ -14,10 +15,14 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
     cacheRead: maybeCount(input.cached_tokens) ?? 0,
     cacheWrite: maybeCount(input.cache_write_tokens) ?? 0,
     cacheWriteLong: maybeCount(maybeObject(input.cache_write_tokens_details).ttl_12h_tokens),
+    // Those of the endpoints that make pictures.
+    inputImage: maybeCount(input.image_tokens),
     output: maybeCount(usage.output_tokens) ?? 0,
     reasoning: maybeCount(output.reasoning_tokens),
+    outputImage: maybeCount(output.image_tokens),
     searches: searchesOf(response, items),
     tier: tierUsed(maybeString(response.service_tier)),
+    odd: oddCount(usage),
   });
 }
 
