@@ -17,6 +17,9 @@ export interface OutletOptions {
   readonly onStalled: () => void;
 }
 
+/** So much must be taken within the time that a stalled client has; less fits into the buffers of a connection anyway. */
+const PIECE_BYTES = 64 * 1024;
+
 export class Outlets {
   readonly #clock: Clock;
   readonly #limits: OutletLimits;
@@ -34,6 +37,22 @@ export class Outlets {
     call.onClose(() => this.#open.delete(outlet));
     this.#cancel ??= this.#tick();
     return outlet;
+  }
+
+  /** A body that is there as a whole. A large one goes in pieces, so that a client that takes nothing is told from a slow one. */
+  send(call: Pick<Call, 'response' | 'onClose'>, bytes: Buffer): void {
+    const { response } = call;
+    if (bytes.length <= PIECE_BYTES) return void response.end(bytes);
+    let at = 0;
+    const more = (): void => {
+      while (at < bytes.length - PIECE_BYTES) {
+        at += PIECE_BYTES;
+        if (!outlet.write(bytes.subarray(at - PIECE_BYTES, at))) return;
+      }
+      if (!response.writableEnded) outlet.end(bytes.subarray(at));
+    };
+    const outlet = this.open(call, { onDrain: more, onStalled: () => response.destroy() });
+    more();
   }
 
   get size(): number {

@@ -3,7 +3,6 @@ import { ApiError } from '../core/index.ts';
 import { type Fault, readReply, unfold } from '../dialects/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
-import { sendJson } from '../web/index.ts';
 import type { Head, Taker } from './attempt.ts';
 import { type Conversation, conversionHeaders } from './converse.ts';
 import { estimateItems, estimateUsage, isUnsaid } from './estimate.ts';
@@ -48,7 +47,7 @@ export class Whole implements Taker {
   }
 
   #answer(body: unknown): void {
-    const { call, pair, request, answer } = this.#conversation;
+    const { call, pair, request, answer, parts } = this.#conversation;
     const prepared = this.#conversation.preparedFor(this.#head.account);
     const context = this.#conversation.upstreamContext(this.#head.account);
     const { telling } = this.#conversation;
@@ -63,16 +62,16 @@ export class Whole implements Taker {
     call.note({ account: this.#head.account.id, ...usageNote(usage) });
     const settled = this.#conversation.settle(usage, this.#head.account);
     void settled.then(() => {
-      if (!request.stream) return sendJson(call, 200, whole, headers);
-      call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });
-      call.response.end(
-        unfold(reply)
-          .map((event) => telling.encoder.push(event))
-          .join(''),
-      );
+      const told = request.stream ? unfold(reply).map((event) => telling.encoder.push(event)) : [JSON.stringify(whole)];
+      const bytes = Buffer.from(told.join(''));
+      const form = request.stream ? STREAM_HEADERS : { ...JSON_HEADERS, 'content-length': bytes.length };
+      call.response.writeHead(200, { ...headers, ...form });
+      parts.outlets.send(call, bytes);
     });
   }
 }
+
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' } as const;
 
 const brokenFault = (kind: FaultKind): Fault => ({
   kind,

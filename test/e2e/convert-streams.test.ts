@@ -961,10 +961,10 @@ const firstWord = (response: globalThis.Response): Promise<unknown> =>
 const BY_CLIENT: readonly Pair[] = [...new Map(PAIRS.map((pair) => [pair.client, pair])).values()];
 
 /** A client that asks and does not read. */
-function askAndStall(url: string, pair: Pair, model: string): Socket {
+function askAndStall(url: string, pair: Pair, model: string, stream = true): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.pause();
-  socket.write(rawPost(pair.client, key(pair.group), bodyOf(pair.client, { model, text: 'hi', stream: true })));
+  socket.write(rawPost(pair.client, key(pair.group), bodyOf(pair.client, { model, text: 'hi', stream })));
   return socket;
 }
 
@@ -987,6 +987,37 @@ test('a client that stops reading is cut in the end, and its provider with it', 
 
 /** More than the sockets on the way hold. */
 const LONG_BYTES = 25_000_000;
+
+test('a client that never reads its whole answer is cut in the end', async () => {
+  await Promise.all(
+    BY_CLIENT.map(async (pair) => {
+      const model = `demo-whole-${pair.client}@big=${LONG_BYTES}`;
+      const socket = askAndStall(hasty.url, pair, model, false);
+      await until(
+        'the log line',
+        () => hasty.log.find((line) => line.msg === 'call.done' && line.model === model && line.end === 'left'),
+        PATIENCE_MS,
+      );
+      socket.destroy();
+    }),
+  );
+});
+
+test('a client that reads its whole answer slowly gets all of it', async () => {
+  const [pair] = BY_CLIENT;
+  assert.ok(pair);
+  const socket = askAndStall(hasty.url, pair, `demo-slow@big=${LONG_BYTES}`, false);
+  let letters = 0;
+  const began = performance.now();
+  while (letters < LONG_BYTES) {
+    const chunk: Buffer | null = socket.read(256 * 1024) ?? socket.read();
+    if (chunk) for (const byte of chunk) letters += byte === X ? 1 : 0;
+    assert.ok(!socket.destroyed || letters >= LONG_BYTES, `${letters} letters, then cut`);
+    await new Promise((resolve) => setTimeout(resolve, chunk ? 25 : 5));
+  }
+  assert.ok(performance.now() - began > 1_500, 'longer than a stalled client has');
+  socket.destroy();
+});
 
 for (const pair of BY_CLIENT) {
   test(`a client that pauses makes its provider wait, and misses nothing, ${nameOf(pair)}`, async () => {
