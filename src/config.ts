@@ -65,6 +65,15 @@ const Environment = z.strictObject({
     .max(365)
     .default(30)
     .describe('how long responses are kept for callers who refer to them; 0 keeps none'),
+  USAGE_RETENTION_MONTHS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1200)
+    .default(13)
+    .describe(
+      'whole months for which single usage records are kept; daily sums and charges stay for ever; 0 keeps all',
+    ),
   AUTH_FAILURES_PER_MINUTE: z.coerce
     .number()
     .int()

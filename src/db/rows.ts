@@ -29,6 +29,14 @@ export interface AdminsRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface AlarmsRow {
+  name: string;
+  count: bigint;
+  detail: string;
+  since: Timestamp | null;
+  looked_at: Timestamp;
+}
+
 export interface AuditRow {
   id: Generated<bigint>;
   at: ColumnType<Date, Date | string | undefined, Date | string>;
@@ -148,6 +156,8 @@ export interface ReplicasRow {
   fenced: Generated<boolean>;
   started_at: ColumnType<Date, Date | string | undefined, Date | string>;
   seen_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  pending: Generated<bigint>;
+  pending_since: Timestamp | null;
 }
 
 export interface RevisionsRow {
@@ -192,6 +202,11 @@ export interface UsageDailyRow {
   estimated: bigint;
   cost_nanos: Generated<bigint>;
   cost_unknown: Generated<bigint>;
+}
+
+export interface UsageKeptRow {
+  since: string;
+  is_single: Generated<boolean>;
 }
 
 export interface UsageQuarantineRow {
@@ -246,6 +261,7 @@ export interface WalletsRow {
 export interface Rows {
   accounts: AccountsRow;
   admins: AdminsRow;
+  alarms: AlarmsRow;
   audit: AuditRow;
   characters: CharactersRow;
   entries: EntriesRow;
@@ -261,6 +277,7 @@ export interface Rows {
   secrets: SecretsRow;
   stored_responses: StoredResponsesRow;
   usage_daily: UsageDailyRow;
+  usage_kept: UsageKeptRow;
   usage_quarantine: UsageQuarantineRow;
   usage_records: UsageRecordsRow;
   users: UsersRow;

@@ -56,5 +56,6 @@ export {
   type WalletWish,
   walletReports,
 } from './report.ts';
+export { type RetentionOptions, removeOldMonths, removeOldQuarantine } from './retention.ts';
 export { type OnStep, stepListener } from './step.ts';
 export { type MeteredUsage, newRecordId, type UsageRecord } from './usage.ts';

@@ -104,6 +104,11 @@ export class Journal {
     return this.#items.length - this.#head;
   }
 
+  /** When the oldest of them was made, in milliseconds since 1970. */
+  get pendingSince(): number | undefined {
+    return this.#items[this.#head]?.record.at;
+  }
+
   /** The oldest of them. */
   peek(limit: number): UsageRecord[] {
     return this.#items.slice(this.#head, this.#head + limit).map((item) => item.record);

@@ -70,6 +70,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     id: firstId,
     db,
     clock,
+    backlog: () => ({ pending: journal.pending, since: journal.pendingSince }),
     onLost: async (oldId) => {
       log.error('replica.lost', { replica: oldId, now: replica.id });
       onStep?.('replica.lost');

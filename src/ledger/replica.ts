@@ -61,20 +61,35 @@ function startOf(pid: number): string | undefined {
   }
 }
 
+/** What is not in the database yet. */
+export interface Backlog {
+  readonly pending: number;
+  /** When the oldest of it was made. */
+  readonly since: number | undefined;
+}
+
 /** Keeps the row of this process. */
 export class Replica {
   readonly #db: Db;
   readonly #clock: Clock;
+  readonly #backlog: () => Backlog;
   readonly #onLost: (oldId: string) => Promise<void>;
   #id: string;
   #seenAt = Number.NEGATIVE_INFINITY;
   #beating: Promise<void> | undefined;
 
   /** `onLost`: this process was taken for dead; its leases and its journal are another's, and it goes on under a new id. */
-  constructor(options: { id: string; db: Db; clock: Clock; onLost: (oldId: string) => Promise<void> }) {
+  constructor(options: {
+    id: string;
+    db: Db;
+    clock: Clock;
+    backlog: () => Backlog;
+    onLost: (oldId: string) => Promise<void>;
+  }) {
     this.#id = options.id;
     this.#db = options.db;
     this.#clock = options.clock;
+    this.#backlog = options.backlog;
     this.#onLost = options.onLost;
   }
 
@@ -107,9 +122,14 @@ export class Replica {
 
   async #beat(): Promise<void> {
     const asked = this.#clock.now();
+    const { pending, since } = this.#backlog();
     const { numUpdatedRows } = await this.#db
       .updateTable('replicas')
-      .set({ seen_at: sql`now()` })
+      .set({
+        seen_at: sql`now()`,
+        pending: BigInt(pending),
+        pending_since: since === undefined ? null : new Date(since),
+      })
       .where('id', '=', this.#id)
       .where('fenced', '=', false)
       .executeTakeFirstOrThrow();

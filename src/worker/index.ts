@@ -1,8 +1,7 @@
-import type { Clock, Log } from '../core/index.ts';
+import type { Log } from '../core/index.ts';
 import { type DutyParts, dutiesOf } from './duties.ts';
 import { startDuties, type Worker } from './loop.ts';
 
-export const runWorker = (parts: DutyParts & { readonly clock: Clock; readonly log: Log }): Worker =>
-  startDuties(dutiesOf(parts), parts);
+export const runWorker = (parts: DutyParts & { readonly log: Log }): Worker => startDuties(dutiesOf(parts), parts);
 export { reseal } from './reseal.ts';
 export type { Worker };
