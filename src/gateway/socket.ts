@@ -26,8 +26,8 @@ export class ResponsesSocket {
   readonly #running = new Map<string, TurnAnswer>();
   readonly #waiting: Waiting[] = [];
   #messages: number[] = [];
-  /** How to close when the last running turn is done; set when no further ones are wanted. */
-  #farewell: (() => void) | undefined;
+  /** How to close when the last running turn is done, and why; set when no further ones are wanted. */
+  #farewell: { readonly close: () => void; readonly reason: string } | undefined;
 
   constructor(socket: Socket, parts: SocketParts) {
     this.#socket = socket;
@@ -43,8 +43,8 @@ export class ResponsesSocket {
   /** No new turns; closes when the running ones are done or the time is up. */
   retire(code: number, reason: string, withinMs: number): void {
     const close = (): void => this.#socket.close(code, reason);
-    this.#farewell = close;
-    this.#waiting.length = 0;
+    this.#farewell = { close, reason };
+    for (const { streamId } of this.#waiting.splice(0)) this.#refuseTurn(reason, streamId);
     if (this.#running.size === 0) return close();
     this.#parts.clock.after(withinMs, close);
   }
@@ -84,10 +84,7 @@ export class ResponsesSocket {
   }
 
   #create(event: Json, text: string, streamId: string | undefined): void {
-    if (this.#farewell) {
-      const message = 'This connection is older than 60 minutes; open a new one and send the whole input.';
-      return this.#say(refusal(400, 'websocket_connection_limit_reached', message), streamId);
-    }
+    if (this.#farewell) return this.#refuseTurn(this.#farewell.reason, streamId);
     const create = bodyOf(event);
     if (create.background === true) {
       const message = 'background: not possible on a socket.';
@@ -124,12 +121,18 @@ export class ResponsesSocket {
       onEnd: (isWhole) => {
         if (!isWhole) this.#say(refusal(502, 'upstream_error', CUT_SHORT), streamId);
         this.#running.delete(lane);
-        if (this.#farewell && this.#running.size === 0) this.#farewell();
+        if (this.#running.size === 0) this.#farewell?.close();
         this.#startNext();
       },
     });
     this.#running.set(lane, answer);
     void this.#parts.run({ ...waiting, answer });
+  }
+
+  /** Also for turns that were waiting: a client that hears nothing would wait for them until the connection closes. */
+  #refuseTurn(reason: string, streamId: string | undefined): void {
+    const message = `No further turns on this connection, ${reason}; open a new one and send the whole input.`;
+    this.#say(refusal(400, 'websocket_connection_limit_reached', message), streamId);
   }
 
   #say(frame: Json, streamId?: string): void {
