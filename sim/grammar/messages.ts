@@ -79,7 +79,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['tool_use', call],
   ['server_tool_use', call],
   ['mcp_tool_use', call],
-  ['compaction', whole],
+  ['compaction', { ...whole, deltas: ['compaction_delta'] }],
   ['fallback', whole],
   ['container_upload', whole],
 ]);
@@ -111,6 +111,7 @@ function growBlock(event: JsonObject, state: State): undefined {
   if (type === 'thinking_delta')
     open.block = { ...open.block, thinking: text(open.block, 'thinking') + filled(delta, 'thinking') };
   if (type === 'signature_delta') open.block = { ...open.block, signature: filled(delta, 'signature') };
+  if (type === 'compaction_delta') open.block = { ...open.block, ...delta, type: 'compaction' };
   if (type === 'input_json_delta') open.json += text(delta, 'partial_json');
   if (type === 'citations_delta') {
     const before = Array.isArray(open.block.citations) ? open.block.citations : [];

@@ -28,6 +28,7 @@ const USES = {
   strictTools: (r) => r.tools.some((tool) => tool.kind === 'function' && tool.strict === true),
   hostedTools: (r) => r.tools.some((tool) => tool.kind === 'server'),
   maxToolCalls: (r) => r.limits.maxToolCalls !== undefined,
+  compaction: (r) => r.limits.compactAt !== undefined,
   prewarm: (r) => r.limits.prewarm === true,
   parallelTools: (r) => r.parallelTools === false,
   allowedTools: (r) => r.allowedTools !== undefined,

@@ -21,7 +21,7 @@ export interface HubRequest {
   readonly allowedTools?: { readonly mode: 'auto' | 'required'; readonly names: readonly string[] };
   readonly reasoning: HubReasoning;
   readonly output: HubOutput;
-  readonly limits: { readonly maxOutput?: number; readonly maxToolCalls?: number; readonly prewarm?: boolean };
+  readonly limits: HubLimits;
   readonly sampling: HubSampling;
   readonly cache: { readonly auto?: boolean; readonly key?: string };
   readonly state: { readonly previousId?: string; readonly store?: boolean };
@@ -32,6 +32,14 @@ export interface HubRequest {
   readonly unknown: readonly string[];
   /** How the client wants its answer, where only its own dialect has the choice. */
   readonly wants: { readonly usageChunk?: boolean; readonly thoughts?: boolean; readonly logprobs?: boolean };
+}
+
+export interface HubLimits {
+  readonly maxOutput?: number;
+  readonly maxToolCalls?: number;
+  readonly prewarm?: boolean;
+  /** Tokens of input from which on the provider shall summarise what came before. */
+  readonly compactAt?: number;
 }
 
 export interface HubSampling {

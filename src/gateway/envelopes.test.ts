@@ -15,6 +15,8 @@ test('a block with an envelope is cut out with exactly one comma, wherever it st
   assert.equal(cut(body(`${text} ,${foreign}`)), body(text));
   assert.equal(cut(body(`${own},${foreign},${text}`)), body(`${own},${text}`));
   assert.equal(cut(body(`${foreign},${foreign},${text},${foreign}`)), body(text));
+  const summary = '{"type":"compaction","content":null,"encrypted_content":"gw1.abc"}';
+  assert.equal(cut(body(`${summary},${text}`)), body(text));
 });
 
 test('bytes without an envelope in a slot stay the very same bytes', () => {

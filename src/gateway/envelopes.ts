@@ -105,11 +105,13 @@ function isForeignBlock(value: unknown): boolean {
     type?: unknown;
     signature?: unknown;
     data?: unknown;
+    encrypted_content?: unknown;
     id?: unknown;
     tool_use_id?: unknown;
   } | null;
   if (block?.type === 'thinking') return isSlot(block.signature);
   if (block?.type === 'redacted_thinking') return isSlot(block.data);
+  if (block?.type === 'compaction') return isSlot(block.encrypted_content);
   return isForeignId(block?.id) || isForeignId(block?.tool_use_id);
 }
 

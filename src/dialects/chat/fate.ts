@@ -29,6 +29,7 @@ export const fate = {
   /** Those that the provider also has; the rest are left out, since agents list them always. */
   hostedTools: 'changed',
   maxToolCalls: 'dropped',
+  compaction: 'dropped',
   // There is no way to fill a cache here without generating.
   prewarm: 'refused',
   parallelTools: 'kept',

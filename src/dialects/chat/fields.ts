@@ -25,6 +25,7 @@ export const fieldNames: FieldNames = {
   citations: 'citations',
   strictTools: 'tools.function.strict',
   maxToolCalls: 'max_tool_calls',
+  compaction: 'context_management',
   prewarm: 'max_completion_tokens',
   parallelTools: 'parallel_tool_calls',
   allowedTools: 'tool_choice',

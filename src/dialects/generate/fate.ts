@@ -30,6 +30,7 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   /** Those that the provider also has; the rest are left out, since agents list them always. */
   hostedTools: 'changed',
   maxToolCalls: 'dropped',
+  compaction: 'dropped',
   // There is no request that only fills the cache.
   prewarm: 'refused',
   parallelTools: 'dropped',

@@ -24,6 +24,7 @@ export const fieldNames: FieldNames = {
   citations: 'citations',
   strictTools: 'toolConfig.functionCallingConfig.mode',
   maxToolCalls: 'maxToolCalls',
+  compaction: 'contextManagement',
   prewarm: 'generationConfig.maxOutputTokens',
   parallelTools: 'toolConfig.parallelTools',
   allowedTools: 'toolConfig.functionCallingConfig.allowedFunctionNames',

@@ -124,15 +124,14 @@ const ASSISTANT: ReadonlyMap<string, ReadBlock> = new Map(
     },
     server_tool_use: serverUse,
     mcp_tool_use: serverUse,
-    compaction: (block, path, reading) =>
-      add(
-        {
-          kind: 'compaction',
-          ...(given(block.content) && { text: needString(block.content, `${path}.content`) }),
-          opaque: { home: 'messages', kind: 'compaction', data: JSON.stringify(block) },
-        },
-        reading,
-      ),
+    compaction(block, path, reading) {
+      const text = optional(block, 'content', needString, path);
+      const slot = maybeString(block.encrypted_content) ?? '';
+      const opaque = isEnvelope(slot)
+        ? unwrap(slot)
+        : ({ home: 'messages', kind: 'compaction', data: JSON.stringify(block) } as const);
+      add({ kind: 'compaction', ...(text !== undefined && { text }), ...(opaque && { opaque }) }, reading);
+    },
   }),
 );
 

@@ -23,6 +23,7 @@ import {
   wrongValue,
 } from '../read.ts';
 import { decodeMessages } from './decode-content.ts';
+import { decodeContext } from './decode-context.ts';
 import { cacheMark } from './decode-media.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 
@@ -39,6 +40,7 @@ function read(value: unknown, from: RequestHead, { counting }: { counting: boole
   const tools = decodeTools(body);
   const userId = optional(needMaybe(body, 'metadata'), 'user_id', needString, 'metadata');
   const session = sessionOf(from, userId);
+  const context = decodeContext(body.context_management);
   return {
     dialect: 'messages',
     model: needString(body.model, 'model'),
@@ -49,13 +51,19 @@ function read(value: unknown, from: RequestHead, { counting }: { counting: boole
     ...decodeToolChoice(body.tool_choice, tools),
     reasoning: decodeReasoning(body, maxTokens),
     output: { format: decodeFormat(body) },
-    limits: maxTokens === undefined ? {} : maxTokens === 0 ? { prewarm: true } : { maxOutput: maxTokens },
+    limits: compact({
+      prewarm: maxTokens === 0 ? true : undefined,
+      maxOutput: maxTokens === 0 ? undefined : maxTokens,
+      compactAt: context.compactAt,
+    }),
     sampling: decodeSampling(body),
     cache: given(body.cache_control) ? { auto: true } : {},
     state: {},
     meta: compact({ userId, serviceTier: decodeTier(body) }),
     ...(session !== undefined && { session }),
-    unknown: Object.keys(body).filter((name) => !KNOWN.has(name) && given(body[name])),
+    unknown: Object.keys(body).filter(
+      (name) => given(body[name]) && !KNOWN.has(name) && (name !== 'context_management' || context.hasOthers),
+    ),
     wants: {},
   };
 }

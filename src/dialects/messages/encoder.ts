@@ -248,5 +248,7 @@ const PIECES: ReadonlyMap<string, (block: JsonObject) => Pieces> = new Map(
     }),
     tool_use: inputPieces,
     server_tool_use: inputPieces,
+    // Some readers look at the head only, some at what follows; the last value counts for all of them.
+    compaction: (block) => ({ head: block, deltas: [{ ...block, type: 'compaction_delta' }] }),
   }),
 );

@@ -30,6 +30,7 @@ export const fate = {
   hostedTools: 'changed',
   /** Bounds the web search, the only hosted tool with a bound of its own. */
   maxToolCalls: 'changed',
+  compaction: 'dropped',
   prewarm: 'kept',
   parallelTools: 'kept',
   /** Only the allowed tools are sent. */

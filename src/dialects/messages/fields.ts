@@ -14,6 +14,7 @@ export const fieldNames: FieldNames = {
   structuredOutput: 'output_config.format',
   citations: 'citations',
   strictTools: 'tools.strict',
+  compaction: 'context_management',
   prewarm: 'max_tokens',
   parallelTools: 'tool_choice.disable_parallel_tool_use',
   allowedTools: 'tool_choice',

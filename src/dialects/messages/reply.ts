@@ -2,6 +2,7 @@
  * Whole answers, both ways. Reading feeds the answer through the stream decoder and writing uses the stream encoder's block
  * mappers, so that a streamed and an unstreamed answer cannot drift apart.
  */
+import { wrap } from '../carrier.ts';
 import type { AnswerContext, UpstreamContext } from '../codec.ts';
 import { failureOf, unreadable } from '../fault.ts';
 import { fold } from '../fold.ts';
@@ -93,7 +94,10 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
     return item.signature ? [encodeSignature(item.signature, item.callId), call] : [call];
   },
   server_call: encodeServerCall,
-  compaction: (item) => (item.opaque?.home === 'messages' ? [JSON.parse(item.opaque.data) as JsonObject] : []),
+  compaction({ text, opaque }) {
+    if (opaque?.home === 'messages') return [JSON.parse(opaque.data) as JsonObject];
+    return opaque ? [{ type: 'compaction', content: text ?? null, encrypted_content: wrap(opaque) }] : [];
+  },
   opaque: (item) => (item.home === 'messages' && isObject(item.raw) ? [item.raw] : []),
   tool_result: () => [],
   tool_change: () => [],

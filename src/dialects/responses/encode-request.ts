@@ -75,6 +75,8 @@ function limitsOf({ limits }: HubRequest, target: Target): JsonObject {
   return compact({
     max_output_tokens: wanted === undefined ? undefined : Math.max(MIN_OUTPUT, Math.min(wanted, most)),
     max_tool_calls: limits.maxToolCalls,
+    context_management:
+      limits.compactAt === undefined ? undefined : [{ type: 'compaction', compact_threshold: limits.compactAt }],
   });
 }
 

@@ -31,6 +31,8 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   /** Those that the provider also has; the rest are left out, since agents list them always. */
   hostedTools: 'changed',
   maxToolCalls: 'kept',
+  // Summaries come back encrypted, and the client carries them.
+  compaction: 'kept',
   prewarm: 'kept',
   parallelTools: 'kept',
   allowedTools: 'kept',

@@ -24,6 +24,7 @@ export const fieldNames: FieldNames = {
   citations: 'citations',
   strictTools: 'tools.strict',
   maxToolCalls: 'max_tool_calls',
+  compaction: 'context_management',
   prewarm: 'prompt_cache_options.prewarm',
   parallelTools: 'parallel_tool_calls',
   allowedTools: 'tool_choice',

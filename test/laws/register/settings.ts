@@ -1,5 +1,5 @@
 /** Fields at the top of a request that the other side lacks, limits otherwise, or keeps to itself. */
-import { answer, assistant, type Row, recorded, refuses, seenIn, tells, user, type Way, writes } from './row.ts';
+import { answer, assistant, type Row, recorded, refuses, said, seenIn, tells, user, type Way, writes } from './row.ts';
 
 const FROM_RESPONSES = ['responses over messages', 'responses over generate'] as const satisfies readonly Way[];
 const FROM_MESSAGES = ['messages over responses', 'messages over generate'] as const satisfies readonly Way[];
@@ -25,6 +25,8 @@ const SIX_BREAKPOINTS = {
   responses: { input: [user(LETTERS.map((one, n) => ({ type: 'input_text', text: one, ...breakpoint(n) })))] },
   chat: { messages: [user(LETTERS.map((one, n) => ({ type: 'text', text: one, ...breakpoint(n) })))] },
 };
+
+const COMPACT = { type: 'compact_20260112', trigger: { type: 'input_tokens', value: 90_000 } };
 
 const SCHEMA = { type: 'object', properties: { name: { type: 'string', minLength: 3 } }, required: ['name'] };
 const CLOSED = {
@@ -250,16 +252,53 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ),
   },
   40: {
-    story: 'Edits of the context by the provider are left out; the client goes on sending everything.',
+    story:
+      'A summary of a long conversation can be had from two providers, and comes back to the one that made it. Other edits of the context are left out; the client goes on sending everything.',
     ways: FROM_MESSAGES,
-    fate: ['left out'],
-    proofs: FROM_MESSAGES.map((way) =>
+    fate: ['changed', 'carried', 'left out'],
+    proofs: [
       writes(
-        way,
-        { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
-        { nowhere: ['context_management', 'clear_tool_uses'], lost: ['context_management'] },
+        'messages over responses',
+        { context_management: { edits: [COMPACT] } },
+        { body: { context_management: [{ type: 'compaction', compact_threshold: 90_000 }] }, lost: [] },
       ),
-    ),
+      tells(
+        'messages over responses',
+        answer.responses([{ type: 'compaction', id: 'cmp_1', encrypted_content: 'E' }, said('Hello.')]),
+        {
+          body: {
+            content: [
+              { type: 'compaction', content: null, encrypted_content: { $match: '^gw1\\.' } },
+              { type: 'text', text: 'Hello.' },
+            ],
+          },
+        },
+        {
+          request: { messages: [user('hi')], context_management: { edits: [COMPACT] } },
+          next: {
+            add: [user('go')],
+            expect: {
+              body: {
+                input: [{}, { type: 'compaction', id: 'cmp_1', encrypted_content: 'E' }, { role: 'assistant' }, {}],
+              },
+              nowhere: ['gw1.'],
+            },
+          },
+        },
+      ),
+      writes(
+        'messages over generate',
+        { context_management: { edits: [COMPACT] } },
+        { nowhere: ['compact'], lost: ['context_management'] },
+      ),
+      ...FROM_MESSAGES.map((way) =>
+        writes(
+          way,
+          { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
+          { nowhere: ['context_management', 'clear_tool_uses'], lost: ['context_management'] },
+        ),
+      ),
+    ],
   },
   41: {
     story: "Fallbacks, speed, place of inference and diagnostics are left out: they steer one provider's machines.",
