@@ -9,6 +9,8 @@ import { anthropic, google, openai, openai6 } from '../support/sdk.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
+/** A replica with little patience. */
+let hasty: TestGateway;
 let keys: Record<string, string>;
 const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
 
@@ -16,8 +18,10 @@ before(async () => {
   sim = await startSim();
   gateway = await startGateway();
   keys = await gateway.apply(basicSetup(sim.url));
+  hasty = await startGateway({ database: gateway.database, env: { HEARTBEAT_MS: '100' } });
 });
 after(async () => {
+  await hasty.stop();
   await gateway.stop();
   await sim.close();
 });
@@ -92,6 +96,15 @@ for (const [name, sdk] of [
       const result = await client().embeddings.create({ model: 'demo-embedding', input: ['a', 'b'], dimensions: 8 });
       assert.equal(result.data.length, 2);
       assert.equal(result.data[0]?.embedding.length, 8);
+      // Left to itself the SDK asks for base64 and unpacks it; the numbers are the same as those sent in clear.
+      const clear = await client().embeddings.create({
+        model: 'demo-embedding',
+        input: ['a', 'b'],
+        dimensions: 8,
+        encoding_format: 'float',
+      });
+      const numbers = (list: typeof result) => list.data.map(({ embedding }) => [...Float32Array.from(embedding)]);
+      assert.deepEqual(numbers(result), numbers(clear));
     });
 
     test('images are made and edited', async () => {
@@ -104,6 +117,35 @@ for (const [name, sdk] of [
         model: 'demo-image',
       });
       assert.ok(edited.data?.[0]?.b64_json);
+    });
+
+    test('an image that cannot be made is refused in the words of the provider', async () => {
+      const draw = (more: object) => client().images.generate({ model: 'demo-image', prompt: 'a lamp', ...more });
+      const isRefused = (words: RegExp) => (error: unknown) =>
+        error instanceof Error && 'status' in error && error.status === 400 && words.test(error.message);
+      await assert.rejects(draw({ size: '3328x2496' }), isRefused(/pixel budget/));
+      await assert.rejects(draw({ background: 'transparent', output_format: 'jpeg' }), isRefused(/transparent/i));
+      const largest = await draw({ size: '3840x2160' });
+      assert.ok(largest.data?.[0]?.b64_json);
+    });
+
+    test('an image is drawn in stages, and the stream is kept alive between them', async () => {
+      const impatient = sdk(hasty.url, key('openai')) as OpenAI;
+      const asked = { model: 'demo-image@gap=300', prompt: 'a hill', stream: true as const, partial_images: 2 };
+      const events = [];
+      for await (const event of await impatient.images.generate(asked)) events.push(event);
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        ['image_generation.partial_image', 'image_generation.partial_image', 'image_generation.completed'],
+      );
+      const last = events.at(-1);
+      assert.ok(last?.type === 'image_generation.completed' && last.usage.total_tokens > 0);
+      const raw = await fetch(`${hasty.url}/v1/images/generations`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key('openai')}`, 'content-type': 'application/json' },
+        body: JSON.stringify(asked),
+      });
+      assert.match(await raw.text(), /partial_image.*\n\n: hb\n\n.*event: image_generation\.completed/s);
     });
 
     test('an error of the provider reaches the caller with its status', async () => {
@@ -140,6 +182,17 @@ for (const [name, sdk] of [
     });
   });
 }
+
+test('one model list is read by both families of SDKs', async () => {
+  for (const group of ['openai', 'claude', 'gemini']) {
+    const known = (await openai(gateway.url, key(group)).models.list()).data;
+    const listed = [];
+    for await (const model of anthropic(gateway.url, key(group)).models.list()) listed.push(model);
+    assert.deepEqual(known.map(({ id }) => id).sort(), listed.map(({ id }) => id).sort());
+    assert.ok(known.every(({ object, created }) => object === 'model' && typeof created === 'number'));
+    assert.ok(listed.every(({ type, display_name }) => type === 'model' && display_name.length > 0));
+  }
+});
 
 describe('the messages SDK on a messages-style key', () => {
   const client = () => anthropic(gateway.url, key('claude'));

@@ -92,6 +92,24 @@ test('a chain that begins with a stored response keeps all of it, turn after tur
   client.socket.close();
 });
 
+test('a chain that is not stored ends with its connection, and begins again with the whole input', async () => {
+  const first = await connect('claude');
+  const told = await first.turn({ model: 'demo-messages', input: 'the word is fig', store: false });
+  first.socket.close();
+  const client = await connect('claude');
+  const chained = { model: 'demo-messages', input: 'on', previous_response_id: told.response?.id, store: false };
+  const refused = await client.turn(chained);
+  assert.deepEqual([refused.status, refused.error?.code], [400, 'previous_response_not_found']);
+  const whole = [
+    { role: 'user', content: 'the word is fig' },
+    ...((told.response?.output ?? []) as object[]),
+    { role: 'user', content: 'on' },
+  ];
+  const again = await client.turn({ model: 'demo-messages', input: whole, store: false });
+  assert.equal(again.type, 'response.completed');
+  client.socket.close();
+});
+
 test('turns on one lane follow one another, turns on two lanes run at once and carry their names', async () => {
   const client = await connect('claude');
   for (const lane of ['a', 'b'])
@@ -106,6 +124,9 @@ test('turns on one lane follow one another, turns on two lanes run at once and c
   assert.match(order, /ab+a|ba+b/, 'lanes are interleaved');
   const onA = client.frames.filter((frame) => frame.stream_id === 'a').map((frame) => frame.type);
   assert.ok(onA.indexOf('response.completed') < onA.lastIndexOf('response.created'), 'one after the other');
+  client.frames.length = 0;
+  await client.turn({ model: 'demo-messages', input: 'no lane' });
+  assert.ok(client.frames.length > 0 && client.frames.every((frame) => !('stream_id' in frame)), 'no lane, no name');
   client.socket.close();
 });
 

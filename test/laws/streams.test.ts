@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogle } from '@ai-sdk/google';
+import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
+import Anthropic0 from 'anthropic-0';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { codecOf, fold, type HubReply, type HubRequest } from '../../src/dialects/index.ts';
@@ -36,6 +40,9 @@ function casesFor(client: Dialect): Case[] {
   );
 }
 
+const hasCustomCall = ({ items }: HubReply): boolean =>
+  items.some((item) => item.kind === 'tool_call' && item.form === 'custom');
+
 /** Half a call, cut by the length limit, is left out of a whole answer; in a stream its beginning has been told by then. */
 const hasBrokenCall = ({ items }: HubReply): boolean =>
   items.some((item) => item.kind === 'tool_call' && item.form !== 'custom' && !isJson(item.args));
@@ -68,16 +75,21 @@ const serving = (text: string) => async () =>
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('the official SDK of the messages dialect adds a stream up to the whole answer', async () => {
-  for (const { name, text, body, reply } of casesFor('messages')) {
-    const client = new Anthropic({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
-    const message = await client.messages
-      .stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] })
-      .finalMessage();
-    const { parsed_output: _, ...told } = asJson(message) as Record<string, unknown>;
-    if (!hasBrokenCall(reply)) assert.deepEqual(without(told, LATE), without(body, LATE), name);
-  }
-});
+for (const [version, Client] of Object.entries({
+  '1.x': Anthropic,
+  '0.x': Anthropic0 as unknown as typeof Anthropic,
+})) {
+  test(`the official SDK ${version} of the messages dialect adds a stream up to the whole answer`, async () => {
+    for (const { name, text, body, reply } of casesFor('messages')) {
+      const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
+      const message = await client.messages
+        .stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] })
+        .finalMessage();
+      const { parsed_output: _, ...told } = asJson(message) as Record<string, unknown>;
+      if (!hasBrokenCall(reply)) assert.deepEqual(without(told, LATE), without(body, LATE), name);
+    }
+  });
+}
 
 for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknown as typeof OpenAI })) {
   test(`the official SDK ${version} of the responses dialect adds a stream up to the whole answer`, async () => {
@@ -92,7 +104,7 @@ for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknow
   test(`the official SDK ${version} of the chat dialect adds a stream up to the whole answer`, async () => {
     for (const { name, text, body, reply } of casesFor('chat')) {
       // The older helper knows calls of functions only.
-      if (version === '6' && reply.items.some((item) => item.kind === 'tool_call' && item.form === 'custom')) continue;
+      if (version === '6' && hasCustomCall(reply)) continue;
       const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
       const messages = [{ role: 'user' as const, content: 'hi' }];
       const completion = await client.chat.completions
@@ -139,4 +151,80 @@ function sumOf(chunks: readonly Record<string, unknown>[]): unknown {
   const candidates = chunks.flatMap((chunk) => chunk.candidates as Candidate[]);
   const parts = candidates.flatMap((candidate) => candidate.content.parts);
   return { ...last, candidates: [{ ...candidates.at(-1), content: { parts } }] };
+}
+
+// ---------------------------------------------------------------- the AI SDK
+
+type Fetch = typeof globalThis.fetch;
+type Model = ReturnType<ReturnType<typeof createOpenAI>['chat']>;
+type Content = Awaited<ReturnType<Model['doGenerate']>>['content'][number];
+
+/** The provider of the AI SDK that speaks each dialect. */
+const PROVIDERS: Readonly<Record<Dialect, (fetch: Fetch) => Model>> = {
+  messages: (fetch) => createAnthropic({ apiKey: 'k', fetch })('m'),
+  chat: (fetch) => createOpenAI({ apiKey: 'k', fetch }).chat('m'),
+  responses: (fetch) => createOpenAI({ apiKey: 'k', fetch }).responses('m'),
+  generate: (fetch) => createGoogle({ apiKey: 'k', fetch })('m'),
+};
+
+const PROMPT: Parameters<Model['doGenerate']>[0] = {
+  prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+};
+
+/** What its users see. It cuts texts elsewhere in a stream than in an answer, and tells calls when they end. */
+interface Read {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly unknown[];
+  readonly finish: unknown;
+  readonly usage: unknown;
+}
+
+async function readWhole(model: Model): Promise<Read> {
+  const { content, finishReason, usage } = await model.doGenerate(PROMPT);
+  const words = (type: 'text' | 'reasoning'): string =>
+    content.map((part) => (part.type === type ? part.text : '')).join('');
+  return {
+    text: words('text'),
+    reasoning: words('reasoning'),
+    calls: callsIn(content),
+    finish: finishReason,
+    usage: [usage.inputTokens, usage.outputTokens],
+  };
+}
+
+async function readStream(model: Model): Promise<Read> {
+  const said = { text: '', reasoning: '' };
+  const content: Content[] = [];
+  let end: Pick<Read, 'finish' | 'usage'> = { finish: undefined, usage: undefined };
+  for await (const part of (await model.doStream(PROMPT)).stream) {
+    if (part.type === 'error') throw new Error(`an error among the parts: ${JSON.stringify(part.error)}`);
+    if (part.type === 'text-delta') said.text += part.delta;
+    if (part.type === 'reasoning-delta') said.reasoning += part.delta;
+    if (part.type === 'tool-call') content.push(part);
+    if (part.type === 'finish')
+      end = { finish: part.finishReason, usage: [part.usage.inputTokens, part.usage.outputTokens] };
+  }
+  return { ...said, calls: callsIn(content), ...end };
+}
+
+const callsIn = (content: readonly Content[]): readonly unknown[] =>
+  content
+    .flatMap((part) =>
+      part.type === 'tool-call'
+        ? [[part.toolCallId, part.toolName, isJson(part.input) ? JSON.parse(part.input) : part.input]]
+        : [],
+    )
+    .sort((one, other) => String(one).localeCompare(String(other)));
+
+for (const client of DIALECTS) {
+  test(`the AI SDK reads a ${client} stream as it reads the whole answer`, async () => {
+    for (const { name, text, body, reply } of casesFor(client)) {
+      // Its chat provider knows calls of functions only.
+      if (client === 'chat' && hasCustomCall(reply)) continue;
+      const streamed = await readStream(PROVIDERS[client](serving(text)));
+      const whole = await readWhole(PROVIDERS[client](async () => Response.json(body)));
+      if (!hasBrokenCall(reply)) assert.deepEqual(streamed, whole, name);
+    }
+  });
 }
