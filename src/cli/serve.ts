@@ -35,8 +35,9 @@ export const serveCommand = (): Command =>
         if (setup) reportApplied(await applySetup(ground.database.db, setup, { secrets: ground.secrets }));
         const demo = setup ? undefined : await startDemo(ground);
         const running = await serve(ground, { worker: options.worker });
-        greet(running, config);
+        // Nothing is waited for between the word that it is ready and the readiness for a signal.
         const token = config.ADMIN_TOKEN ? undefined : await makeAdminToken(ground.database.db, ground.sealer);
+        greet(running, config);
         if (token) tellToken(token);
         if (demo) tellDemo(running.url, demo, token);
         await untilStopped(ground, running);
