@@ -2,7 +2,7 @@
  * The log: one line of JSON per event, fixed names (`noun.verb`), ids and sizes only. Values are scalars by type, so that
  * a body, a header or an error object of somebody else cannot slip into a line whole.
  */
-import { type DestinationStream, pino } from 'pino';
+import { write, writeSync } from 'node:fs';
 
 export type LogValue = string | number | boolean | null | undefined | readonly (string | number)[];
 export type LogFields = Readonly<Record<string, LogValue>>;
@@ -18,18 +18,93 @@ export interface Log {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Lines leave in blocks of this many bytes or after the flush below; one write per line would double the cost of a call. */
-const BUFFER_BYTES = 12 * 1024;
-const FLUSH_MS = 500;
+/** Where lines go. */
+export interface LogStream {
+  write(line: string): unknown;
+  flush?(): void;
+}
 
-export function createLog(level: LogLevel, destination?: DestinationStream): Log {
-  const buffered = destination ?? pino.destination({ dest: 1, sync: false, minLength: BUFFER_BYTES });
-  const sink = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, buffered);
-  const flush = (): void => sink.flush();
-  if (!destination) setInterval(flush, FLUSH_MS).unref();
-  const at = (name: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: LogFields) =>
-    fields ? sink[name](fields, event) : sink[name](event);
+/** The numbers that log readers know. */
+const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const satisfies Record<LogLevel, number>;
+/** Lines leave in blocks of this many characters or after the time below; one write per line would double the cost of a call. */
+const BLOCK = 12 * 1024;
+const FLUSH_MS = 500;
+const MAX_WAITING = 16 * 2 ** 20;
+const FULL_PIPE_MS = 50;
+
+export function createLog(level: LogLevel, stream: LogStream = standardOutput()): Log {
+  const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] => {
+    const number = LEVELS[name];
+    if (number < LEVELS[level]) return () => {};
+    return (event, fields) => {
+      stream.write(`${JSON.stringify({ level: number, time: timeNow(), ...fields, msg: event })}\n`);
+    };
+  };
+  const flush = (): void => stream.flush?.();
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), flush };
+}
+
+function standardOutput(): LogStream {
+  const blocks = new Blocks(1);
+  setInterval(() => blocks.send(), FLUSH_MS).unref();
+  // The last words matter most, and nothing asynchronous happens after them.
+  process.on('exit', () => blocks.flush());
+  return blocks;
+}
+
+/** Lines in blocks, written beside the work. A reader who is slow costs lines once too many wait, one who is gone costs nothing. */
+class Blocks implements LogStream {
+  readonly #fd: number;
+  #waiting = '';
+  #isWriting = false;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  write(line: string): void {
+    if (this.#waiting.length < MAX_WAITING) this.#waiting += line;
+    if (this.#waiting.length >= BLOCK) this.send();
+  }
+
+  send(): void {
+    if (this.#isWriting || this.#waiting === '') return;
+    const block = Buffer.from(this.#waiting);
+    this.#waiting = '';
+    this.#isWriting = true;
+    this.#push(block);
+  }
+
+  flush(): void {
+    try {
+      writeSync(this.#fd, this.#waiting);
+    } catch {
+      // Full or gone; there is nobody to tell.
+    }
+    this.#waiting = '';
+  }
+
+  #push(block: Buffer): void {
+    write(this.#fd, block, (error, taken) => {
+      const rest = block.subarray(taken);
+      if (error?.code === 'EAGAIN') setTimeout(() => this.#push(block), FULL_PIPE_MS);
+      else if (!error && rest.length > 0) this.#push(rest);
+      else this.#isWriting = false;
+    });
+  }
+}
+
+let lastMs = 0;
+let lastTime = '';
+
+/** Written out once per millisecond, in which many lines may be written. */
+function timeNow(): string {
+  const now = Date.now();
+  if (now !== lastMs) {
+    lastMs = now;
+    lastTime = new Date(now).toISOString();
+  }
+  return lastTime;
 }
 
 export const silentLog: Log = createLog('silent', { write() {} });
