@@ -26,6 +26,7 @@ const BANS: readonly Ban[] = [
     allowedIn: /^src\/(core\/clock|cli\/|identity\/keys|db\/embedded\/)/,
     why: 'only core/clock.ts reads the time',
   },
+  { what: /'@redis\/client'/, allowedIn: /^src\/redis\//, why: 'only redis/ knows its client' },
   { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
   {
     what: /^import (?!type ).*from '(?:undici|ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,

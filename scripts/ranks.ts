@@ -3,7 +3,7 @@
 export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
   ['core', 'version'],
-  ['dialects', 'db', 'upstream', 'web', 'config'],
+  ['dialects', 'db', 'redis', 'upstream', 'web', 'config'],
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup'],
   ['gateway'],

@@ -22,6 +22,14 @@ const Environment = z.strictObject({
     .optional()
     .describe('PostgreSQL 15 or later; unset means an embedded PostgreSQL under DATA_DIR'),
   DATA_DIR: z.string().min(1).default('./data').describe('embedded database and master key'),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must start with redis:// or rediss://')
+    .refine((text) => URL.canParse(text), 'must be an address such as redis://user:password@host:6379/0')
+    .optional()
+    .describe(
+      'Redis 6 or later, or Valkey, where several servers count limits together; unset: each counts for itself',
+    ),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .optional()

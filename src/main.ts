@@ -33,11 +33,12 @@ import {
 import { FailedAttempts, KeyDirectory, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { startMetering, stepListener } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { LocalLimiter, Pool } from './pool/index.ts';
+import { LocalLimiter, Pool, SharedLimiter } from './pool/index.ts';
+import { Redis } from './redis/index.ts';
 import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
 import { PublicFetcher, Upstream } from './upstream/index.ts';
 import { version } from './version.ts';
-import { createMetrics, createWeb, Sockets } from './web/index.ts';
+import { createMetrics, createWeb, type Metrics, Sockets } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
 
 /** What every command needs: the database, migrated, and the secrets that open it. */
@@ -137,11 +138,14 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
   const upstream = new Upstream(clock, PATIENCE.unary.connect);
   closers.push(() => upstream.close());
+  const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, ground, metrics);
+  if (redis) closers.push(() => redis.close());
   const onStep = stepListener();
-  const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log, onStep });
+  const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log, redis, onStep });
   closers.push(() => metering.close());
   const sessions = new SocketSessions();
-  const limiter = new LocalLimiter(clock);
+  const local = new LocalLimiter(clock);
+  const limiter = redis ? new SharedLimiter(redis, local) : local;
   const store = new ResponseStore({
     db: database.db,
     sealer: ground.sealer,
@@ -225,6 +229,20 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
       log.flush();
     },
   };
+}
+
+/** Its absence is no reason not to start: limits are then counted here alone until it is back. */
+async function openRedis(url: string, { clock, log }: Ground, metrics: Metrics): Promise<Redis> {
+  const redis = new Redis({
+    url,
+    clock,
+    log,
+    onChange: (isUp) => {
+      metrics.limitsShared.value = isUp ? 1 : 0;
+    },
+  });
+  await redis.start();
+  return redis;
 }
 
 type Closer = () => Promise<void>;

@@ -4,9 +4,10 @@ import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
 import { type Config, loadConfig } from '../config.ts';
-import { silentLog } from '../core/index.ts';
+import { silentLog, systemClock } from '../core/index.ts';
 import { isMigrated } from '../db/index.ts';
 import { type Ground, openGround } from '../main.ts';
+import { openLink } from '../redis/index.ts';
 import { print } from './say.ts';
 
 interface Finding {
@@ -18,11 +19,18 @@ interface Finding {
 const MARK = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
 const MIN_FREE_BYTES = 2 ** 30;
 const MIN_POSTGRES = 15;
+const REDIS_MS = 3_000;
 
 export const doctorCommand = (): Command =>
-  new Command('doctor').description('check Node, database, disk, port and configuration').action(async () => {
+  new Command('doctor').description('check Node, database, Redis, disk, port and configuration').action(async () => {
     const config = loadConfig(process.env);
-    const findings = [checkNode(), await checkDisk(config), await checkPort(config), ...(await checkGround(config))];
+    const findings = [
+      checkNode(),
+      await checkDisk(config),
+      await checkPort(config),
+      ...(await checkRedis(config)),
+      ...(await checkGround(config)),
+    ];
     for (const { about, state, says } of findings) print(`${MARK[state]}  ${about.padEnd(14)} ${says}`);
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
   });
@@ -55,6 +63,18 @@ function checkPort({ HOST, PORT }: Config): Promise<Finding> {
     probe.close(() => resolve({ about: 'Port', state: 'good', says: `${HOST}:${PORT} is free` })),
   );
   return promise;
+}
+
+async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
+  if (REDIS_URL === undefined) return [];
+  try {
+    const link = await openLink({ url: REDIS_URL, clock: systemClock, ms: REDIS_MS });
+    await link.close();
+    return [{ about: 'Redis', state: 'good', says: 'answers and runs scripts; limits are counted together' }];
+  } catch (error) {
+    const says = `at REDIS_URL: ${messageOf(error)}; each server counts limits for itself until it answers`;
+    return [{ about: 'Redis', state: 'bad', says }];
+  }
 }
 
 /** Opening the ground migrates and unseals; when that works, database and master key are fine. */

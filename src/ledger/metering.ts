@@ -3,11 +3,13 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, fail, faultOf, type Limited, type Log, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import type { Redis } from '../redis/index.ts';
 import { Allowance, type Reservation } from './allowance.ts';
 import { Flusher, UsageStore } from './flush.ts';
 import { Journal } from './journal.ts';
 import { makeOwnFolder, recoverDead } from './recover.ts';
 import { BEAT_MS, newReplicaId, Replica, retireReplica } from './replica.ts';
+import { SharedSpending } from './shared-spending.ts';
 import { SPENDING_REFRESH_MS, type SpendHold, Spending } from './spending.ts';
 import type { OnStep } from './step.ts';
 import { chargeOf, type UsageRecord } from './usage.ts';
@@ -18,6 +20,8 @@ export interface MeteringOptions {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Where replicas count together what keys and users spend. */
+  readonly redis?: Redis | undefined;
   /** Waits for the disk before an answer ends: for machines whose power may fail. */
   readonly sync?: boolean;
   readonly segmentBytes?: number;
@@ -101,6 +105,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     clock,
     between: (task) => flusher.between(task),
     pending: () => journal.peek(journal.pending),
+    shared: options.redis && new SharedSpending(options.redis),
   });
   await replica.register();
 

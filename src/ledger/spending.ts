@@ -1,11 +1,13 @@
 /**
  * Spend limits of keys and users, per UTC day and calendar month. What each has spent is counted in memory: what the roll-ups hold (read
  * at the first use, and again every few seconds for the share of other replicas), what this process has settled but not recorded yet,
- * and the bounds of the calls in flight. So one replica never admits beyond a limit, and asks the database outside of calls.
+ * and the bounds of the calls in flight. So one replica never admits beyond a limit, and asks the database outside of calls. Several
+ * are as exact where they share their counts; alone, each hears of the others' spending within seconds.
  */
 import { sql } from 'kysely';
 import { ApiError, type Clock, fail, formatNanos, type Limited, type Limits, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import { newHoldId, type SharedHold, type SharedSpending, type SharedWish, type SpentOf } from './shared-spending.ts';
 import { chargeOf, type UsageRecord } from './usage.ts';
 
 /** Money set aside for one call; ends once, with what the call cost. */
@@ -20,6 +22,8 @@ export interface SpendingOptions {
   readonly between: (task: () => Promise<void>) => Promise<void>;
   /** Settled, not in the database yet. */
   readonly pending: () => readonly UsageRecord[];
+  /** Decides while it is up. */
+  readonly shared?: SharedSpending | undefined;
 }
 
 /** Which day and month a moment belongs to, and when they end. */
@@ -73,7 +77,7 @@ export class Spending {
   }
 
   /**
-   * Undefined when no limit applies, a promise only at the first use of a key. Throws or rejects with `spend_limit_reached`, or with
+   * Undefined when no limit applies, a promise only at the first use of a key or where counts are shared. Throws or rejects with `spend_limit_reached`, or with
    * `rate_limit_exceeded` when what is left is only set aside for other calls.
    */
   reserve(who: Limited, bound: Nanos): SpendHold | undefined | Promise<SpendHold> {
@@ -81,8 +85,11 @@ export class Spending {
     const sides = this.#sidesOf(who);
     if (sides.length === 0) return undefined;
     const missing = sides.filter(({ tally }) => !tally.isLoaded);
-    if (missing.length === 0) return this.#admit(sides, bound);
-    return Promise.all(missing.map(({ tally }) => this.#load(tally))).then(() => this.#admit(sides, bound), unreadable);
+    if (missing.length === 0) return this.#decide(sides, bound);
+    return Promise.all(missing.map(({ tally }) => this.#load(tally))).then(
+      () => this.#decide(sides, bound),
+      unreadable,
+    );
   }
 
   /** A call has cost this much, and its record is in the journal. */
@@ -150,16 +157,64 @@ export class Spending {
     return found.filter((tally) => tally?.isLoaded === true) as Tally[];
   }
 
-  #admit(sides: readonly Side[], bound: Nanos): SpendHold {
+  #decide(sides: readonly Side[], bound: Nanos): SpendHold | Promise<SpendHold> {
+    const { shared } = this.#options;
+    if (!shared) return this.#admit(sides, bound);
+    const wish = this.#wishOf(sides, bound);
+    const id = newHoldId();
+    return shared.isUp ? this.#ask(shared, sides, wish, id) : this.#admit(sides, bound, () => shared.kept(wish, id));
+  }
+
+  #admit(sides: readonly Side[], bound: Nanos, share?: () => SharedHold): SpendHold {
     const now = this.#options.clock.now();
     for (const { tally } of sides) roll(tally, now);
-    const refusal = refusalOf(sides, bound, now);
-    if (refusal) throw refusal;
+    refuse(
+      sides,
+      sides.map(({ tally }) => spentOf(tally)),
+      bound,
+      now,
+    );
+    return this.#hold(sides, bound, share?.());
+  }
+
+  async #ask(shared: SharedSpending, sides: readonly Side[], wish: SharedWish, id: string): Promise<SpendHold> {
+    const answer = await shared.reserve(wish, id).catch(() => undefined);
+    // Redis has just gone. It may hold the bound all the same; it ends there like any other.
+    if (!answer) return this.#admit(sides, wish.bound, () => shared.kept(wish, id));
+    if ('end' in answer) return this.#hold(sides, wish.bound, answer);
+    const now = this.#options.clock.now();
+    for (const { tally } of sides) roll(tally, now);
+    refuse(sides, answer, wish.bound, now);
+    // It decides by its own clock: here the next period has begun, or not begun yet.
+    throw fail('rate_limit_exceeded', undefined, { retryAfter: 1 });
+  }
+
+  #hold(sides: readonly Side[], bound: Nanos, sharedHold: SharedHold | undefined): SpendHold {
     for (const { tally } of sides) tally.reserved += bound;
     return {
-      end: () => {
+      end: (cost) => {
         for (const { tally } of sides) tally.reserved -= bound;
+        sharedHold?.end(cost);
       },
+    };
+  }
+
+  #wishOf(sides: readonly Side[], bound: Nanos): SharedWish {
+    const now = this.#options.clock.now();
+    for (const { tally } of sides) roll(tally, now);
+    const { day, month } = datesOf(now);
+    return {
+      bound,
+      day,
+      month,
+      sides: sides.map(({ tally, limits }) => ({
+        owner: tally.owner,
+        id: tally.id,
+        userId: tally.userId,
+        limitDay: limits.spendDay,
+        limitMonth: limits.spendMonth,
+        ...spentOf(tally),
+      })),
     };
   }
 
@@ -243,20 +298,26 @@ interface Reason {
   readonly message: string;
 }
 
-/** Of several reasons, the one that lasts longest. */
-function refusalOf(sides: readonly Side[], bound: Nanos, now: number): ApiError | undefined {
-  const reasons = sides.flatMap((side) => reasonsOf(side, bound, now));
+const spentOf = ({ recorded, unrecorded, reserved }: Tally): SpentOf => ({
+  day: recorded.day + unrecorded.day,
+  month: recorded.month + unrecorded.month,
+  reserved,
+});
+
+/** Throws when the call does not fit; of several reasons, the one that lasts longest. */
+function refuse(sides: readonly Side[], spent: readonly SpentOf[], bound: Nanos, now: number): void {
+  const reasons = sides.flatMap((side, n) => reasonsOf(side, spent[n] ?? spentOf(side.tally), bound, now));
   const [longest] = reasons.sort((a, b) => b.retryAfter - a.retryAfter);
-  if (!longest) return undefined;
+  if (!longest) return;
   const { isSpent, retryAfter, message } = longest;
-  return fail(isSpent ? 'spend_limit_reached' : 'rate_limit_exceeded', message, { retryAfter });
+  throw fail(isSpent ? 'spend_limit_reached' : 'rate_limit_exceeded', message, { retryAfter });
 }
 
-function reasonsOf({ tally, limits }: Side, bound: Nanos, now: number): Reason[] {
-  const { owner, dates, recorded, unrecorded, reserved } = tally;
+function reasonsOf({ tally, limits }: Side, { day, month, reserved }: SpentOf, bound: Nanos, now: number): Reason[] {
+  const { owner, dates } = tally;
   const periods = [
-    ['day', limits.spendDay, recorded.day + unrecorded.day, dates.dayEnds],
-    ['month', limits.spendMonth, recorded.month + unrecorded.month, dates.monthEnds],
+    ['day', limits.spendDay, day, dates.dayEnds],
+    ['month', limits.spendMonth, month, dates.monthEnds],
   ] as const;
   return periods.flatMap(([period, limit, spent, ends]): Reason[] => {
     if (limit === undefined || spent + reserved + bound <= limit) return [];

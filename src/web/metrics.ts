@@ -6,6 +6,8 @@ import { AggregationType, MeterProvider } from '@opentelemetry/sdk-metrics';
 export interface Metrics {
   callDone(call: { operation: string; status: number; ms: number; end: string }): void;
   readonly openCalls: { value: number };
+  /** 1 while replicas count limits together, 0 while each counts for itself though they should; nothing when they need not. */
+  readonly limitsShared: { value: number | undefined };
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
@@ -38,8 +40,17 @@ export function createMetrics(): Metrics {
   meter
     .createObservableGauge('dragoman_memory_bytes', { description: 'Resident memory of the process' })
     .addCallback((gauge) => gauge.observe(process.memoryUsage.rss()));
+  const limitsShared: Metrics['limitsShared'] = { value: undefined };
+  meter
+    .createObservableGauge('dragoman_limits_shared', {
+      description: '1 while limits are counted in Redis, 0 while it is down',
+    })
+    .addCallback((gauge) => {
+      if (limitsShared.value !== undefined) gauge.observe(limitsShared.value);
+    });
   return {
     openCalls,
+    limitsShared,
     callDone: ({ operation, status, ms, end }) => duration.record(ms, { operation, status: String(status), end }),
     handle: (request, response) => exporter.getMetricsRequestHandler(request, response),
   };

@@ -1,0 +1,92 @@
+/** A Redis of its own for the test files that ask, where the machine has one: no password, no disk, a port of the system's choice. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from './wait.ts';
+
+export interface TestRedis {
+  readonly url: string;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+  /** Begins again on the same port, knowing nothing. */
+  start(): Promise<void>;
+  /** Stops answering, with the connections open. */
+  pause(): void;
+  resume(): void;
+  stop(): Promise<void>;
+  /** What `redis-cli` would print. */
+  cli(...args: string[]): string;
+}
+
+const cliOf = (server: string): string => server.replace('-server', '-cli');
+const found = ['redis-server', 'valkey-server'].find((name) => {
+  try {
+    for (const program of [name, cliOf(name)]) execFileSync(program, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+/** Why tests that need one cannot run here; false when they can. */
+export const noRedis: string | false = found === undefined && 'neither redis-server nor valkey-server is installed';
+
+export async function startRedis({ isCluster = false } = {}): Promise<TestRedis> {
+  const port = await freePort();
+  const dir = mkdtempSync(join(tmpdir(), 'dragoman-redis-'));
+  let child: ChildProcess | undefined;
+  const cli = (...args: string[]): string =>
+    execFileSync(cliOf(found ?? ''), ['-p', String(port), ...args], { encoding: 'utf8' });
+  const start = async (): Promise<void> => {
+    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
+    child = spawn(found ?? '', isCluster ? [...args, '--cluster-enabled', 'yes'] : args, {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await printed(child, /Ready to accept connections/);
+    if (!isCluster) return;
+    if (cli('cluster', 'info').includes('cluster_slots_assigned:0')) cli('cluster', 'addslotsrange', '0', '16383');
+    await until('the cluster', () => cli('cluster', 'info').includes('cluster_state:ok'));
+  };
+  const kill = async (): Promise<void> => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    start,
+    kill,
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    cli,
+    async stop() {
+      await kill();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+function printed(child: ChildProcess, pattern: RegExp): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+    if (pattern.test(output)) resolve();
+  });
+  child.once('error', reject);
+  child.once('exit', () => reject(new Error(`no ${pattern} in:\n${output}`)));
+  return promise;
+}
