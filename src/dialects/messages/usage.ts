@@ -65,7 +65,8 @@ export function encodeUsage(usage: HubUsage, searches = 0): Record<string, unkno
     output_tokens_details: usage.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
     server_tool_use:
       webSearches + webFetches > 0 ? { web_search_requests: webSearches, web_fetch_requests: webFetches } : null,
-    service_tier: usage.tier === undefined ? null : (TIERS.get(usage.tier) ?? 'standard'),
+    // A stream names it before an upstream of another dialect has said; what is not said is the usual one, here and there.
+    service_tier: TIERS.get(usage.tier ?? '') ?? 'standard',
     inference_geo: null,
     speed: null,
   };

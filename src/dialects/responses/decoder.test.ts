@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { fold } from '../fold.ts';
+import { NO_USAGE } from '../hub.ts';
 import { checkPromises } from '../testbed.ts';
 import { openDecoder } from './decoder.ts';
 import { decodeReply } from './reply.ts';
@@ -94,4 +95,18 @@ describe('the responses decoder, whatever comes', () => {
       code: 'server_is_overloaded',
     });
   });
+});
+
+test('a tier above the usual one is known from the first event', () => {
+  const startOf = (service_tier: string) => {
+    const decoder = openDecoder(CONTEXT);
+    return decoder.push(
+      JSON.stringify({ type: 'response.created', response: { id: 'resp_1', model: 'm', service_tier } }),
+    );
+  };
+  assert.deepEqual(startOf('priority'), [
+    { kind: 'start', id: 'resp_1', model: 'm', usage: { ...NO_USAGE, tier: 'priority' } },
+  ]);
+  for (const word of ['auto', 'default'])
+    assert.deepEqual(startOf(word), [{ kind: 'start', id: 'resp_1', model: 'm' }]);
 });

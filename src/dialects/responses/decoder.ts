@@ -3,8 +3,9 @@
  * still missing and never contradicts what was told. What no row knows is ignored; what cannot be read ends in one error.
  */
 import type { StreamDecoder, UpstreamContext } from '../codec.ts';
-import type { HubError, JsonObject } from '../hub.ts';
+import { type HubError, type JsonObject, NO_USAGE } from '../hub.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../read.ts';
+import { tierUsed } from '../tiers.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { contentOf } from './decode-output.ts';
 import { readError } from './errors.ts';
@@ -131,7 +132,13 @@ const ON: ReadonlyMap<string, Row> = new Map<string, Row>([
 function begin(state: State, response: JsonObject): void {
   if (state.started) return;
   state.started = true;
-  state.out.push({ kind: 'start', id: maybeString(response.id) ?? '', model: maybeString(response.model) ?? '' });
+  const tier = tierUsed(maybeString(response.service_tier));
+  state.out.push({
+    kind: 'start',
+    id: maybeString(response.id) ?? '',
+    model: maybeString(response.model) ?? '',
+    ...(tier !== undefined && tier !== 'standard' && { usage: { ...NO_USAGE, tier } }),
+  });
 }
 
 /** The item an event belongs to. One that was never announced is taken for what its event says it must be. */
