@@ -50,7 +50,7 @@ export class UsageStore {
   async #try(replicaId: string, records: readonly UsageRecord[], isSecond = false): Promise<LeaseState[]> {
     if (records.length === 0) return [];
     try {
-      for (const first of new Set(records.map(({ at }) => firstOfMonth(at)))) await this.#month(first);
+      for (const first of monthsOf(records)) await this.#month(first);
       this.#onStep?.('flush.begun');
       const costs = await upstreamCosts(this.#db, records, this.#log);
       const { leases, strangers } = await this.#db
@@ -116,8 +116,7 @@ export class UsageStore {
  * Not for records that a journal holds: those are charged when they are recorded.
  */
 export async function recordUsage(tx: Tx, records: readonly UsageRecord[], costs: Costs = new Map()): Promise<void> {
-  const months = new Set(records.map(({ at }) => firstOfMonth(at)));
-  for (const first of months) await sql`select usage_month(${first}::date)`.execute(tx);
+  for (const first of monthsOf(records)) await sql`select usage_month(${first}::date)`.execute(tx);
   await sql`with ${recorded(records, costs)} select 1`.execute(tx);
 }
 
@@ -230,9 +229,25 @@ const rowOf = (record: UsageRecord, costs: Costs) => ({
 /** Callers and upstreams choose these: what PostgreSQL cannot store must not make a call free of charge. */
 const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
 
-function firstOfMonth(at: number, later = 0): string {
+/** The first days of the months that they fall into. Nearly always all of a batch fall into one: dates are made for each change only. */
+function monthsOf(records: readonly UsageRecord[]): Set<string> {
+  const months = new Set<string>();
+  let begin = 0;
+  let end = 0;
+  for (const { at } of records) {
+    if (at >= begin && at < end) continue;
+    begin = startOfMonth(at);
+    end = startOfMonth(at, 1);
+    months.add(firstOfMonth(at));
+  }
+  return months;
+}
+
+const firstOfMonth = (at: number, later = 0): string => new Date(startOfMonth(at, later)).toISOString().slice(0, 10);
+
+function startOfMonth(at: number, later = 0): number {
   const time = new Date(at);
-  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + later)).toISOString().slice(0, 10);
+  return Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + later);
 }
 
 /** Classes 22 and 23: the data, not the database. */

@@ -170,7 +170,7 @@ const anyRates: fc.Arbitrary<Rates> = fc
       .map((piece) => (piece === null ? rates : { ...rates, perImage: new Map([['1024x1024/high', piece]]) })),
   );
 const multipliers = fc.array(fc.bigInt({ min: 0n, max: 10_000_000n }), { maxLength: 3 });
-const RUNS = { numRuns: 5_000 };
+const RUNS = { numRuns: 20_000 };
 
 test('never negative, whatever an upstream reports', () => {
   fc.assert(
@@ -250,4 +250,18 @@ test('a bound knows what the model can read at most, and that a body may name mo
   assert.equal(boundOf({ bodyBytes: 10_000_000, context: 1000, maxOutput: 0 }, rates, []), 1_000_000n);
   assert.equal(boundOf({ bodyBytes: 100, context: 1000, readsMore: true, maxOutput: 0 }, rates, []), 1_000_000n);
   assert.equal(boundOf({ bodyBytes: 100, readsMore: true, maxOutput: 0 }, rates, []), 200_000_000n);
+});
+
+test('exact to the last digit, up to counts that a double cannot add one to', () => {
+  const count = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+  fc.assert(
+    fc.property(count, price, multipliers, (output, rate, ppm) => {
+      const exact = ppm.reduce((product, one) => product * one, BigInt(output) * rate);
+      const unit = 10n ** BigInt(6 * (ppm.length + 1));
+      const { nanos } = costOf({ ...NONE, output }, { output: rate }, ppm);
+      // The one rounding: the least whole number that is not below.
+      return nanos * unit >= exact && (nanos - 1n) * unit < exact;
+    }),
+    RUNS,
+  );
 });

@@ -1,0 +1,139 @@
+/**
+ * `npm run bench:history`: a conversation of 300 turns and 2 MB, as an agent sends it again with every step, from the bytes of the
+ * client to the bytes for the upstream. Each pair in a fresh process: `first` is what the first such call of a process takes,
+ * `warm` the median of the next ones, `longest block` the longest time that no other call was served while they ran.
+ */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { codecOf, decodeFor, encodeFor } from '../src/dialects/index.ts';
+import { parseBody } from '../src/gateway/converse.ts';
+import { capabilitiesOf, type Dialect } from '../src/rules/index.ts';
+import { median } from './ground.ts';
+import { describeMachine } from './machine.ts';
+
+const TURNS = 300;
+const BYTES = 2 * 2 ** 20;
+const WARM = 15;
+const PAIRS = [
+  ['messages', 'responses'],
+  ['messages', 'generate'],
+  ['chat', 'messages'],
+  ['responses', 'messages'],
+] as const satisfies readonly (readonly [Dialect, Dialect])[];
+
+function report(): void {
+  console.log(`Machine: ${describeMachine()}. ${TURNS} turns, 2 MB.`);
+  console.log('| | first ms | warm ms | longest block ms |\n|---|--:|--:|--:|');
+  for (const [client, upstream] of PAIRS) {
+    const { stdout, stderr } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), client, upstream]);
+    if (stdout.length === 0) throw new Error(stderr.toString());
+    const { first, warm, block } = JSON.parse(stdout.toString()) as Times;
+    console.log(`| ${client} -> ${upstream} | ${[first, warm, block].map((ms) => ms.toFixed(0)).join(' | ')} |`);
+  }
+}
+
+interface Times {
+  readonly first: number;
+  readonly warm: number;
+  readonly block: number;
+}
+
+async function measure(client: Dialect, upstream: Dialect): Promise<Times> {
+  const bytes = Buffer.from(JSON.stringify(HISTORIES[client]?.()));
+  const pair = { client: codecOf(client), upstream: codecOf(upstream) };
+  const target = { model: 'bench', capabilities: capabilitiesOf(STYLE[upstream], 'bench') };
+  const convert = (): number => {
+    const begun = performance.now();
+    const request = decodeFor(pair, parseBody(bytes), { headers: {} });
+    const { body } = encodeFor(pair, request, target);
+    if (Buffer.from(JSON.stringify(body)).length < BYTES / 2) throw new Error('something was lost');
+    return performance.now() - begun;
+  };
+  let last = performance.now();
+  let block = 0;
+  const watch = setInterval(() => {
+    const now = performance.now();
+    block = Math.max(block, now - last);
+    last = now;
+  }, 1);
+  const times: number[] = [];
+  for (let n = 0; n <= WARM; n += 1) {
+    times.push(convert());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  clearInterval(watch);
+  const [first = Number.NaN, ...rest] = times;
+  return { first, warm: median(rest), block };
+}
+
+const STYLE = {
+  messages: 'messages',
+  chat: 'responses',
+  responses: 'responses',
+  generate: 'generate-content',
+} as const;
+
+// ---------------------------------------------------------------- histories
+
+/** A third of the turns use a tool; the results are what is long, as in the logs of agents. */
+const LONG = 'The tests ran and most of them passed; one line of the log says what was wrong with the others.\n'.repeat(
+  Math.round(BYTES / TURNS / 96),
+);
+const TOOL = { name: 'shell', description: 'Runs a command.' };
+const SCHEMA = { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] };
+const turns = <T>(make: (n: number) => readonly T[]): T[] =>
+  Array.from({ length: TURNS / 2 }, (_, n) => make(n)).flat();
+const args = (n: number): string => JSON.stringify({ command: `npm test ${n}` });
+
+const HISTORIES: Partial<Record<Dialect, () => object>> = {
+  messages: () => ({
+    model: 'bench',
+    max_tokens: 1024,
+    tools: [{ ...TOOL, input_schema: SCHEMA }],
+    messages: [
+      { role: 'user', content: 'Begin.' },
+      ...turns((n) => [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: LONG },
+            { type: 'tool_use', id: `toolu_${n}`, name: 'shell', input: JSON.parse(args(n)) },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${n}`, content: LONG }] },
+      ]),
+    ],
+  }),
+  chat: () => ({
+    model: 'bench',
+    tools: [{ type: 'function', function: { ...TOOL, parameters: SCHEMA } }],
+    messages: [
+      { role: 'user', content: 'Begin.' },
+      ...turns((n) => [
+        {
+          role: 'assistant',
+          content: LONG,
+          tool_calls: [{ id: `call_${n}`, type: 'function', function: { name: 'shell', arguments: args(n) } }],
+        },
+        { role: 'tool', tool_call_id: `call_${n}`, content: LONG },
+      ]),
+    ],
+  }),
+  responses: () => ({
+    model: 'bench',
+    store: false,
+    tools: [{ type: 'function', ...TOOL, parameters: SCHEMA, strict: false }],
+    input: [
+      { role: 'user', content: 'Begin.' },
+      ...turns((n) => [
+        { role: 'assistant', content: LONG },
+        { type: 'function_call', call_id: `call_${n}`, name: 'shell', arguments: args(n) },
+        { type: 'function_call_output', call_id: `call_${n}`, output: LONG },
+      ]),
+    ],
+  }),
+};
+
+const [from, to] = process.argv.slice(2) as [Dialect?, Dialect?];
+if (from && to) console.log(JSON.stringify(await measure(from, to)));
+else report();

@@ -1,0 +1,65 @@
+/**
+ * `npm run bench:ledger`: records per second from a reservation to a charge in the database, all on one wallet, which is the worst
+ * case: every batch waits for the same row. Embedded PostgreSQL as it is served, fsync on.
+ */
+import { silentLog } from '../src/core/index.ts';
+import { newRecordId, startMetering, type UsageRecord } from '../src/ledger/index.ts';
+import { median, openBenchGround } from './ground.ts';
+import { describeMachine } from './machine.ts';
+
+const REPEATS = 5;
+const RECORDS = 20_000;
+const AT_ONCE = 64;
+const GOAL = 5_000;
+
+const { ground, caller, close } = await openBenchGround();
+const { clock, database, config } = ground;
+const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log: silentLog });
+
+try {
+  const rates: number[] = [];
+  for (let n = 0; n < REPEATS; n += 1) {
+    const begun = performance.now();
+    for (let at = 0; at < RECORDS; at += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => charge()));
+      await metering.flushed();
+    }
+    await metering.drain();
+    rates.push((RECORDS / (performance.now() - begun)) * 1000);
+  }
+  const { count } = await database.db
+    .selectFrom('usage_records')
+    .select((of) => of.fn.countAll<bigint>().as('count'))
+    .executeTakeFirstOrThrow();
+  const sent = REPEATS * Math.ceil(RECORDS / AT_ONCE) * AT_ONCE;
+  if (count !== BigInt(sent)) throw new Error(`${count} records arrived of ${sent}`);
+  const middle = median(rates);
+  console.log(`Machine: ${describeMachine()}. ${REPEATS} x ${RECORDS} records on one wallet.`);
+  console.log(
+    `${Math.round(middle)} records per second (${Math.round(Math.min(...rates))} to ${Math.round(Math.max(...rates))}); goal ${GOAL}: ${middle >= GOAL ? 'met' : 'missed'}.`,
+  );
+} finally {
+  await metering.close();
+  await close();
+}
+
+async function charge(): Promise<void> {
+  const reservation = await metering.admit(caller.key.userId, 5_000_000n, caller.key);
+  const record: UsageRecord = {
+    id: newRecordId(),
+    at: clock.now(),
+    userId: caller.key.userId,
+    keyId: caller.key.id,
+    groupId: caller.group.id,
+    accountId: 'mock-messages',
+    model: 'bench-burst',
+    operation: 'messages.create',
+    usage: { input: 312, cacheRead: 0, cacheWrite: 0, output: 180 },
+    images: 0,
+    nanos: 3_636_000n,
+    priceId: null,
+    estimated: false,
+    requestId: 'req_bench',
+  };
+  reservation.settle(record);
+}

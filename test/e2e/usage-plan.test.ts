@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Client } from 'pg';
+import { connect } from '../../src/db/index.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type Cost, explain, statementsOf } from '../support/plan.ts';
+import { fillUsage } from '../support/usage-rows.ts';
+
+const ROWS = 500_000;
+const DAYS = 92;
+/** What the answer is made of. */
+const READ = ['leases', 'usage_daily', 'wallets'];
+/** A report of 92 days, two keys and three models is some 550 roll-ups, those of a day side by side: 225 blocks, and some room. */
+const MOST_BLOCKS = 400;
+
+let gateway: TestGateway;
+let client: Client;
+let key: string;
+
+before(async () => {
+  gateway = await startGateway();
+  client = await connect(gateway.database.url);
+  const lastDay = new Date().toISOString().slice(0, 10);
+  await fillUsage(client, { rows: ROWS, users: 50, days: DAYS, lastDay });
+  await gateway.apply(basicSetup());
+  const limits = { spend_day: '1000', spend_month: '5000' };
+  const keys = await gateway.apply({ users: [{ id: 'u7' }], keys: [{ user: 'u7', group: 'openai', ...limits }] });
+  key = keys.openai ?? '';
+});
+after(async () => {
+  await client.end();
+  await gateway.stop();
+});
+
+interface Answer {
+  readonly total: { readonly requests: number; readonly cost: string };
+  readonly by_day: readonly object[];
+  readonly by_model: readonly object[];
+}
+
+const ask = async (query: string): Promise<Answer> => {
+  const response = await fetch(`${gateway.url}/v1/usage${query}`, { headers: { authorization: `Bearer ${key}` } });
+  assert.equal(response.status, 200);
+  return response.json() as Promise<Answer>;
+};
+
+test('GET /v1/usage reads roll-ups only, and no more of them however many calls there were', async (t) => {
+  const start = new Date(Date.now() - (DAYS - 1) * 86_400_000).toISOString().slice(0, 10);
+  await ask('');
+  const answers: Answer[] = [];
+  const sent = await statementsOf(async () => answers.push(await ask(`?start_date=${start}`)));
+  const [answer] = answers;
+  assert.equal(answer?.by_day.length, DAYS);
+  assert.equal(answer?.by_model.length, 3);
+  const { rows } = await client.query(
+    "select count(*) as calls, trim_scale(sum(nanos) / 1e9)::text as cost from usage_records where user_id = 'u7' and at >= $1::date at time zone 'UTC'",
+    [start],
+  );
+  assert.deepEqual([BigInt(answer?.total.requests ?? 0), answer?.total.cost], [rows[0].calls, rows[0].cost]);
+
+  const costs: Cost[] = [];
+  for (const statement of sent)
+    if (/^\s*(?:with|select)/i.test(statement.text) && /usage|wallets/.test(statement.text))
+      costs.push(await explain(client, statement));
+  assert.ok(costs.length >= 2, JSON.stringify(sent));
+  const tables = new Set(costs.flatMap((cost) => [...cost.tables]));
+  assert.deepEqual([...tables].sort(), READ);
+  const blocks = costs.reduce((sum, cost) => sum + cost.blocks, 0);
+  assert.ok(blocks <= MOST_BLOCKS, `${blocks} blocks`);
+  t.diagnostic(`${blocks} blocks, ${costs.reduce((sum, { ms }) => sum + ms, 0).toFixed(1)} ms in the database`);
+});
