@@ -272,3 +272,27 @@ test('whatever order calls, records and reads come in, no limit is passed and no
   assert.ok(refusals > 50, `${refusals} refusals`);
   await at.close();
 });
+
+test('what is recorded late for an earlier day of the month is seen within a minute', async () => {
+  const clock = new FakeClock(NOON);
+  const [at, other] = [await start(clock), await start(clock)];
+  const key = keyOf('key_late', await makeUser(db, 'late', RICH), { spendMonth: 100n });
+  assert.ok(await spend(at, key, 10n, clock));
+  const late = await other.admit('late', 80n);
+  late.settle(usageRecord('late', 80n, { keyId: key.id, at: clock.now() - 24 * 3_600_000 }));
+  await other.drain();
+  for (let second = 0; second < 64; second += 2) {
+    clock.advance(2_000);
+    await at.drain();
+  }
+  await until('it to be seen', async () => {
+    clock.advance(2_000);
+    const answer = await ask(at, key, 11n);
+    if (answer instanceof ApiError) return answer.code === 'spend_limit_reached';
+    answer.release();
+    return false;
+  });
+  assert.ok(await spend(at, key, 10n, clock));
+  await at.close();
+  await other.close();
+});

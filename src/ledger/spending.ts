@@ -53,6 +53,8 @@ interface Tally {
   reserved: Nanos;
   isLoaded: boolean;
   usedAt: number;
+  /** When the whole month was read. */
+  monthAt: number;
 }
 
 interface Side {
@@ -63,6 +65,8 @@ interface Side {
 const DAY_MS = 86_400_000;
 /** How long what other replicas have recorded may stay unseen. */
 export const SPENDING_REFRESH_MS = 2_000;
+/** The days before today change only when the journal of a process that died is found: they are read again this rarely. */
+const MONTH_MS = 60_000;
 /** A key that is not used for so long is read anew when it is. */
 const IDLE_MS = 60_000;
 
@@ -144,6 +148,7 @@ export class Spending {
         reserved: 0n,
         isLoaded: false,
         usedAt: now,
+        monthAt: Number.NEGATIVE_INFINITY,
       };
       this.#tallies.set(name, tally);
     }
@@ -235,28 +240,55 @@ export class Spending {
   }
 
   async #readAll(tallies: readonly Tally[]): Promise<void> {
-    const { db, clock, pending } = this.#options;
-    const users = [...new Set(tallies.map(({ userId }) => userId))];
-    const at = clock.now();
-    const rows = await readSpent(db, users, at);
+    const at = this.#options.clock.now();
+    const old = tallies.filter(({ monthAt }) => at - monthAt >= MONTH_MS);
+    const recent = tallies.filter(({ monthAt }) => at - monthAt < MONTH_MS);
+    const months = await this.#sums(old, at, 'month');
+    const days = await this.#sums(recent, at, 'day');
     // Midnight came in between: what was read is of another day.
-    if (datesOf(at).day !== datesOf(clock.now()).day) return this.#readAll(tallies);
-    for (const tally of tallies) {
+    if (datesOf(at).day !== datesOf(this.#options.clock.now()).day) return this.#readAll(tallies);
+    for (const tally of recent) {
       roll(tally, at);
-      const own = rows.filter((row) => (tally.owner === 'key' ? row.keyId : row.userId) === tally.id);
-      tally.recorded = { day: sum(own.map(({ day }) => day)), month: sum(own.map(({ month }) => month)) };
-      if (tally.isLoaded) continue;
-      tally.isLoaded = true;
-      for (const record of pending())
-        if ((tally.owner === 'key' ? record.keyId : record.userId) === tally.id)
-          add(tally, tally.unrecorded, record, chargeOf(record));
+      const { day } = days.get(nameOf(tally)) ?? NOTHING;
+      tally.recorded = { day, month: tally.recorded.month + day - tally.recorded.day };
     }
+    for (const tally of old) {
+      roll(tally, at);
+      tally.monthAt = at;
+      tally.recorded = { ...(months.get(nameOf(tally)) ?? NOTHING) };
+    }
+    this.#countPending(tallies.filter(({ isLoaded }) => !isLoaded));
+  }
+
+  /** By key and by user. */
+  async #sums(tallies: readonly Tally[], at: number, since: 'day' | 'month'): Promise<Map<string, Amounts>> {
+    const users = [...new Set(tallies.map(({ userId }) => userId))];
+    const sums = new Map<string, Amounts>();
+    if (users.length === 0) return sums;
+    for (const { keyId, userId, day, month } of await readSpent(this.#options.db, users, at, since)) {
+      for (const name of [`key:${keyId}`, `user:${userId}`]) {
+        const sum = sums.get(name) ?? NOTHING;
+        sums.set(name, { day: sum.day + day, month: sum.month + month });
+      }
+    }
+    return sums;
+  }
+
+  /** The first time: what is in the journal already. Later it is counted as it comes and goes. */
+  #countPending(tallies: readonly Tally[]): void {
+    if (tallies.length === 0) return;
+    for (const tally of tallies) tally.isLoaded = true;
+    for (const record of this.#options.pending())
+      for (const tally of this.#talliesOf(record).filter((one) => tallies.includes(one)))
+        add(tally, tally.unrecorded, record, chargeOf(record));
   }
 }
 
-const hasSpend = ({ spendDay, spendMonth }: Limits): boolean => spendDay !== undefined || spendMonth !== undefined;
+const NOTHING: Readonly<Amounts> = { day: 0n, month: 0n };
 
-const sum = (amounts: readonly Nanos[]): Nanos => amounts.reduce((total, nanos) => total + nanos, 0n);
+const nameOf = ({ owner, id }: Tally): string => `${owner}:${id}`;
+
+const hasSpend = ({ spendDay, spendMonth }: Limits): boolean => spendDay !== undefined || spendMonth !== undefined;
 
 function unreadable(error: unknown): never {
   if (error instanceof ApiError) throw error;
@@ -340,14 +372,22 @@ export interface SpentRow {
   readonly month: Nanos;
 }
 
-/** What each key of these users has spent in the day and the month of that time, as far as it is recorded. */
-export async function readSpent(db: Db, userIds: readonly string[], at: number): Promise<readonly SpentRow[]> {
+/**
+ * What each key of these users has spent in the day and the month of that time, as far as it is recorded; only of the day, which is
+ * then the month too, where the rest is known.
+ */
+export async function readSpent(
+  db: Db,
+  userIds: readonly string[],
+  at: number,
+  since: 'day' | 'month' = 'month',
+): Promise<readonly SpentRow[]> {
   const today = new Date(at).toISOString().slice(0, 10);
   const { rows } = await sql<SpentRow>`
     select user_id as "userId", key_id as "keyId", sum(nanos)::bigint as month,
       coalesce(sum(nanos) filter (where day = ${today}::date), 0)::bigint as day
     from usage_daily
-    where user_id = any(${userIds}) and day between date_trunc('month', ${today}::date)::date and ${today}::date
+    where user_id = any(${userIds}) and day between date_trunc(${since}, ${today}::date)::date and ${today}::date
     group by user_id, key_id`.execute(db);
   return rows;
 }
