@@ -2,7 +2,8 @@
  * Opaque values inside a request: whose they are, the request without them, and the request with those put back that a client
  * dialect has no slot for. Reasoning goes with its value; it never becomes visible text.
  */
-import type { HubItem, HubPart, HubRequest, Opaque } from './hub.ts';
+import type { HubItem, HubPart, HubRequest, HubText, Opaque } from './hub.ts';
+import { digest } from './ids.ts';
 
 /** Marks of the accounts whose values the request carries, most recent first. */
 export function carriedAccounts(request: HubRequest): string[] {
@@ -49,9 +50,18 @@ export interface Remembered {
   /** Directly before the call. */
   readonly before: readonly HubItem[];
   readonly signature?: Opaque;
+  /** For words instead of a call: the pieces they were said in, and what signs each. */
+  readonly pieces?: readonly Piece[];
+}
+interface Piece {
+  readonly chars: number;
+  readonly signature?: Opaque;
 }
 
-/** The opaque values of an answer, by the id of the call they belong to. */
+/** Words have no id: those of an answer are found by what they say. */
+const wordsId = (words: string): string => `words:${digest(words, 26)}`;
+
+/** The opaque values of an answer, by the id of the call or the words that they belong to. */
 export function rememberedOf(items: readonly HubItem[]): Map<string, Remembered> {
   const found = new Map<string, Remembered>();
   let ahead: HubItem[] = [];
@@ -68,11 +78,25 @@ export function rememberedOf(items: readonly HubItem[]): Map<string, Remembered>
     ahead = [];
     before = [];
   }
+  const texts = items.flatMap((item) => (item.kind === 'message' ? item.parts.filter(isText) : []));
+  if (texts.some(({ signature }) => signature)) {
+    const pieces = texts.map(({ text, signature }) => ({ chars: text.length, ...(signature && { signature }) }));
+    found.set(wordsId(texts.map(({ text }) => text).join('')), { ahead: [], before: [], pieces });
+  }
   return found;
 }
 
-/** The request with remembered values back in their places; calls that carry their own are left alone. */
-export function recall(request: HubRequest, lookUp: (callId: string) => Remembered | undefined): HubRequest {
+const isText = (part: HubPart): part is HubText => part.kind === 'text';
+
+/**
+ * The request with remembered values back in their places; calls that carry their own are left alone. Words are looked up only
+ * where a provider signs them, since it means to digest every one of them.
+ */
+export function recall(
+  request: HubRequest,
+  lookUp: (id: string) => Remembered | undefined,
+  signsWords: boolean,
+): HubRequest {
   const knownOf = (n: number): Remembered | undefined => {
     const item = request.items[n];
     if (item?.kind !== 'tool_call' || item.signature) return undefined;
@@ -80,7 +104,7 @@ export function recall(request: HubRequest, lookUp: (callId: string) => Remember
     return known && known.before.length > 0 && carriesReasoning(request.items[n - 1]) ? undefined : known;
   };
   const items = request.items.flatMap((item, n): HubItem[] => {
-    if (isSaid(item)) return [...(knownOf(n + 1)?.ahead ?? []), item];
+    if (isSaid(item)) return [...(knownOf(n + 1)?.ahead ?? []), signsWords ? signedAgain(item, lookUp) : item];
     const known = knownOf(n);
     if (item.kind !== 'tool_call' || !known) return [item];
     const ahead = isSaid(request.items[n - 1]) ? [] : known.ahead;
@@ -89,6 +113,19 @@ export function recall(request: HubRequest, lookUp: (callId: string) => Remember
   return items.length === request.items.length && items.every((item, n) => item === request.items[n])
     ? request
     : { ...request, items };
+}
+
+function signedAgain(item: HubItem, lookUp: (id: string) => Remembered | undefined): HubItem {
+  if (item.kind !== 'message' || !item.parts.every((part) => isText(part) && !part.signature)) return item;
+  const words = item.parts.map((part) => (isText(part) ? part.text : '')).join('');
+  const pieces = words === '' ? undefined : lookUp(wordsId(words))?.pieces;
+  if (!pieces) return item;
+  let at = 0;
+  const parts = pieces.map(({ chars, signature }): HubText => {
+    at += chars;
+    return { kind: 'text', text: words.slice(at - chars, at), ...(signature && { signature }) };
+  });
+  return { ...item, parts };
 }
 
 const isSaid = (item: HubItem | undefined): boolean => item?.kind === 'message' && item.role === 'assistant';

@@ -195,7 +195,10 @@ async function completed(
   model: Model,
   { sideTable, fetcher }: ConverseParts,
 ): Promise<HubRequest> {
-  const recalled = asked.dialect === 'chat' ? recall(asked, (callId) => sideTable.find(key.id, callId)) : asked;
+  const recalled =
+    asked.dialect === 'chat'
+      ? recall(asked, (id) => sideTable.find(key.id, id), group.style === 'generate-content')
+      : asked;
   return capabilitiesFor(group.style, model).urlMedia ? recalled : inlineMedia(recalled, fetcher);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Opaque values for clients whose dialect has no slot for them (chat): kept for some hours by key and tool-call id, so that the
- * next turn can bring them back to their provider. In memory of this replica: a miss only means that a turn goes without. What
+ * Opaque values for clients whose dialect has no slot for them (chat): kept for some hours by key and tool call or words, so that
+ * the next turn can bring them back to their provider. In memory of this replica: a miss only means that a turn goes without. What
  * a conversation asks for stays: its beginning must not change while it lasts.
  */
 import type { Clock } from '../core/index.ts';

@@ -265,7 +265,7 @@ for (const stream of [false, true]) {
       });
     }
 
-    for (const client of ['messages', 'responses'] as const) {
+    for (const client of ['messages', 'responses', 'chat'] as const) {
       test(`a ${client} client brings the signature of a text back to that text`, async () => {
         const said = [{ text: 'I will look.' }, { text: '', thoughtSignature: 'G+text/==' }];
         const agent = startAgent(client, { url: gateway.url, key: keyOf('gemini'), model: 'demo-text', stream });
@@ -280,6 +280,22 @@ for (const stream of [false, true]) {
     }
 
     describe('that a chat client has no place for', () => {
+      test('come back to the pieces of a text that was signed in the middle, and to no other text', async () => {
+        const said = [{ text: 'I look. ', thoughtSignature: 'G+one/==' }, { text: 'Then I see.' }];
+        const agent = startAgent('chat', { url: gateway.url, key: keyOf('gemini'), model: 'demo-text', stream });
+        upstream.says(answers.generate(said));
+        agent.say('hello');
+        assert.equal((await agent.ask()).text, 'I look. Then I see.');
+        agent.say('and now?');
+        upstream.says(answers.generate(END.generate));
+        await agent.ask();
+        assert.deepEqual(sentTo('generate')[1]?.parts, said);
+        agent.key = keyOf('gemini', others);
+        agent.say('again');
+        await agent.ask();
+        assert.doesNotMatch(JSON.stringify(sentTo('generate')), /G\+one/, 'another key remembers nothing');
+      });
+
       test('come back to a generate-content provider from memory, and else as the stand-in', async () => {
         const said = [{ ...functionCall(1, 'call-1'), thoughtSignature: 'G+sig/==' }, functionCall(2, 'call-2')];
         const { agent } = await talk({ client: 'chat', to: 'generate', said, stream, meanwhile: strip });
