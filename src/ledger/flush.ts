@@ -34,10 +34,13 @@ export class UsageStore {
 
   /** Records and charges what is new; charges draw on the leases of `replicaId` first. Throws when the database cannot be used. */
   async write(replicaId: string, records: readonly UsageRecord[]): Promise<LeaseState[]> {
-    const faults = new Map(records.map((record) => [record, usageFault(record)]));
-    const sound = records.filter((record) => faults.get(record) === undefined);
+    const sound = records.filter((record) => usageFault(record) === undefined);
     const leases = await this.#try(replicaId, sound);
-    for (const [record, fault] of faults) if (fault) await this.#quarantine(record, fault);
+    if (sound.length === records.length) return leases;
+    for (const record of records) {
+      const fault = usageFault(record);
+      if (fault) await this.#quarantine(record, fault);
+    }
     return leases;
   }
 
@@ -156,16 +159,17 @@ async function chargeUsage(
 function recorded(records: readonly UsageRecord[], costs: Costs): RawBuilder<unknown> {
   return sql`
     incoming as (
-      select * from jsonb_to_recordset(${JSON.stringify(records.map((record) => rowOf(record, costs)))}::jsonb) as r (
-        id text, at timestamptz, user_id text, key_id text, group_id text, account_id text, model text, operation text,
-        request_id text, input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, output_tokens bigint,
-        reasoning_tokens bigint, images integer, usage jsonb, nanos bigint, price_id bigint, estimated boolean,
-        cost_nanos bigint)),
+      select id, to_timestamp((at / 1000)::float8), user_id, key_id, group_id, account_id, model, operation, request_id,
+        ${count('input')}, ${count('cacheRead')}, ${count('cacheWrite')}, ${count('output')}, ${count('reasoning')},
+        images, usage, nanos, price_id, estimated, cost_nanos
+      from jsonb_to_recordset(${JSON.stringify(records.map((record) => rowOf(record, costs)))}::jsonb) as r (
+        id text, at numeric, user_id text, key_id text, group_id text, account_id text, model text, operation text,
+        request_id text, images integer, usage jsonb, nanos bigint, price_id bigint, estimated boolean, cost_nanos bigint)),
     fresh as (
       insert into usage_records (
         id, at, user_id, key_id, group_id, account_id, model, operation, request_id, input_tokens, cached_input_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, images, usage, nanos, price_id, estimated, cost_nanos)
-      select * from incoming order by at, id
+      select * from incoming order by 2, 1
       on conflict do nothing
       returning *),
     daily as (
@@ -205,7 +209,7 @@ const grow = sql.join(SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name
 
 const rowOf = (record: UsageRecord, costs: Costs) => ({
   id: record.id,
-  at: new Date(record.at).toISOString(),
+  at: record.at,
   user_id: record.userId,
   key_id: record.keyId,
   group_id: record.groupId,
@@ -213,11 +217,6 @@ const rowOf = (record: UsageRecord, costs: Costs) => ({
   model: storable(record.model),
   operation: record.operation,
   request_id: storable(record.requestId),
-  input_tokens: record.usage.input,
-  cached_input_tokens: record.usage.cacheRead,
-  cache_write_tokens: record.usage.cacheWrite,
-  output_tokens: record.usage.output,
-  reasoning_tokens: record.usage.reasoning ?? 0,
   images: record.images,
   usage: record.usage.tier === undefined ? record.usage : { ...record.usage, tier: storable(record.usage.tier) },
   nanos: String(record.nanos),
