@@ -174,7 +174,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     refusals: new SocketRefusals(clock),
     runCall: (call, handler) => web.run(call, handler),
     fetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
-    markOf: (accountId) => hmac(ground.secrets.pepper, `account:${accountId}`).toString('base64url').slice(0, 8),
+    markOf: accountMarks(ground.secrets.pepper),
     db: database.db,
     models: new ModelLists(upstream, clock),
     bodyLimit: (operation) => bodyLimit(config, operation),
@@ -262,6 +262,18 @@ async function claimRole({ isEmbedded, database, config }: Ground): Promise<{ re
     );
   }
   return claim;
+}
+
+/** Marks that opaque values of an account carry; nobody can make one without the pepper. */
+function accountMarks(pepper: Buffer): (accountId: string) => string {
+  const marks = new Map<string, string>();
+  return (accountId) => {
+    const known = marks.get(accountId);
+    if (known !== undefined) return known;
+    const mark = hmac(pepper, `account:${accountId}`).toString('base64url').slice(0, 8);
+    marks.set(accountId, mark);
+    return mark;
+  };
 }
 
 const bodyLimit = (config: Config, operation: TextOperation): number => {

@@ -27,7 +27,7 @@ export interface LogStream {
 /** The numbers that log readers know. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const satisfies Record<LogLevel, number>;
 /** Lines leave in blocks of this many characters or after the time below; one write per line would double the cost of a call. */
-const BLOCK = 12 * 1024;
+const BLOCK = 64 * 1024;
 const FLUSH_MS = 500;
 const MAX_WAITING = 16 * 2 ** 20;
 const FULL_PIPE_MS = 50;

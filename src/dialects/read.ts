@@ -91,7 +91,8 @@ const nameOf = (value: unknown): string =>
 /** An object without its undefined members: wire bodies never carry them, and exact equality in tests depends on it. */
 export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(value)) if (member !== undefined) result[name] = member;
+  // Not `Object.entries`, whose pairs cost more than the copy; these are literals, which inherit nothing.
+  for (const name in value) if (value[name] !== undefined) result[name] = value[name];
   return result as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 

@@ -1,7 +1,7 @@
 /** Parts of messages and summaries while they grow in a stream: opened before their first delta, closed before the next part. */
 import type { HubAnnotation, JsonObject } from '../hub.ts';
 import { encodePart, encodeSummary, type Form } from './encode-output.ts';
-import { addItem, emit, type Writer } from './writer.ts';
+import { addItem, type DeltaFrame, deltaFrame, emit, emitDelta, type Writer } from './writer.ts';
 
 /** An item that grows by parts. It takes its place when it is announced. */
 export interface Growing {
@@ -21,6 +21,8 @@ interface Part {
   readonly place: number;
   text: string;
   readonly notes: HubAnnotation[];
+  /** A delta but for its number and text: most events of a stream are deltas, and the rest of them never changes. */
+  readonly delta: DeltaFrame;
 }
 
 export const growing = (form: Form): Growing => ({ form, id: '', place: -1, at: {}, parts: 0 });
@@ -34,12 +36,13 @@ export function addDelta(writer: Writer, grow: Growing, kind: Kind, hub: number,
   let { part } = grow;
   if (!part || part.hub !== hub || part.kind !== kind) {
     closePart(writer, grow);
-    part = { kind, hub, place: grow.parts++, text: '', notes: [] };
+    const here = { ...grow.at, [row.index]: grow.parts };
+    part = { kind, hub, place: grow.parts++, text: '', notes: [], delta: deltaFrame(row.delta, here, row.extra) };
     grow.part = part;
-    emit(writer, row.added, { ...grow.at, [row.index]: part.place, part: row.empty });
+    emit(writer, row.added, { ...here, part: row.empty });
   }
   part.text += text;
-  emit(writer, row.delta, { ...grow.at, [row.index]: part.place, delta: text, ...row.extra });
+  emitDelta(writer, part.delta, text);
 }
 
 export function closePart(writer: Writer, grow: Growing): void {

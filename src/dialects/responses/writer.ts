@@ -35,6 +35,27 @@ export function emit(writer: Writer, type: string, fields: JsonObject): void {
   writer.text += sse(JSON.stringify({ type, sequence_number: writer.sequence++, ...fields }), type);
 }
 
+/** The texts around the number and around the delta of an event. */
+export interface DeltaFrame {
+  readonly head: string;
+  readonly middle: string;
+  readonly tail: string;
+}
+
+export function deltaFrame(type: string, before: JsonObject, after: JsonObject = {}): DeltaFrame {
+  const members = (fields: JsonObject): string => JSON.stringify(fields).slice(1, -1);
+  const rest = members(after);
+  return {
+    head: `event: ${type}\ndata: {"type":"${type}","sequence_number":`,
+    middle: `,${members(before)},"delta":`,
+    tail: rest === '' ? '}\n\n' : `,${rest}}\n\n`,
+  };
+}
+
+export function emitDelta(writer: Writer, { head, middle, tail }: DeltaFrame, delta: string): void {
+  writer.text += head + writer.sequence++ + middle + JSON.stringify(delta) + tail;
+}
+
 export function emitResponse(writer: Writer, type: string, body: JsonObject): void {
   const response = `${JSON.stringify(body).slice(0, -1)},${writer.settings.slice(1)}`;
   writer.text += sse(`{"type":"${type}","sequence_number":${writer.sequence++},"response":${response}}`, type);
