@@ -15,10 +15,20 @@ export function carriedAccounts(request: HubRequest): string[] {
 
 export const carriesOpaque = (request: HubRequest): boolean => request.items.some((item) => opaquesOf(item).length > 0);
 
+export const opaquesIn = (request: HubRequest): Opaque[] => request.items.flatMap(opaquesOf);
+
 /** For the one retry after an upstream has rejected a value: better a turn without its thoughts than no turn. */
 export const withoutOpaque = (request: HubRequest): HubRequest => ({
   ...request,
-  items: request.items.filter((item) => item.kind !== 'reasoning').map(stripped),
+  items: request.items.filter((item) => item.kind !== 'reasoning').map((item) => stripped(item, () => true)),
+});
+
+/** Without those that are known to be rejected; the thoughts that belong to them go too. */
+export const withoutThese = (request: HubRequest, isRejected: (opaque: Opaque) => boolean): HubRequest => ({
+  ...request,
+  items: request.items
+    .filter((item) => item.kind !== 'reasoning' || !item.opaque || !isRejected(item.opaque))
+    .map((item) => (opaquesOf(item).some(isRejected) ? stripped(item, isRejected) : item)),
 });
 
 function opaquesOf(item: HubItem): Opaque[] {
@@ -29,16 +39,16 @@ function opaquesOf(item: HubItem): Opaque[] {
   return [];
 }
 
-function stripped(item: HubItem): HubItem {
-  if (item.kind === 'tool_call') {
+function stripped(item: HubItem, isGone: (opaque: Opaque) => boolean): HubItem {
+  if (item.kind === 'tool_call' && item.signature && isGone(item.signature)) {
     const { signature: _, ...rest } = item;
     return rest;
   }
-  return item.kind === 'message' ? { ...item, parts: item.parts.map(unsigned) } : item;
+  return item.kind === 'message' ? { ...item, parts: item.parts.map((part) => unsigned(part, isGone)) } : item;
 }
 
-function unsigned(part: HubPart): HubPart {
-  if (part.kind !== 'text' && part.kind !== 'image') return part;
+function unsigned(part: HubPart, isGone: (opaque: Opaque) => boolean): HubPart {
+  if ((part.kind !== 'text' && part.kind !== 'image') || !part.signature || !isGone(part.signature)) return part;
   const { signature: _, ...rest } = part;
   return rest;
 }

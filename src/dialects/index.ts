@@ -42,7 +42,16 @@ export function wordingFor(envelope: keyof typeof ERROR_BODIES, error: HubError)
 }
 
 export { inClientsFields } from './blame.ts';
-export { carriedAccounts, carriesOpaque, type Remembered, recall, rememberedOf, withoutOpaque } from './carried.ts';
+export {
+  carriedAccounts,
+  carriesOpaque,
+  opaquesIn,
+  type Remembered,
+  recall,
+  rememberedOf,
+  withoutOpaque,
+  withoutThese,
+} from './carried.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './carrier.ts';
 export type * from './codec.ts';
 export {

@@ -38,6 +38,7 @@ import { resolveModel } from './model.ts';
 import { upstreamName } from './native-request.ts';
 import { Pump } from './pump.ts';
 import { redact } from './redact.ts';
+import type { RejectedValues } from './rejected.ts';
 import { diceOf } from './session.ts';
 import type { SideTable } from './side-table.ts';
 import type { StoredContent } from './stored.ts';
@@ -47,6 +48,7 @@ import { Whole } from './whole.ts';
 export interface ConverseParts extends ForwardParts {
   readonly clock: Clock;
   readonly sideTable: SideTable;
+  readonly rejected: RejectedValues;
   readonly fetcher: MediaFetcher;
   /** A short keyed hash of an account; goes into what clients carry for us, so it must not reveal the account. */
   readonly markOf: (accountId: string) => string;
@@ -123,8 +125,18 @@ async function hold(
     .filter((account) => account.features.has(to));
   const conversation = open(request);
   const { telling, call } = conversation;
+  const plainPlan = (round: HubRequest): Plan => {
+    const plan = planOf(open(withoutOpaque(round)), caller, to, accounts);
+    return {
+      ...plan,
+      take: (head, source) => {
+        parts.rejected.add(round);
+        return plan.take(head, source);
+      },
+    };
+  };
   for (let round = request; ; round = { ...request, items: [...request.items, ...telling.items] }) {
-    const plain = carriesOpaque(round) ? planOf(open(withoutOpaque(round)), caller, to, accounts) : undefined;
+    const plain = carriesOpaque(round) ? plainPlan(round) : undefined;
     const plan = { ...planOf(open(round), caller, to, accounts), affinity: affinityOf(round, accounts, parts), plain };
     await attempt(call, plan, parts).catch((error: unknown) => {
       if (!telling.outlet || !(error instanceof ApiError)) throw error;
@@ -193,13 +205,14 @@ async function completed(
   asked: HubRequest,
   { key, group }: Caller,
   model: Model,
-  { sideTable, fetcher }: ConverseParts,
+  { sideTable, rejected, fetcher }: ConverseParts,
 ): Promise<HubRequest> {
   const recalled =
     asked.dialect === 'chat'
       ? recall(asked, (id) => sideTable.find(key.id, id), group.style === 'generate-content')
       : asked;
-  return capabilitiesFor(group.style, model).urlMedia ? recalled : inlineMedia(recalled, fetcher);
+  const request = rejected.without(recalled);
+  return capabilitiesFor(group.style, model).urlMedia ? request : inlineMedia(request, fetcher);
 }
 
 /** A conversation stays with the account whose opaque values it carries; else a session stays where its prompt cache is warm. */

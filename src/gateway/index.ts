@@ -9,6 +9,7 @@ export { Meter } from './meter.ts';
 export { type ListedModel, ModelLists } from './models.ts';
 export { Outlets } from './outlet.ts';
 export { type RawParts, RawTurns, SocketRefusals } from './raw.ts';
+export { RejectedValues } from './rejected.ts';
 export { SideTable } from './side-table.ts';
 export { ResponsesSocket, SocketSessions } from './socket.ts';
 export { ResponseStore, responseNotFound, type StoredContent } from './stored.ts';

@@ -375,6 +375,15 @@ const SIGNED: Readonly<Record<Upstream, { said: readonly Json[]; value: string; 
   },
 };
 
+/** With a value of its own: one that was rejected is remembered. */
+function freshly(to: Upstream): { said: Json[]; value: string } {
+  const { said, value } = SIGNED[to];
+  freshly.count += 1;
+  const own = value.replace(/^\w/, (first) => `${first}${freshly.count}x`);
+  return { said: JSON.parse(JSON.stringify(said).replaceAll(value, own)), value: own };
+}
+freshly.count = 0;
+
 const CONVERSIONS: readonly (readonly [Spoken, Upstream])[] = [
   ['messages', 'responses'],
   ['messages', 'generate'],
@@ -390,10 +399,13 @@ const THOUGHTS = /First I look|I look first/;
 for (const [client, to] of CONVERSIONS) {
   for (const stream of [false, true]) {
     const how = `${client} on ${to}, ${stream ? 'streamed' : 'unary'}`;
-    const { said, value, rejection } = SIGNED[to];
+    const { rejection } = SIGNED[to];
+    let value = '';
     const begin = async (group: string): Promise<Agent> => {
       const agent = startAgent(client, { url: gateway.url, key: keyOf(group), model: 'demo-text', stream });
-      upstream.says(answers[to](said));
+      const fresh = freshly(to);
+      value = fresh.value;
+      upstream.says(answers[to](fresh.said));
       agent.say('read a.ts');
       const { calls } = await agent.ask();
       agent.give(calls.map((made) => ({ call: made, text: 'ok' })));
@@ -411,6 +423,10 @@ for (const [client, to] of CONVERSIONS) {
       );
       assert.equal((await agent.ask()).text, 'the end');
       assert.deepEqual(carries(), [true, false]);
+      assert.doesNotMatch(upstream.last.body.toString(), THOUGHTS);
+      agent.say('and now?');
+      assert.equal((await agent.ask()).text, 'the end');
+      assert.deepEqual(carries(), [true, false, false], 'and is left out at once from then on');
       assert.doesNotMatch(upstream.last.body.toString(), THOUGHTS);
     });
 
@@ -455,14 +471,15 @@ const REJECTIONS: readonly (readonly [Upstream, number, string])[] = [
 for (const [to, status, message] of REJECTIONS) {
   test(`the provider means the value when it says: ${message.slice(0, 90)}`, async () => {
     const agent = startAgent('chat', { url: gateway.url, key: keyOf(GROUP[to]), model: 'demo-text' });
-    upstream.says(answers[to](SIGNED[to].said));
+    const { said, value } = freshly(to);
+    upstream.says(answers[to](said));
     agent.say('read a.ts');
     const { calls } = await agent.ask();
     agent.give(calls.map((made) => ({ call: made, text: 'ok' })));
     upstream.asked.length = 0;
     const error = { code: to === 'generate' ? status : null, type: 'invalid_request_error', message };
     upstream.says((response, asked) =>
-      asked.body.toString().includes(SIGNED[to].value)
+      asked.body.toString().includes(value)
         ? sayJson(JSON.stringify({ type: 'error', error }), status)(response, asked)
         : answers[to](END[to])(response, asked),
     );
