@@ -14,6 +14,7 @@ import { toldOf } from './attempt.ts';
 import { isGood, isTerminal, type RawTask, RawTurn, type Told, toldIn, usageOf } from './raw-turn.ts';
 import { redact } from './redact.ts';
 import { usageNote } from './relay.ts';
+import { wordsInFrame } from './words.ts';
 
 export interface LineParts {
   readonly clock: Clock;
@@ -140,7 +141,7 @@ export class Line {
   #count(text: string): void {
     const [only] = this.#turns.size === 1 ? this.#turns.values() : [];
     const turn = only ?? this.#turns.get(/"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '');
-    turn?.count(text.length);
+    turn?.count(wordsInFrame(text));
   }
 
   #follow(event: Told, tell: () => void): void {

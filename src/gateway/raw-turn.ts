@@ -62,7 +62,7 @@ export class RawTurn {
   #hasEnded = false;
   #status = 200;
   #usage: HubUsage | undefined;
-  /** Characters of a response that has not said what it cost. */
+  /** Characters that were written in a response that has not said what it cost. */
   #unpaid = 0;
 
   constructor(task: RawTask, accountId: string) {
@@ -121,7 +121,8 @@ export class RawTurn {
 
   /** The client left in the middle: it pays for what the provider reported, or for about what it got. */
   abandon(): void {
-    if (this.#unpaid > 0) this.#guess();
+    const isRunning = this.#responseId !== undefined && !this.#hasEnded;
+    if (this.#unpaid > 0 || isRunning) this.#guess();
     this.#charge();
     this.#over.resolve();
   }

@@ -94,14 +94,20 @@ export class Relay implements Taker {
 
   /** The client left in the middle: it pays for what the upstream reported, or for about what it got. */
   leave(): void {
-    this.#settle(this.#tap.end().usage);
+    const { usage } = this.#tap.end();
+    // What was written is told at the end, which never came; what was read is known.
+    this.#settle(usage?.estimated ? { ...usage, output: Math.max(usage.output, this.#guess().output) } : usage);
   }
 
   #settle(reported: HubUsage | undefined): void {
     const { call, ticket, parcel } = this.#task;
-    const usage = reported ?? guessUsage(parcel.bytes, this.#bytes);
+    const usage = reported ?? this.#guess();
     call.note({ ...usageNote(usage) });
     ticket?.settle(usage, { accountId: this.#head.account.id, ...(parcel.images && { images: parcel.images }) });
+  }
+
+  #guess(): HubUsage {
+    return guessUsage(this.#task.parcel.bytes, this.#bytes * this.#tap.share);
   }
 
   #finish({ id }: TapResult): void {

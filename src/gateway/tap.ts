@@ -5,6 +5,7 @@
 import { scanMembers, valueAt } from '../core/index.ts';
 import { codecOf, type HubUsage } from '../dialects/index.ts';
 import type { Dialect } from '../rules/index.ts';
+import { wordsIn } from './words.ts';
 
 export interface TapResult {
   readonly usage: HubUsage | undefined;
@@ -19,10 +20,14 @@ export interface TapResult {
 export interface Tap {
   push(chunk: Buffer): void;
   end(): TapResult;
+  /** The part of the bytes that is words, going by the latest of them. */
+  readonly share: number;
 }
 
 /** Keeping more than this of an answer or of one event costs more than its usage is worth. */
 const MAX_KEPT_BYTES = 32 * 2 ** 20;
+/** Of a stream whose latest events say nothing: a word in some hundred bytes. */
+const USUAL_SHARE = 0.05;
 const UNARY_LIMITS = { depth: 512, tokens: 10_000_000 };
 
 export function tapUnary(dialect: Dialect): Tap {
@@ -34,6 +39,7 @@ export function tapUnary(dialect: Dialect): Tap {
       if (size <= MAX_KEPT_BYTES) chunks.push(chunk);
     },
     // What was too large to keep is taken for whole: its framing said so.
+    share: 1,
     end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, Buffer.concat(chunks)) : { ...NOTHING, isComplete: true }),
   };
 }
@@ -208,16 +214,22 @@ class StreamTap implements Tap {
     const tail = this.#dialect === 'generate' || this.#dialect === 'chat' ? Buffer.concat(this.#carry) : undefined;
     const closing = latestOf(tail, this.#lastUsage).find(({ event }) => isObject(usageOf(event)));
     const reported = [opening, closing].map((told) => told && usageOf(told.event)).filter(isObject);
+    // The messages dialect tells input first and output last; every other one says it all in the last.
+    const usage =
+      reported.length === 0
+        ? undefined
+        : codecOf(this.#dialect).upstream.readUsage(Object.assign({}, ...reported.map(withoutNulls)));
     return {
-      // The messages dialect tells input first and output last; every other one says it all in the last.
-      usage:
-        reported.length === 0
-          ? undefined
-          : codecOf(this.#dialect).upstream.readUsage(Object.assign({}, ...reported.map(withoutNulls))),
+      usage: usage && closing?.event.type === 'message_start' ? { ...usage, estimated: true } : usage,
       isComplete: latestOf(tail, this.#lastBlocks, this.#lastFinish).some(({ event, data }) => isLast(event, data)),
       id: typeof id === 'string' ? id : undefined,
       sequence: latestOf(tail, this.#lastBlocks).find(() => true)?.event.sequence_number,
     };
+  }
+
+  get share(): number {
+    const words = eventsOf(this.#lastBlocks).reduce((sum, { event }) => sum + wordsIn(event), 0);
+    return words === 0 ? USUAL_SHARE : words / (this.#lastBlocks?.length ?? 1);
   }
 }
 

@@ -402,28 +402,33 @@ test('a client that leaves pays by what was reported until then, or by an estima
     const response = await fetch(gateway.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${own[group]}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, stream: true }),
+      body: JSON.stringify(path.startsWith('/v1beta') ? body : { ...body, stream: true }),
     });
-    const reader = response.body?.getReader();
-    for (let n = 0; n < 5; n += 1) await reader?.read();
-    await reader?.cancel();
+    let said = '';
+    for await (const chunk of response.body ?? []) {
+      said += Buffer.from(chunk).toString();
+      if (said.split('word').length > 40) break;
+    }
     return until('the record', async () => (await recordsOf('gone'))[before]);
   };
   const endless = '@events=100000;gap=2';
   const messages = { max_tokens: 1000, messages: HELLO };
-  // This dialect says at the beginning what it has read.
-  const told = await leave('claude', '/v1/messages', { model: `demo-messages${endless}`, ...messages });
-  assert.equal(told.estimated, false);
-  assert.ok(told.usage.input > 0 && told.nanos > 0n);
   for (const [group, path, body] of [
+    ['claude', '/v1/messages', { model: `demo-messages${endless}`, ...messages }],
     ['openai', '/v1/responses', { model: `demo-responses${endless}`, input: 'hello' }],
     ['openai', '/v1/chat/completions', { model: `demo-responses${endless}`, messages: HELLO }],
     ['openai', '/v1/messages', { model: `demo-responses${endless}`, ...messages }],
     ['claude', '/v1/chat/completions', { model: `demo-messages${endless}`, messages: HELLO }],
   ] as const) {
-    const { estimated, nanos } = await leave(group, path, body);
-    assert.ok(estimated && nanos > 0n, `${group} ${path}`);
+    const { estimated, nanos, usage } = await leave(group, path, body);
+    assert.ok(estimated && nanos > 0n && usage.input > 0, `${group} ${path}`);
+    // Forty words and what was under way.
+    assert.ok(usage.output >= 25 && usage.output <= 250, `${group} ${path}: ${usage.output} tokens for 40 words`);
   }
+  // This dialect says with every piece what it has written so far.
+  const body = { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] };
+  const path = `/v1beta/models/${encodeURIComponent(`demo-generate${endless}`)}:streamGenerateContent?alt=sse`;
+  assert.equal((await leave('gemini', path, body)).estimated, false);
 });
 
 // ---------------------------------------------------------------- pictures and vectors
