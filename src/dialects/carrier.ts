@@ -9,6 +9,11 @@ import { isObject, maybeCount, maybeString } from './read.ts';
 export const ENVELOPE_PREFIX = 'gw1.';
 const MAX_CHARS = 2 ** 20;
 
+/** For foreign reasoning without a value of its own: no provider would take it back, and by this it is left out again. */
+export const EMPTY_ENVELOPE = ENVELOPE_PREFIX;
+/** The text of a slot; none where it was only filled so that we know our own reasoning again. */
+export const textIn = (slot: string | undefined): string => (slot === undefined || slot === EMPTY_ENVELOPE ? '' : slot);
+
 export const isEnvelope = (text: string): boolean => text.startsWith(ENVELOPE_PREFIX);
 
 /** The slot's text for a client whose own family is `client`: bare for its own values, an envelope for all others. */

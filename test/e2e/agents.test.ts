@@ -214,3 +214,59 @@ for (const client of ['messages', 'chat', 'responses'] as const) {
     }
   });
 }
+
+/** Sends every request to another group than the last; answers what each of them got in the end. */
+async function wander(agent: Agent, groups: readonly string[], steps: number): Promise<Map<string, Sent>> {
+  const known = new Map<string, Sent>();
+  let asked = 0;
+  const ask = async (): Promise<Answered> => {
+    const group = groups[asked % groups.length] ?? assert.fail();
+    agent.key = key(group);
+    const answer = await agent.ask();
+    asked += 1;
+    const sent = takeSent();
+    const before = known.get(group);
+    if (before && sent.upstream !== 'chat')
+      assertGrown(unmarked(JSON.stringify(before.history)), unmarked(JSON.stringify(sent.history)));
+    assert.doesNotMatch(sent.text, /gw1\./, 'no provider sees what is not its own');
+    known.set(group, sent);
+    return answer;
+  };
+  for (let n = 0; n < steps; n += 1) {
+    const step = STEPS[n % STEPS.length] ?? assert.fail();
+    agent.say(step.say(n));
+    for (const names of step.calls) {
+      const { calls } = await ask();
+      assert.deepEqual(
+        calls.map(({ name }) => name),
+        names,
+      );
+      agent.give(calls.map((call) => RESULTS[call.name]?.(call) ?? assert.fail(call.name)));
+    }
+    assert.equal((await ask()).calls.length, 0);
+  }
+  return known;
+}
+
+/** How many thoughts of its own a provider finds in the history. */
+const OWN_THOUGHTS: Readonly<Record<Upstream, RegExp>> = {
+  messages: /"type":"(?:redacted_)?thinking"/g,
+  responses: /"type":"reasoning"/g,
+  generate: /"thoughtSignature":"(?!skip_)/g,
+  chat: /never/g,
+};
+
+for (const client of ['messages', 'chat', 'responses'] as const) {
+  test(`an agent that speaks ${client} changes its group with every request, also between a call and its result`, async () => {
+    sim.journal.clear();
+    const groups = GROUPS[client].filter((group) => !(client === 'chat' && group === 'openai'));
+    const agent = startAgent(client, { url: gateway.url, key: '', model: 'demo-agent@strict', stream: 2 });
+    const known = await wander(agent, groups, 3 * STEPS.length);
+    for (const [group, { upstream, text }] of known) {
+      const thoughts = text.match(OWN_THOUGHTS[upstream])?.length ?? 0;
+      assert.ok(thoughts >= 3, `${group} got ${thoughts} of its own thoughts back`);
+      assert.ok(text.includes(PIXEL), 'the picture arrived');
+      assert.match(text, /exit code 1/);
+    }
+  });
+}

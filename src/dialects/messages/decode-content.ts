@@ -3,7 +3,7 @@
  * slots that the encoder filled (`thinking.signature`, `redacted_thinking.data`) and go to the item they belong to.
  */
 
-import { isEnvelope, unwrap } from '../carrier.ts';
+import { isEnvelope, textIn, unwrap } from '../carrier.ts';
 import type { HubItem, HubMessage, HubPart, HubToolCall, JsonObject, Opaque } from '../hub.ts';
 import {
   aBoolean,
@@ -103,7 +103,7 @@ const ASSISTANT: ReadonlyMap<string, ReadBlock> = new Map(
     text: (block, path, reading) => join('assistant', decodePart(block, path), reading),
     thinking(block, path, reading) {
       const text = needString(block.thinking, `${path}.thinking`);
-      reasoning(text, maybeString(block.signature) ?? '', 'thinking', reading);
+      reasoning(text, textIn(maybeString(block.signature)), 'thinking', reading);
     },
     redacted_thinking: (block, path, reading) =>
       reasoning('', needString(block.data, `${path}.data`), 'redacted', reading),

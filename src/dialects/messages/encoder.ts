@@ -181,8 +181,7 @@ function thinkingWriter(state: State): Writer {
         const block = encodeThinking(item);
         return block ? tellBlocks([block], state) : '';
       }
-      const signature = signatureOf(item);
-      return (signature === '' ? '' : grow({ type: 'signature_delta', signature }, state)) + close(state);
+      return grow({ type: 'signature_delta', signature: signatureOf(item) }, state) + close(state);
     },
   };
 }
@@ -243,7 +242,7 @@ const PIECES: ReadonlyMap<string, (block: JsonObject) => Pieces> = new Map(
       head: { type: 'thinking', thinking: '', signature: '' },
       deltas: [
         ...(block.thinking === '' ? [] : [{ type: 'thinking_delta', thinking: block.thinking }]),
-        ...(block.signature === '' ? [] : [{ type: 'signature_delta', signature: block.signature }]),
+        { type: 'signature_delta', signature: block.signature },
       ],
     }),
     tool_use: inputPieces,

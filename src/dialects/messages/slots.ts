@@ -2,7 +2,7 @@
  * How foreign opaque values sit in a `thinking` block, both ways. Only this dialect's client side uses it: the encoder joins
  * summary parts into one text and gives signatures of calls and texts a block of their own, the decoder undoes exactly that.
  */
-import { pack } from '../carrier.ts';
+import { EMPTY_ENVELOPE, pack } from '../carrier.ts';
 import type { HubReasoningItem, Opaque } from '../hub.ts';
 
 /** Between two summary parts that share one thinking block. */
@@ -19,7 +19,7 @@ export function encodeThinking(item: HubReasoningItem): Record<string, unknown> 
 }
 
 export function signatureOf({ opaque, summary }: HubReasoningItem): string {
-  if (!opaque) return '';
+  if (!opaque) return EMPTY_ENVELOPE;
   const lengths = opaque.lengths ?? summary.map((text) => text.length);
   return pack(opaque.home === 'messages' ? opaque : { ...opaque, lengths }, 'messages');
 }

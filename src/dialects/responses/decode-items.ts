@@ -2,7 +2,7 @@
  * The input of a client's request: one row per item type. What the caller wrote must be understood or is refused by its place;
  * what a provider left in the history (`*_call` items) is carried as opaque.
  */
-import { isEnvelope, unwrap } from '../carrier.ts';
+import { isEnvelope, textIn, unwrap } from '../carrier.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubTool, JsonObject, Opaque } from '../hub.ts';
 import {
   compact,
@@ -14,6 +14,7 @@ import {
   needObject,
   needString,
   oneOf,
+  optional,
   unsupported,
   wrongType,
 } from '../read.ts';
@@ -104,7 +105,7 @@ export const phaseOf = (value: unknown): HubMessage['phase'] =>
 
 /** An item whose envelope is damaged is worth nothing to anyone and goes as a whole. */
 function reasoning(item: JsonObject, path: string): HubReasoningItem[] {
-  const slot = given(item.encrypted_content) ? needString(item.encrypted_content, `${path}.encrypted_content`) : '';
+  const slot = textIn(optional(item, 'encrypted_content', needString, path));
   const opaque = slot === '' ? undefined : opaqueOf(slot, 'reasoning', item);
   if (isEnvelope(slot) && !opaque) return [];
   const summary = needList(item.summary ?? [], `${path}.summary`).map(

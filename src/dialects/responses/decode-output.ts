@@ -3,6 +3,7 @@
  * so that a stream folds into what the unary call would have given. Reading is lenient: an odd field fails nothing.
  */
 
+import { textIn } from '../carrier.ts';
 import type { UpstreamContext } from '../codec.ts';
 import type {
   HubItem,
@@ -82,7 +83,7 @@ export function reasoningOf(item: JsonObject, summary: readonly string[], seat: 
 }
 
 function opaqueOf(item: JsonObject, kind: Opaque['kind'], seat: Seat): Opaque | undefined {
-  const data = maybeString(item.encrypted_content);
+  const data = textIn(maybeString(item.encrypted_content));
   if (!data) return undefined;
   return compact({ home: 'responses', kind, id: maybeString(item.id), account: seat.context.account, data });
 }

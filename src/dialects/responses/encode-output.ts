@@ -2,7 +2,7 @@
  * Items of an answer in this dialect's form, shared by whole answers and streams. One hub item becomes none, one or several wire
  * items, each built only when its place (and so its id) is known.
  */
-import { pack } from '../carrier.ts';
+import { EMPTY_ENVELOPE, pack } from '../carrier.ts';
 import { unwrapInput } from '../free-text.ts';
 import type {
   HubItem,
@@ -106,10 +106,12 @@ export const reasoningForm = (item: HubReasoningItem): Form => ({
       id,
       type: 'reasoning',
       summary: status === 'in_progress' ? [] : item.summary.filter((text) => text !== '').map(encodeSummary),
-      encrypted_content: status !== 'in_progress' && item.opaque ? pack(item.opaque, 'responses') : undefined,
+      encrypted_content: status === 'in_progress' ? undefined : slotOf(item),
       status,
     }),
 });
+
+const slotOf = ({ opaque }: HubReasoningItem): string => (opaque ? pack(opaque, 'responses') : EMPTY_ENVELOPE);
 
 export const encodeSummary = (text: string): JsonObject => ({ type: 'summary_text', text });
 

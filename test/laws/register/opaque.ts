@@ -85,6 +85,8 @@ const stoodInFor = (way: 'messages over generate' | 'responses over generate' | 
 
 const SIGNED = { functionCall: { id: 'call_a', name: 'find', args: {} }, thoughtSignature: 'G+sig/==' };
 
+const UNSIGNED_THOUGHT = [{ text: SECRET, thought: true }, { text: 'Hello.' }];
+
 export const OPAQUE: Readonly<Record<number, Row>> = {
   1: {
     story: 'Signed and redacted thinking rides in the encrypted content of reasoning items, and comes back unchanged.',
@@ -195,6 +197,20 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     ways: ['messages over responses', 'messages over generate', 'responses over messages', 'responses over generate'],
     fate: ['left out'],
     proofs: [
+      // Also a thought that nobody signed is known again, so that it never reaches a provider that would check it.
+      tells(
+        'messages over generate',
+        answer.generate(UNSIGNED_THOUGHT),
+        { body: { content: [{ type: 'thinking', signature: { $match: '^gw1\\.' } }, { type: 'text' }] } },
+        { request: { thinking: { type: 'adaptive' } } },
+      ),
+      tells('responses over generate', answer.generate(UNSIGNED_THOUGHT), {
+        body: { output: [{ type: 'reasoning', encrypted_content: { $match: '^gw1\\.' } }, { type: 'message' }] },
+      }),
+      seenIn(
+        'agents',
+        'an agent that speaks ... changes its group with every request, also between a call and its result',
+      ),
       recorded('messages-responses-then-messages.json'),
       recorded('messages-then-responses.json'),
       tells(
