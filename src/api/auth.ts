@@ -24,13 +24,26 @@ export class Auth {
     this.#failures = new FailedAttempts(parts.clock, parts.failuresPerMinute, 'API key');
   }
 
-  async identify(call: Call): Promise<Caller> {
+  /** At once when the key is remembered, as it mostly is. */
+  identify(call: Call): Caller | Promise<Caller> {
     this.#failures.check(call.address);
-    const key = await this.#keyOf(call).catch((error: unknown) => {
+    const refuse = (error: unknown): never => {
       // A database that does not answer is no guess of the caller's.
       if (error instanceof ApiError) this.#failures.count(call.address);
       throw error;
-    });
+    };
+    let key: Key | Promise<Key>;
+    try {
+      key = this.#keyOf(call);
+    } catch (error) {
+      return refuse(error);
+    }
+    return key instanceof Promise
+      ? key.catch(refuse).then((found) => this.#callerOf(call, found))
+      : this.#callerOf(call, key);
+  }
+
+  #callerOf(call: Call, key: Key): Caller {
     if (key.allowedAddresses && !isAddressIn(call.address, key.allowedAddresses)) {
       throw fail('key_not_allowed', 'This API key may not be used from your network address.');
     }
@@ -53,20 +66,26 @@ export class Auth {
     }
   }
 
-  async #keyOf(call: Call): Promise<Key> {
-    const found = await Promise.all(credentialsOf(call).map((token) => this.#parts.keys.find(token)));
-    const [key, ...others] = found.filter((entry) => entry !== undefined);
-    if (!key) {
-      throw fail(
-        'invalid_api_key',
-        'The API key is not valid: check that it was copied whole, and that it was not revoked and has not expired.',
-      );
-    }
-    if (others.some((other) => other.id !== key.id)) {
-      throw fail('invalid_api_key', 'The request carries two different API keys; send one.');
-    }
-    return key;
+  #keyOf(call: Call): Key | Promise<Key> {
+    const found = credentialsOf(call).map((token) => this.#parts.keys.find(token));
+    return found.some((entry) => entry instanceof Promise)
+      ? Promise.all(found).then(onlyKey)
+      : onlyKey(found as (Key | undefined)[]);
   }
+}
+
+function onlyKey(found: readonly (Key | undefined)[]): Key {
+  const [key, ...others] = found.filter((entry) => entry !== undefined);
+  if (!key) {
+    throw fail(
+      'invalid_api_key',
+      'The API key is not valid: check that it was copied whole, and that it was not revoked and has not expired.',
+    );
+  }
+  if (others.some((other) => other.id !== key.id)) {
+    throw fail('invalid_api_key', 'The request carries two different API keys; send one.');
+  }
+  return key;
 }
 
 /** Every credential in the request, once each. */

@@ -19,7 +19,8 @@ export function createHandlers(parts: ApiParts): Record<Operation | OperatorOper
 const enter =
   (operation: Operation, parts: ApiParts): Handler =>
   async (call) => {
-    const caller = await parts.auth.identify(call);
+    const found = parts.auth.identify(call);
+    const caller = found instanceof Promise ? await found : found;
     if (operation === 'responses.socket') return openSocket(call, caller, parts);
     if (isText(operation)) return answerText(call, caller, operation, parts);
     const { method, path } = ENDPOINTS[operation];
