@@ -12,6 +12,7 @@ import {
   claimServer,
   type Database,
   DatabaseUnavailable,
+  type Db,
   EmbeddedUnavailable,
   isMigrated,
   joinEmbedded,
@@ -32,7 +33,7 @@ import {
   TokenCounter,
 } from './gateway/index.ts';
 import { FailedAttempts, KeyDirectory, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
-import { startMetering, stepListener } from './ledger/index.ts';
+import { type Metering, type MeteringState, readAlarms, startMetering, stepListener } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { LocalLimiter, Pool, SharedLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
@@ -144,6 +145,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   const onStep = stepListener();
   const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log, redis, onStep });
   closers.push(() => metering.close());
+  measureMoney(metrics, metering, database.db);
   const sessions = new SocketSessions();
   const local = new LocalLimiter(clock);
   const limiter = redis ? new SharedLimiter(redis, local) : local;
@@ -245,6 +247,25 @@ async function openRedis(url: string, { clock, log }: Ground, metrics: Metrics):
   });
   await redis.start();
   return redis;
+}
+
+/** docs/operating.md says what each means and what to do. */
+function measureMoney(metrics: Metrics, metering: Metering, db: Db): void {
+  const own = (name: string, description: string, read: (state: MeteringState) => number): void =>
+    metrics.gauge(name, description, () => [{ value: read(metering.state) }]);
+  own('dragoman_journal_pending_records', 'Usage records not in the database yet', ({ pending }) => pending);
+  own('dragoman_journal_oldest_seconds', 'Age of the oldest of them', ({ oldestMs }) => oldestMs / 1000);
+  own('dragoman_journal_disk_bytes', 'Size of the usage journal on disk', ({ journalBytes }) => journalBytes);
+  own('dragoman_flush_failures', 'Failed attempts in a row to record usage', ({ flushFailures }) => flushFailures);
+  metrics.gauge('dragoman_alarm', 'How many things need an operator, as the worker saw it last', async () => {
+    // The one that this process knows by itself shows without the database, too.
+    const alarms = await readAlarms(db).catch(() => []);
+    const own = { name: 'flusher.failing', count: metering.state.flushFailures };
+    return [...alarms, own].map(({ name, count }) => ({ value: count, labels: { alarm: name } }));
+  });
+  metrics.gauge('dragoman_alarm_look_age_seconds', 'Time since a worker looked for alarms', async () =>
+    (await readAlarms(db)).slice(0, 1).map(({ ageSeconds }) => ({ value: ageSeconds })),
+  );
 }
 
 type Closer = () => Promise<void>;

@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { type Config, loadConfig } from '../config.ts';
 import { silentLog, systemClock } from '../core/index.ts';
 import { isMigrated } from '../db/index.ts';
+import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
 import { type Ground, openGround } from '../main.ts';
 import { openLink } from '../redis/index.ts';
 import { print } from './say.ts';
@@ -90,6 +91,7 @@ async function checkGround(config: Config): Promise<Finding[]> {
       await checkDatabase(ground),
       { about: 'Master key', state: 'good', says: 'opens the stored secrets' },
       ...(await checkSetup(ground)),
+      ...(await checkAlarms(ground)),
     ];
   } finally {
     await ground.close();
@@ -135,6 +137,35 @@ async function checkSetup({ database: { db } }: Ground): Promise<Finding[]> {
     },
     ...lacking('account', accounts, 'its keys get 503 until one is applied'),
     ...lacking('model', models, 'its keys get model_not_found until one is applied'),
+  ];
+}
+
+/** A worker looks every minute; one that has not for so long is not running. */
+const LATE_LOOK_S = 300;
+
+/** Looked for now, not as the worker saw it last. */
+async function checkAlarms({ database: { db } }: Ground): Promise<Finding[]> {
+  const alarms = (await findAlarms(db)).filter(({ count }) => count > 0);
+  const [last] = await readAlarms(db);
+  const isLate = last !== undefined && last.ageSeconds > LATE_LOOK_S;
+  return [
+    ...alarms.map(
+      ({ name, count, detail }): Finding => ({
+        about: 'Alarm',
+        state: 'bad',
+        says: `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`,
+      }),
+    ),
+    ...(alarms.length === 0 ? [{ about: 'Alarms', state: 'good', says: 'nothing needs an operator' } as const] : []),
+    ...(isLate
+      ? [
+          {
+            about: 'Worker',
+            state: 'note',
+            says: `no worker has looked for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or "dragoman work"`,
+          } as const,
+        ]
+      : []),
   ];
 }
 

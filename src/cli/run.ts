@@ -13,6 +13,7 @@ import { doctorCommand } from './doctor.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { pricesCommand } from './prices.ts';
+import { replicaCommand } from './replica.ts';
 import { serveCommand } from './serve.ts';
 import { workCommand } from './work.ts';
 
@@ -31,6 +32,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     .addCommand(applyCommand())
     .addCommand(keyCommand())
     .addCommand(pricesCommand())
+    .addCommand(replicaCommand())
     .addCommand(adminCommand())
     .addCommand(doctorCommand())
     .addHelpText('after', EXAMPLES);

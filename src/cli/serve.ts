@@ -35,12 +35,13 @@ export const serveCommand = (): Command =>
         if (setup) reportApplied(await applySetup(ground.database.db, setup, { secrets: ground.secrets }));
         const demo = setup ? undefined : await startDemo(ground);
         const running = await serve(ground, { worker: options.worker });
-        // Nothing is waited for between the word that it is ready and the readiness for a signal.
         const token = config.ADMIN_TOKEN ? undefined : await makeAdminToken(ground.database.db, ground.sealer);
+        // Before the word that it is ready: a signal may follow at once.
+        const stopped = untilStopped(ground, running);
         greet(running, config);
         if (token) tellToken(token);
         if (demo) tellDemo(running.url, demo, token);
-        await untilStopped(ground, running);
+        await stopped;
         await demo?.stop();
       } finally {
         await ground.close();

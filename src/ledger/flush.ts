@@ -5,6 +5,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import { type Clock, faultOf, type Log } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
+import { cleared, raised } from './alarms.ts';
 import { type Costs, upstreamCosts } from './cost.ts';
 import type { Journal } from './journal.ts';
 import type { OnStep } from './step.ts';
@@ -267,6 +268,8 @@ export interface FlusherOptions {
 const BATCH_ROWS = 1_000;
 const BATCH_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
+/** One or two are a restart of the database. */
+const FAILURES_TO_TELL = 3;
 
 /** Moves the journal of this process along, one batch at a time. */
 export class Flusher {
@@ -284,6 +287,11 @@ export class Flusher {
       if (pending >= BATCH_ROWS && this.#failures === 0) this.#start();
       else this.#arm(BATCH_MS);
     });
+  }
+
+  /** How often in a row the database has taken nothing. */
+  get failures(): number {
+    return this.#failures;
   }
 
   /** Moves what is there now; throws when the database cannot be used, and everything stays where it is. */
@@ -323,13 +331,18 @@ export class Flusher {
   }
 
   async #run(): Promise<void> {
+    const { journal, log } = this.#options;
     try {
       do await this.#batch();
-      while (this.#options.journal.pending >= BATCH_ROWS && !this.#isStopped);
+      while (journal.pending >= BATCH_ROWS && !this.#isStopped);
+      if (this.#failures >= FAILURES_TO_TELL) cleared(log, 'flusher.failing');
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
-      this.#options.log.error('usage.unrecorded', { pending: this.#options.journal.pending, ...faultOf(error) });
+      const fault = faultOf(error);
+      log.error('usage.unrecorded', { pending: journal.pending, ...fault });
+      if (this.#failures === FAILURES_TO_TELL)
+        raised(log, { name: 'flusher.failing', count: this.#failures, detail: fault.fault });
     }
   }
 

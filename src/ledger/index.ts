@@ -1,3 +1,12 @@
+export {
+  ALARMS,
+  type Alarm,
+  type AlarmName,
+  type AlarmState,
+  findAlarms,
+  lookForAlarms,
+  readAlarms,
+} from './alarms.ts';
 export type { Reservation } from './allowance.ts';
 export {
   type BreakdownRow,
@@ -31,7 +40,7 @@ export {
   statement,
   statementQuery,
 } from './ledger.ts';
-export { type Metering, type MeteringOptions, startMetering } from './metering.ts';
+export { type Metering, type MeteringOptions, type MeteringState, startMetering } from './metering.ts';
 export {
   boundOf,
   type Cost,
@@ -42,7 +51,7 @@ export {
   videoCostOf,
   videoRateOf,
 } from './price.ts';
-export { retireReplica, type SilentReplica, silentReplicas } from './replica.ts';
+export { fenceSilent, retireReplica, type SilentReplica, silentReplicas } from './replica.ts';
 export {
   balanceReport,
   type LimitsReport,

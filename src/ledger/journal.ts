@@ -68,6 +68,8 @@ export class Journal {
   #gathering: PromiseWithResolvers<void> | undefined;
   /** Written, and on its way to the disk. */
   #running: PromiseWithResolvers<void> | undefined;
+  /** Of all segments that were not removed. */
+  #bytes = 0;
   #onPending: (pending: number) => void = () => {};
   #isFailing = false;
 
@@ -104,6 +106,11 @@ export class Journal {
     return this.#items.length - this.#head;
   }
 
+  /** What the journal takes of the disk; what was moved leaves it segment by segment. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** When the oldest of them was made, in milliseconds since 1970. */
   get pendingSince(): number | undefined {
     return this.#items[this.#head]?.record.at;
@@ -134,6 +141,7 @@ export class Journal {
     await this.#running?.promise.catch(() => {});
     this.#dir = dir;
     this.#leaveSegment();
+    this.#bytes = 0;
     for (const item of this.#items) delete item.segment;
     this.#written = this.#head;
     if (this.pending > 0) this.#gather();
@@ -210,6 +218,7 @@ export class Journal {
     this.#options.onStep?.('journal.writing');
     for (let at = 0; at < bytes.length; ) at += segment.file.write(bytes, at);
     segment.bytes += bytes.length;
+    this.#bytes += bytes.length;
     segment.left += batch.length;
     for (const item of batch) item.segment = segment;
     this.#written += batch.length;
@@ -236,6 +245,7 @@ export class Journal {
 
   #remove(segment: Segment): void {
     this.#options.onStep?.('journal.removing');
+    this.#bytes -= segment.bytes;
     // What stays behind is read again at the next start, and changes nothing then.
     rm(segment.path, { force: true }).catch(() => {});
   }

@@ -232,10 +232,16 @@ export class LedgerError extends Error {
   }
 }
 
-/** Re-derives every counter from the entries; throws with what differs. */
-export async function checkLedger(db: Db): Promise<void> {
+/** Re-derives every counter from the entries; answers what differs. */
+export async function ledgerFaults(db: Db): Promise<LedgerFault[]> {
   const { rows } = await sql<LedgerFault>`select * from ledger_faults() limit 1000`.execute(db);
-  if (rows.length > 0) throw new LedgerError(rows);
+  return rows;
+}
+
+/** Throws with what differs. */
+export async function checkLedger(db: Db): Promise<void> {
+  const faults = await ledgerFaults(db);
+  if (faults.length > 0) throw new LedgerError(faults);
 }
 
 interface Booked {

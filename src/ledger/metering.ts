@@ -28,8 +28,19 @@ export interface MeteringOptions {
   readonly onStep?: OnStep | undefined;
 }
 
+/** How far this process is behind. */
+export interface MeteringState {
+  readonly pending: number;
+  /** Age of the oldest record that is not in the database. */
+  readonly oldestMs: number;
+  readonly journalBytes: number;
+  /** How often in a row the database has taken nothing. */
+  readonly flushFailures: number;
+}
+
 export interface Metering {
   readonly replicaId: string;
+  readonly state: MeteringState;
   /**
    * The right to make a call that costs at most `bound`; throws or rejects with `insufficient_balance`, or `spend_limit_reached` when
    * it is made with a key that has such a limit.
@@ -124,6 +135,15 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   return {
     get replicaId() {
       return replica.id;
+    },
+    get state() {
+      const since = journal.pendingSince;
+      return {
+        pending: journal.pending,
+        oldestMs: since === undefined ? 0 : Math.max(0, clock.now() - since),
+        journalBytes: journal.bytes,
+        flushFailures: flusher.failures,
+      };
     },
     admit(userId, bound, key) {
       if (isClosed) throw fail('shutting_down');

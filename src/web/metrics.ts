@@ -8,7 +8,14 @@ export interface Metrics {
   readonly openCalls: { value: number };
   /** 1 while replicas count limits together, 0 while each counts for itself though they should; nothing when they need not. */
   readonly limitsShared: { value: number | undefined };
+  /** Read when somebody looks; one that fails is left out of that look. */
+  gauge(name: string, description: string, read: () => readonly Reading[] | Promise<readonly Reading[]>): void;
   handle(request: IncomingMessage, response: ServerResponse): void;
+}
+
+export interface Reading {
+  readonly value: number;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** From a refusal (a millisecond) to a 4K image (five minutes). */
@@ -51,6 +58,13 @@ export function createMetrics(): Metrics {
   return {
     openCalls,
     limitsShared,
+    gauge: (name, description, read) =>
+      meter.createObservableGauge(name, { description }).addCallback(async (gauge) => {
+        const readings = await Promise.resolve()
+          .then(read)
+          .catch(() => []);
+        for (const { value, labels = {} } of readings) gauge.observe(value, labels);
+      }),
     callDone: ({ operation, status, ms, end }) => duration.record(ms, { operation, status: String(status), end }),
     handle: (request, response) => exporter.getMetricsRequestHandler(request, response),
   };

@@ -1,8 +1,8 @@
 /** The table of background duties. A new one is a row here and a function in its module. */
 import type { Config } from '../config.ts';
-import type { Clock, Sealer } from '../core/index.ts';
+import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
-import { checkLedger, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
+import { lookForAlarms, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
 import { expireResponses } from './expire.ts';
 import type { Duty } from './loop.ts';
 import { reseal } from './reseal.ts';
@@ -11,15 +11,16 @@ export interface DutyParts {
   readonly database: Database;
   readonly sealer: Sealer;
   readonly clock: Clock;
-  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS'>;
+  readonly log: Log;
+  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_LOOK_MS'>;
 }
 
-export const dutiesOf = ({ database, sealer, clock, config }: DutyParts): Duty[] => {
+export const dutiesOf = ({ database, sealer, clock, log, config }: DutyParts): Duty[] => {
   const kept = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
-    // Throws with the rows that do not add up; the loop logs it, and the next minute looks again.
-    { name: 'ledger.check', everyMs: 60_000, run: () => checkLedger(database.db).then(() => 0) },
+    // Re-derives the whole ledger, too.
+    { name: 'alarms.look', everyMs: config.ALARM_LOOK_MS, run: () => lookForAlarms(database.db, log).then(() => 0) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, kept()) },
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, kept()) },

@@ -31,6 +31,8 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   /** Share the database of another one: a second replica. */
   readonly database?: TestDatabase;
+  /** Background duties too; without, nothing happens but what a test does. */
+  readonly worker?: boolean;
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
@@ -52,7 +54,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const ground = await openGround(config, {
     log: createLog(config.LOG_LEVEL, { write: (line) => void log.push(JSON.parse(line)) }),
   });
-  const running = await serve(ground, { worker: false }).catch(async (error: unknown) => {
+  const running = await serve(ground, { worker: options.worker === true }).catch(async (error: unknown) => {
     await ground.close();
     throw error;
   });

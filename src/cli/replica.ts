@@ -1,0 +1,37 @@
+/** `dragoman replica list | forget`: processes that admit calls, and the end of one whose disk is lost. */
+import { Command } from 'commander';
+import { formatNanos } from '../core/index.ts';
+import { fenceSilent, retireReplica, silentReplicas } from '../ledger/index.ts';
+import { Refusal } from '../main.ts';
+import { withGround } from './ground.ts';
+import { print, say } from './say.ts';
+
+export const replicaCommand = (): Command =>
+  new Command('replica')
+    .description('processes that admit calls')
+    .addCommand(
+      new Command('list')
+        .description('those that ended without their journal having been read: id, host, last seen, held')
+        .action(() =>
+          withGround(async ({ database: { db } }) => {
+            for (const { id, host, seenAt, leased } of await silentReplicas(db))
+              print([id, host, seenAt.toISOString(), formatNanos(leased)].join('\t'));
+          }),
+        ),
+    )
+    .addCommand(
+      new Command('forget')
+        .description('give back what it held; calls that only its journal knows are never charged')
+        .argument('<id>', 'rep_...')
+        .action((id: string) =>
+          withGround(async ({ database: { db } }) => {
+            const isSilent = await fenceSilent(db, id);
+            if (isSilent === undefined)
+              throw new Refusal(`There is no replica ${id}; "dragoman replica list" shows them.`);
+            if (!isSilent)
+              throw new Refusal(`${id} was seen within the last minute; it gives back by itself what it holds.`);
+            await retireReplica(db, id);
+            say(`${id} is forgotten, and what it held is given back.`);
+          }),
+        ),
+    );
