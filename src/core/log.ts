@@ -2,7 +2,9 @@
  * The log: one line of JSON per event, fixed names (`noun.verb`), ids and sizes only. Values are scalars by type, so that
  * a body, a header or an error object of somebody else cannot slip into a line whole.
  */
+
 import { write, writeSync } from 'node:fs';
+import { systemClock } from './clock.ts';
 
 export type LogValue = string | number | boolean | null | undefined | readonly (string | number)[];
 export type LogFields = Readonly<Record<string, LogValue>>;
@@ -99,7 +101,7 @@ let lastTime = '';
 
 /** Written out once per millisecond, in which many lines may be written. */
 function timeNow(): string {
-  const now = Date.now();
+  const now = systemClock.now();
   if (now !== lastMs) {
     lastMs = now;
     lastTime = new Date(now).toISOString();
