@@ -192,12 +192,15 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
           : 'the database is not migrated';
     },
   });
+  // Of its own: a long report or a slow download must never keep a charge waiting for a connection.
+  const reports = openDatabase(database.url, ADMIN_CONNECTIONS);
+  closers.push(() => reports.close());
   const adminHandlers = createAdminHandlers({
     auth: new AdminAuth(
-      async () => config.ADMIN_TOKEN ?? readAdminToken(database.db, ground.sealer),
+      async () => config.ADMIN_TOKEN ?? readAdminToken(reports.db, ground.sealer),
       new FailedAttempts(clock, config.AUTH_FAILURES_PER_MINUTE, 'admin token'),
     ),
-    db: database.db,
+    db: reports.db,
     clock,
     secrets: ground.secrets,
   });
@@ -234,6 +237,8 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     },
   };
 }
+
+const ADMIN_CONNECTIONS = 5;
 
 /** Its absence is no reason not to start: limits are then counted here alone until it is back. */
 async function openRedis(url: string, { clock, log }: Ground, metrics: Metrics): Promise<Redis> {

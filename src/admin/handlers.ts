@@ -1,4 +1,5 @@
 /** Operation -> handler: the token is checked first, then the query; nothing of a body is read before. */
+import { fail } from '../core/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
 import { listAudit } from './audit.ts';
@@ -49,6 +50,11 @@ export function createAdminHandlers(parts: AdminParts & { readonly auth: AdminAu
   >;
 }
 
+const TOO_MUCH = 'That reads too much to be answered in time; name a user or a shorter period.';
+
+/** PostgreSQL gave up on a statement; nothing of it has happened. */
+const isTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '57014';
+
 const enter =
   (operation: AdminOperation, parts: AdminParts & { readonly auth: AdminAuth }): Handler =>
   async (call) => {
@@ -57,5 +63,7 @@ const enter =
     await parts.auth.check(call);
     const query = new Query(call.query, adminRow(operation).query ?? []);
     const by = { actor: 'token', requestId: call.id, address: call.address } as const;
-    return OWN[operation]({ call, query, by }, parts);
+    return OWN[operation]({ call, query, by }, parts).catch((error: unknown) => {
+      throw isTimeout(error) ? fail('server_is_overloaded', TOO_MUCH, { retryAfter: 1, cause: error }) : error;
+    });
   };

@@ -1,12 +1,13 @@
 /** Every movement of a wallet with the balance after it. */
 import { formatNanos } from '../core/index.ts';
-import { snapshot, streamRows } from '../db/index.ts';
-import { available, type StatementLine, statement, statementQuery } from '../ledger/index.ts';
+import { snapshot } from '../db/index.ts';
+import { available, type StatementLine, statement, statementPages } from '../ledger/index.ts';
 import { shownReference } from './credits.ts';
 import { sendCsv } from './csv.ts';
 import { sendPage } from './page.ts';
 import { type AdminHandler, notFound } from './parts.ts';
 
+const EXPORT_PAGE = 1_000;
 const COLUMNS = ['entry', 'at', 'kind', 'amount', 'balance', 'reference', 'reason', 'price'] as const;
 
 export const getStatement: AdminHandler = async ({ call, query }, { db, clock }) => {
@@ -18,7 +19,7 @@ export const getStatement: AdminHandler = async ({ call, query }, { db, clock })
     const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
     if (!known) throw notFound('user', user);
     if (isCsv) {
-      const pieces = cells(streamRows(tx, statementQuery(user, wish)));
+      const pieces = cells(statementPages(tx, user, { ...wish, limit: EXPORT_PAGE }));
       return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, pieces }, clock);
     }
     const lines = await statement(tx, user, { ...wish, limit: limit + 1 });

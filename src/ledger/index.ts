@@ -38,7 +38,7 @@ export {
   type StatementWish,
   settle,
   statement,
-  statementQuery,
+  statementPages,
 } from './ledger.ts';
 export { type Metering, type MeteringOptions, type MeteringState, startMetering } from './metering.ts';
 export {

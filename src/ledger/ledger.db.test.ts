@@ -16,6 +16,7 @@ import {
   review,
   settle,
   statement,
+  statementPages,
 } from './ledger.ts';
 import { FAR_FUTURE, inParallel, makeUser, random } from './testbed.ts';
 
@@ -87,6 +88,46 @@ test('a refund and a correction are entries like any other', async () => {
   assert.equal(await charge(db, { userId, nanos: 130n, reference: 'fix:1', reason }), false);
   assert.equal(await credit(db, { userId, nanos: 5n, reference: 'back:1', reason, from: '@revenue' }), true);
   assert.deepEqual(await available(db, userId), { available: -25n, held: 0n });
+});
+
+/** How many entries a task looked at, by index or not. On one connection: each tells of its own reads when it is asked to. */
+async function counted(task: (one: Db) => Promise<unknown>): Promise<number> {
+  return db.connection().execute(async (one) => {
+    const look = async (): Promise<number> => {
+      await sql`select pg_stat_force_next_flush()`.execute(one);
+      const { rows } = await sql<{ n: bigint }>`
+        select seq_tup_read + idx_tup_fetch as n from pg_stat_user_tables where relname = 'entries'`.execute(one);
+      return Number(rows[0]?.n);
+    };
+    const before = await look();
+    await task(one);
+    return (await look()) - before;
+  });
+}
+
+test('a page of a long history reads no more than itself and what is newer', async (t) => {
+  const userId = await makeUser(db, 'old', 1_000_000n);
+  await sql`
+    insert into entries (debit, credit, nanos, kind, reference, reason)
+      select 'old', '@revenue', 1, 'charge', 'long:' || n, 'x' from generate_series(1, 100000) n`.execute(db);
+  await sql`update wallets set debits = debits + 100000 where user_id = 'old'`.execute(db);
+  await sql`analyze entries`.execute(db);
+  const read = await counted((one) => statement(one, userId, { limit: 50 }));
+  assert.ok(read >= 50 && read < 1_000, `${read} rows read`);
+  const begun = performance.now();
+  const [first] = await statement(db, userId, { limit: 1 });
+  const [last] = await statement(db, userId, { limit: 1, before: (first?.id ?? 0n) - 99_999n });
+  assert.deepEqual([first?.balance, last?.balance], [900_000n, 1_000_000n]);
+  let lines = 0;
+  for await (const page of statementPages(db, userId, { limit: 1_000 })) {
+    for (const { balance, nanos, kind } of page) {
+      assert.equal(balance, 900_000n + BigInt(lines), 'one after the other');
+      assert.equal(nanos, kind === 'credit' ? 1_000_000n : -1n);
+      lines += 1;
+    }
+  }
+  assert.equal(lines, 100_001);
+  t.diagnostic(`first and last of 100,001 lines, then all: ${Math.round(performance.now() - begun)} ms`);
 });
 
 test('a statement is read page by page', async () => {

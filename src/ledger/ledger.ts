@@ -166,13 +166,18 @@ export async function review(db: Db, reference: string): Promise<boolean> {
 }
 
 export async function available(db: Db, userId: string): Promise<Balance> {
+  const { credits, debits, held } = await readWallet(db, userId);
+  return { available: credits - debits - held, held };
+}
+
+async function readWallet(db: Db, userId: string) {
   const wallet = await db
     .selectFrom('wallets')
     .select(['credits', 'debits', 'held'])
     .where('user_id', '=', userId)
     .executeTakeFirst();
   if (!wallet) throw new Error(`There is no wallet of ${userId}.`);
-  return { available: wallet.credits - wallet.debits - wallet.held, held: wallet.held };
+  return wallet;
 }
 
 export interface StatementWish {
@@ -184,35 +189,82 @@ export interface StatementWish {
   readonly limit?: number | undefined;
 }
 
-/** Newest first. */
+/** The first page of it. */
 export async function statement(db: Db, userId: string, wish: StatementWish = {}): Promise<readonly StatementLine[]> {
-  return (await statementQuery(userId, { limit: 100, ...wish }).execute(db)).rows;
+  for await (const page of statementPages(db, userId, wish)) return page;
+  return [];
 }
 
 /**
- * The balance after a line is the wallet less everything that came later, so both must be read in one picture. Two ordered walks of two
- * indexes, newest first, that end with the page: no more of a history is read than what is newer than the page.
+ * Newest first, page after page. The balance after a line is that of the wallet less everything that came later: to be read in one
+ * picture, so in a snapshot. Of a history no more is read than what is newer than the page, and that only once.
  */
-export function statementQuery(
+export async function* statementPages(
+  db: Db,
   userId: string,
-  { before, start, end, limit }: StatementWish,
-): RawBuilder<StatementLine> {
-  const filters = [
-    ...(before === undefined ? [] : [sql`and id < ${before}`]),
-    ...(start === undefined ? [] : [sql`and at >= ${start}`]),
-    ...(end === undefined ? [] : [sql`and at < ${end}`]),
-  ];
-  const side = (column: 'debit' | 'credit') => sql`
-    select id, created_at, kind, ${column === 'credit' ? sql`nanos` : sql`-nanos`} as nanos, reference, reason, price_id
-    from entries where ${sql.ref(column)} = ${userId}`;
-  return sql<StatementLine>`
-    select id, at, kind, nanos, balance, reference, reason, price_id as "priceId"
-    from (
-      select id, created_at as at, kind, nanos, reference, reason, price_id,
-        ((select credits - debits from wallets where user_id = ${userId})
-          - coalesce(sum(nanos) over (order by id desc rows between unbounded preceding and 1 preceding), 0))::bigint as balance
-      from (${side('debit')} union all ${side('credit')}) own) line
-    where true ${sql.join(filters, sql` `)} order by id desc ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
+  { limit = 100, ...wish }: StatementWish,
+): AsyncGenerator<readonly StatementLine[]> {
+  const { credits, debits } = await readWallet(db, userId);
+  let balance = credits - debits;
+  let above: bigint | undefined;
+  let { before } = wish;
+  for (;;) {
+    const lines = await readLines(db, userId, { ...wish, before, limit });
+    const [first, last] = [lines[0], lines.at(-1)];
+    if (!first || !last) return;
+    balance -= await sumBetween(db, userId, first.id, above);
+    const shown = new Map(lines.map((line) => [line.id, line]));
+    const page: StatementLine[] = [];
+    // Also of those that the period leaves out.
+    for (const { id, nanos } of await movesBetween(db, userId, last.id, first.id)) {
+      const line = shown.get(id);
+      if (line) page.push({ ...line, balance });
+      balance -= nanos;
+    }
+    yield page;
+    if (lines.length < limit) return;
+    above = last.id;
+    before = last.id;
+  }
+}
+
+/** Two ordered walks of two indexes, rather than a filter over both that would sort the whole history. */
+async function readLines(db: Db, userId: string, { before, start, end, limit }: StatementWish & { limit: number }) {
+  const filters = sql.join(
+    [
+      sql``,
+      ...(before === undefined ? [] : [sql`id < ${before}`]),
+      ...(start === undefined ? [] : [sql`created_at >= ${start}`]),
+      ...(end === undefined ? [] : [sql`created_at < ${end}`]),
+    ],
+    sql` and `,
+  );
+  const side = (column: string) =>
+    sql`(select * from entries where ${sql.ref(column)} = ${userId} ${filters} order by id desc limit ${limit})`;
+  const { rows } = await sql<Omit<StatementLine, 'balance'>>`
+    select id, created_at as at, kind, case when credit = ${userId} then nanos else -nanos end as nanos, reference, reason,
+      price_id as "priceId"
+    from (${side('debit')} union all ${side('credit')}) own order by id desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+async function movesBetween(db: Db, userId: string, from: bigint, to: bigint) {
+  const { rows } = await sql<{ id: bigint; nanos: Nanos }>`
+    select id, nanos from entries where credit = ${userId} and id between ${from} and ${to}
+    union all select id, -nanos from entries where debit = ${userId} and id between ${from} and ${to}
+    order by id desc`.execute(db);
+  return rows;
+}
+
+/** Both ends left out; without `before`, up to the newest. */
+async function sumBetween(db: Db, userId: string, after: bigint, before: bigint | undefined): Promise<Nanos> {
+  const range = before === undefined ? sql`id > ${after}` : sql`id > ${after} and id < ${before}`;
+  const { rows } = await sql<{ nanos: Nanos }>`
+    select (coalesce((select sum(nanos) from entries where credit = ${userId} and ${range}), 0)
+      - coalesce((select sum(nanos) from entries where debit = ${userId} and ${range}), 0))::bigint as nanos`.execute(
+    db,
+  );
+  return rows[0]?.nanos ?? 0n;
 }
 
 export interface LedgerFault {

@@ -55,6 +55,7 @@ test('a period is checked, and filled in where it is not given', () => {
   assert.throws(() => periodOf({ ...query, end_date: '2025-12-31' }, NOW), refused('start_date'));
   assert.throws(() => periodOf({ start_date: '2026-02-30' }, NOW), refused('start_date'));
   assert.throws(() => periodOf({ end_date: '1.2.2026' }, NOW), refused('end_date'));
+  assert.throws(() => periodOf({ start_date: '0000-01-01', end_date: '0000-01-02' }, NOW), refused('end_date'));
   assert.throws(() => periodOf({ timezone: 'Mars/Olympus' }, NOW), refused('timezone'));
 });
 

@@ -162,7 +162,10 @@ export async function walletReports(db: Db, { user, below, after, limit }: Walle
   const filters = [
     ...(user === undefined ? [] : [sql`and w.user_id = ${user}`]),
     ...(after === undefined ? [] : [sql`and w.user_id > ${after}`]),
-    ...(below === undefined ? [] : [sql`and w.credits - w.debits - w.held + l.nanos < ${below}`]),
+    // The first half says nothing new, and spares the others a look at their leases.
+    ...(below === undefined
+      ? []
+      : [sql`and w.credits - w.debits - w.held < ${below} and w.credits - w.debits - w.held + l.nanos < ${below}`]),
   ];
   const { rows } = await sql<WalletRow>`
     select w.user_id, w.credits, w.debits, w.held, l.nanos as leased, l.open as leases,
@@ -238,7 +241,8 @@ function countOf(rows: readonly DailyRow[]): UsageCount {
 const grouped = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T[]][] =>
   [...Map.groupBy(rows, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
+/** The database knows no year zero, nor a day before its first. */
+const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 
 /** Midnight UTC of a date, in milliseconds. */
 function dayOf(param: string, text: string): number {

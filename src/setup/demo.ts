@@ -23,13 +23,19 @@ export function demoSetup(providers: string): SetupFile {
       { id: `${ACCOUNT_PREFIX}generate`, group: generate, base_url: providers, api_key: 'sk-simulated' },
     ],
     models: [
-      { id: 'demo-responses', groups: [responses], prices: { input: '1.25', cached_input: '0.125', output: '10' } },
+      {
+        id: 'demo-responses',
+        groups: [responses],
+        prices: { input: '1.25', cached_input: '0.125', output: '10' },
+        cost: { input: '1', cached_input: '0.1', output: '8' },
+      },
       { id: 'demo-image', groups: [responses], prices: { input: '5', image_input: '10', image_output: '40' } },
       { id: 'demo-embedding', groups: [responses], prices: { input: '0.02' } },
       {
         id: 'demo-messages',
         groups: [messages],
         prices: { input: '3', cached_input: '0.3', cache_write: '3.75', output: '15' },
+        cost: { input: '2.4', cached_input: '0.24', cache_write: '3', output: '12' },
       },
       { id: 'demo-generate', groups: [generate], prices: { input: '0.3', cached_input: '0.03', output: '2.5' } },
     ],

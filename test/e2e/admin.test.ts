@@ -252,6 +252,7 @@ test('bodies and queries are strict and name what is wrong', async () => {
     ['POST', '/quarantine/none/dismiss', { reason: 'x' }, null, 404],
     ['PUT', '/config', { groups: [{ id: 'x', style: 'nonsense' }] }, 'groups[0].style'],
     ['PUT', '/config', 'groups: [', null],
+    ['PUT', '/config', `# ${'x'.repeat(2 ** 21)}`, null, 413],
     [
       'PUT',
       '/config',
@@ -417,6 +418,36 @@ test('a single call is found by its request, with its charge and its cost', asyn
   const { body: none } = await admin<Page>('GET', `/records?request_id=${request}&user=ana`);
   assert.equal(none.data.length, 0);
   assert.equal((await admin<Page>('GET', '/records?user=asker&end=2020-01-01')).body.data.length, 0);
+});
+
+test('an export that nobody takes holds up neither charges nor questions, and there are not many of them', async () => {
+  const own = await userWithKeys('waiting');
+  await sql`
+    insert into usage_daily select 'long-' || n, date '2026-01-01', 'key_1', 'g', repeat('m', 100), 'a', 'o',
+      1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1 from generate_series(1, 60000) n`.execute(db());
+  const path = '/usage?by=user,key,model,group,account,operation,day&start_date=2026-01-01&end_date=2026-01-01';
+  const download = () => {
+    const leave = new AbortController();
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const begun = fetch(`${gateway.url}/admin/v1${path}&format=csv`, { headers, signal: leave.signal });
+    return { begun, leave };
+  };
+  const stalled = [download(), download()];
+  // The head is there, the rest is not taken.
+  for (const { begun } of stalled) assert.equal((await begun).status, 200);
+  const third = await admin<Fault>('GET', `${path}&format=csv`);
+  assert.deepEqual([third.status, third.body.error.code], [429, 'rate_limit_exceeded']);
+  await converse(own.claude ?? '', 'demo-messages');
+  await recorded('waiting', 1);
+  const booked = await admin('POST', '/credits', { user: 'waiting', amount: '1', reason: 'r', reference: 'waiting' });
+  assert.equal(booked.status, 201);
+  for (const { leave } of stalled) leave.abort();
+  const whole = await until('a place for another export', async () => {
+    const answer = await admin('GET', `${path}&format=csv`);
+    return answer.status === 200 ? answer.text : '';
+  });
+  assert.equal(csvObjects(whole).length, 60_000);
+  await sql`delete from usage_daily where user_id like 'long-%'`.execute(db());
 });
 
 test('pages are whole and without a double, whatever is added meanwhile', async () => {
