@@ -847,3 +847,36 @@ describe('Gemini CLI', () => {
     }
   });
 });
+
+// ---------------------------------------------------------------- Python
+
+describe('the Python SDKs', () => {
+  for (const group of ['claude', 'openai', 'gemini']) {
+    test(`a stream is not held back for compression, whatever the client would take (${group})`, async () => {
+      const leave = new AbortController();
+      const answer = await fetch(`${gateway.url}/v1/messages`, {
+        method: 'POST',
+        headers: {
+          'accept-encoding': 'gzip, deflate, br, zstd',
+          authorization: `Bearer ${key(group)}`,
+          'content-type': 'application/json',
+          'user-agent': 'Anthropic/Python 1.4.0',
+        },
+        body: JSON.stringify({
+          model: `${MODEL[group]}@silent_mid`,
+          max_tokens: 100,
+          stream: true,
+          messages: [{ role: 'user', content: 'hi' }],
+        }),
+        signal: leave.signal,
+      });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get('content-encoding'), null);
+      // The provider has fallen silent in the middle; what it said until then is here.
+      const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body');
+      let text = '';
+      while (!text.includes('text_delta')) text += (await reader.read()).value ?? assert.fail('the stream ended');
+      leave.abort();
+    });
+  }
+});
