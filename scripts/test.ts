@@ -15,7 +15,8 @@ const child = spawn(
     `--test-timeout=${TIMEOUT_MS}`,
     ...(files.length > 0 ? files : EVERYTHING),
   ],
-  { stdio: 'inherit' },
+  // Every file is a process that loads the same modules; compiled once they load in a third of the time.
+  { stdio: 'inherit', env: { NODE_COMPILE_CACHE: 'node_modules/.cache/compiled', ...process.env } },
 );
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => process.exit(code ?? 1));
