@@ -104,7 +104,14 @@ const setupOf = (upstream: string): object => ({
     api_key: 'mock-credential',
     max_concurrency: 100_000,
   })),
-  models: [{ id: 'bench-*', groups: ['messages', 'responses', 'generate'] }],
+  // Priced, so that every call is reserved for, charged and journaled.
+  models: [
+    {
+      id: 'bench-*',
+      groups: ['messages', 'responses', 'generate'],
+      prices: { input: '3', cached_input: '0.3', output: '15' },
+    },
+  ],
   users: [{ id: 'bench', balance: '1000000' }],
   keys: (['messages', 'responses', 'generate'] as const).map((group) => ({
     user: 'bench',
