@@ -78,6 +78,11 @@ export class Line {
     return promise;
   }
 
+  /** It takes no new turns. */
+  get isSpent(): boolean {
+    return this.#isSpent;
+  }
+
   /** Did this connection make the response? */
   owns(responseId: string | undefined): boolean {
     return responseId !== undefined && this.#ids.has(responseId);

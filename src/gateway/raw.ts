@@ -80,8 +80,13 @@ export class RawTurns implements TurnRunner {
     const home = previousId === undefined ? undefined : await this.#homeOf(previousId);
     const ticket = await this.#admit(call, turn, model);
     try {
-      const line = await this.#lineTo(home);
-      if (line && previousId !== undefined && home !== line.account.id) throw previousNotFound(previousId);
+      let line = await this.#lineFor(previousId, home);
+      const entering = line && this.#parts.limit(call);
+      if (entering) {
+        await entering;
+        // It may have ended meanwhile. If the bridge must do then, the turn counts twice: rare, and better than a turn that hangs.
+        if (line?.isSpent) line = await this.#lineFor(previousId, home);
+      }
       if (this.#hasLeft) return;
       if (line) return await this.#relay(call, turn, model, line, ticket);
     } finally {
@@ -101,8 +106,7 @@ export class RawTurns implements TurnRunner {
     });
   }
 
-  async #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
-    await this.#parts.limit(call);
+  #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
     const { id } = line.account;
     call.note({ model: model.name, stream: true, account: id, attempts: 1 });
     return line.run({ call, turn, ticket, text: frameFor(turn, upstreamName(model, line.account)) });
@@ -128,6 +132,12 @@ export class RawTurns implements TurnRunner {
     const accountId = (await this.#parts.store.find(responseId, this.#caller.key.userId))?.accountId;
     if (accountId === undefined) throw previousNotFound(responseId);
     return accountId;
+  }
+
+  async #lineFor(previousId: string | undefined, home: string | undefined): Promise<Line | undefined> {
+    const line = await this.#lineTo(home);
+    if (line && previousId !== undefined && home !== line.account.id) throw previousNotFound(previousId);
+    return line;
   }
 
   #lineTo(home: string | undefined): Promise<Line | undefined> {

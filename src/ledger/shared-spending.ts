@@ -73,14 +73,20 @@ export class SharedSpending {
   }
 
   /** A hold that has its place in Redis, or gets it once Redis is there. */
-  kept({ bound, sides }: SharedWish, id: string): SharedHold {
+  kept({ bound, sides }: SharedWish, id: string, mayBeThere = true): SharedHold {
     const keys = keysOf(sides);
     const member = `${id} ${bound}`;
-    const forget = this.#redis.keep(() => this.#redis.post(RENEW, keys, [member, String(bound), String(LEASE_MS)]));
+    let isThere = mayBeThere;
+    const forget = this.#redis.keep(() => {
+      isThere ||= this.#redis.isUp;
+      this.#redis.post(RENEW, keys, [member, String(bound), String(LEASE_MS)]);
+    });
     return {
       end: (cost) => {
         forget();
-        this.#redis.post(END, keys, [member, String(bound), String(cost)]);
+        const args = [member, String(bound)];
+        // Later without the cost: by then it is in what the replicas know from the database.
+        if (isThere || this.#redis.isUp) this.#redis.end(END, keys, [...args, String(cost)], [...args, '0']);
       },
     };
   }

@@ -167,7 +167,9 @@ export class Spending {
     if (!shared) return this.#admit(sides, bound);
     const wish = this.#wishOf(sides, bound);
     const id = newHoldId();
-    return shared.isUp ? this.#ask(shared, sides, wish, id) : this.#admit(sides, bound, () => shared.kept(wish, id));
+    return shared.isUp
+      ? this.#ask(shared, sides, wish, id)
+      : this.#admit(sides, bound, () => shared.kept(wish, id, false));
   }
 
   #admit(sides: readonly Side[], bound: Nanos, share?: () => SharedHold): SpendHold {

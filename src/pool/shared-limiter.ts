@@ -24,7 +24,7 @@ export class SharedLimiter implements Limiter {
     const id = randomUUID();
     if (this.#redis.isUp) return this.#ask(id, who, sides);
     const visit = this.#local.enter(who);
-    return visit && this.#kept(id, who, sides, visit);
+    return visit && this.#kept(id, who, sides, visit, false);
   }
 
   count(who: Limited, tokens: number): void {
@@ -52,10 +52,14 @@ export class SharedLimiter implements Limiter {
   }
 
   /** A visit that has a place in Redis keeps it, or gets it once Redis is there, until it leaves. */
-  #kept(id: string, who: Limited, sides: readonly Side[], visit: Visit): Visit {
+  #kept(id: string, who: Limited, sides: readonly Side[], visit: Visit, mayBeThere = true): Visit {
     const keys = sides.flatMap((side) => (side.limits.concurrency === undefined ? [] : [keyOf(who, side, 'open')]));
     if (keys.length === 0) return visit;
-    const forget = this.#redis.keep(() => this.#redis.post(RENEW, keys, [id, String(LEASE_MS)]));
+    let isThere = mayBeThere;
+    const forget = this.#redis.keep(() => {
+      isThere ||= this.#redis.isUp;
+      this.#redis.post(RENEW, keys, [id, String(LEASE_MS)]);
+    });
     let isHere = true;
     return {
       headers: visit.headers,
@@ -64,7 +68,7 @@ export class SharedLimiter implements Limiter {
         isHere = false;
         visit.leave();
         forget();
-        this.#redis.post(LEAVE, keys, [id]);
+        if (isThere) this.#redis.end(LEAVE, keys, [id]);
       },
     };
   }

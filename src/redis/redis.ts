@@ -90,6 +90,21 @@ export class Redis {
     if (this.#link) this.run(script, keys, args).catch(() => {});
   }
 
+  /** Ends a lease without waiting for the answer. While Redis is down it is ended when that is back, or has ended by itself. */
+  end(script: Script, keys: readonly string[], args: readonly string[], later = args): void {
+    const again = (): void => {
+      const forget = this.keep(() => {
+        if (!this.#link) return;
+        cancel();
+        forget();
+        this.post(script, keys, later);
+      });
+      const cancel = this.#options.clock.after(LEASE_MS, forget);
+    };
+    if (this.#link) this.run(script, keys, args).catch(again);
+    else again();
+  }
+
   /** Calls `renew` again and again, and whenever the connection is back, until the answer is called. */
   keep(renew: () => void): () => void {
     this.#renewals.add(renew);

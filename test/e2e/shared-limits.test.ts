@@ -86,7 +86,7 @@ for (const isCluster of [false, true]) {
       }
     };
     const isShared = (gateway: TestGateway): boolean =>
-      lines(gateway, 'limits.shared') > lines(gateway, 'limits.local');
+      gateway.log.findLast(({ msg }) => msg.startsWith('limits.'))?.msg === 'limits.shared';
 
     test('requests per minute are those of both together, to the last one', async () => {
       let key = '';
@@ -128,6 +128,33 @@ for (const isCluster of [false, true]) {
       assert.equal((await ask(two, key)).status, 200);
       assert.equal((await client.turn(turn)).error?.code, 'rate_limit_exceeded');
       client.socket.close();
+    });
+
+    test("a turn on the provider's own socket counts too; a client that leaves while Redis is asked asks nobody", async () => {
+      const { openai = '' } = await one.apply({
+        users: [{ id: 'raw', balance: '10' }],
+        keys: [{ user: 'raw', group: 'openai', rpm: 100, concurrency: 1 }],
+      });
+      await two.apply({});
+      sim.journal.clear();
+      const turn = { model: 'demo-responses', input: 'x' };
+      const client = await new SocketClient(one.url, openai).open();
+      const other = await new SocketClient(two.url, openai).open();
+      assert.equal((await client.turn(turn)).error, undefined);
+      await until('the place', async () => (await other.turn(turn)).error === undefined);
+      assert.ok(sim.journal.requests.every(({ method }) => method === 'WS'));
+      redis.pause();
+      try {
+        client.create({ ...turn, input: 'left at once' });
+        client.socket.close();
+        await until('it to be missed', () => !isShared(one));
+      } finally {
+        redis.resume();
+      }
+      assert.ok(sim.journal.requests.every(({ body }) => !body?.includes('left at once')));
+      await until('both to share', () => isShared(one) && isShared(two), 20_000);
+      await until('its place', async () => (await other.turn(turn)).error === undefined);
+      other.socket.close();
     });
 
     test('of 200 calls at once on both under a spend limit for 37, exactly 37 are admitted', async () => {
