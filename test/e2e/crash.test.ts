@@ -23,7 +23,9 @@ import { until } from '../support/wait.ts';
 const SEEDS = process.env.CRASH_SEEDS?.split(',').map(Number) ?? [20_261_115];
 const IS_THOROUGH = process.env.CRASH_SEEDS !== undefined;
 const LANES = 2;
-const DYING_MS = 15_000;
+/** A machine that is busy with other things may take its time. */
+const DYING_MS = 60_000;
+const READY_MS = 90_000;
 
 // ---------------------------------------------------------------- kinds of call
 
@@ -221,7 +223,7 @@ class Lane {
   async start({ isFirst = false } = {}): Promise<void> {
     const process = this.launch(isFirst ? ['--config', join(home, 'setup.json')] : []);
     this.#process = process;
-    const [, url] = await process.until(/Dragoman is ready at (\S+)/);
+    const [, url] = await process.until(/Dragoman is ready at (\S+)/, READY_MS);
     this.#url = url ?? '';
   }
 
@@ -477,7 +479,7 @@ test('a process that another took for dead is killed as it notices, and the othe
       assert.ok(await lane.call(one));
       await seemDead(lane);
       other = lane.launch([]);
-      await other.until(/Dragoman is ready/);
+      await other.until(/Dragoman is ready/, READY_MS);
       assert.equal(await leasesOf(lane.user), 0n, 'the other has given its leases back');
       await lane.arm(step, 1);
       // A wallet that it has no lease of: it asks the database, and hears that it is dead.
