@@ -113,7 +113,7 @@ test('the signature of a call carries the account it belongs to', () => {
   });
 });
 
-test('absurd usage counts as not reported', () => {
+test('absurd usage counts as not reported, and is named', () => {
   const usage = { prompt_tokens: -1, completion_tokens: 1.5 };
   assert.deepEqual(replyOf(chunk({ content: 'x' }, 'stop', { usage })).usage, {
     input: 0,
@@ -121,6 +121,7 @@ test('absurd usage counts as not reported', () => {
     cacheWrite: 0,
     output: 0,
     estimated: true,
+    odd: 'prompt_tokens is -1',
   });
 });
 

@@ -22,6 +22,7 @@ export function decodeUsage(value: unknown): HubUsage | undefined {
     output: output ?? 0,
     reasoning: maybeCount(written.reasoning_tokens),
     outputAudio: maybeCount(written.audio_tokens),
+    estimated: input === undefined && output === undefined ? true : undefined,
     odd,
   });
 }
