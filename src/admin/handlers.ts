@@ -2,6 +2,7 @@
 import { fail } from '../core/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
+import { listAlarms } from './alarms.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
@@ -26,6 +27,7 @@ const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
   'admin.quarantine': listQuarantine,
   'admin.resolveRecord': resolveRecord,
   'admin.dismissRecord': dismissRecord,
+  'admin.alarms': listAlarms,
   'admin.audit': listAudit,
   'admin.groups': listGroups,
   'admin.accounts': listAccounts,

@@ -1,6 +1,7 @@
 /** `dragoman replica list | forget`: processes that admit calls, and the end of one whose disk is lost. */
 import { Command } from 'commander';
 import { formatNanos } from '../core/index.ts';
+import { writeAudit } from '../identity/index.ts';
 import { fenceSilent, retireReplica, silentReplicas } from '../ledger/index.ts';
 import { Refusal } from '../main.ts';
 import { withGround } from './ground.ts';
@@ -30,7 +31,12 @@ export const replicaCommand = (): Command =>
               throw new Refusal(`There is no replica ${id}; "dragoman replica list" shows them.`);
             if (!isSilent)
               throw new Refusal(`${id} was seen within the last minute; it gives back by itself what it holds.`);
-            await retireReplica(db, id);
+            await db.transaction().execute(async (tx) => {
+              const held = (await silentReplicas(tx)).find((replica) => replica.id === id)?.leased ?? 0n;
+              await retireReplica(tx, id);
+              const after = { given_back: formatNanos(held) };
+              await writeAudit(tx, { actor: 'cli' }, { action: 'replica.forgotten', subject: `replica:${id}`, after });
+            });
             say(`${id} is forgotten, and what it held is given back.`);
           }),
         ),

@@ -20,6 +20,7 @@ export type AuditAction =
   | 'record.dismissed'
   | 'config.applied'
   | 'prices.imported'
+  | 'replica.forgotten'
   | 'admin.saved'
   | 'token.rotated';
 

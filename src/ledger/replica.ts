@@ -174,7 +174,7 @@ export async function silentReplicas(db: Db): Promise<SilentReplica[]> {
 
 /** The end of a replica: what it leased goes back. Its journal has been read, or an operator knows that it never will be. */
 export async function retireReplica(db: Db, id: string): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  const retire = async (tx: Db): Promise<void> => {
     await sql`
       select from wallets where user_id in (select user_id from leases where replica_id = ${id})
       order by user_id for no key update`.execute(tx);
@@ -182,5 +182,6 @@ export async function retireReplica(db: Db, id: string): Promise<void> {
       with gone as (delete from leases where replica_id = ${id} returning user_id, nanos)
       update wallets w set held = w.held - gone.nanos from gone where w.user_id = gone.user_id`.execute(tx);
     await tx.deleteFrom('replicas').where('id', '=', id).execute();
-  });
+  };
+  await (db.isTransaction ? retire(db) : db.transaction().execute(retire));
 }

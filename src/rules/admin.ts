@@ -90,6 +90,11 @@ export const ADMIN_ENDPOINTS = {
     about: 'Close a record that was set aside without a charge',
     body: 'json',
   },
+  'admin.alarms': {
+    method: 'GET',
+    path: `${BASE}/alarms`,
+    about: 'What needs an operator, as the worker saw it last, and what to do about it',
+  },
   'admin.audit': {
     method: 'GET',
     path: `${BASE}/audit`,

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { formatNanos, parseNanos } from '../../src/core/index.ts';
-import { checkLedger, newRecordId } from '../../src/ledger/index.ts';
+import { formatNanos, parseNanos, silentLog } from '../../src/core/index.ts';
+import { checkLedger, lookForAlarms, newRecordId } from '../../src/ledger/index.ts';
 import { ADMIN_ENDPOINTS, ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, type AdminAnswer, adminApi } from '../support/admin.ts';
 import { run } from '../support/command.ts';
@@ -558,6 +558,131 @@ test('a record that was set aside is charged or dismissed once, with a reason', 
   assert.equal((await admin<Page>('GET', '/quarantine?state=charged')).body.data.length, 1);
   assert.equal((await admin('GET', '/users/doubtful/balance')).body.available, '0.75');
 });
+
+test('alarms say what needs an operator and what to do', async () => {
+  const id = await setAside('ana');
+  await lookForAlarms(db(), silentLog);
+  const { body } = await admin<Page<{ name: string; count: number; advice: string }>>('GET', '/alarms');
+  const alarm = body.data.find(({ name }) => name === 'usage.quarantined');
+  assert.ok(alarm && alarm.count > 0 && alarm.advice.includes('/admin/v1/quarantine'));
+  await admin('POST', `/quarantine/${id}/dismiss`, { reason: 'seen' });
+});
+
+const ODD = [
+  '',
+  ' ',
+  '0',
+  '-1',
+  '1e999',
+  '%ff',
+  '%F0%9F%90%89',
+  "'--",
+  '\\',
+  '../..',
+  '9'.repeat(400),
+  '%01',
+  '[]',
+  'null',
+  '2026-99-99',
+  '9999-12-31',
+  '1000-01-01T00:00:00Z',
+  'WyIiXQ',
+  'WyIxIiwiMSJd',
+  'WyI5OTk5OTk5OTk5OTk5OTk5OTkiXQ',
+  'true',
+  'csv',
+  'charged',
+  '=1',
+  'day',
+];
+const ODD_VALUES: unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  1e308,
+  '',
+  ' ',
+  '\u0000',
+  '\ud800',
+  '\u0001',
+  'x'.repeat(5_000),
+  [],
+  [null],
+  {},
+  { a: 1 },
+  '1',
+  '-1',
+  '0.000000001',
+  '9999999',
+  '999999999999',
+  '2030-01-01T00:00:00Z',
+  'ana',
+  'claude',
+  ['claude'],
+  ['10.0.0.0/8'],
+  ['*'],
+  '__proto__',
+];
+const FIELDS = [
+  'user',
+  'amount',
+  'kind',
+  'reason',
+  'reference',
+  'id',
+  'email',
+  'multiplier',
+  'rpm',
+  'spend_day',
+  'group',
+  'name',
+  'models',
+  'addresses',
+  'video_groups',
+  'expires_at',
+  'overlap_seconds',
+  'groups',
+  'accounts',
+  'users',
+  'keys',
+];
+
+test('no query and no body is a fault of ours', async () => {
+  const ids = ['ana', await keyOf('ana'), 'none', '%F0%9F%90%89', "'--", 'a'.repeat(500)];
+  const broken: string[] = [];
+  const ask = async (method: string, path: string, body?: unknown): Promise<void> => {
+    const { status, text } = await admin(method, path, body);
+    if (status >= 500) broken.push(`${method} ${path} ${JSON.stringify(body)}: ${text}`);
+  };
+  for (const operation of ADMIN_OPERATIONS) {
+    const { method, path, query = [] } = adminRow(operation);
+    const own = (n: number) => path.slice('/admin/v1'.length).replace(/\{\w+\}/, ids[n % ids.length] ?? '');
+    if (method === 'GET')
+      for (const [n, name] of query.entries()) for (const odd of ODD) await ask(method, `${own(n)}?${name}=${odd}`);
+    else
+      for (const [n, value] of ODD_VALUES.entries())
+        for (const name of FIELDS.filter((_, at) => (at + n) % 3 === 0))
+          await ask(method, own(n), { ...HONEST[operation], [name]: value });
+  }
+  assert.deepEqual(broken, []);
+  assert.deepEqual(
+    gateway.log.filter(({ msg }) => msg === 'call.bug'),
+    [],
+  );
+});
+
+/** Bodies to which the oddities are added, so that they get past the other fields. */
+const HONEST: Partial<Record<AdminOperation, object>> = {
+  'admin.credit': { user: 'ana', amount: '1', reason: 'odd', reference: 'odd' },
+  'admin.createUser': { id: 'odd' },
+  'admin.changeUser': { multiplier: '1' },
+  'admin.createKey': { user: 'ana', group: 'claude', name: 'odd' },
+  'admin.changeKey': { rpm: 100 },
+  'admin.resolveRecord': { amount: '1', reason: 'odd' },
+  'admin.dismissRecord': { reason: 'odd' },
+};
 
 /** One honest call of each operation that changes something. */
 const WRITES: Record<
