@@ -13,6 +13,7 @@ import { decodeAll, readVectors } from '../../src/dialects/testbed.ts';
 import type { Dialect } from '../../src/rules/index.ts';
 import { answerTo, askedBy, CROSSINGS, convert, DIALECTS, FROM, readAs } from './crossings.ts';
 import { plain } from './plain.ts';
+import { asked, readPairs } from './vector.ts';
 
 interface Case {
   readonly name: string;
@@ -25,8 +26,24 @@ interface Case {
 /** Pictures of a message are told when it ends; only this dialect has a place for them between two texts. */
 const AT_ITS_END: ReadonlySet<string> = new Set(['generate-image.json']);
 
+const casesFor = (client: Dialect): Case[] => [...recordedFor(client), ...situationsFor(client)];
+
+/** The situations of this client in which an upstream answers to the end. */
+function situationsFor(client: Dialect): Case[] {
+  return readPairs().flatMap((vector) => {
+    if (vector.client !== client || !vector.events) return [];
+    const { request, encoded } = asked(vector);
+    const { hub, text } = convert(vector, vector.events, request, encoded);
+    const folded = fold(hub);
+    // Without its last chunk the stream of a chat client counts nothing.
+    if (!('reply' in folded) || (client === 'chat' && !request.wants.usageChunk)) return [];
+    const body = codecOf(client).client.encodeReply(folded.reply, answerTo(request, vector.upstream));
+    return [{ name: vector.name, request, text, body, reply: folded.reply }];
+  });
+}
+
 /** Complete answers of every recorded upstream, told to this client. */
-function casesFor(client: Dialect): Case[] {
+function recordedFor(client: Dialect): Case[] {
   return CROSSINGS.filter((crossing) => crossing.client === client).flatMap(({ upstream }) =>
     readVectors(upstream).flatMap((vector) => {
       const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(FROM), vector.events));

@@ -123,6 +123,12 @@ function write(vector: Vector, request: Json, upstream = vector.upstream, place:
   return encodeFor(pairOf({ client: vector.client, upstream }), read(vector, request), target);
 }
 
+/** The request of a situation, read and written; what its answer is told with. */
+export function asked(vector: Vector): { readonly request: HubRequest; readonly encoded: Encoded } {
+  const body = vector.request ?? {};
+  return { request: read(vector, body), encoded: write(vector, body) };
+}
+
 interface Outcome {
   readonly expect?: Written;
   readonly refused?: Refused;
@@ -195,8 +201,7 @@ function checkFailure({ client, upstream, failure, fault, expect }: Vector): voi
 
 function checkAnswer(vector: Vector): void {
   const { client, upstream, expect: answered = {} } = vector;
-  const request = read(vector, vector.request ?? {});
-  const encoded = write(vector, vector.request ?? {});
+  const { request, encoded } = asked(vector);
   let body: unknown;
   for (const events of variantsOf(vector)) {
     const { hub, text } = convert({ client, upstream }, events, request, encoded);
