@@ -88,6 +88,10 @@ const nameOf = (value: unknown): string =>
         ? 'an array'
         : `${/^[aeiou]/.test(typeof value) ? 'an' : 'a'} ${typeof value}`;
 
+/** A look-up by a word of somebody else's, which may name something that every object has. */
+export const own = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined;
+
 /** An object without its undefined members: wire bodies never carry them, and exact equality in tests depends on it. */
 export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};

@@ -2,6 +2,7 @@
 import type { UpstreamContext } from '../codec.ts';
 import type { HubEvent, HubItem, HubPart, HubServerCall, HubStop, HubToolCall, JsonObject, Opaque } from '../hub.ts';
 import { annotationsOf } from './grounding.ts';
+import type { PartialArgs } from './partial-args.ts';
 import type { Counts } from './usage.ts';
 
 export type Draft<T> = { -readonly [K in keyof T]: T[K] };
@@ -10,7 +11,12 @@ type TextDraft = Draft<Extract<HubPart, { kind: 'text' }>>;
 export type Open =
   | { readonly kind: 'reasoning'; readonly index: number; text: string; opaque?: Opaque }
   | { readonly kind: 'message'; readonly index: number; readonly parts: HubPart[] }
-  | { readonly kind: 'call'; readonly index: number; readonly item: Draft<HubToolCall> }
+  | {
+      readonly kind: 'call';
+      readonly index: number;
+      readonly item: Draft<HubToolCall>;
+      partial?: PartialArgs | undefined;
+    }
   | { readonly kind: 'code'; readonly index: number; readonly item: Draft<HubServerCall>; readonly raw: unknown[] };
 
 export interface State {
@@ -84,10 +90,22 @@ export function openReasoning(state: State, out: HubEvent[]): Extract<Open, { ki
 export function close(state: State, out: HubEvent[], stop?: HubStop): void {
   const { open } = state;
   if (open === undefined) return;
+  if (open.kind === 'call') completeCall(open, out);
   state.open = undefined;
   const item = open.kind === 'message' ? closeMessage(open, state, out, stop) : finished(open);
   out.push({ kind: 'item_end', index: open.index, item });
 }
+
+/** All of the arguments are there, or all that will come. */
+export function completeCall(open: Extract<Open, { kind: 'call' }>, out: HubEvent[]): void {
+  if (!open.partial) return;
+  open.item.args = JSON.stringify(open.partial.root);
+  open.partial = undefined;
+  out.push({ kind: 'args', index: open.index, text: open.item.args });
+}
+
+/** A call is open whose arguments are not all there. */
+export const isCallPartial = ({ open }: State): boolean => open?.kind === 'call' && open.partial !== undefined;
 
 function finished(open: Exclude<Open, { kind: 'message' }>): HubItem {
   if (open.kind === 'call') return open.item;

@@ -2,11 +2,24 @@
 import type { HubEvent, HubItem, HubPart, HubServerCall, HubToolCall, JsonObject, Opaque } from '../hub.ts';
 import { freshCallId, mintCallId } from '../ids.ts';
 import { compact, isObject, maybeObject, maybeString } from '../read.ts';
-import { breakOff, close, openItem, openMessage, openReasoning, openText, type State } from './decoder-items.ts';
+import {
+  breakOff,
+  close,
+  completeCall,
+  type Open,
+  openItem,
+  openMessage,
+  openReasoning,
+  openText,
+  type State,
+} from './decoder-items.ts';
+import { type PartialArgs, takePartialArgs } from './partial-args.ts';
 import { mintedAt } from './signature.ts';
 import { HOME, mediaKind } from './wire.ts';
 
 export const takePart = (part: JsonObject, state: State, out: HubEvent[]): void => ON[kindOf(part)](part, state, out);
+
+type OpenCall = Extract<Open, { kind: 'call' }>;
 
 const PART_KINDS = ['functionCall', 'inlineData', 'executableCode', 'codeExecutionResult'] as const;
 type PartKind = (typeof PART_KINDS)[number] | 'text' | 'thought' | 'other';
@@ -48,13 +61,22 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
   functionCall(part, state, out) {
     const call = maybeObject(part.functionCall);
     const name = maybeString(call.name);
+    const { open } = state;
+    if (open?.kind === 'call' && open.partial && (!name || call.id === open.item.callId))
+      return goOn(open, open.partial, call, out);
     if (!name) return breakOff(state, out, 'The upstream sent a function call without a name.');
     close(state, out);
     const callId = freshCallId(maybeString(call.id), state.callIds, state.context.requestId);
     const signature = mintedAt(part.thoughtSignature, state.context, callId);
-    const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
     const skeleton: HubToolCall = compact({ kind: 'tool_call', callId, name, form: 'function', args: '', signature });
     const index = openItem(skeleton, state, out);
+    if (call.willContinue === true) {
+      const partial = { root: isObject(call.args) ? { ...call.args } : {} };
+      takePartialArgs(partial, call);
+      state.open = { kind: 'call', index, item: { ...skeleton }, partial };
+      return;
+    }
+    const args = wholeArgs(call);
     out.push({ kind: 'args', index, text: args });
     state.open = { kind: 'call', index, item: { ...skeleton, args } };
   },
@@ -91,6 +113,20 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
     out.push({ kind: 'item_end', index: openItem(item, state, out), item });
   },
 };
+
+function wholeArgs(call: JsonObject): string {
+  if (typeof call.args === 'string') return call.args;
+  if (!Array.isArray(call.partialArgs)) return JSON.stringify(call.args ?? {});
+  const partial = { root: isObject(call.args) ? { ...call.args } : {} };
+  takePartialArgs(partial, call);
+  return JSON.stringify(partial.root);
+}
+
+/** A piece of a call that was begun before: arguments, and the word that there are no more. */
+function goOn(open: OpenCall, partial: PartialArgs, call: JsonObject, out: HubEvent[]): void {
+  takePartialArgs(partial, call);
+  if (call.willContinue !== true) completeCall(open, out);
+}
 
 function endsSigned(open: State['open']): boolean {
   const last = open?.kind === 'message' ? open.parts.at(-1) : undefined;

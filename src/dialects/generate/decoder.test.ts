@@ -139,3 +139,73 @@ test('law: no stream, however odd, makes the decoder throw, repeat itself or end
     { numRuns: 400 },
   );
 });
+
+const piece = (jsonPath: string, value: object, willContinue?: true) => ({
+  jsonPath,
+  ...value,
+  ...(willContinue && { willContinue }),
+});
+const going = (...partialArgs: object[]) => chunk([{ functionCall: { partialArgs, willContinue: true } }]);
+const begun = chunk([{ functionCall: { id: 'a', name: 'f', willContinue: true }, thoughtSignature: 'S' }]);
+
+test('arguments that come piece by piece are one call, told when the last piece is there', () => {
+  const events = decode([
+    begun,
+    going(piece('$.place', { stringValue: 'New ' }, true)),
+    going(piece('$.place', { stringValue: 'Delhi' }), piece('$.days', { numberValue: 3 })),
+    going(piece('$.at[0].lat', { numberValue: 1.5 }), piece("$.at[0]['the name']", { stringValue: 'x' })),
+    going(piece('$.exact', { boolValue: false }), piece('$.none', { nullValue: 'NULL_VALUE' })),
+    chunk([{ functionCall: {} }]),
+    chunk([{ functionCall: { id: 'b', name: 'g', args: { c: 1 } } }], 'STOP'),
+  ]);
+  checkPromises(events);
+  const folded = fold(events);
+  assert.ok('reply' in folded);
+  const [first, second] = folded.reply.items;
+  assert.ok(first?.kind === 'tool_call' && second?.kind === 'tool_call');
+  assert.deepEqual(JSON.parse(first.args), {
+    place: 'New Delhi',
+    days: 3,
+    at: [{ lat: 1.5, 'the name': 'x' }],
+    exact: false,
+    none: null,
+  });
+  assert.deepEqual([first.callId, first.signature?.data, second.callId, second.args], ['a', 'S', 'b', '{"c":1}']);
+  assert.equal(folded.reply.stop, 'tool');
+});
+
+test('pieces whose paths lead nowhere are passed over, and none can reach beyond the arguments', () => {
+  const folded = fold(
+    decode([
+      begun,
+      going(
+        piece('$', { stringValue: 'x' }),
+        piece('place', { stringValue: 'x' }),
+        piece('$.a[', { stringValue: 'x' }),
+      ),
+      going(piece('$.__proto__.polluted', { boolValue: true }), piece('$.a[999999999]', { numberValue: 1 })),
+      going(piece('$.ok', { boolValue: true })),
+      chunk([{ functionCall: {} }], 'STOP'),
+    ]),
+  );
+  assert.ok('reply' in folded);
+  const [call] = folded.reply.items;
+  assert.equal(call?.kind === 'tool_call' && call.args, '{"ok":true}');
+  assert.equal(Reflect.get({}, 'polluted'), undefined);
+});
+
+test('a stream that breaks off inside a call has not made one', () => {
+  const events = decode([begun, going(piece('$.place', { stringValue: 'New ' }, true))]);
+  assert.equal(events.at(-1)?.kind, 'error');
+  const cut = decode([begun, going(piece('$.a', { numberValue: 1 })), chunk([], 'MAX_TOKENS')]);
+  checkPromises(cut);
+  const folded = fold(cut);
+  assert.ok('reply' in folded && folded.reply.stop === 'length');
+});
+
+test('a finish reason that is the name of something every object has is merely unknown', () => {
+  for (const reason of ['constructor', '__proto__', 'toString']) {
+    const folded = fold(decode([chunk([{ text: 'a' }], reason)]));
+    assert.ok('reply' in folded && folded.reply.stop === 'end', reason);
+  }
+});

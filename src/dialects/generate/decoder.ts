@@ -7,7 +7,7 @@ import type { StreamDecoder, UpstreamContext } from '../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../hub.ts';
 import { itemId } from '../ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString, parseObject } from '../read.ts';
-import { begin, breakOff, close, openItem, type State } from './decoder-items.ts';
+import { begin, breakOff, close, isCallPartial, openItem, type State } from './decoder-items.ts';
 import { takePart } from './decoder-parts.ts';
 import { decodeStreamError } from './errors.ts';
 import { queriesOf, searchCall } from './grounding.ts';
@@ -115,7 +115,7 @@ function stopOf(state: State): HubStop | undefined {
   const seen = { call: state.callIds.size > 0, content: state.next > 0 };
   if (state.finishReason !== undefined) return decodeStop(state.finishReason, seen);
   if (state.blocked !== undefined) return 'filter';
-  return seen.call ? 'tool' : undefined;
+  return seen.call && !isCallPartial(state) ? 'tool' : undefined;
 }
 
 const declined = (state: State): string =>

@@ -6,7 +6,7 @@ import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '.
 import type { UpstreamFailure } from '../codec.ts';
 import type { Fault } from '../fault.ts';
 import type { HubError, JsonObject } from '../hub.ts';
-import { compact, isObject, maybeList, maybeNumber, maybeObject, maybeString } from '../read.ts';
+import { compact, isObject, maybeList, maybeNumber, maybeObject, maybeString, own } from '../read.ts';
 
 /** A refusal before the answer began. */
 export function decodeError(response: UpstreamFailure): Fault {
@@ -18,7 +18,7 @@ export function decodeError(response: UpstreamFailure): Fault {
 /** `{"error": {...}}` in the middle of a stream. */
 export function decodeStreamError(error: JsonObject): Fault {
   const seen = read(error);
-  const status = maybeNumber(error.code) ?? STATUS_OF_WORD[seen.word] ?? 500;
+  const status = maybeNumber(error.code) ?? own(STATUS_OF_WORD, seen.word) ?? 500;
   return classify({ status, ...seen });
 }
 

@@ -1,5 +1,6 @@
 /** Why an answer ended, both ways. The provider says STOP for a finished text, for calls and for a stop sequence alike. */
 import type { HubStop } from '../hub.ts';
+import { own } from '../read.ts';
 
 /** `other` depends on whether anything was said. */
 const STOPS: Readonly<Record<string, HubStop | 'other'>> = {
@@ -28,7 +29,7 @@ const STOPS: Readonly<Record<string, HubStop | 'other'>> = {
 
 /** A complete call anywhere means the client has work to do, unless the answer was cut or filtered. */
 export function decodeStop(reason: string, seen: { readonly call: boolean; readonly content: boolean }): HubStop {
-  const stop = STOPS[reason] ?? 'other';
+  const stop = own(STOPS, reason) ?? 'other';
   if (stop === 'length' || stop === 'filter') return stop;
   if (seen.call) return 'tool';
   return stop === 'other' ? (seen.content ? 'end' : 'filter') : stop;

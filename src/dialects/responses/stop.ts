@@ -1,6 +1,6 @@
 /** Why an answer ended, both ways. What a stop does to the items (refusal parts, cut calls) is the encoders' business. */
 import type { HubItem, HubReply, HubStop, JsonObject } from '../hub.ts';
-import { maybeObject, maybeString } from '../read.ts';
+import { maybeObject, maybeString, own } from '../read.ts';
 
 const INCOMPLETE: Readonly<Record<string, HubStop>> = {
   max_output_tokens: 'length',
@@ -14,7 +14,7 @@ export function decodeStop(response: JsonObject, items: readonly HubItem[]): Pic
   if (response.status === 'cancelled') return { stop: 'cancelled' };
   if (response.status === 'incomplete') {
     const reason = maybeString(maybeObject(response.incomplete_details).reason) ?? '';
-    return { stop: INCOMPLETE[reason] ?? 'length' };
+    return { stop: own(INCOMPLETE, reason) ?? 'length' };
   }
   if (items.some((item) => item.kind === 'tool_call')) return { stop: 'tool' };
   const refusal = refusalOf(items);
