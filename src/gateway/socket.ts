@@ -15,7 +15,7 @@ export interface SocketParts {
   run(turn: Turn): Promise<void>;
 }
 
-type Waiting = Omit<Turn, 'answer'>;
+type Waiting = Omit<Turn, 'answer'> & { readonly bytes: number };
 
 const PASSED: ReadonlySet<unknown> = new Set(['response.steer', 'response.inject']);
 
@@ -25,6 +25,8 @@ export class ResponsesSocket {
   readonly #lanes = new Set<string>();
   readonly #running = new Map<string, TurnAnswer>();
   readonly #waiting: Waiting[] = [];
+  /** What the waiting turns hold. */
+  #waitingBytes = 0;
   #messages: number[] = [];
   /** How to close when the last running turn is done, and why; set when no further ones are wanted. */
   #farewell: { readonly close: () => void; readonly reason: string } | undefined;
@@ -44,7 +46,7 @@ export class ResponsesSocket {
   retire(code: number, reason: string, withinMs: number): void {
     const close = (): void => this.#socket.close(code, reason);
     this.#farewell = { close, reason };
-    for (const { streamId } of this.#waiting.splice(0)) this.#refuseTurn(reason, streamId);
+    for (const { streamId } of this.#forgetWaiting()) this.#refuseTurn(reason, streamId);
     if (this.#running.size === 0) return close();
     this.#parts.clock.after(withinMs, close);
   }
@@ -54,10 +56,15 @@ export class ResponsesSocket {
   }
 
   #leave(): void {
-    this.#waiting.length = 0;
+    this.#forgetWaiting();
     // First, so that the log lines of the turns know what they came to.
     this.#parts.runner.leave();
     for (const answer of this.#running.values()) answer.destroy();
+  }
+
+  #forgetWaiting(): Waiting[] {
+    this.#waitingBytes = 0;
+    return this.#waiting.splice(0);
   }
 
   #message(text: string | undefined): void {
@@ -94,9 +101,19 @@ export class ResponsesSocket {
       const message = `A connection has at most ${SOCKET.lanes} named streams.`;
       return this.#say(refusal(400, 'websocket_stream_limit_reached', message, 'stream_id'), streamId);
     }
+    const bytes = text.length;
+    if (this.#waitingBytes + bytes > SOCKET.waitingBytes && this.#mustWait(streamId ?? '')) {
+      const message = `The turns that wait on this connection may hold ${SOCKET.waitingBytes / 2 ** 20} MiB together; send this one again when another is done.`;
+      return this.#say(refusal(429, 'websocket_queue_limit_reached', message), streamId);
+    }
     if (streamId !== undefined) this.#lanes.add(streamId);
-    this.#waiting.push({ lane: streamId ?? '', streamId, create, text: 'response' in event ? undefined : text });
+    this.#waiting.push({ lane: streamId ?? '', streamId, create, text: 'response' in event ? undefined : text, bytes });
+    this.#waitingBytes += bytes;
     this.#startNext();
+  }
+
+  #mustWait(lane: string): boolean {
+    return this.#running.size >= SOCKET.turns || this.#running.has(lane);
   }
 
   /** Same lane: one after the other. Different lanes: at once, up to the limit. */
@@ -105,6 +122,7 @@ export class ResponsesSocket {
       const next = this.#waiting.findIndex(({ lane }) => !this.#running.has(lane));
       const [turn] = next < 0 ? [] : this.#waiting.splice(next, 1);
       if (!turn) return;
+      this.#waitingBytes -= turn.bytes;
       this.#start(turn);
     }
   }

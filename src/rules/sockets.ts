@@ -15,6 +15,8 @@ export const SOCKET = {
   turns: 16,
   /** Waiting turns per connection; more than this is a flood. */
   waiting: 256,
+  /** Of all waiting turns of a connection together: one that waits behind another, as large as a message may be, and some more. */
+  waitingBytes: 64 * MIB,
   /** Messages per second, averaged over ten. */
   messagesPerSecond: 50,
   /** Conversation kept per connection, as JSON. */

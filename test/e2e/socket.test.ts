@@ -130,6 +130,23 @@ test('turns on one lane follow one another, turns on two lanes run at once and c
   client.socket.close();
 });
 
+test('turns that wait may not hold more than their share of memory; one too many is refused, others go on', async () => {
+  const client = await connect('claude');
+  const model = 'demo-messages@silent_mid';
+  client.create({ model, input: 'first', stream_id: 'busy' });
+  await client.until(({ type }) => type === 'response.output_text.delta');
+  const input = 'x'.repeat(25 * 2 ** 20);
+  for (const n of [1, 2, 3]) client.create({ model, input, stream_id: 'busy', metadata: { n: String(n) } });
+  const refused = await client.until(({ type }) => type === 'error');
+  assert.deepEqual([refused.status, refused.error?.code], [429, 'websocket_queue_limit_reached']);
+  assert.match(refused.error?.message ?? '', /64 MiB/);
+  assert.equal(refused.stream_id, 'busy');
+  client.create({ model: 'demo-messages', input: 'hi', stream_id: 'idle' });
+  await client.until(({ type, stream_id }) => type === 'response.completed' && stream_id === 'idle');
+  assert.equal(client.frames.filter(({ type }) => type === 'error').length, 1);
+  client.socket.close();
+});
+
 test('bad frames answer with an error frame and break nothing', async () => {
   const client = await connect('openai');
   const expectError = async (send: () => void, code: string): Promise<void> => {
