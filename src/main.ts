@@ -127,7 +127,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   closers.push(() => role.release());
   const metrics = createMetrics();
   let catalog = await loadCatalog(database.db, ground.sealer, log);
-  const keys = new KeyDirectory(database.db, ground.secrets.pepper, clock);
+  const keys = new KeyDirectory(database.db, ground.secrets.pepper, clock, config.ADMIN_TOKEN);
   const watch = await watchRevisions(
     database,
     async (name) => {

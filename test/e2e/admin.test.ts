@@ -125,6 +125,13 @@ test('nothing opens without the admin token, and it opens nothing else', async (
     assert.equal(response.status, 401, 'callers need a key of their own');
     assert.match(await response.text(), /invalid_api_key/);
   }
+  await gateway.apply({ keys: [{ user: 'guest', group: 'claude', name: 'same', key: ADMIN_TOKEN }] });
+  const same = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+  assert.equal(same.status, 401, 'not even when somebody makes a key of it');
+  await assert.rejects(
+    gateway.apply({ keys: [{ user: 'guest', group: 'claude', name: 'made', key: `dga-${'x'.repeat(43)}` }] }),
+    /keys\[0\]\.key/,
+  );
 });
 
 test('an address that guesses too often waits', async () => {

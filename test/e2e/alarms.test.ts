@@ -115,6 +115,10 @@ const BREAKS: readonly {
       assert.equal(code, 0, stderr);
       const rows = await execute(sql`select from leases where replica_id = 'rep_gone'`);
       assert.equal(rows.rows.length, 0);
+      const audited = await execute(
+        sql`select from audit where action = 'replica.forgotten' and subject = 'replica:rep_gone'`,
+      );
+      assert.equal(audited.rows.length, 1);
     },
     doctor: /replicas\.silent 1: .*\(rep_gone on far\); .*dragoman replica forget/,
   },
