@@ -16,13 +16,14 @@ type Tx = Transaction<Rows>;
 
 /** The same fields as in a configuration, but for the value: it is always made here. */
 const NewKey = KeyEntry.omit({ key: true });
-const { video_groups, expires_at, models, addresses } = KeyEntry.shape;
+const { video_groups, expires_at, models, addresses, store } = KeyEntry.shape;
 /** Null takes a limit away; what is absent stays. */
 const KeyChange = z.strictObject({
   video_groups: video_groups.nullable(),
   expires_at: expires_at.nullable(),
   models: models.nullable(),
   addresses: addresses.nullable(),
+  store,
   ...limitChanges,
 });
 const Revoke = z.strictObject({ reason: line(500).optional() });
@@ -69,6 +70,7 @@ export const createKey: AdminHandler = async ({ call, by }, { db, clock, secrets
         videoGroups: given.video_groups,
         allowedModels: given.models,
         allowedAddresses: given.addresses,
+        store: given.store,
         limits,
         expiresAt: given.expires_at === undefined ? undefined : new Date(given.expires_at),
       },
@@ -103,7 +105,7 @@ export const changeKey: AdminHandler = async ({ call, by }, { db, clock }) => {
   const view = await db.transaction().execute(async (tx) => {
     const row = await find(tx, id);
     await checkGroups(tx, given.video_groups ?? [], 'video', 'video_groups');
-    const { video_groups, models, addresses, expires_at } = given;
+    const { video_groups, models, addresses, expires_at, store } = given;
     const changed = await tx
       .updateTable('keys')
       .set({
@@ -111,6 +113,7 @@ export const changeKey: AdminHandler = async ({ call, by }, { db, clock }) => {
         ...(models !== undefined && { allowed_models: models }),
         ...(addresses !== undefined && { allowed_addresses: addresses }),
         ...(expires_at !== undefined && { expires_at }),
+        ...(store !== undefined && { store }),
         limits: JSON.stringify(changedLimits(row.limits as StoredLimits, given)),
       })
       .where('id', '=', id)
@@ -168,6 +171,7 @@ const wishOf = (row: KeyRow) => ({
   videoGroups: row.video_groups ?? undefined,
   allowedModels: row.allowed_models ?? undefined,
   allowedAddresses: row.allowed_addresses ?? undefined,
+  store: row.store,
   limits: row.limits as StoredLimits,
   expiresAt: row.expires_at ?? undefined,
 });

@@ -16,6 +16,7 @@ interface CreateOptions {
   readonly expires?: string;
   readonly models?: string;
   readonly addresses?: string;
+  readonly store: boolean;
 }
 
 export const keyCommand = (): Command =>
@@ -34,6 +35,7 @@ const createCommand = (): Command =>
     .option('--expires <date>', 'ISO date after which it stops working')
     .option('--models <names>', 'comma-separated models it may use')
     .option('--addresses <networks>', 'comma-separated addresses or networks it may be used from')
+    .option('--no-store', 'keep no responses of its calls for later reference')
     .action((options: CreateOptions) =>
       withGround(async ({ database: { db }, secrets, clock }) => {
         if (!USER_ID.test(options.user))
@@ -77,6 +79,7 @@ const createCommand = (): Command =>
             expiresAt,
             allowedModels: listOf(options.models),
             allowedAddresses: listOf(options.addresses),
+            store: options.store,
           };
           const saved = await saveKey(tx, wish, secrets);
           const row = await tx.selectFrom('keys').selectAll().where('id', '=', saved.id).executeTakeFirstOrThrow();

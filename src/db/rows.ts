@@ -115,6 +115,7 @@ export interface KeysRow {
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  store: Generated<boolean>;
 }
 
 export interface LeasesRow {

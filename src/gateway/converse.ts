@@ -98,7 +98,7 @@ export async function converse(
       : { body: sent, input: [], previousId: undefined };
   const pair: Pair = { client: codecOf(from), upstream: codecOf(to) };
   const decoded = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
-  const asked = previousId === undefined ? decoded : { ...decoded, state: { ...decoded.state, previousId } };
+  const asked = withState(decoded, { ...(previousId && { previousId }), ...(!caller.key.store && { store: false }) });
   const model = resolveModel(parts.catalog(), caller, asked.model);
   call.note({ model: model.name, stream: asked.stream, converted: `${from}->${to}` });
   const request = await completed(asked, caller, model, parts);
@@ -110,6 +110,11 @@ export async function converse(
     ticket.release();
   }
 }
+
+const withState = (request: HubRequest, more: HubRequest['state']): HubRequest => ({
+  ...request,
+  state: { ...request.state, ...more },
+});
 
 /** Asks until the provider has said all; more than once only when it pauses in the middle of its own tools' work. */
 async function hold(

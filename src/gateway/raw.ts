@@ -172,7 +172,9 @@ export class RawTurns implements TurnRunner {
       clock,
       log,
       onStep,
-      onStored: (id) => store.save({ id, userId: key.userId, accountId: account.id }),
+      onStored: (id) => {
+        if (key.store) store.save({ id, userId: key.userId, accountId: account.id });
+      },
       onRefused: (status) => {
         refusals.add(account.id);
         log.warn('line.refused', { account: account.id, status });

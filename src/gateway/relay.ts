@@ -112,8 +112,8 @@ export class Relay implements Taker {
 
   #finish({ id }: TapResult): void {
     const { operation, caller, call, ticket, parts } = this.#task;
-    const { userId } = caller.key;
-    if (operation === 'responses.create' && id !== undefined)
+    const { userId, store } = caller.key;
+    if (operation === 'responses.create' && id !== undefined && store)
       parts.store.save({ id, userId, accountId: this.#head.account.id });
     if (operation === 'responses.delete') void parts.store.remove(call.params.response_id ?? '', userId);
     if (ticket) void ticket.flushed().then(() => this.#end());

@@ -18,6 +18,8 @@ export interface Key {
   /** Of all keys of the user together. */
   readonly userLimits: Limits | undefined;
   readonly expiresAt: number | null;
+  /** May responses of its calls be kept for later reference? */
+  readonly store: boolean;
   /** What the user pays of the price, in parts per million. */
   readonly userMultiplierPpm: bigint;
 }
@@ -33,6 +35,7 @@ export interface KeyWish {
   readonly allowedAddresses?: readonly string[] | undefined;
   readonly limits?: StoredLimits | undefined;
   readonly expiresAt?: Date | undefined;
+  readonly store?: boolean | undefined;
 }
 
 export interface KeySecrets {
@@ -91,6 +94,7 @@ const settingsOf = (wish: KeyWish) => ({
   ...(wish.allowedAddresses && { allowed_addresses: [...wish.allowedAddresses] }),
   ...(wish.limits && { limits: JSON.stringify(wish.limits) }),
   ...(wish.expiresAt && { expires_at: wish.expiresAt }),
+  ...(wish.store !== undefined && { store: wish.store }),
 });
 
 const isSame = (stored: unknown, wanted: unknown): boolean =>
@@ -127,6 +131,7 @@ export const keyView = (row: Selectable<Rows['keys']>, now: number) => ({
   models: row.allowed_models,
   addresses: row.allowed_addresses,
   ...(row.limits as StoredLimits),
+  store: row.store,
   expires_at: row.expires_at?.toISOString() ?? null,
   revoked_at: row.revoked_at?.toISOString() ?? null,
   created_at: row.created_at.toISOString(),
@@ -157,5 +162,6 @@ const toKey = (row: Selectable<Rows['keys']> & { multiplier_ppm: bigint; user_li
   limits: readLimits(row.limits as StoredLimits),
   userLimits: readLimits(row.user_limits as StoredLimits),
   expiresAt: row.expires_at?.getTime() ?? null,
+  store: row.store,
   userMultiplierPpm: row.multiplier_ppm,
 });

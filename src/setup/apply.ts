@@ -223,6 +223,7 @@ async function applyKeys(
         allowedModels: key.models,
         allowedAddresses: key.addresses,
         limits: limitsOf(key),
+        store: key.store,
         expiresAt: key.expires_at === undefined ? undefined : new Date(key.expires_at),
       },
       secrets,

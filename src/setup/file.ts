@@ -126,6 +126,8 @@ export const Key = z.strictObject({
   expires_at: time.optional(),
   models: z.array(z.string()).optional(),
   addresses: z.array(range).optional(),
+  /** False: no response of its calls is kept for later reference. */
+  store: z.boolean().optional(),
   ...limits,
 });
 

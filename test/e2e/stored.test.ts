@@ -3,11 +3,14 @@ import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
+import { SocketClient } from '../support/socket.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
 let others: Record<string, string>;
+/** Of keys that keep nothing. */
+let forgetful: Record<string, string>;
 const MODEL: Record<string, string> = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' };
 const hasCode = (code: string, status: number) => (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === code && 'status' in error && error.status === status;
@@ -19,6 +22,9 @@ before(async () => {
   others = await gateway.apply({
     users: [{ id: 'ben' }],
     keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ben', group })),
+  });
+  forgetful = await gateway.apply({
+    keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ana', group, name: 'forgetful', store: false })),
   });
 });
 after(async () => {
@@ -49,6 +55,26 @@ for (const group of ['openai', 'claude', 'gemini']) {
       await client().responses.delete(first.id);
       await assert.rejects(client().responses.retrieve(first.id), hasCode('response_not_found', 404));
       await assert.rejects(make('x', { previous_response_id: first.id }), hasCode('previous_response_not_found', 400));
+    });
+
+    test('a key whose storing is off keeps nothing, not even for its user, over HTTP and on a socket', async () => {
+      const quiet = client(forgetful[group]);
+      const first = await quiet.responses.create({ model: MODEL[group] ?? '', input: 'not for later' });
+      if (group !== 'openai') assert.equal((first as { store?: boolean }).store, false);
+      const streamed = await quiet.responses.stream({ model: MODEL[group] ?? '', input: 'nor this' }).finalResponse();
+      const socket = await new SocketClient(gateway.url, forgetful[group] ?? '').open();
+      const turn = await socket.turn({ model: MODEL[group], input: 'nor that' });
+      assert.equal(turn.type, 'response.completed');
+      const again = { model: MODEL[group], input: 'go on', previous_response_id: turn.response?.id };
+      assert.equal((await socket.turn(again)).type, 'response.completed', 'a connection knows its own');
+      socket.socket.close();
+      for (const id of [first.id, streamed.id, turn.response?.id ?? '']) {
+        await assert.rejects(client().responses.retrieve(id), hasCode('response_not_found', 404));
+        await assert.rejects(make('x', { previous_response_id: id }), hasCode('previous_response_not_found', 400));
+      }
+      const kept = await make('this is kept');
+      const known = await quiet.responses.retrieve(kept.id);
+      assert.equal(known.id, kept.id, 'what the user kept otherwise can be read');
     });
 
     test('to another user it never was, in the very same words', async () => {
