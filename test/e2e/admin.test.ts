@@ -648,6 +648,7 @@ const FIELDS = [
   'models',
   'addresses',
   'video_groups',
+  'store',
   'expires_at',
   'overlap_seconds',
   'groups',

@@ -69,7 +69,7 @@ models:
 users:
   - { id: yan, email: yan@example.test, balance: "12.5" }
 keys:
-  - { user: yan, group: yaml, rpm: 60, models: ["yaml-*"], addresses: [10.0.0.0/8] }
+  - { user: yan, group: yaml, rpm: 60, models: ["yaml-*"], addresses: [10.0.0.0/8], store: false }
 `;
 
 test('YAML and JSON say the same', async () => {
@@ -89,7 +89,7 @@ test('YAML and JSON say the same', async () => {
   assert.deepEqual([group.style, group.name, group.multiplier_ppm], ['messages', 'From YAML', 1_500_000n]);
   const key = await db().selectFrom('keys').selectAll().where('user_id', '=', 'yan').executeTakeFirstOrThrow();
   assert.deepEqual(key.limits, { rpm: 60 });
-  assert.deepEqual([key.allowed_models, key.allowed_addresses], [['yaml-*'], ['10.0.0.0/8']]);
+  assert.deepEqual([key.allowed_models, key.allowed_addresses, key.store], [['yaml-*'], ['10.0.0.0/8'], false]);
   const json = JSON.stringify(parseSetup(YAML));
   assert.deepEqual((await apply(json)).changes, []);
 });
