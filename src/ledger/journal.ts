@@ -42,11 +42,6 @@ interface Segment {
   left: number;
 }
 
-interface Item {
-  readonly record: UsageRecord;
-  segment?: Segment;
-}
-
 /** Large enough to be rare, small enough to be read whole after a crash. */
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 /** A full disk is looked at again this often; until then records wait in memory. */
@@ -57,11 +52,16 @@ export class Journal {
   readonly #options: JournalOptions;
   readonly #limit: number;
   #dir: string;
-  /** Oldest first: everything that is not in the database. The first `#head` items are done with. */
-  #items: Item[] = [];
+  /**
+   * Oldest first: everything that is not in the database. The first `#head` are done with. As text: records live long enough for the
+   * garbage collector to move them twice, and a text is one thing to move where a record is ten.
+   */
+  #texts: string[] = [];
   #head = 0;
-  /** Items before this index have been written. */
+  /** Those before this index have been written. */
   #written = 0;
+  /** Where the written ones are, oldest first; the last one may be the one that is written to. */
+  #segments: Segment[] = [];
   #segment: Segment | undefined;
   #number = 0;
   /** The next write, of those who appended since the last one. */
@@ -81,7 +81,7 @@ export class Journal {
 
   /** Cheap and synchronous; `flushed()` says when it is safe. */
   append(record: UsageRecord): void {
-    this.#items.push({ record });
+    this.#texts.push(encodeRecord(record));
     this.#options.onStep?.('record.appended');
     this.#gather();
     this.#onPending(this.pending);
@@ -103,7 +103,7 @@ export class Journal {
 
   /** Records that are not in the database yet. */
   get pending(): number {
-    return this.#items.length - this.#head;
+    return this.#texts.length - this.#head;
   }
 
   /** What the journal takes of the disk; what was moved leaves it segment by segment. */
@@ -113,25 +113,29 @@ export class Journal {
 
   /** When the oldest of them was made, in milliseconds since 1970. */
   get pendingSince(): number | undefined {
-    return this.#items[this.#head]?.record.at;
+    const oldest = this.#texts[this.#head];
+    return oldest === undefined ? undefined : decodeRecord(oldest).at;
   }
 
   /** The oldest of them. */
   peek(limit: number): UsageRecord[] {
-    return this.#items.slice(this.#head, this.#head + limit).map((item) => item.record);
+    return this.#texts.slice(this.#head, this.#head + limit).map(decodeRecord);
   }
 
   /** The oldest `count` are in the database: segments that hold nothing else are removed. */
   moved(count: number): void {
-    for (const { segment } of this.#items.slice(this.#head, this.#head + count)) {
-      if (!segment) continue;
-      segment.left -= 1;
+    // What was moved before it was written is in none of them.
+    let left = Math.min(count, this.#written - this.#head);
+    for (const segment of this.#segments) {
+      const taken = Math.min(left, segment.left);
+      segment.left -= taken;
+      left -= taken;
       if (segment.left === 0 && segment !== this.#segment) this.#remove(segment);
     }
     this.#head += count;
     this.#written = Math.max(this.#written, this.#head);
-    if (this.#head < 1024 && this.#head < this.#items.length) return;
-    this.#items = this.#items.slice(this.#head);
+    if (this.#head < 1024 && this.#head < this.#texts.length) return;
+    this.#texts = this.#texts.slice(this.#head);
     this.#written -= this.#head;
     this.#head = 0;
   }
@@ -142,7 +146,7 @@ export class Journal {
     this.#dir = dir;
     this.#leaveSegment();
     this.#bytes = 0;
-    for (const item of this.#items) delete item.segment;
+    this.#segments = [];
     this.#written = this.#head;
     if (this.pending > 0) this.#gather();
     await this.flushed();
@@ -205,22 +209,20 @@ export class Journal {
 
   /** Everything that is not on disk yet, in one write. */
   #writeOut(): Segment | undefined {
-    const batch = this.#items.slice(this.#written);
+    const batch = this.#texts.slice(this.#written);
     // Nothing waits for the disk any more; whether it has recovered the next record will show.
     this.#isFailing = false;
     if (batch.length === 0) return undefined;
     if (this.#segment && this.#segment.bytes >= this.#limit) this.#leaveSegment();
     this.#segment ??= this.#openSegment();
     const segment = this.#segment;
-    let text = '';
-    for (const { record } of batch) text += frameOf(encodeRecord(record));
-    const bytes = Buffer.from(text);
+    const bytes = Buffer.from(batch.map(frameOf).join(''));
     this.#options.onStep?.('journal.writing');
     for (let at = 0; at < bytes.length; ) at += segment.file.write(bytes, at);
     segment.bytes += bytes.length;
     this.#bytes += bytes.length;
     segment.left += batch.length;
-    for (const item of batch) item.segment = segment;
+    if (this.#segments.at(-1) !== segment) this.#segments.push(segment);
     this.#written += batch.length;
     this.#options.onStep?.('journal.written');
     return segment;
@@ -245,6 +247,7 @@ export class Journal {
 
   #remove(segment: Segment): void {
     this.#options.onStep?.('journal.removing');
+    this.#segments = this.#segments.filter((other) => other !== segment);
     this.#bytes -= segment.bytes;
     // What stays behind is read again at the next start, and changes nothing then.
     rm(segment.path, { force: true }).catch(() => {});
