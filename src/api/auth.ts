@@ -99,17 +99,17 @@ export function credentialsOf(call: Call): string[] {
     );
   }
   const { rawHeaders } = call.request;
-  const tokens = new Set<string>(inQuery === null ? [] : [inQuery]);
+  const tokens: string[] = inQuery === null ? [] : [inQuery];
   for (let n = 0; n < rawHeaders.length; n += 2) {
     const name = (rawHeaders[n] ?? '').toLowerCase();
     const value = rawHeaders[n + 1] ?? '';
     if (name === 'authorization') {
-      if (/^bearer /i.test(value)) tokens.add(value.slice(7).trim());
+      if (/^bearer /i.test(value)) tokens.push(value.slice(7).trim());
     } else if (name === 'x-api-key' || (isNative && name === 'x-goog-api-key')) {
-      tokens.add(value.trim());
+      tokens.push(value.trim());
     }
   }
-  if (tokens.size === 0)
+  if (tokens.length === 0)
     throw fail('invalid_api_key', 'No API key was given. Send it as "Authorization: Bearer <key>".');
-  return [...tokens];
+  return tokens.length === 1 ? tokens : [...new Set(tokens)];
 }

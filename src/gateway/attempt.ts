@@ -68,7 +68,7 @@ class Attempt {
   readonly #call: Call;
   #plan: Plan;
   readonly #parts: AttemptParts;
-  readonly #tried = new Set<string>();
+  readonly #tried: string[] = [];
   readonly #faults: FaultKind[] = [];
   readonly #done = Promise.withResolvers<void>();
   #exchange: Exchange | undefined;
@@ -93,11 +93,11 @@ class Attempt {
 
   #next(last: ApiError | undefined): void {
     if (this.#call.isGone) return;
-    const open = this.#plan.accounts.filter((account) => !this.#tried.has(account.id));
-    if (open.length === 0 || this.#tried.size >= MAX_ATTEMPTS) return this.#giveUp(last ?? noAccounts());
+    const open = this.#plan.accounts.filter((account) => !this.#tried.includes(account.id));
+    if (open.length === 0 || this.#tried.length >= MAX_ATTEMPTS) return this.#giveUp(last ?? noAccounts());
     const lease = this.#parts.pool.lease(open, this.#plan.affinity);
     if (!('account' in lease)) return this.#giveUp(last ?? unavailable(lease.because, lease.retryMs));
-    this.#tried.add(lease.account.id);
+    this.#tried.push(lease.account.id);
     this.#release = lease.release;
     try {
       this.#send(lease.account, this.#plan.build(lease.account));
@@ -196,7 +196,7 @@ class Attempt {
     });
     if (fault.kind === 'carrier' && this.#plan.plain) {
       this.#plan = { ...this.#plan.plain, affinity: { accountId: account.id } };
-      this.#tried.delete(account.id);
+      this.#tried.pop();
       return this.#next(undefined);
     }
     if (faultRow(fault.kind).tryAnother) return this.#next(toldOf(fault));
@@ -215,7 +215,7 @@ class Attempt {
 
   #note(kind: FaultKind | undefined): void {
     if (kind) this.#faults.push(kind);
-    this.#call.note({ attempts: this.#tried.size, faults: this.#faults.length > 0 ? this.#faults : undefined });
+    this.#call.note({ attempts: this.#tried.length, faults: this.#faults.length > 0 ? this.#faults : undefined });
   }
 }
 

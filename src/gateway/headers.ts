@@ -8,18 +8,12 @@ import { type Call, idHeaders } from '../web/index.ts';
 /** The caller's headers without what is not for the upstream; the account's credential instead of the caller's. */
 export function headersTo(call: Call, style: Style, account: Account): string[] {
   const { rawHeaders } = call.request;
-  const hop = new Set(
-    call
-      .header('connection')
-      ?.toLowerCase()
-      .split(',')
-      .map((name) => name.trim()),
-  );
+  const hop = hopByHop(call.header('connection'));
   const headers: string[] = [];
   let hasVersion = false;
   for (let n = 0; n < rawHeaders.length; n += 2) {
     const name = (rawHeaders[n] ?? '').toLowerCase();
-    if (NOT_FORWARDED.has(name) || hop.has(name)) continue;
+    if (NOT_FORWARDED.has(name) || hop.includes(name)) continue;
     if (name === 'anthropic-version') hasVersion = true;
     headers.push(name, rawHeaders[n + 1] ?? '');
   }
@@ -27,6 +21,16 @@ export function headersTo(call: Call, style: Style, account: Account): string[] 
   headers.push('accept-encoding', 'identity', ...CREDENTIAL_HEADER[style](account.credential));
   if (style === 'messages' && !hasVersion) headers.push('anthropic-version', DEFAULT_MESSAGES_VERSION);
   return headers;
+}
+
+/** Headers that the caller means for this connection only. */
+function hopByHop(connection: string | undefined): readonly string[] {
+  return connection === undefined || connection === 'keep-alive'
+    ? []
+    : connection
+        .toLowerCase()
+        .split(',')
+        .map((name) => name.trim());
 }
 
 /** The real API refuses requests without a version; plain curl users forget it. */
