@@ -1,9 +1,8 @@
 /** Endpoints of operators: alive, ready, metrics, and the API's own description. */
 
-import type { ServerResponse } from 'node:http';
 import type { OperatorOperation } from '../rules/index.ts';
 import type { Handler, Metrics } from '../web/index.ts';
-import { idHeaders, sendJson } from '../web/index.ts';
+import { idHeaders, METRICS_TYPE, sendJson } from '../web/index.ts';
 import { openApi } from './openapi.ts';
 
 export interface OperatorParts {
@@ -21,11 +20,10 @@ export function operatorHandlers({ metrics, notReady, version }: OperatorParts):
       const reason = await notReady();
       sendJson(call, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' });
     },
-    'operator.metrics': (call) => {
-      // Operator endpoints are plain HTTP, so the answer is a real response.
-      const response = call.response as ServerResponse;
-      response.setHeaders(new Map(Object.entries(idHeaders(call))));
-      metrics.handle(call.request, response);
+    'operator.metrics': async (call) => {
+      const text = await metrics.text();
+      call.response.writeHead(200, { ...idHeaders(call), 'content-type': METRICS_TYPE });
+      call.response.end(text);
     },
     'operator.openapi': (call) => sendJson(call, 200, description),
   };

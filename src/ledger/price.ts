@@ -97,6 +97,8 @@ export interface Cost {
 }
 
 const MILLION = 1_000_000n;
+/** Of the usual two multipliers: raising to a power is dear for something that never changes. */
+const TRILLION_MILLIONS = MILLION ** 3n;
 
 /** Multipliers are parts per million: of the group, of the user. Counts that are no counts are taken as none. */
 export function costOf(usage: MeteredUsage, rates: Rates, multipliersPpm: readonly bigint[]): Cost {
@@ -163,7 +165,7 @@ const total = (lines: readonly { readonly femtos: bigint }[], multipliersPpm: re
 /** The one rounding: up, so that what was used is never free. */
 function scaled(femtos: bigint, multipliersPpm: readonly bigint[]): Nanos {
   const numerator = multipliersPpm.reduce((product, ppm) => product * most(ppm, 0n), femtos);
-  const denominator = MILLION ** BigInt(multipliersPpm.length + 1);
+  const denominator = multipliersPpm.length === 2 ? TRILLION_MILLIONS : MILLION ** BigInt(multipliersPpm.length + 1);
   return (numerator + denominator - 1n) / denominator;
 }
 

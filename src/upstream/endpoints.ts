@@ -13,7 +13,22 @@ export const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => r
  * canonical path, `/v1/responses`.
  */
 export function locate(style: Style, baseUrl: string, path: string): { origin: string; path: string } {
-  const base = new URL(baseUrl);
-  const prefix = base.pathname.replace(/\/+$/, '');
-  return { origin: base.origin, path: prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path) };
+  const { origin, prefix } = baseOf(baseUrl);
+  return { origin, path: prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path) };
+}
+
+interface Base {
+  readonly origin: string;
+  readonly prefix: string;
+}
+const bases = new Map<string, Base>();
+
+/** Accounts are few and calls many; reading an address costs more than finding it. */
+function baseOf(baseUrl: string): Base {
+  const known = bases.get(baseUrl);
+  if (known) return known;
+  const url = new URL(baseUrl);
+  const base = { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+  bases.set(baseUrl, base);
+  return base;
 }
