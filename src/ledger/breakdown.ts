@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import { DAILY_SUMS } from './usage.ts';
 
 /** Names for operators, and the columns of the roll-ups. */
 const COLUMNS = {
@@ -28,24 +29,7 @@ export interface BreakdownWish {
   readonly limit?: number | undefined;
 }
 
-const SUMS = [
-  'requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'audio_tokens',
-  'image_tokens',
-  'searches',
-  'images',
-  'estimated',
-  'nanos',
-  'cost_nanos',
-  'cost_unknown',
-] as const;
-
-export type BreakdownRow = Readonly<Record<(typeof SUMS)[number], bigint>> &
+export type BreakdownRow = Readonly<Record<(typeof DAILY_SUMS)[number], bigint>> &
   Readonly<Partial<Record<Dimension, string>>>;
 
 /** Rows in the order of their dimensions, so that a page can be continued whatever is added meanwhile. */
@@ -57,7 +41,7 @@ export function breakdownQuery({ start, end, by, only, after, limit }: Breakdown
     : sql``;
   const list = sql.join([
     ...by.map((name) => sql`${COLUMNS[name]} as ${sql.ref(name)}`),
-    ...SUMS.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0)::bigint as ${sql.ref(name)}`),
+    ...DAILY_SUMS.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0)::bigint as ${sql.ref(name)}`),
   ]);
   return sql<BreakdownRow>`
     select ${list} from usage_daily

@@ -9,7 +9,7 @@ import { cleared, raised } from './alarms.ts';
 import { type Costs, upstreamCosts } from './cost.ts';
 import type { Journal } from './journal.ts';
 import type { OnStep } from './step.ts';
-import { encodeRecord, type UsageRecord, usageFault } from './usage.ts';
+import { DAILY_SUMS, encodeRecord, type UsageRecord, usageFault } from './usage.ts';
 
 type Tx = Transaction<Rows>;
 
@@ -190,23 +190,7 @@ function recorded(records: readonly UsageRecord[], costs: Costs): RawBuilder<unk
 
 const count = (name: string): RawBuilder<unknown> => sql`coalesce((usage ->> ${sql.lit(name)})::bigint, 0)`;
 
-const SUMS = [
-  'requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'audio_tokens',
-  'image_tokens',
-  'searches',
-  'images',
-  'nanos',
-  'estimated',
-  'cost_nanos',
-  'cost_unknown',
-];
-const grow = sql.join(SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name)} + excluded.${sql.ref(name)}`));
+const grow = sql.join(DAILY_SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name)} + excluded.${sql.ref(name)}`));
 
 const rowOf = (record: UsageRecord, costs: Costs) => ({
   id: record.id,

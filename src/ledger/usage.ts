@@ -96,3 +96,21 @@ export function decodeRecord(text: string): UsageRecord {
   const value = JSON.parse(text);
   return { ...value, nanos: BigInt(value.nanos), priceId: value.priceId === null ? null : BigInt(value.priceId) };
 }
+
+/** What the roll-ups count of a day (table usage_daily): they grow by it, and reports add it up. */
+export const DAILY_SUMS = [
+  'requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_tokens',
+  'image_tokens',
+  'searches',
+  'images',
+  'nanos',
+  'estimated',
+  'cost_nanos',
+  'cost_unknown',
+] as const;

@@ -509,12 +509,6 @@ const BAD: Readonly<Record<Pair['client'], readonly Bad[]>> = {
       field: 'messages[0].content[0]',
     },
     {
-      why: 'a part of the assistant of a type that does not exist',
-      body: { ...C, messages: [{ role: 'assistant', content: [{ type: 'hologram' }] }, ...C.messages] },
-      code: 'unsupported_parameter',
-      field: 'messages[0].content[0]',
-    },
-    {
       why: 'a result of a call that nobody made',
       body: { ...C, messages: [...C.messages, { role: 'tool', tool_call_id: 'call_nobody', content: 'x' }] },
       code: 'invalid_value',
