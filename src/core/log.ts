@@ -39,7 +39,9 @@ export function createLog(level: LogLevel, stream: LogStream = standardOutput())
     const number = LEVELS[name];
     if (number < LEVELS[level]) return () => {};
     return (event, fields) => {
-      stream.write(`${JSON.stringify({ level: number, time: timeNow(), ...fields, msg: event })}\n`);
+      const own = fields ? JSON.stringify(fields).slice(1, -1) : '';
+      const rest = own === '' ? '' : `,${own}`;
+      stream.write(`{"level":${number},"time":"${timeNow()}"${rest},"msg":"${event}"}\n`);
     };
   };
   const flush = (): void => stream.flush?.();

@@ -89,7 +89,22 @@ export const chargeOf = (record: UsageRecord): Nanos => (usageFault(record) === 
 
 /** One line of text. JSON has no integers of 64 bits, so those travel as strings. */
 export const encodeRecord = (record: UsageRecord): string =>
-  JSON.stringify({ ...record, nanos: String(record.nanos), priceId: record.priceId && String(record.priceId) });
+  JSON.stringify({
+    id: record.id,
+    at: record.at,
+    userId: record.userId,
+    keyId: record.keyId,
+    groupId: record.groupId,
+    accountId: record.accountId,
+    model: record.model,
+    operation: record.operation,
+    usage: record.usage,
+    images: record.images,
+    nanos: String(record.nanos),
+    priceId: record.priceId === null ? null : String(record.priceId),
+    estimated: record.estimated,
+    requestId: record.requestId,
+  } satisfies Record<keyof UsageRecord, unknown>);
 
 /** Reads what `encodeRecord` wrote; its checksum has been compared already. */
 export function decodeRecord(text: string): UsageRecord {

@@ -18,7 +18,9 @@ export interface Answer {
   flushHeaders(): void;
   /** False when the client is slower than the source; `drain` follows. */
   write(chunk: Buffer | string): boolean;
-  end(chunk?: Buffer | string): unknown;
+  end(): unknown;
+  end(chunk: Buffer | string): unknown;
+  end(text: string, encoding: 'latin1'): unknown;
   destroy(): unknown;
   once(event: 'close' | 'drain', listener: () => void): unknown;
 }
@@ -47,7 +49,7 @@ export class Call {
   body: Buffer | undefined;
   readonly upgrade: Upgrade | undefined;
   /** Fields of the one `call.done` line. */
-  readonly notes: Record<string, LogValue> = {};
+  readonly notes: Record<string, LogValue>;
   /** Headers that every answer to this call carries, whatever it says. */
   headers: Readonly<Record<string, string>> = {};
   #gone = false;
@@ -64,6 +66,7 @@ export class Call {
   ) {
     this.id = given.id;
     this.operation = given.operation;
+    this.notes = { request: given.id, op: given.operation };
     this.envelope = given.envelope;
     this.request = given.request;
     this.response = given.response;

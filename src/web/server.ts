@@ -190,14 +190,8 @@ function finish({ metrics, log, clock }: WebOptions, call: Call): void {
   const status = call.response.statusCode;
   metrics.openCalls.value -= 1;
   metrics.callDone({ operation: call.operation, status, ms, end });
-  log[isOperator(call.operation) ? 'debug' : 'info']('call.done', {
-    request: call.id,
-    op: call.operation,
-    status,
-    end,
-    ms,
-    ...call.notes,
-  });
+  call.note({ status, end, ms });
+  log[isOperator(call.operation) ? 'debug' : 'info']('call.done', call.notes);
 }
 
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');
