@@ -144,7 +144,7 @@ export class Outlet {
  * more than the copy. Latin-1 is byte for byte.
  */
 function endWith(response: Answer, bytes: Buffer): void {
-  if (bytes.length <= JOINED_BYTES) response.end(bytes.latin1Slice(), 'latin1');
+  if (bytes.length <= JOINED_BYTES) response.end(bytes.toString('latin1'), 'latin1');
   else response.end(bytes);
 }
 
