@@ -47,7 +47,8 @@ export class Pump implements Taker {
   #isLingering = false;
   /** The failure that ended the stream. */
   #fault: Fault | undefined;
-  #out = '';
+  /** Blocks of this turn. Joined once: adding each to a text would build a tree of them that has to be flattened. */
+  readonly #out: string[] = [];
   #toldChars = 0;
   /** When the charge is on disk. */
   #settled: Promise<void> = Promise.resolve();
@@ -122,7 +123,7 @@ export class Pump implements Taker {
     const placed = this.#telling.placed(event);
     if (!placed) return;
     const told = this.#conversion.encode(placed);
-    this.#out += told;
+    if (told !== '') this.#out.push(told);
     if (placed.kind === 'finish') this.#complete(placed.usage, told);
   }
 
@@ -158,7 +159,7 @@ export class Pump implements Taker {
     // The client has all the text it gets; only the usage is missing.
     if (this.#conversion.isCut) return this.#take(this.#conversion.finishCut());
     this.#isOver = true;
-    if (this.#telling.outlet) this.#out += this.#conversion.encode({ kind: 'error', error: this.#fault.error });
+    if (this.#telling.outlet) this.#out.push(this.#conversion.encode({ kind: 'error', error: this.#fault.error }));
   }
 
   /** Nothing was told yet: the failure keeps its status, and another account may be tried. */
@@ -187,8 +188,8 @@ export class Pump implements Taker {
       this.#source.reject(this.#early);
       return true;
     }
-    const out = this.#out;
-    this.#out = '';
+    const out = this.#out.join('');
+    this.#out.length = 0;
     if (this.#isOver) return this.#finish(out);
     return out === '' || this.#write(out);
   }

@@ -22,6 +22,8 @@ export type Open =
 export interface State {
   readonly context: UpstreamContext;
   readonly counts: Counts;
+  /** The last report of them. */
+  usage?: JsonObject;
   readonly callIds: Set<string>;
   started: boolean;
   done: boolean;

@@ -12,7 +12,7 @@ import { takePart } from './decoder-parts.ts';
 import { decodeStreamError } from './errors.ts';
 import { queriesOf, searchCall } from './grounding.ts';
 import { decodeStop } from './stop.ts';
-import { countUsage, decodeUsage } from './usage.ts';
+import { countUsage, decodeUsage, doubt } from './usage.ts';
 
 export function openDecoder(context: UpstreamContext): StreamDecoder {
   const state = begin(context);
@@ -54,7 +54,10 @@ function takeChunk(chunk: JsonObject, state: State, out: HubEvent[]): void {
     out.push({ kind: 'error', error: decodeStreamError(chunk.error).error });
     return;
   }
-  if (isObject(chunk.usageMetadata)) countUsage(state.counts, chunk.usageMetadata);
+  if (isObject(chunk.usageMetadata)) {
+    countUsage(state.counts, chunk.usageMetadata);
+    state.usage = chunk.usageMetadata;
+  }
   if (!state.started) start(chunk, state, out);
   const feedback = maybeObject(chunk.promptFeedback);
   const blocked = maybeString(feedback.blockReason);
@@ -100,6 +103,7 @@ function conclude(state: State, out: HubEvent[]): void {
   const search = state.grounding && searchCall(state.grounding, itemId('ws', state.id, state.next));
   if (search) out.push({ kind: 'item_end', index: openItem(search, state, out), item: search });
   state.done = true;
+  doubt(state.counts, state.usage);
   out.push(
     compact({
       kind: 'finish',

@@ -22,7 +22,6 @@ export interface Counts {
 }
 
 export function countUsage(counts: Counts, wire: JsonObject): void {
-  set(counts, 'odd', oddCount(wire));
   set(counts, 'prompt', maybeCount(wire.promptTokenCount));
   set(counts, 'cached', maybeCount(wire.cachedContentTokenCount));
   set(counts, 'candidates', maybeCount(wire.candidatesTokenCount));
@@ -38,6 +37,11 @@ export function countUsage(counts: Counts, wire: JsonObject): void {
   }
   const tier = TIERS[maybeString(wire.trafficType) ?? ''] ?? maybeString(wire.serviceTier)?.toLowerCase();
   if (tier !== undefined && tier !== 'unspecified') counts.tier = tier;
+}
+
+/** Looks at the report that counts, which is the last: every chunk of a stream brings one, and looking costs more than reading it. */
+export function doubt(counts: Counts, last: JsonObject | undefined): void {
+  set(counts, 'odd', oddCount(last));
 }
 
 const TIERS: Readonly<Record<string, string>> = {
@@ -80,6 +84,7 @@ export function readUsage(wire: unknown): HubUsage | undefined {
   if (!isObject(wire)) return undefined;
   const counts: Counts = {};
   countUsage(counts, wire);
+  doubt(counts, wire);
   return decodeUsage(counts, false, 0);
 }
 
