@@ -12,7 +12,7 @@ import { takePart } from './decoder-parts.ts';
 import { decodeStreamError } from './errors.ts';
 import { queriesOf, searchCall } from './grounding.ts';
 import { decodeStop } from './stop.ts';
-import { countUsage, decodeUsage, doubt } from './usage.ts';
+import { type Counts, countUsage, decodeUsage, doubt } from './usage.ts';
 
 export function openDecoder(context: UpstreamContext): StreamDecoder {
   const state = begin(context);
@@ -54,10 +54,7 @@ function takeChunk(chunk: JsonObject, state: State, out: HubEvent[]): void {
     out.push({ kind: 'error', error: decodeStreamError(chunk.error).error });
     return;
   }
-  if (isObject(chunk.usageMetadata)) {
-    countUsage(state.counts, chunk.usageMetadata);
-    state.usage = chunk.usageMetadata;
-  }
+  if (isObject(chunk.usageMetadata)) report(chunk.usageMetadata, state);
   if (!state.started) start(chunk, state, out);
   const feedback = maybeObject(chunk.promptFeedback);
   const blocked = maybeString(feedback.blockReason);
@@ -73,9 +70,21 @@ function start(chunk: JsonObject, state: State, out: HubEvent[]): void {
   state.started = true;
   state.id = maybeString(chunk.responseId) || state.id;
   state.model = maybeString(chunk.modelVersion) ?? '';
-  const { input, cacheRead } = decodeUsage(state.counts, false, 0);
-  const usage = state.counts.prompt === undefined ? {} : { usage: { input, cacheRead, cacheWrite: 0, output: 0 } };
+  const counts = counted(state);
+  const { input, cacheRead } = decodeUsage(counts, false, 0);
+  const usage = counts.prompt === undefined ? {} : { usage: { input, cacheRead, cacheWrite: 0, output: 0 } };
   out.push({ kind: 'start', id: state.id, model: state.model, ...usage });
+}
+
+/** Every chunk tells the counts so far: the last one counts, and one before it only if that said something more. */
+function report(usage: JsonObject, state: State): void {
+  for (const name in state.usage) if (!(name in usage)) counted(state);
+  state.usage = usage;
+}
+
+function counted(state: State): Counts {
+  if (state.usage) countUsage(state.counts, state.usage);
+  return state.counts;
 }
 
 function takeCandidate(candidate: JsonObject, state: State, out: HubEvent[]): void {
@@ -103,7 +112,7 @@ function conclude(state: State, out: HubEvent[]): void {
   const search = state.grounding && searchCall(state.grounding, itemId('ws', state.id, state.next));
   if (search) out.push({ kind: 'item_end', index: openItem(search, state, out), item: search });
   state.done = true;
-  doubt(state.counts, state.usage);
+  doubt(counted(state), state.usage);
   out.push(
     compact({
       kind: 'finish',
