@@ -91,6 +91,11 @@ export class ResponseStore {
     return true;
   }
 
+  /** For a response that its provider has deleted: where ours is left behind, it leads nowhere until it expires. */
+  async drop(id: string, userId: string): Promise<void> {
+    await this.remove(id, userId).catch((error: unknown) => this.#options.log.warn('store.undeleted', faultOf(error)));
+  }
+
   /** Writes what waits. A database that is down loses nothing of a call; what cannot be written is given up after a while. */
   flush(): Promise<void> {
     this.#cancel?.();

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
 import { SocketClient } from '../support/socket.ts';
+import { until } from '../support/wait.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
@@ -169,4 +171,21 @@ describe('what is kept on converted groups', () => {
       .then((found) => ({ rows: JSON.stringify(found) }));
     assert.doesNotMatch(rows, /watermelon/);
   });
+});
+
+test('a response that its provider has deleted is gone for its user, even while the database refuses', async () => {
+  const client = openai(gateway.url, keys.openai ?? '');
+  const { id } = await client.responses.create({ model: 'demo-responses', input: 'to be deleted' });
+  const { db } = gateway.ground.database;
+  await sql`create function refused() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`.execute(db);
+  await sql`create trigger refused before delete on stored_responses for each statement execute function refused()`.execute(
+    db,
+  );
+  try {
+    await client.responses.delete(id);
+    await until('operators hear of it', () => gateway.log.some(({ msg }) => msg === 'store.undeleted'));
+    await assert.rejects(client.responses.retrieve(id), hasCode('response_not_found', 404));
+  } finally {
+    await sql`drop function refused cascade`.execute(db);
+  }
 });
