@@ -34,7 +34,9 @@ export class Relay implements Taker {
   readonly #task: RelayTask;
   readonly #head: Head;
   readonly #tap: ReturnType<typeof tapStream>;
-  readonly #outlet: Outlet;
+  readonly #source: Source;
+  /** Undefined while nothing was told: an account that fails before that has no part in the answer of the next one. */
+  #outlet: Outlet | undefined;
   readonly #isSse: boolean;
   /** The beginning of a unary answer, not yet written. Undefined once writing has begun. */
   #held: Buffer[] | undefined;
@@ -44,31 +46,30 @@ export class Relay implements Taker {
   #bytes = 0;
 
   constructor(task: RelayTask, head: Head, source: Source) {
-    const { call, dialect, parts } = task;
+    const { call, dialect } = task;
     this.#task = task;
     this.#head = head;
+    this.#source = source;
     this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
     this.#tap = this.#isSse ? tapStream(dialect) : tapUnary(dialect);
-    this.#outlet = parts.outlets.open(call, {
-      heartbeat: this.#isSse ? () => heartbeatOf(dialect) : undefined,
-      onDrain: () => source.resume(),
-      onStalled: () => call.response.destroy(),
-    });
     call.note({ account: head.account.id });
-    if (this.#isSse) this.#begin();
-    else this.#held = [];
+    if (!this.#isSse) this.#held = [];
+    else {
+      this.#begin();
+      call.response.flushHeaders();
+    }
   }
 
   onData(chunk: Buffer): boolean {
     this.#tap.push(chunk);
     this.#bytes += chunk.length;
-    if (!this.#held) return this.#outlet.write(this.#isSse ? chunk : this.#swap(chunk));
+    if (!this.#held) return this.#outlet?.write(this.#isSse ? chunk : this.#swap(chunk)) ?? true;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= HELD_BYTES) return true;
     this.#latest = Buffer.concat(this.#held);
     this.#held = undefined;
-    this.#writeHead();
+    this.#begin();
     return true;
   }
 
@@ -115,15 +116,14 @@ export class Relay implements Taker {
     const { userId, store } = caller.key;
     if (operation === 'responses.create' && id !== undefined && store)
       parts.store.save({ id, userId, accountId: this.#head.account.id });
-    if (operation === 'responses.delete') void parts.store.remove(call.params.response_id ?? '', userId);
+    if (operation === 'responses.delete') void parts.store.drop(call.params.response_id ?? '', userId);
     if (ticket) void ticket.flushed().then(() => this.#end());
     else this.#end();
   }
 
   #end(): void {
-    if (!this.#held) return this.#outlet.end(this.#latest);
-    this.#writeHead();
-    this.#outlet.end(this.#held.length === 1 ? this.#held[0] : Buffer.concat(this.#held));
+    if (!this.#held) return this.#outlet?.end(this.#latest);
+    this.#begin().end(this.#held.length === 1 ? this.#held[0] : Buffer.concat(this.#held));
   }
 
   /** A stream says that it broke; half a JSON text cannot, so its connection is cut and nobody takes it for whole. */
@@ -131,16 +131,11 @@ export class Relay implements Taker {
     const { call, dialect } = this.#task;
     if (!this.#isSse) return void call.response.destroy();
     const about = { requestId: call.id, id, sequence, isTimeout: kind === 'silent' };
-    this.#outlet.end((this.#outlet.isAtBoundary ? '' : '\n\n') + brokenOff[dialect](about));
+    this.#outlet?.end((this.#outlet.isAtBoundary ? '' : '\n\n') + brokenOff[dialect](about));
   }
 
-  #begin(): void {
-    this.#writeHead();
-    this.#task.call.response.flushHeaders();
-  }
-
-  #writeHead(): void {
-    const { call } = this.#task;
+  #begin(): Outlet {
+    const { call, dialect, parts } = this.#task;
     const { 'content-length': length, ...headers } = headersBack(call, this.#head.headers);
     call.response.writeHead(this.#head.status, {
       ...headers,
@@ -149,6 +144,12 @@ export class Relay implements Taker {
         ? { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
         : length !== undefined && { 'content-length': length }),
     });
+    this.#outlet = parts.outlets.open(call, {
+      heartbeat: this.#isSse ? () => heartbeatOf(dialect) : undefined,
+      onDrain: () => this.#source.resume(),
+      onStalled: () => call.response.destroy(),
+    });
+    return this.#outlet;
   }
 }
 

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { FakeClock } from '../core/index.ts';
+import type { Head, Source } from './attempt.ts';
+import { Outlets } from './outlet.ts';
+import { Relay, type RelayTask } from './relay.ts';
+
+const STALLED_MS = 5_000;
+const ANSWER =
+  '{"id":"chatcmpl-1","object":"chat.completion","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}';
+
+/** A client that has not taken the end of its answer yet. */
+class SlowClient extends EventEmitter {
+  taken = '';
+  writableEnded = false;
+  destroyed = false;
+
+  writeHead(): void {}
+
+  end(text: string): void {
+    this.taken += text;
+    this.writableEnded = true;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
+test('an answer of the second account has all its time, however long the first one took to fail', () => {
+  const clock = new FakeClock();
+  const response = new SlowClient();
+  const call = {
+    id: 'req_1',
+    envelope: 'openai',
+    headers: {},
+    response,
+    note: () => {},
+    onClose: (listener: () => void) => response.once('close', listener),
+  };
+  const task = {
+    call,
+    caller: { key: { userId: 'ana', store: false } },
+    operation: 'chat.create',
+    dialect: 'chat',
+    ticket: undefined,
+    parcel: { bytes: 10 },
+    parts: { outlets: new Outlets(clock, { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
+  } as unknown as RelayTask;
+  const relayFrom = (id: string): Relay =>
+    new Relay(
+      task,
+      { status: 200, headers: { 'content-type': 'application/json' }, account: { id } } as unknown as Head,
+      {} as Source,
+    );
+
+  const first = relayFrom('a');
+  first.onData(Buffer.from(ANSWER.slice(0, 20)));
+  clock.advance(STALLED_MS * 2);
+  assert.equal(typeof first.onEnd({ kind: 'broken' }), 'object', 'another account may be tried');
+  const second = relayFrom('b');
+  second.onData(Buffer.from(ANSWER));
+  assert.equal(second.onEnd(), undefined);
+  assert.equal(response.taken, ANSWER);
+  clock.advance(STALLED_MS - 500);
+  assert.equal(response.destroyed, false, 'its client still has time');
+  clock.advance(1_000);
+  assert.equal(response.destroyed, true, 'but not for ever');
+});
