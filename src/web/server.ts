@@ -54,6 +54,8 @@ export function createWeb(options: WebOptions): Web {
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Checked in strict.ts; Node would answer with an empty body.
       requireHostHeader: false,
+      // Other upgrades are offers, which a server may pass over: clients that would rather speak HTTP/2 make one with every call.
+      shouldUpgradeCallback: ({ headers }) => /websocket/i.test(headers.upgrade ?? ''),
     },
     (request, response) => {
       answering.set(request.socket, response);

@@ -218,6 +218,22 @@ test('an expectation that is not known is refused with a body, a known one is me
   assert.equal(known.status, 200);
 });
 
+test('a client that offers HTTP/2 is answered in HTTP/1.1, as if it had not', async () => {
+  const offer = [
+    ['connection', 'Upgrade, HTTP2-Settings'],
+    ['upgrade', 'h2c'],
+    ['http2-settings', 'AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA'],
+  ] as const;
+  const wire = new Wire(gateway.url);
+  wire.send(request('GET /healthz HTTP/1.1', offer));
+  assert.equal((await wire.answer())?.status, 200);
+  wire.send(request('POST /v1/messages HTTP/1.1', [...offer, ['content-length', '2']], '{}'));
+  assert.equal((await wire.answer())?.status, 401);
+  wire.send(HEALTH);
+  assert.equal((await wire.answer())?.status, 200, 'the connection goes on');
+  wire.end();
+});
+
 test('pipelined requests are answered in their order', async () => {
   const wire = new Wire(gateway.url);
   const lines = ['/healthz', '/nowhere', '/v1/models', '/openapi.json', '/v1beta/models', '/healthz'];
