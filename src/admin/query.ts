@@ -82,8 +82,7 @@ export class Query {
     if (text === undefined) return undefined;
     try {
       const values: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-      if (Array.isArray(values) && values.length === length && values.every((value) => typeof value === 'string'))
-        return values;
+      if (Array.isArray(values) && values.length === length && values.every(isStorable)) return values;
     } catch {
       // Said below.
     }
@@ -98,6 +97,9 @@ export class Query {
     return BigInt(text);
   }
 }
+
+/** PostgreSQL takes no zero character, not even to compare with. */
+const isStorable = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
 
 export const cursorOf = (values: readonly (string | number | bigint)[]): string =>
   Buffer.from(JSON.stringify(values.map(String))).toString('base64url');

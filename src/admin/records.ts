@@ -68,7 +68,7 @@ export const listQuarantine: AdminHandler = async ({ call, query }, { db }) => {
     .selectFrom('usage_quarantine')
     .selectAll()
     // As text: a date of ours has no microseconds.
-    .select(sql<string>`created_at::text`.as('mark'))
+    .select(sql<string>`to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`.as('mark'))
     .where('outcome', state === 'open' ? 'is' : '=', state === 'open' ? null : state)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
@@ -146,8 +146,13 @@ function close(
   });
 }
 
+const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/;
+const SECONDS = '2026-01-01T00:00:00'.length;
+
+/** Of a cursor. A day that no calendar has would be a fault of the database. */
 function timeOf(text: string): string {
-  if (!/^[\d :.T+Z-]{10,40}$/.test(text) || Number.isNaN(Date.parse(text)))
+  const at = TIME.test(text) ? new Date(text) : undefined;
+  if (!at || Number.isNaN(at.getTime()) || at.toISOString().slice(0, SECONDS) !== text.slice(0, SECONDS))
     throw fail('invalid_value', 'cursor: expected the next_cursor of a page of this list.', { param: 'cursor' });
   return text;
 }

@@ -223,6 +223,8 @@ test('an adjustment takes money away, below zero if it must; a refund comes out 
   assert.equal((await admin<Page>('GET', '/balances?below=1.75&user=fixed')).body.data.length, 0);
 });
 
+const cursorOf = (...values: string[]): string => Buffer.from(JSON.stringify(values)).toString('base64url');
+
 test('bodies and queries are strict and name what is wrong', async () => {
   const credit = { user: 'ana', amount: '1', reason: 'r', reference: 'strict' };
   const cases: [string, string, unknown, string | null, number?][] = [
@@ -271,7 +273,13 @@ test('bodies and queries are strict and name what is wrong', async () => {
     ['GET', '/users?limit=1001', undefined, 'limit'],
     ['GET', '/users?limit=1&limit=2', undefined, 'limit'],
     ['GET', '/users?cursor=x', undefined, 'cursor'],
+    ['GET', `/users?cursor=${cursorOf('\0')}`, undefined, 'cursor'],
     ['GET', '/audit?cursor=WyJ4Il0', undefined, 'cursor'],
+    ['GET', `/quarantine?cursor=${cursorOf('2026-02-31 00:00:00', 'x')}`, undefined, 'cursor'],
+    ['GET', `/quarantine?cursor=${cursorOf('0000-01-01T00:00:00.000Z', 'x')}`, undefined, 'cursor'],
+    ['GET', `/quarantine?cursor=${cursorOf('2026-01-01 00:00:00+99', 'x')}`, undefined, 'cursor'],
+    ['GET', `/records?cursor=${cursorOf('2026-01-01T00:00:00.000Z', '\0')}`, undefined, 'cursor'],
+    ['GET', `/records?cursor=${cursorOf('2026-02-31T00:00:00.000Z', 'x')}`, undefined, 'cursor'],
     ['GET', '/records?cursor=WyJ4IiwieSJd', undefined, 'cursor'],
     ['GET', '/usage?by=user,colour', undefined, 'by'],
     ['GET', '/usage?by=user,user', undefined, 'by'],
