@@ -77,7 +77,7 @@ export class ModelLists {
   #listing(style: Style, account: Account): Promise<string[]> {
     const known = this.#memory.get(account.id);
     if (known && known.until > this.#clock.now()) return known.names;
-    const entry = { until: this.#clock.now() + MEMORY_MS, names: this.#ask(style, account) };
+    const entry = { until: this.#clock.now() + MEMORY_MS, names: this.#ask(style, account).catch(() => []) };
     this.#memory.set(account.id, entry);
     void entry.names.then((names) => {
       if (names.length === 0) entry.until = this.#clock.now() + FAILED_MEMORY_MS;

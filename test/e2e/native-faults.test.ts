@@ -15,7 +15,7 @@ import {
   type Patience,
   type PatienceName,
 } from '../../src/rules/index.ts';
-import { type Canned, startCanned } from '../support/canned.ts';
+import { type Canned, sayJson, startCanned } from '../support/canned.ts';
 import { codeIn } from '../support/envelope.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
@@ -591,4 +591,25 @@ describe('a client that leaves', () => {
   test('in the middle of a stream ends the call upstream', (t) => leave(t, 'events=100000;gap=5', true, 5));
   test('while a stream is silent ends the call upstream', (t) => leave(t, 'silent_mid', true, 4));
   test('in the middle of an answer of one piece ends the call upstream', (t) => leave(t, 'silent_mid', false, 0));
+});
+
+test('a list of models that is none is left out, and nobody suffers', async () => {
+  const keys = await gateway.apply({
+    groups: [{ id: 'listing', style: 'responses' }],
+    accounts: [{ id: 'listing-a', group: 'listing', base_url: `${canned.url}/v1`, api_key: 'k' }],
+    models: [
+      { id: 'named', groups: ['listing'] },
+      { id: '*', groups: ['listing'] },
+    ],
+    users: [{ id: 'lister' }],
+    keys: [{ user: 'lister', group: 'listing' }],
+  });
+  canned.says(sayJson('{"data":[null,{"id":"odd"}],"models":5}'));
+  const response = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${keys.listing}` } });
+  assert.equal(response.status, 200);
+  const { data } = (await response.json()) as { data: { id: string }[] };
+  assert.deepEqual(
+    data.map(({ id }) => id),
+    ['named'],
+  );
 });
