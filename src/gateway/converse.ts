@@ -362,8 +362,19 @@ export function conversionHeaders({ pair, call }: Conversation, { encoded, model
     ...idHeaders(call),
     'x-gateway-converted': `${pair.client.dialect}->${pair.upstream.dialect}`,
     'x-gateway-upstream-model': encodeURIComponent(model),
-    ...(encoded.lost.length > 0 && {
-      'x-gateway-dropped': encoded.lost.map((field) => encodeURIComponent(field)).join(','),
-    }),
+    ...(encoded.lost.length > 0 && { 'x-gateway-dropped': namesInHeader(encoded.lost) }),
   };
+}
+
+/** Clients and proxies take headers of so much; a caller may invent names without end. */
+const DROPPED_CHARS = 4_096;
+
+/** As many names as fit. Some are the caller's own: what they hold must not cost an answer that was paid for. */
+function namesInHeader(fields: readonly string[]): string {
+  let names = '';
+  for (const field of fields) {
+    const name = encodeURIComponent(field.slice(0, DROPPED_CHARS).toWellFormed());
+    if (names.length + name.length < DROPPED_CHARS) names += names === '' ? name : `,${name}`;
+  }
+  return names;
 }

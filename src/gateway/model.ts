@@ -3,8 +3,11 @@ import type { Catalog, Model } from '../catalog/index.ts';
 import { fail, matchesGlob } from '../core/index.ts';
 import type { Caller } from './caller.ts';
 
+/** It stands in paths and headers, which are shorter than bodies and take no halves of characters. */
+const MAX_NAME = 512;
+
 export function resolveModel(catalog: Catalog, caller: Caller, name: unknown): Model {
-  if (typeof name !== 'string' || name === '') {
+  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME || !name.isWellFormed()) {
     throw fail('invalid_request', 'model: expected the name of a model, got nothing usable.', { param: 'model' });
   }
   if (!mayUse(caller, name)) {

@@ -614,6 +614,34 @@ for (const pair of PAIRS) {
       });
     }
 
+    for (const [why, name] of [
+      ['half a character', '\\ud800'],
+      ['longer than a header may be', '\u00e9'.repeat(30_000)],
+    ] as const) {
+      for (const stream of [true, false]) {
+        test(`a field with a name that is ${why} costs nobody the answer, ${stream ? 'streamed' : 'whole'}`, async () => {
+          sim.journal.clear();
+          const body = JSON.stringify(bodyOf(pair.client, { text: TEXT, stream })).replace(/}$/, `,"${name}":1}`);
+          const response = await post(gateway.url, pair.client, key(pair.group), body);
+          assert.equal(response.status, 200, await response.text());
+          assert.equal(sim.journal.requests.length, 1, 'the provider was asked once');
+        });
+      }
+    }
+
+    for (const [why, model] of [
+      ['half a character', 'demo-\ud800'],
+      ['a long text', `demo-${'x'.repeat(20_000)}`],
+    ] as const) {
+      test(`a model that is called ${why}`, async () => {
+        sim.journal.clear();
+        const told = await refusal(pair, key(pair.group), { model, text: TEXT });
+        assert.equal(told.status, 400, told.message);
+        assert.equal(told.code, 'invalid_request');
+        assert.deepEqual(sim.journal.requests, []);
+      });
+    }
+
     test('a model that the group does not have', async () => {
       sim.journal.clear();
       const told = await refusal(pair, key(pair.group), { model: 'nothing-like-it', text: TEXT });
