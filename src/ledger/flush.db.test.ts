@@ -275,3 +275,14 @@ test('one wallet takes thousands of records a second', async (t) => {
     `${TOTAL} records: appended ${rate(written - begun)}/s, in the database ${rate(done - begun)}/s, charged ${formatNanos(BigInt(TOTAL) * 1_000n)}`,
   );
 });
+
+test('a fault that cannot be stored as it is holds up nobody', async () => {
+  await makeUser(db, 'odd', 1_000n);
+  const broken = usageRecord('odd', 10n, {
+    usage: { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, odd: 'to\0kens is negative' },
+  });
+  await storeOf().write('rep_x', [broken, usageRecord('odd', 30n)]);
+  const aside = await db.selectFrom('usage_quarantine').select('fault').where('id', '=', broken.id).execute();
+  assert.deepEqual(aside, [{ fault: 'tokens is negative' }]);
+  assert.equal((await available(db, 'odd')).available, 970n);
+});

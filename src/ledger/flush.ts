@@ -108,7 +108,7 @@ export class UsageStore {
     this.#log.error('usage.quarantined', { record: record.id, user: record.userId, fault });
     await this.#db
       .insertInto('usage_quarantine')
-      .values({ id: record.id, fault, raw: encodeRecord(record) })
+      .values({ id: record.id, fault: storable(fault), raw: encodeRecord(record) })
       .onConflict((c) => c.doNothing())
       .execute();
   }
