@@ -247,6 +247,12 @@ test('no call within its bounds costs more than its bound', () => {
 test('a bound knows what the model can read at most, and that a body may name more than it holds', () => {
   const rates = parseRates({ input: '1', output: '2' });
   assert.equal(boundOf({ bodyBytes: 201, maxOutput: 10 }, rates, []), 101_000n + 20_000n);
+  assert.equal(boundOf({ bodyBytes: 201, maxOutput: 9.5 }, rates, []), 101_000n + 20_000n);
+  for (const maxOutput of [1e17, Number.MAX_VALUE, Number.POSITIVE_INFINITY])
+    assert.ok(
+      boundOf({ bodyBytes: 0, maxOutput }, rates, []) > 10n ** 18n,
+      'a limit beyond all counts is no free pass',
+    );
   assert.equal(boundOf({ bodyBytes: 10_000_000, context: 1000, maxOutput: 0 }, rates, []), 1_000_000n);
   assert.equal(boundOf({ bodyBytes: 100, context: 1000, readsMore: true, maxOutput: 0 }, rates, []), 1_000_000n);
   assert.equal(boundOf({ bodyBytes: 100, readsMore: true, maxOutput: 0 }, rates, []), 200_000_000n);

@@ -199,11 +199,11 @@ export function boundOf(facts: RequestFacts, rates: Rates, multipliersPpm: reado
   const outputRate = dearest([rates.output, rates.reasoning, rates.audioOutput, rates.imageOutput]);
   const { perImage } = rates;
   const images = Object.entries(facts.images ?? {}).reduce(
-    (sum, [kind, count]) => sum + (perImage === undefined ? 0n : whole(count) * imageRate(perImage, kind)),
+    (sum, [kind, count]) => sum + (perImage === undefined ? 0n : atMost(count) * imageRate(perImage, kind)),
     0n,
   );
   const pieces = whole(facts.maxSearches) * (rates.perSearch ?? 0n) + images;
-  return scaled(read * inputRate + whole(facts.maxOutput) * outputRate + pieces * MILLION, multipliersPpm);
+  return scaled(read * inputRate + atMost(facts.maxOutput) * outputRate + pieces * MILLION, multipliersPpm);
 }
 
 /** The rate of a video by its resolution; a resolution that is not in the table costs as much as the dearest. */
@@ -218,6 +218,9 @@ export const videoCostOf = (tokens: number, rate: Nanos, multipliersPpm: readonl
 
 const whole = (count: number | undefined): bigint =>
   count !== undefined && Number.isSafeInteger(count) && count > 0 ? BigInt(count) : 0n;
+/** A caller's limit that is no count still is one: taken as none, it would admit anything. */
+const atMost = (count: number): bigint =>
+  count > 0 ? BigInt(Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER)) : 0n;
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const dearest = (rates: readonly (Nanos | undefined)[]): Nanos =>
