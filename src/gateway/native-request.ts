@@ -64,7 +64,7 @@ export function readNative(operation: TextOperation, body: Buffer, caller: Calle
 
 /** The most that the answer may hold, all choices together, where the request says so. */
 function maxOutputOf(operation: TextOperation, read: (name: string) => unknown): number | undefined {
-  const choices = Math.max(1, Number(read('n') ?? 1) || 1);
+  const choices = choicesOf(read('n'));
   if (operation === 'embeddings.create') return 0;
   if (operation.startsWith('images.')) return choices * IMAGE_TOKENS;
   const limit = read('max_completion_tokens') ?? read('max_output_tokens') ?? read('max_tokens');
@@ -72,9 +72,19 @@ function maxOutputOf(operation: TextOperation, read: (name: string) => unknown):
 }
 
 export const imagesOf = (read: (name: string) => unknown): ImageCount => ({
-  kind: `${String(read('size') ?? 'auto')}/${String(read('quality') ?? 'auto')}`.slice(0, 64),
-  count: Math.max(1, Number(read('n') ?? 1) || 1),
+  kind: `${wordOf(read('size'))}/${wordOf(read('quality'))}`.slice(0, 64).toWellFormed(),
+  count: choicesOf(read('n')),
 });
+
+/** What a provider makes of half a picture is not known here: it is charged as a whole one. Forms bring numbers as text. */
+const choicesOf = (value: unknown): number =>
+  Math.min(Math.max(1, Math.ceil(Number(isPlain(value) ? value : 1)) || 1), MAX_CHOICES);
+/** The most that a record may count. */
+const MAX_CHOICES = 1_000_000_000;
+
+/** Without zero characters, which PostgreSQL does not store: a record that it refuses is never charged. */
+const wordOf = (value: unknown): string => (isPlain(value) ? String(value).replaceAll('\0', '') : 'auto');
+const isPlain = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
 
 /** A 4K image of high quality takes no more. */
 export const IMAGE_TOKENS = 16_384;
