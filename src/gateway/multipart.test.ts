@@ -88,3 +88,9 @@ describe('a multipart form', () => {
     }
   });
 });
+
+test('what a picture is charged by is said once, and read whether it is quoted or not', () => {
+  for (const name of ['model', 'n', 'size', 'quality'])
+    assert.throws(() => read(form(field(name, '9'), part(`name=${name}`, '1'))), /occurs twice/, name);
+  assert.equal(read(form(field('model', 'm'), part('name=n', '9'))).images.count, 9);
+});

@@ -75,13 +75,17 @@ function readFields(body: Buffer, boundary: string): Map<string, Field> {
   throw fail('invalid_request', 'The multipart form ends before its closing boundary.');
 }
 
+/** What a call is charged by. */
+const ONCE: ReadonlySet<string> = new Set(['model', 'stream', 'n', 'size', 'quality']);
+
 function takeField(fields: Map<string, Field>, body: Buffer, header: string, start: number, end: number): void {
-  const name = /\bname="([^"]{0,64})"/i.exec(header)?.[1];
+  const [, quoted, bare] = /\bname=(?:"([^"]{0,64})"|([^\s;"]{1,64}))/i.exec(header) ?? [];
+  const name = quoted ?? bare;
   if (name === undefined || /\bfilename\*?=/i.test(header)) return;
   if (end - start > MULTIPART.fieldBytes)
     throw fail('invalid_request', `${name}: the field is longer than ${MULTIPART.fieldBytes} bytes.`, { param: name });
   // Readers differ on which one counts.
-  if (name === 'model' && fields.has(name))
-    throw fail('invalid_request', 'model: the field occurs twice.', { param: name });
+  if (ONCE.has(name) && fields.has(name))
+    throw fail('invalid_request', `${name}: the field occurs twice.`, { param: name });
   fields.set(name, { value: body.toString('utf8', start, end), start, end });
 }
