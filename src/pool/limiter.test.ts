@@ -170,3 +170,11 @@ test('whatever comes in whatever order: key and user admit exactly what exact bu
     { numRuns: 500 },
   );
 });
+
+test('a clock that is set back uses up nothing', () => {
+  const clock = new FakeClock();
+  const limiter = new LocalLimiter(clock);
+  limiter.enter(key({ rpm: 10 }));
+  clock.advance(-3_600_000);
+  assert.equal(limiter.enter(key({ rpm: 10 }))?.headers['x-ratelimit-remaining-requests'], '8');
+});

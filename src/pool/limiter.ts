@@ -49,9 +49,9 @@ export function sidesOf({ id, userId, limits, userLimits }: Limited): readonly S
 const hasRates = ({ rpm, tpm, concurrency }: Limits): boolean =>
   rpm !== undefined || tpm !== undefined || concurrency !== undefined;
 
-/** What is still used up after so long. */
+/** What is still used up after so long. A clock may be set back. */
 export const drained = (used: number, perMinute: number | undefined, ms: number): number =>
-  perMinute === undefined ? 0 : Math.max(0, used - (ms * perMinute) / MINUTE_MS);
+  perMinute === undefined ? 0 : Math.max(0, used - (Math.max(0, ms) * perMinute) / MINUTE_MS);
 
 export const fits = ({ rpm, tpm, concurrency }: Limits, { requests, tokens, open }: Used): boolean =>
   hasOne(rpm, requests) && hasOne(tpm, tokens) && (concurrency === undefined || open < concurrency);
