@@ -205,7 +205,7 @@ export class Pump implements Taker {
       this.#source.done();
       return true;
     }
-    void this.#settled.then(() => this.#telling.outlet?.end(out));
+    this.#conversation.call.goOn(this.#settled, () => this.#telling.outlet?.end(out));
     // The upstream closes right after its last event; one that does not must not hold its place.
     this.#cancelTimer();
     this.#cancelTimer = this.#conversation.parts.clock.after(LINGER_MS, () => this.#source.done(this.#fault?.kind));

@@ -103,11 +103,14 @@ export class RawTurn {
   /** The last frame is the end of the answer: it is told, and the lane is free, when what the turn cost is on disk. */
   settle(tell: () => void = () => {}): void {
     this.#charge();
-    void this.#task.ticket.flushed().then(() => {
-      tell();
-      this.#task.turn.answer.settle(this.#status);
-      this.#over.resolve();
-    });
+    this.#task.ticket
+      .flushed()
+      .then(() => {
+        tell();
+        this.#task.turn.answer.settle(this.#status);
+        this.#over.resolve();
+      })
+      .catch((error: unknown) => this.#over.reject(error));
   }
 
   fail(kind: FaultKind, error: ApiError): void {

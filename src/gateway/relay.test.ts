@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
+import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
+import { type Answer, Call } from '../web/index.ts';
 import type { Head, Source } from './attempt.ts';
 import { Outlets } from './outlet.ts';
 import { Relay, type RelayTask } from './relay.ts';
@@ -67,4 +70,38 @@ test('an answer of the second account has all its time, however long the first o
   assert.equal(response.destroyed, false, 'its client still has time');
   clock.advance(1_000);
   assert.equal(response.destroyed, true, 'but not for ever');
+});
+
+test('a head that cannot be written ends its call, and not the process', async () => {
+  const response = new SlowClient();
+  response.writeHead = () => {
+    throw new Error('Invalid character in header content');
+  };
+  const call = new Call({
+    id: 'req_1',
+    operation: 'chat.create',
+    envelope: 'openai',
+    request: {} as IncomingMessage,
+    response: response as unknown as Answer,
+    params: {},
+    path: '/v1/chat/completions',
+    query: '',
+    address: '',
+    startedAt: 0,
+  });
+  const task = {
+    call,
+    caller: { key: { userId: 'ana', store: false } },
+    operation: 'chat.create',
+    dialect: 'chat',
+    ticket: { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() },
+    parcel: { bytes: 10 },
+    parts: { outlets: new Outlets(new FakeClock(), { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
+  } as unknown as RelayTask;
+  const head = { status: 200, headers: { 'content-type': 'application/json' }, account: { id: 'a' } };
+  const relay = new Relay(task, head as unknown as Head, {} as Source);
+  relay.onData(Buffer.from(ANSWER));
+  relay.onEnd();
+  await until('the connection to be cut', () => response.destroyed);
+  assert.equal(call.notes.code, 'internal_error');
 });

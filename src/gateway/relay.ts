@@ -117,7 +117,7 @@ export class Relay implements Taker {
     if (operation === 'responses.create' && id !== undefined && store)
       parts.store.save({ id, userId, accountId: this.#head.account.id });
     if (operation === 'responses.delete') void parts.store.drop(call.params.response_id ?? '', userId);
-    if (ticket) void ticket.flushed().then(() => this.#end());
+    if (ticket) call.goOn(ticket.flushed(), () => this.#end());
     else this.#end();
   }
 

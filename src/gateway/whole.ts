@@ -60,11 +60,10 @@ export class Whole implements Taker {
     const headers = conversionHeaders(this.#conversation, prepared);
     const usage = isUnsaid(reply.usage) ? estimateUsage(request, estimateItems(reply.items)) : reply.usage;
     call.note({ account: this.#head.account.id, ...usageNote(usage) });
-    const settled = this.#conversation.settle(usage, this.#head.account);
-    void settled.then(() => {
-      const told = request.stream ? unfold(reply).map((event) => telling.encoder.push(event)) : [JSON.stringify(whole)];
-      const bytes = Buffer.from(told.join(''));
-      const form = request.stream ? STREAM_HEADERS : { ...JSON_HEADERS, 'content-length': bytes.length };
+    const told = request.stream ? unfold(reply).map((event) => telling.encoder.push(event)) : [JSON.stringify(whole)];
+    const bytes = Buffer.from(told.join(''));
+    const form = request.stream ? STREAM_HEADERS : { ...JSON_HEADERS, 'content-length': bytes.length };
+    call.goOn(this.#conversation.settle(usage, this.#head.account), () => {
       call.response.writeHead(200, { ...headers, ...form });
       parts.outlets.send(call, bytes);
     });

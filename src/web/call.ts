@@ -102,6 +102,14 @@ export class Call {
     else this.#onClose.push(listener);
   }
 
+  /** Goes on when the promise is kept. A fault in that ends this call, and not the process. */
+  goOn(when: Promise<void>, task: () => void): void {
+    when.then(task).catch(() => {
+      this.note({ code: 'internal_error' });
+      this.response.destroy();
+    });
+  }
+
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return Array.isArray(value) ? value[0] : value;
