@@ -80,12 +80,13 @@ class Blocks implements LogStream {
   }
 
   flush(): void {
+    let rest = Buffer.from(this.#waiting);
+    this.#waiting = '';
     try {
-      writeSync(this.#fd, this.#waiting);
+      while (rest.length > 0) rest = rest.subarray(writeSync(this.#fd, rest));
     } catch {
       // Full or gone; there is nobody to tell.
     }
-    this.#waiting = '';
   }
 
   #push(block: Buffer): void {

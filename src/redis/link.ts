@@ -33,11 +33,15 @@ export interface LinkOptions {
 export async function openLink(options: LinkOptions): Promise<Link> {
   const { promise, reject } = Promise.withResolvers<never>();
   let client: Closable | undefined;
+  let isLate = false;
   const cancel = options.clock.after(options.ms, () => {
+    isLate = true;
     if (client) destroy(client);
     reject(new Error(`no connection within ${options.ms} ms`));
   });
   const opening = open(options, (begun) => {
+    // Nobody waits for it any more, and nobody would close it.
+    if (isLate) throw new Error('too late');
     client = begun;
   });
   return Promise.race([opening, promise])
