@@ -146,6 +146,14 @@ test('what cannot be honest is put aside and never charged', async () => {
   assert.equal(JSON.parse(rows[0]?.raw ?? '').userId, 'dan');
 });
 
+test('what was set aside stays with the operator, even when its user is there by the next reading of the journal', async () => {
+  const record = usageRecord('later', 40n);
+  await storeOf().write('rep_x', [record]);
+  await makeUser(db, 'later', 100n);
+  await storeOf().write('rep_x', [record, usageRecord('later', 1n)]);
+  assert.equal((await available(db, 'later')).available, 99n);
+});
+
 test('a name that PostgreSQL cannot store does not make a call free', async () => {
   await makeUser(db, 'eve', 100n);
   const tier = 'x\0\ud800';

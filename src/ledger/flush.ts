@@ -156,7 +156,7 @@ async function chargeUsage(
   return rows;
 }
 
-/** `fresh`: what was not there before; the roll-ups grow by exactly that. */
+/** `fresh`: what was not there before, nor set aside for an operator, who decides; the roll-ups grow by exactly that. */
 function recorded(records: readonly UsageRecord[], costs: Costs): RawBuilder<unknown> {
   return sql`
     incoming as (
@@ -170,7 +170,7 @@ function recorded(records: readonly UsageRecord[], costs: Costs): RawBuilder<unk
       insert into usage_records (
         id, at, user_id, key_id, group_id, account_id, model, operation, request_id, input_tokens, cached_input_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, images, usage, nanos, price_id, estimated, cost_nanos)
-      select * from incoming order by 2, 1
+      select * from incoming i where not exists (select from usage_quarantine q where q.id = i.id) order by 2, 1
       on conflict do nothing
       returning *),
     daily as (
