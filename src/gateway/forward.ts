@@ -191,7 +191,7 @@ const PACK = {
     const model = resolveModel(parts.catalog(), caller, form.model);
     return {
       model,
-      bytes: Number(call.header('content-length') ?? 0),
+      bytes: form.bytes,
       maxOutput: form.images.count * IMAGE_TOKENS,
       images: form.images,
       isStream: form.isStream,

@@ -12,6 +12,7 @@ import { imagesOf } from './native-request.ts';
 export interface Form {
   readonly model: string | undefined;
   readonly isStream: boolean;
+  readonly bytes: number;
   /** Pictures that are asked for. */
   readonly images: ImageCount;
   /** The whole form with the model's name replaced. */
@@ -44,6 +45,7 @@ export function formOf(body: Buffer, boundary: string): Form {
   return {
     model: model?.value,
     isStream: fields.get('stream')?.value === 'true',
+    bytes: body.length,
     images: imagesOf((name) => fields.get(name)?.value),
     bodyFor: (name) => (model && model.value !== name ? splice(body, model, Buffer.from(name)) : body),
   };

@@ -486,6 +486,27 @@ test('pictures that a balance cannot pay for are not made', async () => {
   assert.equal((await client.images.generate(wish)).data?.length, 1);
 });
 
+test('a form whose length is not announced is admitted by its real size', async () => {
+  await gateway.apply({
+    models: [{ id: 'demo-image-read', groups: ['openai'], upstream: 'demo-image', prices: { input: '100' } }],
+  });
+  const own = await userKeys('chunked', '0.5');
+  const boundary = 'some-boundary';
+  const part = (head: string, content: string): string =>
+    `--${boundary}\r\ncontent-disposition: form-data; ${head}\r\n\r\n${content}\r\n`;
+  const form =
+    part('name="model"', 'demo-image-read') +
+    part('name="prompt"', 'a lamp') +
+    part('name="image"; filename="lamp.png"', 'x'.repeat(200_000));
+  const answer = await fetch(`${gateway.url}/v1/images/edits`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${own.openai}`, 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body: new Blob([`${form}--${boundary}--\r\n`]).stream(),
+    duplex: 'half',
+  } as RequestInit);
+  assert.equal(answer.status, 402, await answer.text());
+});
+
 test('with a disk that takes nothing, calls are answered and charged all the same', async () => {
   const other = await startGateway({ database: gateway.database });
   try {
