@@ -103,7 +103,9 @@ export async function converse(
   const model = resolveModel(parts.catalog(), caller, asked.model);
   call.note({ model: model.name, stream: asked.stream, converted: `${from}->${to}` });
   const request = await completed(asked, caller, model, parts);
-  const facts = { operation, model, bodyBytes: sentBytes.length, maxOutput: asked.limits.maxOutput };
+  // What a stored conversation adds is read by the provider too.
+  const bodyBytes = previousId === undefined ? sentBytes.length : Buffer.byteLength(JSON.stringify(body));
+  const facts = { operation, model, bodyBytes, maxOutput: asked.limits.maxOutput };
   const ticket = await parts.meter.admit(call, caller, facts);
   try {
     await hold(opener({ call, caller, pair, asked, input, model, ticket, parts }), request, caller, to, parts);

@@ -486,6 +486,19 @@ test('pictures that a balance cannot pay for are not made', async () => {
   assert.equal((await client.images.generate(wish)).data?.length, 1);
 });
 
+test('a call that goes on from a stored conversation is admitted by all that will be read', async () => {
+  const own = await userKeys('chain', '0.14');
+  const client = openai(gateway.url, own.claude ?? '');
+  const base = { model: 'demo-messages', max_output_tokens: 16 };
+  const first = await client.responses.create({ ...base, input: 'word '.repeat(20_000) });
+  await recorded(own.claude ?? '', 1);
+  await assert.rejects(
+    client.responses.create({ ...base, input: 'and?', previous_response_id: first.id }),
+    /insufficient_balance|balance/,
+  );
+  assert.equal((await client.responses.create({ ...base, input: 'something else' })).object, 'response');
+});
+
 test('a form whose length is not announced is admitted by its real size', async () => {
   await gateway.apply({
     models: [{ id: 'demo-image-read', groups: ['openai'], upstream: 'demo-image', prices: { input: '100' } }],
