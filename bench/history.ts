@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { codecOf, decodeFor, encodeFor } from '../src/dialects/index.ts';
-import { parseBody } from '../src/gateway/converse.ts';
+import { parseBody } from '../src/gateway/json-body.ts';
 import { capabilitiesOf, type Dialect } from '../src/rules/index.ts';
 import { median } from './ground.ts';
 import { describeMachine } from './machine.ts';

@@ -2,12 +2,10 @@
 import { Command } from 'commander';
 import { makeAdminToken, rotateAdminToken, saveAdmin, writeAudit } from '../identity/index.ts';
 import { Refusal } from '../main.ts';
-import { withGround } from './ground.ts';
+import { BY_CLI, withGround } from './ground.ts';
 import { print, say } from './say.ts';
 
 const MIN_PASSWORD = 12;
-const CLI = { actor: 'cli' } as const;
-
 export const adminCommand = (): Command =>
   new Command('admin').description('administrators').addCommand(createCommand()).addCommand(tokenCommand());
 
@@ -23,7 +21,7 @@ const createCommand = (): Command =>
         if (password !== undefined && password.length < MIN_PASSWORD)
           throw new Refusal(`A password needs at least ${MIN_PASSWORD} characters.`);
         const { made } = await db.transaction().execute(async (tx) => {
-          await writeAudit(tx, CLI, { action: 'admin.saved', subject: `admin:${email.toLowerCase()}` });
+          await writeAudit(tx, BY_CLI, { action: 'admin.saved', subject: `admin:${email.toLowerCase()}` });
           return saveAdmin(tx, email, password);
         });
         say(
@@ -45,7 +43,7 @@ const tokenCommand = (): Command =>
           throw new Refusal('The admin token comes from ADMIN_TOKEN; change it there, or unset it.');
         const token = await db.transaction().execute(async (tx) => {
           const made = options.rotate ? await rotateAdminToken(tx, sealer) : await makeAdminToken(tx, sealer);
-          if (made) await writeAudit(tx, CLI, { action: 'token.rotated', subject: 'token' });
+          if (made) await writeAudit(tx, BY_CLI, { action: 'token.rotated', subject: 'token' });
           return made;
         });
         if (!token) throw new Refusal('There is an admin token, and it was shown once; --rotate makes another one.');

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { Refusal } from '../main.ts';
 import { type Applied, applySetup, parseSetup } from '../setup/index.ts';
 import { confirm } from './confirm.ts';
-import { withGround } from './ground.ts';
+import { BY_CLI, withGround } from './ground.ts';
 import { print, say } from './say.ts';
 import { readSetup } from './serve.ts';
 
@@ -24,7 +24,7 @@ export const applyCommand = (): Command =>
       const file = parseSetup(await readSetup(path));
       await withGround(async ({ database, secrets }) => {
         const apply = (dryRun: boolean) =>
-          applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun, by: { actor: 'cli' } });
+          applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun, by: BY_CLI });
         if (options.dryRun || (options.prune && !options.yes)) reportApplied(await apply(true), 'would be ');
         if (options.dryRun) return;
         if (options.prune && !options.yes && !(await isConfirmed())) return say('Nothing was changed.');

@@ -3,6 +3,9 @@ import { loadConfig } from '../config.ts';
 import { silentLog } from '../core/index.ts';
 import { type Ground, openGround } from '../main.ts';
 
+/** Who the audit log says it was. */
+export const BY_CLI = { actor: 'cli' } as const;
+
 export async function withGround<T>(task: (ground: Ground) => Promise<T>): Promise<T> {
   const ground = await openGround(loadConfig(process.env), { log: silentLog });
   try {

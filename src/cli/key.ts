@@ -4,10 +4,8 @@ import { parseRange } from '../core/index.ts';
 import { keyView, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
 import { Refusal } from '../main.ts';
 import { USER_ID } from '../rules/index.ts';
-import { withGround } from './ground.ts';
+import { BY_CLI, withGround } from './ground.ts';
 import { print, say } from './say.ts';
-
-const CLI = { actor: 'cli' } as const;
 
 interface CreateOptions {
   readonly user: string;
@@ -71,7 +69,7 @@ const createCommand = (): Command =>
             .values({ id: options.user })
             .onConflict((conflict) => conflict.doNothing())
             .executeTakeFirstOrThrow();
-          if (isNew) await writeAudit(tx, CLI, { action: 'user.made', subject: `user:${options.user}` });
+          if (isNew) await writeAudit(tx, BY_CLI, { action: 'user.made', subject: `user:${options.user}` });
           const wish = {
             user: options.user,
             group: options.group,
@@ -84,7 +82,7 @@ const createCommand = (): Command =>
           const saved = await saveKey(tx, wish, secrets);
           const row = await tx.selectFrom('keys').selectAll().where('id', '=', saved.id).executeTakeFirstOrThrow();
           const after = keyView(row, clock.now());
-          await writeAudit(tx, CLI, { action: 'key.made', subject: `key:${saved.id}`, after });
+          await writeAudit(tx, BY_CLI, { action: 'key.made', subject: `key:${saved.id}`, after });
           return saved;
         });
         say(`Key ${saved.id} for ${options.user} in ${options.group}. This is its value; it is not shown again:`);
@@ -114,7 +112,7 @@ const revokeCommand = (): Command =>
         await db.transaction().execute(async (tx) => {
           if (!(await revokeKey(tx, id)))
             throw new Refusal(`There is no valid key ${id}; "dragoman key list" shows them.`);
-          await writeAudit(tx, CLI, { action: 'key.revoked', subject: `key:${id}` });
+          await writeAudit(tx, BY_CLI, { action: 'key.revoked', subject: `key:${id}` });
         });
         say(`Key ${id} is revoked.`);
       }),

@@ -4,7 +4,7 @@ import { formatNanos } from '../core/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { fenceSilent, retireReplica, silentReplicas } from '../ledger/index.ts';
 import { Refusal } from '../main.ts';
-import { withGround } from './ground.ts';
+import { BY_CLI, withGround } from './ground.ts';
 import { print, say } from './say.ts';
 
 export const replicaCommand = (): Command =>
@@ -35,7 +35,7 @@ export const replicaCommand = (): Command =>
               const held = (await silentReplicas(tx)).find((replica) => replica.id === id)?.leased ?? 0n;
               await retireReplica(tx, id);
               const after = { given_back: formatNanos(held) };
-              await writeAudit(tx, { actor: 'cli' }, { action: 'replica.forgotten', subject: `replica:${id}`, after });
+              await writeAudit(tx, BY_CLI, { action: 'replica.forgotten', subject: `replica:${id}`, after });
             });
             say(`${id} is forgotten, and what it held is given back.`);
           }),

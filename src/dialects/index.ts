@@ -71,3 +71,4 @@ export { refuseForeign } from './generate/foreign.ts';
 export type * from './hub.ts';
 export { NO_USAGE } from './hub.ts';
 export { isSynthetic, SYNTHETIC } from './messages/server-tools.ts';
+export { isObject } from './read.ts';

@@ -2,10 +2,9 @@
  * The converted path: the caller's dialect is not the group's, so the request goes through the hub and the answer comes back
  * through it. What is lost on the way is named in `x-gateway-dropped`; what cannot be honoured is refused before anything is sent.
  */
-import { isUtf8 } from 'node:buffer';
 import type { Account, Model } from '../catalog/index.ts';
 import { capabilitiesFor } from '../catalog/index.ts';
-import { ApiError, type Clock, fail, JsonFault, scanMembers } from '../core/index.ts';
+import { ApiError, type Clock, fail } from '../core/index.ts';
 
 import {
   type AnswerContext,
@@ -26,13 +25,14 @@ import {
   withoutOpaque,
 } from '../dialects/index.ts';
 import type { Affinity } from '../pool/index.ts';
-import { type Dialect, JSON_LIMITS, PATIENCE, type TextOperation } from '../rules/index.ts';
+import { type Dialect, PATIENCE, type TextOperation } from '../rules/index.ts';
 import { CREDENTIAL_HEADER, locate } from '../upstream/index.ts';
 import { type Call, expectJson, idHeaders, readBody } from '../web/index.ts';
 import { attempt, type Head, type Plan, type Source, type Taker } from './attempt.ts';
 import type { Caller } from './caller.ts';
 import type { ForwardParts } from './forward.ts';
 import { expand } from './history.ts';
+import { parseBody } from './json-body.ts';
 import { inlineMedia, type MediaFetcher } from './media.ts';
 import type { Ticket } from './meter.ts';
 import { resolveModel } from './model.ts';
@@ -232,53 +232,6 @@ function affinityOf(request: HubRequest, accounts: readonly Account[], { markOf 
     dice: session === undefined ? undefined : diceOf(session),
   };
 }
-
-/** Bounded before it is parsed: JSON that is too deep or too busy would stall every other call. */
-export function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
-  if (bytes.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-  try {
-    return parseHarmless(bytes, text) ?? parseScanned(bytes, text);
-  } catch (error) {
-    if (error instanceof JsonFault) throw fail('invalid_request', error.message);
-    if (error instanceof SyntaxError) throw fail('invalid_request', 'The body is not valid JSON.');
-    throw error;
-  }
-}
-
-function parseScanned(bytes: Buffer, text: string): Readonly<Record<string, unknown>> {
-  scanMembers(bytes, NONE, JSON_LIMITS);
-  return JSON.parse(text);
-}
-const NONE: ReadonlySet<string> = new Set();
-
-const HARMLESS_CHARS = 64 * 1024;
-
-/**
- * Too short to be busy and with too few brackets to be deep: most bodies, found out in a tenth of the time that the scan takes.
- * Undefined where the scan must decide, or say what is wrong.
- */
-function parseHarmless(bytes: Buffer, text: string): Readonly<Record<string, unknown>> | undefined {
-  if (text.length > HARMLESS_CHARS || !isUtf8(bytes) || countOpen(text) > JSON_LIMITS.depth) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function countOpen(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 0x5b || code === 0x7b) count += 1;
-  }
-  return count;
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Encodes once per name that accounts have for the model, usually once in all; opaque values are for one account only. */
 function preparer(

@@ -10,9 +10,10 @@ import { type Dialect, PATIENCE, type Style, type TextOperation } from '../rules
 import { CREDENTIAL_HEADER, fetchJson, locate, type UpstreamRequest } from '../upstream/index.ts';
 import { type Call, expectJson, readBody, sendJson } from '../web/index.ts';
 import type { Caller } from './caller.ts';
-import { type ConverseParts, parseBody } from './converse.ts';
+import type { ConverseParts } from './converse.ts';
 import { estimateRequest } from './estimate.ts';
 import { expand } from './history.ts';
+import { parseBody } from './json-body.ts';
 import { resolveModel } from './model.ts';
 import { upstreamName } from './native-request.ts';
 

@@ -18,6 +18,8 @@ export const JSON_LIMITS = {
   depth: 128,
   /** Commas, colons and brackets. An embeddings call with 300,000 token numbers is the busiest honest body. */
   tokens: 1_000_000,
+  /** What is shorter cannot be busy enough to matter. */
+  harmlessChars: 64 * 1024,
 } as const;
 
 /** Headers of one request, all together. */

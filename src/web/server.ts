@@ -62,11 +62,11 @@ export function createWeb(options: WebOptions): Web {
       if (draining) response.shouldKeepAlive = false;
       const refusal = refusalOf(request);
       if (refusal !== undefined) return answerRefused(options, request, response, refusal);
-      const { path, query } = targetOf(request);
-      const match = matchRoute(request.method, path);
+      const target = targetOf(request);
+      const match = matchRoute(request.method, target.path);
       if (!match) return answerStray(options, request, response);
       const { route, params } = match;
-      void answer(options, toCall(options, request, response, route, params, path, query), own[route.operation]);
+      void answer(options, toCall(options, request, response, target, route, params), own[route.operation]);
     },
   );
   server.headersTimeout = HEADERS_MS;
@@ -126,10 +126,10 @@ function upgradeCall(options: WebOptions, request: IncomingMessage, socket: Dupl
   socket.once('close', () => response.emit('close'));
   // A refusal is the last word on this connection.
   response.once('finish', () => socket.end(() => socket.destroy()));
-  const { path, query } = targetOf(request);
-  const route = ROUTES.find(({ operation, path: own }) => operation === 'responses.socket' && own === path);
+  const target = targetOf(request);
+  const route = ROUTES.find(({ operation, path: own }) => operation === 'responses.socket' && own === target.path);
   const upgrade = { socket, head, release: () => response.detachSocket(socket as Socket) };
-  return toCall(options, request, response, route, {}, path, query, upgrade);
+  return toCall(options, request, response, target, route, {}, upgrade);
 }
 
 const refuseUpgrade: Handler = () => {
@@ -140,10 +140,9 @@ function toCall(
   options: WebOptions,
   request: IncomingMessage,
   response: ServerResponse,
-  route: Pick<Route, 'operation' | 'envelope'> | undefined,
-  params: Readonly<Record<string, string>>,
-  path: string,
-  query: string,
+  { path, query }: Target,
+  route?: Pick<Route, 'operation' | 'envelope'>,
+  params: Readonly<Record<string, string>> = {},
   upgrade?: Upgrade,
 ): Call {
   return new Call({
@@ -162,12 +161,15 @@ function toCall(
 }
 
 /** A call that is none of ours. */
-function strayCall(options: WebOptions, request: IncomingMessage, response: ServerResponse): Call {
-  const { path, query } = targetOf(request);
-  return toCall(options, request, response, undefined, {}, path, query);
+const strayCall = (options: WebOptions, request: IncomingMessage, response: ServerResponse): Call =>
+  toCall(options, request, response, targetOf(request));
+
+interface Target {
+  readonly path: string;
+  readonly query: string;
 }
 
-function targetOf({ url = '/' }: IncomingMessage): { path: string; query: string } {
+function targetOf({ url = '/' }: IncomingMessage): Target {
   const mark = url.indexOf('?');
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
