@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { type LedgerBed, openLedgerBed } from '../../test/support/ledger.ts';
 import { until } from '../../test/support/wait.ts';
 import { ApiError, FakeClock, type Nanos } from '../core/index.ts';
-import { connect, type Database, type Db, openDatabase } from '../db/index.ts';
+import { connect, type Db, openDatabase } from '../db/index.ts';
 import type { Reservation } from './allowance.ts';
 import { available, checkLedger, credit, statement } from './ledger.ts';
 import type { Metering } from './metering.ts';
@@ -15,22 +14,15 @@ import { retireReplica, silentReplicas } from './replica.ts';
 import type { Step } from './step.ts';
 import { inParallel, makeUser, metering, random, usageRecord } from './testbed.ts';
 
-let own: TestDatabase;
-let database: Database;
+let bed: LedgerBed;
 let db: Db;
 let dataDir: string;
 
 before(async () => {
-  own = await testDatabase();
-  database = openDatabase(own.url, 20);
-  db = database.db;
-  dataDir = mkdtempSync(join(tmpdir(), 'dragoman-allowance-'));
+  bed = await openLedgerBed(20);
+  ({ db, dir: dataDir } = bed);
 });
-after(async () => {
-  await database.close();
-  rmSync(dataDir, { recursive: true, force: true });
-  await own.drop();
-});
+after(() => bed.close());
 
 const start = (clock?: FakeClock): Promise<Metering> => metering({ db, dataDir, ...(clock && { clock }) });
 const isOverloaded = (error: unknown): boolean => error instanceof ApiError && error.code === 'server_is_overloaded';
@@ -275,7 +267,7 @@ test('what is not used goes back: soon when the wallet is scarce, later when it 
 
 test('nothing goes back while a record waits for the database', async () => {
   const clock = new FakeClock(Date.UTC(2026, 10, 15));
-  const other = openDatabase(own.url, 2);
+  const other = openDatabase(bed.url, 2);
   const at = await metering({ db: other.db, dataDir, clock });
   const userId = await makeUser(db, 'wait', 100n);
   // The flusher cannot lock the wallet, so the record stays in the journal.
@@ -333,7 +325,7 @@ test('what a flush learns about leases that were lost meanwhile is not spent', a
   const userId = await makeUser(db, 'late', 10_000n);
   const before = at.replicaId;
   (await at.admit(userId, 100n)).settle(usageRecord(userId, 40n));
-  const locker = await connect(own.url);
+  const locker = await connect(bed.url);
   await locker.query('begin');
   await locker.query('select from wallets where user_id = $1 for update', [userId]);
   const flushing = at.drain();

@@ -1,31 +1,23 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { type LedgerBed, openLedgerBed } from '../../test/support/ledger.ts';
 import { ApiError } from '../core/index.ts';
-import { type Database, type Db, openDatabase } from '../db/index.ts';
+import type { Db } from '../db/index.ts';
 import { available, checkLedger, credit, hold, release, settle } from './ledger.ts';
 import { FAR_FUTURE, makeUser, metering, random, usageRecord } from './testbed.ts';
 
-let own: TestDatabase;
-let database: Database;
+let bed: LedgerBed;
 let db: Db;
 let dataDir: string;
 
 before(async () => {
-  own = await testDatabase();
-  database = openDatabase(own.url, 20);
-  db = database.db;
-  dataDir = mkdtempSync(join(tmpdir(), 'dragoman-close-'));
+  bed = await openLedgerBed(20);
+  ({ db, dir: dataDir } = bed);
 });
-after(async () => {
-  await database.close();
-  await own.drop();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+after(() => bed.close());
 
 const USERS = ['uma', 'ugo', 'una', 'udo'];
 const OPENING = 1_000_000n;

@@ -1,35 +1,27 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { type LedgerBed, openLedgerBed } from '../../test/support/ledger.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, formatNanos, silentLog, systemClock } from '../core/index.ts';
-import { connect, type Database, type Db, openDatabase } from '../db/index.ts';
+import { connect, type Db, openDatabase } from '../db/index.ts';
 import { Flusher, recordUsage, UsageStore } from './flush.ts';
 import { Journal } from './journal.ts';
 import { available, hold, settle, statement } from './ledger.ts';
 import { FAR_FUTURE, makeUser, usageRecord } from './testbed.ts';
 import type { UsageRecord } from './usage.ts';
 
-let own: TestDatabase;
-let database: Database;
+let bed: LedgerBed;
 let db: Db;
 let dir: string;
 
 before(async () => {
-  own = await testDatabase();
-  database = openDatabase(own.url);
-  db = database.db;
-  dir = mkdtempSync(join(tmpdir(), 'dragoman-flush-'));
+  bed = await openLedgerBed();
+  ({ db, dir } = bed);
 });
-after(async () => {
-  await database.close();
-  rmSync(dir, { recursive: true, force: true });
-  await own.drop();
-});
+after(() => bed.close());
 
 const storeOf = (on: Db = db): UsageStore => new UsageStore({ db: on, log: silentLog });
 const daily = (userId: string) =>
@@ -246,9 +238,9 @@ test('with the database down nothing is lost, and it is tried less and less ofte
 
 test('a database that takes no connections for a while gets everything afterwards', async () => {
   await makeUser(db, 'hal', 100_000n);
-  const other = openDatabase(own.url, 2);
+  const other = openDatabase(bed.url, 2);
   const { journal, flusher } = flusherOf(storeOf(other.db));
-  const name = new URL(own.url).pathname.slice(1);
+  const name = new URL(bed.url).pathname.slice(1);
   const admin = await connect(process.env.TEST_DATABASE_URL ?? '');
   await admin.query(`alter database ${name} allow_connections false`);
   for (let n = 0; n < 3_000; n += 1) journal.append(usageRecord('hal', 1n));

@@ -1,35 +1,25 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { type LedgerBed, openLedgerBed } from '../../test/support/ledger.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, silentLog } from '../core/index.ts';
-import { connect, type Database, type Db, openDatabase } from '../db/index.ts';
+import { connect, type Db } from '../db/index.ts';
 import { UsageStore } from './flush.ts';
 import { available } from './ledger.ts';
 import { removeOldMonths, removeOldQuarantine } from './retention.ts';
 import { makeUser, metering, usageRecord } from './testbed.ts';
 
-let own: TestDatabase;
-let database: Database;
+let bed: LedgerBed;
 let db: Db;
 let dir: string;
 
 before(async () => {
-  own = await testDatabase();
-  database = openDatabase(own.url);
-  db = database.db;
-  dir = mkdtempSync(join(tmpdir(), 'dragoman-retention-'));
+  bed = await openLedgerBed();
+  ({ db, dir } = bed);
   await makeUser(db, 'ann', 1_000_000n);
 });
-after(async () => {
-  await database.close();
-  rmSync(dir, { recursive: true, force: true });
-  await own.drop();
-});
+after(() => bed.close());
 
 const months = async (): Promise<string[]> => {
   const { rows } = await sql<{ name: string }>`
@@ -45,10 +35,10 @@ const NOW = Date.UTC(2026, 10, 15);
 
 test('months beyond the time to keep go whole; sums and charges stay', async () => {
   await write(record(2026, 7), record(2026, 8), record(2026, 9), record(2026, 11));
-  assert.equal(await removeOldMonths(database, { months: 0, now: NOW }), 0, 'nought keeps everything');
-  assert.equal(await removeOldMonths(database, { months: 2, now: NOW }), 2);
+  assert.equal(await removeOldMonths(bed.database, { months: 0, now: NOW }), 0, 'nought keeps everything');
+  assert.equal(await removeOldMonths(bed.database, { months: 2, now: NOW }), 2);
   assert.deepEqual(await months(), ['2026_09', '2026_11']);
-  assert.equal(await removeOldMonths(database, { months: 2, now: NOW }), 0);
+  assert.equal(await removeOldMonths(bed.database, { months: 2, now: NOW }), 0);
   assert.equal(await spent(), 40n);
   const daily = await db.selectFrom('usage_daily').select('day').where('user_id', '=', 'ann').execute();
   assert.equal(daily.length, 4);
@@ -69,7 +59,7 @@ test('a month stays while any journal may hold a record of it', async () => {
   const clock = new FakeClock(Date.UTC(2026, 8, 28));
   const at = await metering({ db, dataDir: dir, clock });
   const reservation = await at.admit('ann', 100n);
-  const locker = await connect(own.url);
+  const locker = await connect(bed.url);
   await locker.query('begin');
   await locker.query("select from wallets where user_id = 'ann' for update");
   reservation.settle(record(2026, 9));
@@ -79,7 +69,7 @@ test('a month stays while any journal may hold a record of it', async () => {
     const row = await db.selectFrom('replicas').select('pending_since').executeTakeFirstOrThrow();
     return row.pending_since !== null;
   });
-  assert.equal(await removeOldMonths(database, { months: 1, now: NOW }), 0);
+  assert.equal(await removeOldMonths(bed.database, { months: 1, now: NOW }), 0);
   await locker.query('rollback');
   await locker.end();
   await at.close();
@@ -87,20 +77,20 @@ test('a month stays while any journal may hold a record of it', async () => {
   // Died where nobody has found its journal.
   await sql`insert into replicas (id, host, started_at, seen_at)
     values ('rep_dead', 'elsewhere', '2026-09-30', '2026-10-02')`.execute(db);
-  assert.equal(await removeOldMonths(database, { months: 1, now: NOW }), 0);
+  assert.equal(await removeOldMonths(bed.database, { months: 1, now: NOW }), 0);
   assert.ok((await months()).includes('2026_09'));
   await sql`delete from replicas where id = 'rep_dead'`.execute(db);
-  assert.equal(await removeOldMonths(database, { months: 1, now: NOW }), 1);
+  assert.equal(await removeOldMonths(bed.database, { months: 1, now: NOW }), 1);
   assert.ok(!(await months()).includes('2026_09'));
 });
 
 test('a reader of usage holds up the removal for a while, never the flusher; what was begun is finished later', async () => {
   await write(record(2026, 10));
-  const reader = await connect(own.url);
+  const reader = await connect(bed.url);
   await reader.query('begin');
   await reader.query('select count(*) from usage_records');
   let isOver = false;
-  const removing = removeOldMonths(database, { months: 2, now: Date.UTC(2027, 0, 1) }).finally(() => {
+  const removing = removeOldMonths(bed.database, { months: 2, now: Date.UTC(2027, 0, 1) }).finally(() => {
     isOver = true;
   });
   removing.catch(() => {});
@@ -116,7 +106,7 @@ test('a reader of usage holds up the removal for a while, never the flusher; wha
   assert.deepEqual(rows, [{ name: 'usage_2026_10' }], 'half done');
   await reader.query('commit');
   await reader.end();
-  assert.equal(await removeOldMonths(database, { months: 2, now: Date.UTC(2027, 0, 1) }), 1);
+  assert.equal(await removeOldMonths(bed.database, { months: 2, now: Date.UTC(2027, 0, 1) }), 1);
   assert.deepEqual(await months(), ['2026_11']);
 });
 
@@ -124,7 +114,7 @@ test('a table that was detached and not dropped goes the next time; two workers 
   await write(record(2027, 1));
   await sql`alter table usage_records detach partition usage_months.usage_2026_11`.execute(db);
   const now = Date.UTC(2027, 2, 1);
-  const both = await Promise.all([1, 2].map(() => removeOldMonths(database, { months: 2, now })));
+  const both = await Promise.all([1, 2].map(() => removeOldMonths(bed.database, { months: 2, now })));
   assert.deepEqual(both.sort(), [0, 1]);
   assert.deepEqual(await months(), ['2027_01']);
 });

@@ -1,39 +1,27 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { type LedgerBed, openLedgerBed } from '../../test/support/ledger.ts';
 import { until } from '../../test/support/wait.ts';
 import { ApiError, FakeClock, type Limited, type Limits, type Nanos } from '../core/index.ts';
-import { type Database, type Db, openDatabase } from '../db/index.ts';
+import type { Db } from '../db/index.ts';
 import type { Reservation } from './allowance.ts';
 import { checkLedger } from './ledger.ts';
 import type { Metering } from './metering.ts';
 import { limitsReport } from './report.ts';
 import { type CrashPlan, makeUser, metering, random, usageRecord } from './testbed.ts';
 
-let own: TestDatabase;
-let database: Database;
+let bed: LedgerBed;
 let db: Db;
 let dataDir: string;
 
 before(async () => {
-  own = await testDatabase();
-  database = openDatabase(own.url, 10);
-  db = database.db;
-  dataDir = mkdtempSync(join(tmpdir(), 'dragoman-spending-'));
+  bed = await openLedgerBed(10);
+  ({ db, dir: dataDir } = bed);
 });
-after(async () => {
-  await checkLedger(db).finally(async () => {
-    await database.close();
-    await own.drop();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
-});
+after(() => checkLedger(db).finally(() => bed.close()));
 
 const PROGRAM = fileURLToPath(new URL('./testbed.ts', import.meta.url));
 const RICH = 10n ** 12n;
@@ -174,7 +162,7 @@ test('a process that is killed in between leaves the count to the next', async (
   const clock = new FakeClock(NOON);
   const userId = await makeUser(db, 'killed', RICH);
   const plan: CrashPlan = {
-    url: own.url,
+    url: bed.url,
     dataDir,
     userId,
     step: 'flush.begun',
