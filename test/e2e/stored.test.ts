@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { run } from '../support/command.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
 import { SocketClient } from '../support/socket.ts';
@@ -142,6 +143,16 @@ describe('what is kept on converted groups', () => {
   test('store: false keeps nothing', async () => {
     const response = await client().responses.create({ model: 'demo-messages', input: 'x', store: false });
     await assert.rejects(client().responses.retrieve(response.id), hasCode('response_not_found', 404));
+  });
+
+  test('a key that the command line makes with --no-store keeps nothing', async () => {
+    const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.ground.config;
+    const wish = ['--user', 'ana', '--group', 'claude', '--name', 'from-the-shell', '--no-store'];
+    const made = await run(['key', 'create', ...wish], { env: { DATA_DIR, DATABASE_URL, MASTER_KEY } });
+    assert.equal(made.code, 0, made.stderr);
+    const shell = openai(gateway.url, made.stdout.trim());
+    const response = await shell.responses.create({ model: 'demo-messages', input: 'x' });
+    await assert.rejects(shell.responses.retrieve(response.id), hasCode('response_not_found', 404));
   });
 
   test('a reference to a single item is replaced by the item', async () => {
