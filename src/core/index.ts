@@ -1,13 +1,25 @@
 export { isAddressIn, isPublicAddress, isSameAddress, parseRange } from './address.ts';
 export { base62 } from './base62.ts';
+export { ChunkedBody } from './chunks.ts';
 export { type Clock, FakeClock, systemClock } from './clock.ts';
 export { ApiError, type FailureDetails, fail } from './errors.ts';
 export { isGlob, matchesGlob } from './glob.ts';
+export {
+  type Framing,
+  framingOf,
+  HttpFault,
+  type HttpHead,
+  type HttpHeaders,
+  headEnd,
+  headerLine,
+  readHead,
+} from './head.ts';
 export { newId, newRequestId } from './ids.ts';
 export { elementsAt, JsonFault, type JsonLimits, membersAt, type Span, scanMembers, splice, valueAt } from './json.ts';
 export { type Limited, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, faultOf, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
+export { type Member, Roster } from './roster.ts';
 export {
   createSealer,
   derive,

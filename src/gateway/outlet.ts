@@ -2,7 +2,7 @@
  * The client's end of an answer: writes with back-pressure, keeps a silent stream alive with heartbeats of the right kind,
  * and gives up on a client that takes nothing. One clock tick looks after all open streams, so that an event costs no timer.
  */
-import type { Clock } from '../core/index.ts';
+import { type Clock, type Member, Roster } from '../core/index.ts';
 import type { Answer, Call } from '../web/index.ts';
 
 export interface OutletLimits {
@@ -24,11 +24,7 @@ const JOINED_BYTES = 16 * 1024;
 export class Outlets {
   readonly #clock: Clock;
   readonly #limits: OutletLimits;
-  /**
-   * Not a Set: as elements come and go its tables are replaced, and the replaced ones keep alive what they held until the next
-   * full collection. With one element per call that made every call survive, and a fifth of all time went into copying them.
-   */
-  readonly #open: Outlet[] = [];
+  readonly #open = new Roster<Outlet>();
   #cancel: (() => void) | undefined;
 
   constructor(clock: Clock, limits: OutletLimits) {
@@ -38,8 +34,8 @@ export class Outlets {
 
   open(call: Pick<Call, 'response' | 'onClose'>, options: OutletOptions): Outlet {
     const outlet = new Outlet(call.response, options, this.#clock);
-    outlet.place = this.#open.push(outlet) - 1;
-    call.onClose(() => this.#remove(outlet));
+    this.#open.add(outlet);
+    call.onClose(() => this.#open.remove(outlet));
     this.#cancel ??= this.#tick();
     return outlet;
   }
@@ -61,29 +57,19 @@ export class Outlets {
   }
 
   get size(): number {
-    return this.#open.length;
-  }
-
-  /** The last one takes its place. */
-  #remove({ place }: Outlet): void {
-    const last = this.#open.pop();
-    if (!last || last.place === place) return;
-    this.#open[place] = last;
-    last.place = place;
+    return this.#open.size;
   }
 
   #tick(): () => void {
     return this.#clock.after(Math.max(10, this.#limits.heartbeatMs / 10), () => {
       const now = this.#clock.now();
-      // A copy: a look may end an answer, which moves another one to its place.
-      for (const outlet of [...this.#open]) outlet.look(now, this.#limits);
-      this.#cancel = this.#open.length > 0 ? this.#tick() : undefined;
+      for (const outlet of this.#open.all()) outlet.look(now, this.#limits);
+      this.#cancel = this.#open.size > 0 ? this.#tick() : undefined;
     });
   }
 }
 
-export class Outlet {
-  /** Among those that are open. */
+export class Outlet implements Member {
   place = -1;
   readonly #response: Answer;
   readonly #options: OutletOptions;
