@@ -2,7 +2,7 @@
  * A chunked body, read off the bytes of a connection as they come. What one read brought is handed on in one piece: servers send
  * every event as a chunk of its own, and one by one they would cost several times as much.
  */
-import { HttpFault } from './head.ts';
+import { HttpFault, readHead, TOKEN } from './head.ts';
 
 /** What the next byte belongs to. */
 type Place =
@@ -26,6 +26,11 @@ const SEMICOLON = 0x3b;
 const MAX_DIGITS = 8;
 /** Extensions and trailers of a whole body. Hardly anybody sends any; endless ones would cost time and bring nothing. */
 const MAX_EXTRA_BYTES = 16 * 1024;
+const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
+/** As RFC 9112 writes them, without the blanks that it forgives: a reader before us need not forgive them. */
+const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);
+/** They say how a message is read, which is too late after its body: one reader would believe them and another would not. */
+const NO_TRAILERS = ['content-length', 'transfer-encoding', 'connection'];
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const char of '0123456789abcdefABCDEF') DIGITS[char.charCodeAt(0)] = Number.parseInt(char, 16);
@@ -34,7 +39,9 @@ export class ChunkedBody {
   #place: Place = 'size';
   #digits = 0;
   #missing = 0;
-  #extra = 0;
+  /** The extensions of this chunk or the trailers so far. */
+  #text = '';
+  #extraBytes = 0;
   /** One past what belonged to the body in the bytes of the last `take`. */
   end = 0;
 
@@ -74,7 +81,7 @@ export class ChunkedBody {
       case 'size':
         return this.#sized(byte);
       case 'extension':
-        return byte === CR ? 'size-lf' : this.#skipped(byte, 'extension');
+        return byte === CR ? this.#extended() : this.#gathered(byte, 'extension');
       case 'size-lf':
         this.#digits = 0;
         return only(LF, byte, this.#missing > 0 ? 'data' : 'trailer');
@@ -83,12 +90,15 @@ export class ChunkedBody {
       case 'data-lf':
         return only(LF, byte, 'size');
       case 'trailer':
-        return byte === CR ? 'last-lf' : this.#skipped(byte, 'trailer-text');
+        if (byte === CR) return 'last-lf';
+        this.#text += '\r\n';
+        return this.#gathered(byte, 'trailer-text');
       case 'trailer-text':
-        return byte === CR ? 'trailer-lf' : this.#skipped(byte, 'trailer-text');
+        return byte === CR ? 'trailer-lf' : this.#gathered(byte, 'trailer-text');
       case 'trailer-lf':
         return only(LF, byte, 'trailer');
       default:
+        if (this.#text !== '') checkTrailers(this.#text);
         return only(LF, byte, 'end');
     }
   }
@@ -97,7 +107,7 @@ export class ChunkedBody {
     const digit = DIGITS[byte] ?? NO_DIGIT;
     if (digit === NO_DIGIT) {
       if (this.#digits === 0) throw noChunk();
-      return byte === SEMICOLON ? 'extension' : only(CR, byte, 'size-lf');
+      return byte === SEMICOLON ? this.#gathered(byte, 'extension') : only(CR, byte, 'size-lf');
     }
     this.#digits += 1;
     if (this.#digits > MAX_DIGITS) throw noChunk();
@@ -105,11 +115,24 @@ export class ChunkedBody {
     return 'size';
   }
 
-  #skipped(byte: number, place: Place): Place {
-    this.#extra += 1;
-    if (byte === LF || this.#extra > MAX_EXTRA_BYTES) throw noChunk();
+  #gathered(byte: number, place: Place): Place {
+    this.#extraBytes += 1;
+    if (byte === LF || this.#extraBytes > MAX_EXTRA_BYTES) throw noChunk();
+    this.#text += String.fromCharCode(byte);
     return place;
   }
+
+  #extended(): Place {
+    if (!EXTENSIONS.test(this.#text)) throw noChunk();
+    this.#text = '';
+    return 'size-lf';
+  }
+}
+
+/** Headers like those of a head, whose first line is the last chunk. Nobody asks for them, but they must be some. */
+function checkTrailers(text: string): void {
+  const { headers } = readHead(`0${text}`);
+  if (NO_TRAILERS.some((name) => headers[name] !== undefined)) throw noChunk();
 }
 
 function only(wanted: number, byte: number, place: Place): Place {

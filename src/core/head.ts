@@ -26,7 +26,9 @@ const SPACE = 0x20;
 
 /** Lines of printable characters with CR LF between them, none empty, none that goes on from the one before. */
 const LINES = /^[!-~\x80-\xff][\t -~\x80-\xff]*(?:\r\n[!-~\x80-\xff][\t -~\x80-\xff]*)*$/;
-const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** What names are made of, as part of an expression. */
+export const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
+const NAME = new RegExp(`^${TOKEN}$`);
 /** What would end a header and begin another one, or is no byte at all. */
 const UNSAFE = /[^\t -~\x80-\xff]/;
 
@@ -69,7 +71,7 @@ const MAX_KNOWN = 512;
 function nameOf(written: string): string {
   const known = KNOWN.get(written);
   if (known !== undefined) return known;
-  if (!TOKEN.test(written)) throw new HttpFault('a header without a proper name');
+  if (!NAME.test(written)) throw new HttpFault('a header without a proper name');
   const name = written.toLowerCase();
   // Whoever invents names fills no memory.
   if (KNOWN.size < MAX_KNOWN && written.length <= 64) KNOWN.set(written, name);
@@ -89,6 +91,8 @@ const isBlank = (char: number): boolean => char === SPACE || char === TAB;
 
 /** One header as it is written, with its line break. */
 export function headerLine(name: string, value: string): string {
+  // For its refusal: a name is written as it was given.
+  nameOf(name);
   if (UNSAFE.test(value)) throw new HttpFault(`${name} holds a character that no header may hold`);
   return `${name}: ${value}\r\n`;
 }

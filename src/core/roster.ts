@@ -19,10 +19,12 @@ export class Roster<M extends Member> {
     member.place = this.#members.push(member) - 1;
   }
 
-  /** The last one takes its place. */
-  remove({ place }: M): void {
+  /** The last one takes its place. Whoever is not there, or no longer, takes nobody along. */
+  remove(member: M): void {
+    const { place } = member;
+    if (this.#members[place] !== member) return;
     const last = this.#members.pop();
-    if (!last || last.place === place) return;
+    if (!last || last === member) return;
     this.#members[place] = last;
     last.place = place;
   }
