@@ -6,9 +6,20 @@ const SEED = process.env.LAWS_SEED === undefined ? {} : { seed: Number(process.e
 
 /** `share`: of the usual number of tries, for laws that cost more or matter less. */
 export function law<T>(values: fc.Arbitrary<T>, holds: (value: T) => void, share = 1): void {
-  fc.assert(fc.property(values, holds), {
-    numRuns: Math.max(1, Math.round(RUNS * share)),
-    includeErrorInReport: true,
-    ...SEED,
-  });
+  fc.assert(fc.property(values, holds), optionsFor(share));
 }
+
+/** The same for what takes a connection to find out. */
+export async function laterLaw<T>(
+  values: fc.Arbitrary<T>,
+  holds: (value: T) => Promise<void>,
+  share = 1,
+): Promise<void> {
+  await fc.assert(fc.asyncProperty(values, holds), optionsFor(share));
+}
+
+const optionsFor = (share: number) => ({
+  numRuns: Math.max(1, Math.round(RUNS * share)),
+  includeErrorInReport: true,
+  ...SEED,
+});
