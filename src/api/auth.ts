@@ -98,11 +98,11 @@ export function credentialsOf(call: Call): string[] {
       'Keys in the address are accepted on /v1beta only; send the key in the Authorization header.',
     );
   }
-  const { rawHeaders } = call.request;
+  const { fields } = call.request;
   const tokens: string[] = inQuery === null ? [] : [inQuery];
-  for (let n = 0; n < rawHeaders.length; n += 2) {
-    const name = (rawHeaders[n] ?? '').toLowerCase();
-    const value = rawHeaders[n + 1] ?? '';
+  for (let n = 0; n < fields.length; n += 2) {
+    const name = fields[n];
+    const value = fields[n + 1] ?? '';
     if (name === 'authorization') {
       if (/^bearer /i.test(value)) tokens.push(value.slice(7).trim());
     } else if (name === 'x-api-key' || (isNative && name === 'x-goog-api-key')) {

@@ -7,15 +7,15 @@ import { type Call, idHeaders } from '../web/index.ts';
 
 /** The caller's headers without what is not for the upstream; the account's credential instead of the caller's. */
 export function headersTo(call: Call, style: Style, account: Account): string[] {
-  const { rawHeaders } = call.request;
+  const { fields } = call.request;
   const hop = hopByHop(call.header('connection'));
   const headers: string[] = [];
   let hasVersion = false;
-  for (let n = 0; n < rawHeaders.length; n += 2) {
-    const name = (rawHeaders[n] ?? '').toLowerCase();
+  for (let n = 0; n < fields.length; n += 2) {
+    const name = fields[n] ?? '';
     if (NOT_FORWARDED.has(name) || hop.includes(name)) continue;
     if (name === 'anthropic-version') hasVersion = true;
-    headers.push(name, rawHeaders[n + 1] ?? '');
+    headers.push(name, fields[n + 1] ?? '');
   }
   // Answers are read for usage on the way; a compressed one could not be.
   headers.push('accept-encoding', 'identity', ...CREDENTIAL_HEADER[style](account.credential));

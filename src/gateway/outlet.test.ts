@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { FakeClock } from '../core/index.ts';
+import type { Answer } from '../web/index.ts';
 import { type OutletOptions, Outlets } from './outlet.ts';
 
 /** A client whose socket takes bytes or does not. */
@@ -34,7 +34,7 @@ function open(options: Partial<OutletOptions> = {}) {
   const seen = { drained: 0, stalled: 0 };
   const outlets = new Outlets(clock, { heartbeatMs: 1_000, stalledMs: 5_000 });
   const call = {
-    response: client as unknown as ServerResponse,
+    response: client as unknown as Answer,
     onClose: (left: () => void) => client.once('close', left),
   };
   const outlet = outlets.open(call, {

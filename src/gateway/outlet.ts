@@ -19,7 +19,6 @@ export interface OutletOptions {
 
 /** So much must be taken within the time that a stalled client has; less fits into the buffers of a connection anyway. */
 const PIECE_BYTES = 64 * 1024;
-const JOINED_BYTES = 16 * 1024;
 
 export class Outlets {
   readonly #clock: Clock;
@@ -43,7 +42,7 @@ export class Outlets {
   /** A body that is there as a whole. A large one goes in pieces, so that a client that takes nothing is told from a slow one. */
   send(call: Pick<Call, 'response' | 'onClose'>, bytes: Buffer): void {
     const { response } = call;
-    if (bytes.length <= PIECE_BYTES) return endWith(response, bytes);
+    if (bytes.length <= PIECE_BYTES) return void response.end(bytes);
     let at = 0;
     const more = (): void => {
       while (at < bytes.length - PIECE_BYTES) {
@@ -103,9 +102,7 @@ export class Outlet implements Member {
 
   end(bytes?: Buffer | string): void {
     this.#lastAt = this.#clock.now();
-    if (bytes === undefined) this.#response.end();
-    else if (typeof bytes === 'string') this.#response.end(bytes);
-    else endWith(this.#response, bytes);
+    this.#response.end(bytes);
   }
 
   /** Nothing of an event is half written. */
@@ -123,15 +120,6 @@ export class Outlet implements Member {
     const { heartbeat } = this.#options;
     if (heartbeat && now - this.#lastAt >= heartbeatMs && this.isAtBoundary) this.write(heartbeat());
   }
-}
-
-/**
- * A small body leaves as one piece with its head: Node joins texts, while a buffer becomes a second piece of the write, which costs
- * more than the copy. Latin-1 is byte for byte.
- */
-function endWith(response: Answer, bytes: Buffer): void {
-  if (bytes.length <= JOINED_BYTES) response.end(bytes.toString('latin1'), 'latin1');
-  else response.end(bytes);
 }
 
 /** The blank line after an event may come in two writes. */

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
-import { type Answer, Call } from '../web/index.ts';
+import { type Answer, Call, type Incoming } from '../web/index.ts';
 import type { Head, Source } from './attempt.ts';
 import { Outlets } from './outlet.ts';
 import { Relay, type RelayTask } from './relay.ts';
@@ -81,7 +80,7 @@ test('a head that cannot be written ends its call, and not the process', async (
     id: 'req_1',
     operation: 'chat.create',
     envelope: 'openai',
-    request: {} as IncomingMessage,
+    request: {} as Incoming,
     response: response as unknown as Answer,
     params: {},
     path: '/v1/chat/completions',

@@ -77,9 +77,9 @@ export class TurnAnswer extends EventEmitter implements Answer {
     return true;
   }
 
-  end(chunk?: Buffer | string, encoding?: 'latin1'): void {
+  end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
-    if (chunk !== undefined) this.write(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
+    if (chunk !== undefined) this.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
     this.writableEnded = true;
     this.writableFinished = true;
     if (this.statusCode >= 400) this.#listener.onRefused(this.statusCode, parse(this.#refusal), this.#headers);

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ApiError, fail } from '../core/index.ts';
 import type { Call } from './call.ts';
+import type { Incoming } from './incoming.ts';
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
   gzip: createGunzip,
@@ -12,16 +13,14 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>
   zstd: createZstdDecompress,
 };
 
-/** The whole body, at most `limit` bytes after decoding. */
-export async function readBody(call: Call, limit: number): Promise<Buffer> {
+/** The whole body, at most `limit` bytes after decoding; at once when it is here, as it mostly is. */
+export function readBody(call: Call, limit: number): Buffer | Promise<Buffer> {
   if (call.body) return call.body;
   const { request } = call;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
   const encoding = request.headers['content-encoding']?.trim().toLowerCase();
-  if (encoding === undefined || encoding === '' || encoding === 'identity') {
-    return collect(request, limit).catch(asFailure(CUT_OFF));
-  }
+  if (encoding === undefined || encoding === '' || encoding === 'identity') return collect(request, limit);
   const decoder = DECODERS[encoding]?.();
   if (!decoder) {
     throw fail(
@@ -30,38 +29,62 @@ export async function readBody(call: Call, limit: number): Promise<Buffer> {
       { param: 'content-encoding' },
     );
   }
-  request.once('error', (error) => decoder.destroy(error));
-  request.once('close', () => request.complete || decoder.destroy());
-  request.pipe(decoder);
-  return collect(decoder, limit).catch(asFailure(`The body is not valid ${encoding} data.`));
+  return decode(request, decoder, limit).catch((error: unknown) => {
+    // What a decoder reports is the caller's doing, never a bug of ours.
+    throw error instanceof ApiError
+      ? error
+      : fail('invalid_request', `The body is not valid ${encoding} data.`, { cause: error });
+  });
 }
 
-const CUT_OFF = 'The connection closed before the whole body arrived.';
+const cutOff = () => fail('invalid_request', 'The connection closed before the whole body arrived.');
 
-/** What a stream reports is the caller's doing, never a bug of ours. */
-const asFailure =
-  (sentence: string) =>
-  (error: unknown): never => {
-    throw error instanceof ApiError ? error : fail('invalid_request', sentence, { cause: error });
-  };
 const tooLarge = (limit: number) =>
   fail('request_too_large', `The body is larger than ${limit} bytes, the most this endpoint takes.`);
 
-/** By hand rather than `for await`: an async iterator costs more than everything else on the way of a small body. */
-function collect(stream: Readable, limit: number): Promise<Buffer> {
+function collect(request: Incoming, limit: number): Buffer | Promise<Buffer> {
+  const { whole } = request;
+  if (whole) {
+    if (whole.length > limit) throw tooLarge(limit);
+    return whole;
+  }
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;
-  stream.on('data', (chunk: Buffer) => {
+  request.read({
+    onData(chunk) {
+      size += chunk.length;
+      if (size <= limit) return chunks.push(chunk) > 0;
+      reject(tooLarge(limit));
+      return false;
+    },
+    onEnd: () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+    onCut: () => reject(cutOff()),
+  });
+  return promise;
+}
+
+function decode(request: Incoming, decoder: NodeJS.ReadWriteStream & Readable, limit: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  decoder.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (size <= limit) return void chunks.push(chunk);
-    stream.pause();
+    decoder.destroy();
     reject(tooLarge(limit));
   });
-  stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)));
-  stream.once('error', reject);
-  // Comes after every end as well; an error is not made in vain.
-  stream.once('close', () => stream.readableEnded || reject(fail('invalid_request', CUT_OFF)));
+  decoder.once('end', () => resolve(Buffer.concat(chunks)));
+  decoder.once('error', reject);
+  decoder.on('drain', () => request.resume());
+  request.read({
+    onData: (chunk) => decoder.write(chunk),
+    onEnd: () => decoder.end(),
+    onCut: () => {
+      decoder.destroy();
+      reject(cutOff());
+    },
+  });
   return promise;
 }
 

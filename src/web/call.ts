@@ -1,8 +1,8 @@
 /** One HTTP call as a handler sees it: the raw request and response, what the route table knows, and notes for the log line. */
-import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { LogFields, LogValue } from '../core/index.ts';
 import type { AdminOperation, Envelope, Operation, OperatorOperation } from '../rules/index.ts';
+import type { Incoming } from './incoming.ts';
 
 /** Of callers, of whoever watches the process, of operators. */
 export type AnyOperation = Operation | OperatorOperation | AdminOperation;
@@ -18,9 +18,7 @@ export interface Answer {
   flushHeaders(): void;
   /** False when the client is slower than the source; `drain` follows. */
   write(chunk: Buffer | string): boolean;
-  end(): unknown;
-  end(chunk: Buffer | string): unknown;
-  end(text: string, encoding: 'latin1'): unknown;
+  end(chunk?: Buffer | string): unknown;
   destroy(): unknown;
   once(event: 'close' | 'drain', listener: () => void): unknown;
 }
@@ -28,16 +26,15 @@ export interface Answer {
 /** The raw connection of a request that asks to become a WebSocket. */
 export interface Upgrade {
   readonly socket: Duplex;
-  readonly head: Buffer;
-  /** Takes the connection away from the HTTP response that was made for a refusal. */
-  release(): void;
+  /** Takes the connection away from HTTP; gives the bytes that came behind the request. */
+  release(): Buffer;
 }
 
 export class Call {
   readonly id: string;
   readonly operation: AnyOperation | 'none';
   readonly envelope: Envelope;
-  readonly request: IncomingMessage;
+  readonly request: Incoming;
   readonly response: Answer;
   readonly params: Readonly<Record<string, string>>;
   readonly path: string;
@@ -111,8 +108,7 @@ export class Call {
   }
 
   header(name: string): string | undefined {
-    const value = this.request.headers[name];
-    return Array.isArray(value) ? value[0] : value;
+    return this.request.headers[name];
   }
 
   #close(): void {

@@ -1,5 +1,6 @@
 export { expectJson, mediaType, readBody } from './body.ts';
 export { type Answer, type AnyOperation, Call, type Handler } from './call.ts';
+export type { Incoming } from './incoming.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';
 export { idHeaders, type RenderError, type RenderedError, sendError, sendJson } from './reply.ts';
 export { methodsOf, ROUTES } from './routes.ts';

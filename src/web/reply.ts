@@ -9,10 +9,6 @@ export interface RenderedError {
 }
 export type RenderError = (error: ApiError, call: Pick<Call, 'envelope' | 'id'>) => RenderedError;
 
-/** How much of an unwanted body is read and thrown away before the connection is cut; less risks the client not seeing the answer. */
-const DISCARD_BYTES = 64 * 1024;
-const DISCARD_MS = 500;
-
 /** What every answer carries: its id, and what the call has collected on the way. */
 export function idHeaders(call: Pick<Call, 'envelope' | 'id' | 'headers'>): Record<string, string> {
   return call.envelope === 'messages'
@@ -38,32 +34,12 @@ export function sendJson(
 
 /** `error` may be anything; what is not an ApiError is a bug of ours and says nothing about itself to the caller. */
 export function sendError(call: Call, error: unknown, render: RenderError): void {
-  const { response, request } = call;
+  const { response } = call;
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
   const known = error instanceof ApiError ? error : fail('internal_error', undefined, { cause: error });
   const { status, headers, body } = render(known, call);
-  const unread = request.complete ? 0 : bodyBytes(call);
-  sendJson(call, status, body, unread > DISCARD_BYTES ? { ...headers, connection: 'close' } : headers);
-  if (unread > 0) discardBody(call);
-}
-
-const bodyBytes = ({ request }: Call): number =>
-  request.headers['transfer-encoding'] === undefined
-    ? Number(request.headers['content-length'] ?? 0)
-    : Number.POSITIVE_INFINITY;
-
-/** Refused before the body was read: take in a little, so that the answer gets through, then cut. A small body costs no connection. */
-function discardBody({ request }: Call): void {
-  let seen = 0;
-  const cut = (): void => void request.socket.destroy();
-  const timer = setTimeout(cut, DISCARD_MS);
-  request.on('data', (chunk: Buffer) => {
-    seen += chunk.length;
-    if (seen > DISCARD_BYTES) cut();
-  });
-  request.once('close', () => clearTimeout(timer));
-  request.resume();
+  sendJson(call, status, body, headers);
 }

@@ -1,4 +1,5 @@
 /** Turning an upgrade request into a WebSocket, once its caller is known. Text frames in and out; no compression, bounded frames. */
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { fail } from '../core/index.ts';
@@ -29,10 +30,15 @@ export class Sockets {
     if (!upgrade) throw new TypeError('only an upgrade can become a socket');
     if (!isHandshake(call))
       throw fail('invalid_request', 'The WebSocket handshake is malformed.', { headers: { connection: 'close' } });
-    upgrade.release();
-    this.#server.handleUpgrade(call.request, upgrade.socket, upgrade.head, (socket) => {
-      resolve(new LiveSocket(socket, upgrade.socket));
-    });
+    // The library wants a request of Node's, and reads its method and headers.
+    this.#server.handleUpgrade(
+      call.request as unknown as IncomingMessage,
+      upgrade.socket,
+      upgrade.release(),
+      (socket) => {
+        resolve(new LiveSocket(socket, upgrade.socket));
+      },
+    );
     return promise;
   }
 }

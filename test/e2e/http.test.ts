@@ -412,6 +412,7 @@ async function withWaitingCalls(
   env: Record<string, string>,
   task: (held: {
     own: TestGateway;
+    key: string;
     call: string;
     isWaiting(calls: number): Promise<boolean>;
     release(): Promise<unknown>;
@@ -431,7 +432,7 @@ async function withWaitingCalls(
   };
   const call = request('GET /v1/models HTTP/1.1', [['authorization', `Bearer ${openai}`]]);
   try {
-    await task({ own, call, isWaiting, release });
+    await task({ own, key: openai, call, isWaiting, release });
   } finally {
     await release();
     await locker.end();
@@ -448,6 +449,20 @@ test('a client that leaves is noted as such', () =>
     wire.end();
     const line = await until('the log line', () => own.log.find(({ msg }) => msg === 'call.done'));
     assert.equal(line.end, 'left');
+  }));
+
+test('a large body that is here before anybody reads it leaves the connection in order', () =>
+  withWaitingCalls({}, async ({ own, key: held, isWaiting, release }) => {
+    const wire = new Wire(own.url);
+    const headers = [['authorization', `Bearer ${held}`] as const, ['content-length', '100000'] as const];
+    wire.send(request('POST /v1/responses HTTP/1.1', headers, `{"model":"${'x'.repeat(99_988)}"}`));
+    await until('the call to wait for the table', () => isWaiting(1));
+    await until('the body to be taken in', () => wire.socket.writableLength === 0);
+    await release();
+    assert.ok([400, 404].includes((await wire.answer())?.status ?? 0));
+    wire.send(HEALTH);
+    assert.equal((await wire.answer())?.status, 200);
+    wire.end();
   }));
 
 test('a server that stops finishes what is open, takes nothing new, and says so', () =>

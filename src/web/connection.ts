@@ -1,0 +1,287 @@
+/**
+ * One connection of a client: requests are read off it one after the other, each is answered before the next is looked at. What is
+ * no HTTP, or comes too slowly, gets a plain answer and the end.
+ */
+import { METHODS } from 'node:http';
+import type { Socket } from 'node:net';
+import { ChunkedBody, type Clock, framingOf, HttpFault, headEnd, type Member, readHead } from '../core/index.ts';
+import { HEADER_BYTES } from '../rules/index.ts';
+import { Incoming, type RequestLine } from './incoming.ts';
+import { KEEP_ALIVE_MS, Outgoing } from './outgoing.ts';
+
+/** What is wrong with the bytes of a connection, or with their pace. */
+export type Breach = 'malformed' | 'headers_too_large' | 'too_slow';
+
+/** Who the connections belong to. */
+export interface Site {
+  readonly clock: Clock;
+  readonly isDraining: boolean;
+  onRequest(incoming: Incoming, outgoing: Outgoing, connection: Connection): void;
+  /** The bytes of the answer to a message that is none. */
+  onBreach(breach: Breach, fault: HttpFault): string;
+}
+
+/** Slow senders are cut: headers within 10 s, the whole request within 5 minutes (64 MiB on a poor line). */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 300_000;
+/** What a client may send ahead while it waits for an answer. */
+const EARLY_BYTES = 64 * 1024;
+/** How much of an unwanted body is read and thrown away before the connection is cut; less risks the client not seeing the answer. */
+const DISCARD_BYTES = 64 * 1024;
+const DISCARD_MS = 500;
+const CR = 0x0d;
+const LF = 0x0a;
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+/** Another protocol, or line ends that are none: whoever sends it would wait for an answer. */
+const HOPELESS = /^[^A-Z\r]|[^\t\r\n -~\x80-\xff]|(?<!\r)\n/;
+const NOTHING = Buffer.alloc(0);
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
+
+export class Connection implements Member {
+  place = -1;
+  readonly socket: Socket;
+  readonly #site: Site;
+  readonly #onLeave: (connection: Connection) => void;
+  readonly #address: string;
+  /** Came before its time: a part of a head, or what follows a request that is not answered yet. */
+  #early: Buffer | undefined;
+  #incoming: Incoming | undefined;
+  #outgoing: Outgoing | undefined;
+  /** What of the body is still to come. */
+  #body: number | ChunkedBody = 0;
+  /** The client sends its body when it is asked to. */
+  #awaitsContinue = false;
+  /** When this state began: open, idle, or a request on its way. */
+  #since: number;
+  #hasServed = false;
+  #isReleased = false;
+  /** Everything is said; what still comes is thrown away. */
+  #isLeaving = false;
+  #discarded = 0;
+  #cancelCut: (() => void) | undefined;
+
+  /** `onLeave`: it is not to be looked after any more. */
+  constructor(socket: Socket, site: Site, onLeave: (connection: Connection) => void) {
+    this.socket = socket;
+    this.#site = site;
+    this.#onLeave = onLeave;
+    this.#address = socket.remoteAddress ?? '';
+    this.#since = site.clock.now();
+    socket.on('data', this.#onData);
+    socket.on('drain', this.#onDrain);
+    socket.on('end', this.#onEnd);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#closed());
+  }
+
+  get isIdle(): boolean {
+    return !this.#incoming && !this.#early;
+  }
+
+  /** What came behind the request. From here on the connection is somebody else's; only that it closed is still told. */
+  release(): Buffer {
+    const { socket } = this;
+    this.#isReleased = true;
+    socket.off('data', this.#onData);
+    socket.off('drain', this.#onDrain);
+    socket.off('end', this.#onEnd);
+    socket.resume();
+    this.#onLeave(this);
+    return this.#early ?? NOTHING;
+  }
+
+  /** Looked at every few seconds. */
+  look(now: number): void {
+    if (this.#isLeaving || this.#incoming?.isComplete) return;
+    const age = now - this.#since;
+    const isResting = this.#hasServed && this.isIdle;
+    if (isResting && age >= KEEP_ALIVE_MS) this.socket.destroy();
+    else if (!isResting && age >= (this.#incoming ? REQUEST_MS : HEADERS_MS))
+      this.#breach('too_slow', new HttpFault('a request that takes too long'));
+  }
+
+  // ---------------------------------------------------------------- what the socket tells
+
+  readonly #onData = (bytes: Buffer): void => {
+    if (this.#isLeaving) return this.#discard(bytes);
+    const early = this.#early;
+    this.#early = undefined;
+    try {
+      this.#read(early ? Buffer.concat([early, bytes]) : bytes, early?.length ?? 0);
+    } catch (error) {
+      if (!(error instanceof HttpFault)) throw error;
+      this.#breach('malformed', error);
+    }
+  };
+
+  readonly #onDrain = (): void => this.#outgoing?.drained();
+
+  /** The client sends nothing more. One who still waits for an answer cannot be told from one who left. */
+  readonly #onEnd = (): void => {
+    const { socket } = this;
+    const isHalf = this.#incoming ? !this.#incoming.isComplete : this.#early !== undefined;
+    if (this.#isLeaving) socket.destroy();
+    else if (isHalf) this.#breach('malformed', new HttpFault('an end in the middle'));
+    else if (this.#incoming && !this.#outgoing?.writableEnded) socket.destroy();
+    else socket.end();
+  };
+
+  #closed(): void {
+    this.#cancelCut?.();
+    this.#incoming?.cut();
+    this.#outgoing?.closed();
+    if (!this.#isReleased) this.#onLeave(this);
+  }
+
+  // ---------------------------------------------------------------- reading
+
+  /** `seen` bytes have been looked through for the end of a head. */
+  #read(bytes: Buffer, seen: number): void {
+    const next = this.#incoming ? this.#readBody(bytes, 0) : this.#readHead(bytes, seen);
+    if (next < bytes.length) this.#keep(bytes.subarray(next));
+  }
+
+  /** One past the request that begins here and what of its body is there; 0 when its head is not whole. */
+  #readHead(bytes: Buffer, seen: number): number {
+    let start = 0;
+    // Some clients send a line break too many after a body.
+    while (bytes[start] === CR && bytes[start + 1] === LF) start += 2;
+    const end = headEnd(bytes, Math.max(start, seen - 3));
+    if ((end < 0 ? bytes.length : end) - start > HEADER_BYTES) {
+      this.#breach('headers_too_large', new HttpFault('too many bytes of headers'));
+      return bytes.length;
+    }
+    if (seen === 0) this.#since = this.#site.clock.now();
+    if (end >= 0) return this.#begin(bytes, start, end);
+    if (HOPELESS.test(bytes.toString('latin1', start))) throw new HttpFault('a beginning that can become no head');
+    return start;
+  }
+
+  #begin(bytes: Buffer, start: number, end: number): number {
+    const head = readHead(bytes.toString('latin1', start, end - 4));
+    const line = readLine(head.line);
+    const framing = framingOf(head.headers) ?? 0;
+    const incoming = new Incoming(line, head, this.#address, () => this.#wanted());
+    const outgoing = new Outgoing({
+      socket: this.socket,
+      clock: this.#site.clock,
+      isHead: line.method === 'HEAD',
+      version: line.version,
+      mayGoOn: () => this.#mayGoOn(incoming),
+      onFinish: (goesOn) => this.#answered(incoming, goesOn),
+    });
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+    this.#body = framing === 'chunked' ? new ChunkedBody() : framing;
+    this.#awaitsContinue = end === bytes.length && head.headers.expect !== undefined && line.version === '1.1';
+    const next = this.#readBody(bytes, end);
+    this.#site.onRequest(incoming, outgoing, this);
+    return next;
+  }
+
+  /** One past what of `bytes` belongs to the body. */
+  #readBody(bytes: Buffer, from: number): number {
+    const incoming = this.#incoming;
+    if (!incoming || incoming.isComplete) return from;
+    const body = this.#body;
+    let next = from;
+    let piece: Buffer | undefined;
+    let isWhole: boolean;
+    if (typeof body === 'number') {
+      next = Math.min(bytes.length, from + body);
+      if (next > from) piece = bytes.subarray(from, next);
+      this.#body = body - (next - from);
+      isWhole = this.#body === 0;
+    } else {
+      piece = body.take(bytes, from);
+      next = body.end;
+      isWhole = body.isDone;
+    }
+    const isReady = !piece || incoming.push(piece);
+    // A whole body asks for no pause: what comes next is another request, or the news that the client left.
+    if (isWhole) incoming.end();
+    else if (!isReady) this.socket.pause();
+    return next;
+  }
+
+  /** A part of a head, or the next request, whose turn comes when this one is answered. */
+  #keep(bytes: Buffer): void {
+    if (this.#isLeaving) return;
+    this.#early = bytes;
+    if (this.#incoming && bytes.length > EARLY_BYTES) this.socket.pause();
+  }
+
+  /** Somebody reads the body, or reads on. */
+  #wanted(): void {
+    if (this.#awaitsContinue && !this.#outgoing?.headersSent) this.socket.write(CONTINUE);
+    this.#awaitsContinue = false;
+    this.socket.resume();
+  }
+
+  // ---------------------------------------------------------------- after the answer
+
+  /** Decides whether the answer announces the end of the connection. */
+  #mayGoOn({ isComplete, headers, version }: Incoming): boolean {
+    // Who has asked already is told; nobody else will be.
+    if (this.#site.isDraining && !this.#early) return false;
+    // A client that was never asked for its body sends it or not; and a large one is not worth reading.
+    const isSoonRead = typeof this.#body === 'number' && this.#body <= DISCARD_BYTES && !this.#awaitsContinue;
+    if (!isComplete && !isSoonRead) return false;
+    const wish = headers.connection;
+    if (version === '1.0') return wish !== undefined && /\bkeep-alive\b/i.test(wish);
+    return wish === undefined || !/\bclose\b/i.test(wish);
+  }
+
+  #answered(incoming: Incoming, goesOn: boolean): void {
+    this.#hasServed = true;
+    if (!goesOn) return incoming.isComplete ? this.socket.destroySoon() : this.#leave();
+    if (incoming.isComplete) return this.#next();
+    this.#cutSoon();
+    incoming.read({ onData: () => true, onEnd: () => this.#next(), onCut: () => {} });
+  }
+
+  #next(): void {
+    const early = this.#early;
+    this.#cancelCut?.();
+    this.#cancelCut = undefined;
+    this.#incoming = undefined;
+    this.#outgoing = undefined;
+    this.#early = undefined;
+    this.#since = this.#site.clock.now();
+    if (!early) return;
+    this.socket.resume();
+    this.#onData(early);
+  }
+
+  /** Bytes that are no request, or not in time. An answer that is on its way must not get a second one into its middle. */
+  #breach(breach: Breach, fault: HttpFault): void {
+    if (this.#outgoing?.headersSent) return this.socket.destroySoon();
+    this.#outgoing?.abandon();
+    this.socket.write(this.#site.onBreach(breach, fault));
+    this.#leave();
+  }
+
+  /** Ends our side, and takes in a little of what is under way: a connection cut with bytes unread may cost the client its answer. */
+  #leave(): void {
+    this.#isLeaving = true;
+    this.#early = undefined;
+    this.socket.end();
+    this.socket.resume();
+    this.#cutSoon();
+  }
+
+  #cutSoon(): void {
+    this.#cancelCut ??= this.#site.clock.after(DISCARD_MS, () => this.socket.destroy());
+  }
+
+  #discard(bytes: Buffer): void {
+    this.#discarded += bytes.length;
+    if (this.#discarded > DISCARD_BYTES) this.socket.destroy();
+  }
+}
+
+function readLine(line: string): RequestLine {
+  const [, method = '', url = '', minor] = /^([A-Z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/.exec(line) ?? [];
+  if (!KNOWN_METHODS.has(method)) throw new HttpFault('a request line that is none');
+  return { method, url, version: minor === '0' ? '1.0' : '1.1' };
+}

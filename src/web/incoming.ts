@@ -1,0 +1,93 @@
+/** One request as it came over a connection: its head, and its body for one reader. */
+import type { HttpHead, HttpHeaders } from '../core/index.ts';
+
+export interface BodyReader {
+  /** False asks for a pause; `resume` ends it. */
+  onData(chunk: Buffer): boolean;
+  onEnd(): void;
+  /** The connection closed before the body was whole. */
+  onCut(): void;
+}
+
+export interface RequestLine {
+  readonly method: string;
+  /** As it was written: a path and a query. */
+  readonly url: string;
+  readonly version: '1.0' | '1.1';
+}
+
+/** So much of a body is kept for a reader that is still to come; then the sender waits. */
+const HELD_BYTES = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+export class Incoming implements RequestLine {
+  readonly method: string;
+  readonly url: string;
+  readonly version: RequestLine['version'];
+  readonly headers: HttpHeaders;
+  /** Name, value, name, value as they came, names in lower case. */
+  readonly fields: readonly string[];
+  /** Of the other end of the connection. */
+  readonly address: string;
+  /** The whole body has come. */
+  isComplete = false;
+  readonly #onWanted: () => void;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #reader: BodyReader | undefined;
+  #isCut = false;
+
+  /** `onWanted`: somebody reads, or reads on. */
+  constructor(line: RequestLine, head: HttpHead, address: string, onWanted: () => void) {
+    this.method = line.method;
+    this.url = line.url;
+    this.version = line.version;
+    this.headers = head.headers;
+    this.fields = head.fields;
+    this.address = address;
+    this.#onWanted = onWanted;
+  }
+
+  /** Once; whoever comes first has the body. */
+  read(reader: BodyReader): void {
+    this.#reader = reader;
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    for (const chunk of held) reader.onData(chunk);
+    if (this.isComplete) reader.onEnd();
+    else if (this.#isCut) reader.onCut();
+    else this.#onWanted();
+  }
+
+  resume(): void {
+    this.#onWanted();
+  }
+
+  /** The body, when all of it is here and nobody has read it: most have come before anybody asks. */
+  get whole(): Buffer | undefined {
+    if (!this.isComplete || this.#reader) return undefined;
+    return this.#held.length === 1 ? this.#held[0] : this.#held.length === 0 ? NOTHING : Buffer.concat(this.#held);
+  }
+
+  // ---------------------------------------------------------------- told by the connection
+
+  /** False when it is enough for now. */
+  push(chunk: Buffer): boolean {
+    if (this.#reader) return this.#reader.onData(chunk);
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    return this.#heldBytes < HELD_BYTES;
+  }
+
+  end(): void {
+    this.isComplete = true;
+    this.#reader?.onEnd();
+  }
+
+  cut(): void {
+    if (this.isComplete || this.#isCut) return;
+    this.#isCut = true;
+    this.#reader?.onCut();
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The answer to one request on its connection. Framing is ours: a length where it is known, chunks where not, the end of the
+ * connection for HTTP/1.0. Head and body leave in one write when they are small, which halves what a small answer costs.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Clock, headerLine } from '../core/index.ts';
+import type { Answer } from './call.ts';
+
+export interface OutgoingOptions {
+  readonly socket: Socket;
+  readonly clock: Clock;
+  readonly isHead: boolean;
+  readonly version: '1.0' | '1.1';
+  /** Asked when the head is written: whether another request may follow. */
+  readonly mayGoOn: () => boolean;
+  /** Everything is handed to the system. */
+  readonly onFinish: (goesOn: boolean) => void;
+}
+
+/** What is smaller is joined to one text: Node writes that without another copy. Latin-1 is byte for byte. */
+const JOINED_BYTES = 16 * 1024;
+const LAST_CHUNK = '0\r\n\r\n';
+/** Longer than the 60 s that balancers keep a connection, so that they close it, not we in the middle of their request. */
+export const KEEP_ALIVE_MS = 65_000;
+
+type Framing = 'none' | 'length' | 'chunked' | 'close';
+
+export class Outgoing implements Answer {
+  statusCode = 200;
+  headersSent = false;
+  writableEnded = false;
+  writableFinished = false;
+  destroyed = false;
+  readonly #options: OutgoingOptions;
+  /** The head without its end, until it is written. */
+  #head = '';
+  #framing: Framing | undefined;
+  #hasLength = false;
+  #goesOn = true;
+  #onClose: (() => void)[] = [];
+  #onDrain: (() => void)[] = [];
+
+  constructor(options: OutgoingOptions) {
+    this.#options = options;
+  }
+
+  writeHead(status: number, headers: Readonly<Record<string, string | number>>): void {
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`;
+    for (const name in headers) {
+      const value = String(headers[name]);
+      if (name === 'connection') {
+        this.#goesOn = value !== 'close';
+        continue;
+      }
+      if (name === 'content-length') this.#hasLength = true;
+      head += headerLine(name, value);
+    }
+    this.statusCode = status;
+    this.headersSent = true;
+    this.#head = head;
+  }
+
+  flushHeaders(): void {
+    const head = this.#takeHead(undefined);
+    if (head !== '') this.#options.socket.write(head, 'latin1');
+  }
+
+  write(chunk: Buffer | string): boolean {
+    if (this.writableEnded || this.destroyed) return true;
+    const head = this.#takeHead(undefined);
+    if (this.#framing === 'none' || chunk.length === 0)
+      return head === '' || this.#options.socket.write(head, 'latin1');
+    return this.#send(head, chunk, '', undefined);
+  }
+
+  end(chunk?: Buffer | string): void {
+    if (this.writableEnded || this.destroyed) return;
+    this.writableEnded = true;
+    const rest = chunk === undefined || chunk.length === 0 ? undefined : chunk;
+    const head = this.#takeHead(rest === undefined ? 0 : Buffer.byteLength(rest));
+    const last = this.#framing === 'chunked' ? LAST_CHUNK : '';
+    const done = (error?: Error | null): void => this.#flushed(error);
+    if (rest === undefined || this.#framing === 'none') this.#options.socket.write(head + last, 'latin1', done);
+    else this.#send(head, rest, last, done);
+  }
+
+  destroy(): void {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    this.#options.socket.destroy();
+  }
+
+  once(event: 'close' | 'drain', listener: () => void): void {
+    (event === 'close' ? this.#onClose : this.#onDrain).push(listener);
+  }
+
+  // ---------------------------------------------------------------- told by the connection
+
+  drained(): void {
+    for (const listener of this.#onDrain.splice(0)) listener();
+  }
+
+  /** Nothing that is still written reaches anybody. */
+  abandon(): void {
+    this.destroyed = true;
+  }
+
+  /** The connection is closed. */
+  closed(): void {
+    this.destroyed = true;
+    this.#close();
+  }
+
+  #close(): void {
+    const listeners = this.#onClose;
+    this.#onClose = [];
+    for (const listener of listeners) listener();
+  }
+
+  #flushed(error: Error | null | undefined): void {
+    // The end of the connection follows, and says the rest.
+    if (error || this.destroyed) return;
+    this.writableFinished = true;
+    this.#close();
+    this.#options.onFinish(this.#goesOn);
+  }
+
+  /** The head, once; `length` is that of the whole body where it is known. */
+  #takeHead(length: number | undefined): string {
+    if (this.#framing !== undefined) return '';
+    if (!this.headersSent) this.writeHead(this.statusCode, {});
+    const { clock, isHead, version, mayGoOn } = this.#options;
+    const isBodiless = isHead || this.statusCode === 204 || this.statusCode === 304;
+    const isSized = this.#hasLength || length !== undefined;
+    this.#framing = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
+    this.#goesOn = this.#goesOn && this.#framing !== 'close' && mayGoOn();
+    let head = this.#head;
+    this.#head = '';
+    if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n';
+    else if (!this.#hasLength && !isBodiless && length !== undefined) head += `content-length: ${length}\r\n`;
+    return `${head}${dateLine(clock.now())}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
+  }
+
+  #send(
+    head: string,
+    chunk: Buffer | string,
+    last: string,
+    done: ((error?: Error | null) => void) | undefined,
+  ): boolean {
+    const { socket } = this.#options;
+    const isChunked = this.#framing === 'chunked';
+    const size = Buffer.byteLength(chunk);
+    const before = isChunked ? `${head}${size.toString(16)}\r\n` : head;
+    const after = isChunked ? `\r\n${last}` : last;
+    if (size > JOINED_BYTES) return this.#sendParts(before, chunk, after, done);
+    // A text may go out as it is, unless a header holds a byte that UTF-8 would make two of.
+    if (typeof chunk === 'string' && isAscii(head)) return socket.write(before + chunk + after, 'utf8', done);
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    return socket.write(before + bytes.toString('latin1') + after, 'latin1', done);
+  }
+
+  #sendParts(
+    before: string,
+    chunk: Buffer | string,
+    after: string,
+    done: ((error?: Error | null) => void) | undefined,
+  ): boolean {
+    const { socket } = this.#options;
+    socket.cork();
+    if (before !== '') socket.write(before, 'latin1');
+    const isReady = socket.write(chunk, 'utf8', after === '' ? done : undefined);
+    if (after !== '') socket.write(after, 'latin1', done);
+    socket.uncork();
+    return isReady;
+  }
+}
+
+const GOES_ON = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
+const CLOSES = 'connection: close\r\n';
+
+const isAscii = (text: string): boolean => text === '' || !/[\x80-\xff]/.test(text);
+
+let lastSecond = 0;
+let lastDate = '';
+
+/** Written out once per second, in which many answers may be written. */
+function dateLine(now: number): string {
+  const second = Math.floor(now / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastDate = `date: ${new Date(now).toUTCString()}\r\n`;
+  }
+  return lastDate;
+}
