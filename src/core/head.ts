@@ -73,10 +73,12 @@ function nameOf(written: string): string {
   if (known !== undefined) return known;
   if (!NAME.test(written)) throw new HttpFault('a header without a proper name');
   const name = written.toLowerCase();
-  // Whoever invents names fills no memory.
-  if (KNOWN.size < MAX_KNOWN && written.length <= 64) KNOWN.set(written, name);
+  // Whoever invents names fills no memory; copied, since a part of a text keeps all of it alive.
+  if (KNOWN.size < MAX_KNOWN && written.length <= 64) KNOWN.set(copyOf(written), copyOf(name));
   return name;
 }
+
+const copyOf = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 /** Spaces and tabs only: `trim` knows more kinds, which belong to the value. */
 function trimmed(text: string, from: number, to: number): string {
