@@ -2,9 +2,8 @@
  * One call against the accounts of a group: lease one, send, and either hand the answer to its taker or classify the failure
  * and try the next account, as rules/faults.ts says. Another account is tried only while nothing has reached the client.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Account } from '../catalog/index.ts';
-import { type ApiError, fail, type Log } from '../core/index.ts';
+import { type ApiError, fail, type HttpHeaders, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { OnStep } from '../ledger/index.ts';
 import type { Affinity, Pool } from '../pool/index.ts';
@@ -35,7 +34,7 @@ export interface Plan {
 
 export interface Head {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: HttpHeaders;
   readonly account: Account;
 }
 
@@ -109,7 +108,7 @@ class Attempt {
 
   #send(account: Account, request: ReturnType<Plan['build']>): void {
     let taker: Taker | undefined;
-    let failure: { status: number; headers: IncomingHttpHeaders; chunks: Buffer[]; size: number } | undefined;
+    let failure: { status: number; headers: HttpHeaders; chunks: Buffer[]; size: number } | undefined;
     let isSettled = false;
     const { onStep } = this.#parts;
     const source: Source = {
@@ -174,14 +173,10 @@ class Attempt {
   }
 
   #refused(
-    { status, headers, chunks }: { status: number; headers: IncomingHttpHeaders; chunks: Buffer[] },
+    { status, headers, chunks }: { status: number; headers: HttpHeaders; chunks: Buffer[] },
     account: Account,
   ): void {
-    const failure = {
-      status,
-      headers: headers as UpstreamFailure['headers'],
-      body: Buffer.concat(chunks).toString('utf8'),
-    };
+    const failure = { status, headers, body: Buffer.concat(chunks).toString('utf8') };
     this.#fail(this.#plan.classify(failure), account, failure);
   }
 

@@ -1,6 +1,6 @@
 /** Headers of a native call, both ways: by the lists in rules/headers.ts. */
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Account } from '../catalog/index.ts';
+import type { HttpHeaders } from '../core/index.ts';
 import { NOT_FORWARDED, PASSED_BACK, type Style } from '../rules/index.ts';
 import { CREDENTIAL_HEADER } from '../upstream/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
@@ -36,11 +36,11 @@ function hopByHop(connection: string | undefined): readonly string[] {
 /** The real API refuses requests without a version; plain curl users forget it. */
 export const DEFAULT_MESSAGES_VERSION = '2023-06-01';
 
-export function headersBack(call: Call, headers: IncomingHttpHeaders): Record<string, string> {
+export function headersBack(call: Call, headers: HttpHeaders): Record<string, string> {
   const passed: Record<string, string> = idHeaders(call);
   for (const name in headers) {
     const value = headers[name];
-    if (PASSED_BACK.has(name) && value !== undefined) passed[name] = Array.isArray(value) ? value.join(', ') : value;
+    if (PASSED_BACK.has(name) && value !== undefined) passed[name] = value;
   }
   return passed;
 }

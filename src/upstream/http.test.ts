@@ -126,9 +126,15 @@ test('an abort in the middle closes the connection, and nothing more is heard', 
 test('the total time ends an answer that never ends', async () => {
   const clock = new FakeClock();
   answer = (response) => void response.write('half');
-  const { done, head } = send(upstreamOn(clock));
+  const { done, head, heard } = send(upstreamOn(clock), { patience: { ...PATIENCE, idle: 120_000 } });
   await head;
   clock.advance(59_999);
+  // What falls due is told in a microtask.
+  await Promise.resolve();
+  assert.equal(
+    heard.some((word) => word.startsWith('trouble')),
+    false,
+  );
   clock.advance(1);
   assert.deepEqual(await done, { kind: 'silent', code: 'TOTAL_TIME' });
 });
@@ -155,6 +161,89 @@ test('a finished or aborted request leaves no timer behind', async () => {
   send(upstream).exchange.abort();
   await send(upstream, { origin: 'http://127.0.0.1:1' }).done;
   assert.equal(pending.size, 0);
+});
+
+test('an answer has to begin in its time, whatever is said before it', async () => {
+  const clock = new FakeClock();
+  const early = Promise.withResolvers<void>();
+  answer = (response) => response.writeEarlyHints({ link: '</a>; rel=preload' }, early.resolve);
+  const { done, heard } = send(upstreamOn(clock));
+  await early.promise;
+  clock.advance(9_999);
+  await Promise.resolve();
+  assert.deepEqual(heard, []);
+  clock.advance(1);
+  assert.deepEqual(await done, { kind: 'silent', code: 'FIRST_BYTE_TIME' });
+  assert.deepEqual(heard, ['trouble silent']);
+});
+
+test('the time between two reads begins anew with each of them, and stands still while the listener wants a pause', async () => {
+  const clock = new FakeClock();
+  const responses: ServerResponse[] = [];
+  answer = (response) => {
+    responses.push(response);
+    response.write('one');
+  };
+  let isPausing = false;
+  let arrived = Promise.withResolvers<void>();
+  const { exchange, done, heard } = send(upstreamOn(clock), {}, () => {
+    arrived.resolve();
+    return !isPausing;
+  });
+  await arrived.promise;
+  for (isPausing of [false, true]) {
+    clock.advance(9_999);
+    arrived = Promise.withResolvers();
+    responses[0]?.write('more');
+    await arrived.promise;
+  }
+  clock.advance(20_000);
+  exchange.resume();
+  clock.advance(9_999);
+  await Promise.resolve();
+  assert.deepEqual(heard, ['head 200', 'data', 'data', 'data']);
+  clock.advance(1);
+  assert.deepEqual(await done, { kind: 'silent', code: 'IDLE_TIME' });
+});
+
+test('each of many calls has its own time, the short ones among the long ones', async () => {
+  const clock = new FakeClock();
+  const upstream = upstreamOn(clock);
+  answer = () => {};
+  const calls = [9_000, 500, 3_000, 500, 7_000].map((firstByte) =>
+    send(upstream, { patience: { ...PATIENCE, firstByte } }),
+  );
+  while (asked.length < calls.length) await once(server, 'request');
+  const ended: number[] = [];
+  for (const [n, { done }] of calls.entries()) void done.then(() => ended.push(n));
+  for (const [ms, wanted] of [
+    [499, []],
+    [1, [1, 3]],
+    [2_500, [1, 3, 2]],
+    [5_999, [1, 3, 2, 4]],
+    [1, [1, 3, 2, 4, 0]],
+  ] as const) {
+    clock.advance(ms);
+    await new Promise(setImmediate);
+    assert.deepEqual(ended, wanted);
+  }
+});
+
+test('a listener that throws, wherever, is told of it as a trouble, and nobody else is harmed', async () => {
+  const upstream = upstreamOn();
+  for (const place of ['onHead', 'onData', 'onEnd'] as const) {
+    const told = Promise.withResolvers<Trouble>();
+    const listener = { onHead() {}, onData: () => true, onEnd() {}, onTrouble: told.resolve };
+    const request = { method: 'GET', origin, path: '/', headers: [], body: null, patience: PATIENCE } as const;
+    upstream.send(request, {
+      ...listener,
+      [place]: () => {
+        throw new TypeError('a bug');
+      },
+    });
+    assert.deepEqual(await told.promise, { kind: 'broken', code: 'TypeError' });
+    assert.equal(await send(upstream).done, 'end');
+  }
 });
 
 for (const [about, patience, script] of [

@@ -1,12 +1,14 @@
 /**
- * One way to call an upstream: undici's dispatch with a handler of our own, no retry, no redirect, time limits, back-pressure.
+ * One way to call an upstream: HTTP/1.1 over connections of our own, no retry, no redirect, time limits, back-pressure.
  * A failure is a value with a kind, because callers branch on it. Never logs, never looks into a body.
  */
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
-import { Agent, type Dispatcher } from 'undici';
-import type { Clock } from '../core/index.ts';
+import type { Clock, HttpHeaders } from '../core/index.ts';
 import type { FaultKind, Patience } from '../rules/index.ts';
+import type { Connection, User } from './connection.ts';
+import { Connections } from './connections.ts';
+import { Deadlines, type Limited } from './deadlines.ts';
+import { type Dial, dial } from './dial.ts';
+import { requestHead } from './request.ts';
 
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -14,13 +16,13 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Flat name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body: Buffer | Readable | null;
+  readonly body: Buffer | null;
   readonly patience: Patience;
 }
 
 /** Exactly one of `onEnd` and `onTrouble` comes last, unless the exchange was aborted by us: then nothing more comes. */
 export interface UpstreamListener {
-  onHead(status: number, headers: IncomingHttpHeaders): void;
+  onHead(status: number, headers: HttpHeaders): void;
   /** False asks for a pause; `resume` ends it. */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
@@ -38,139 +40,144 @@ export interface Exchange {
   abort(): void;
 }
 
-/** Live streams hold a connection each; a pool smaller than their number would make them wait for one another. */
-const CONNECTIONS_PER_ORIGIN = 4_096;
-/** Providers close idle connections after 5 s and more; we let go first, so that no request meets a closing door. */
-const KEEP_ALIVE_MS = 4_000;
-
 export class Upstream {
-  readonly #agent: Agent;
-  readonly #clock: Clock;
+  readonly #connections: Connections;
+  readonly #deadlines: Deadlines;
 
-  constructor(clock: Clock, connectMs: number) {
-    this.#clock = clock;
-    this.#agent = new Agent({
-      connections: CONNECTIONS_PER_ORIGIN,
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connect: { timeout: connectMs },
-      // Image results come as one JSON string of some 20 MiB.
-      maxResponseSize: -1,
-    });
+  constructor(clock: Clock, connectMs: number, dialling: Dial = dial) {
+    this.#connections = new Connections(clock, connectMs, dialling);
+    this.#deadlines = new Deadlines(clock);
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): Exchange {
-    const exchange = new LiveExchange(listener, this.#clock, request.patience.total);
-    const { method, origin, path, headers, body, patience } = request;
-    this.#agent.dispatch(
-      {
-        method,
-        origin,
-        path,
-        headers: headers as string[],
-        body,
-        headersTimeout: patience.firstByte,
-        bodyTimeout: patience.idle,
-      },
-      exchange,
-    );
+    const exchange = new LiveExchange(request.patience, listener, this.#deadlines);
+    exchange.begin(request, this.#connections);
     return exchange;
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    this.#connections.close();
   }
 }
 
-const ABORTED = new Error('aborted');
+/** What it waits for. For a listener that asked for a pause only the total time counts. */
+type Stage = 'connection' | 'head' | 'body' | 'listener' | 'nothing';
 
-class LiveExchange implements Dispatcher.DispatchHandler, Exchange {
+class LiveExchange implements Exchange, User, Limited {
+  place = 0;
+  due: number;
+  readonly #patience: Patience;
   readonly #listener: UpstreamListener;
-  readonly #cancelTotal: () => void;
-  #controller: Dispatcher.DispatchController | undefined;
-  /** A request that still waits for a connection has no controller yet; the wish to abort it is kept until it has one. */
-  #aborted = false;
-  #overTime = false;
-  /** What one read of the socket brought. Servers send every event as a chunk of its own; one by one they cost about twice as much. */
-  #gathered: Buffer[] = [];
+  readonly #deadlines: Deadlines;
+  readonly #totalDue: number;
+  #stage: Stage = 'connection';
+  #isAborted = false;
+  #connection: Connection | undefined;
+  /** Until they are written: a body may be large, and its answer may take an hour. */
+  #head = '';
+  #body: Buffer | null = null;
 
-  constructor(listener: UpstreamListener, clock: Clock, totalMs: number) {
+  constructor(patience: Patience, listener: UpstreamListener, deadlines: Deadlines) {
+    this.#patience = patience;
     this.#listener = listener;
-    this.#cancelTotal = clock.after(totalMs, () => {
-      this.#overTime = true;
-      this.#controller?.abort(ABORTED);
-    });
+    this.#deadlines = deadlines;
+    this.#totalDue = deadlines.now() + patience.total;
+    this.due = this.#totalDue;
   }
 
-  abort(): void {
-    if (this.#aborted) return;
-    this.#aborted = true;
-    this.#cancelTotal();
-    this.#controller?.abort(ABORTED);
+  begin(request: UpstreamRequest, connections: Connections): void {
+    try {
+      const origin = connections.at(request.origin);
+      this.#head = requestHead(request, origin.host, request.body);
+      this.#body = request.body;
+      const waiting = origin.take();
+      this.#connection = waiting ?? origin.open(this);
+      if (waiting) this.onOpen();
+      this.#deadlines.add(this);
+    } catch (error) {
+      this.#stage = 'nothing';
+      this.#tell({ kind: 'broken', code: codeOf(error as Error) });
+    }
+  }
+
+  onOpen(): void {
+    const now = this.#deadlines.now();
+    const { firstByte, idle } = this.#patience;
+    this.#stage = 'head';
+    this.due = Math.min(this.#totalDue, now + firstByte);
+    // Also the time between two reads, which counts next: an answer that comes in time needs no second timer.
+    this.#deadlines.nearer(Math.min(this.due, now + idle));
+    this.#connection?.ask(this, this.#head, this.#body);
+    this.#head = '';
+    this.#body = null;
+  }
+
+  onHead(status: number, headers: HttpHeaders): void {
+    this.#awaitBody();
+    this.#listener.onHead(status, headers);
+  }
+
+  onData(chunk: Buffer): boolean {
+    const goesOn = this.#listener.onData(chunk);
+    if (this.#stage !== 'body') return goesOn;
+    this.due = this.#totalDue;
+    if (goesOn) this.due = Math.min(this.due, this.#deadlines.now() + this.#patience.idle);
+    else this.#stage = 'listener';
+    return goesOn;
+  }
+
+  onEnd(): void {
+    this.#over();
+    this.#listener.onEnd();
+  }
+
+  onFault(error: Error, wasOpen: boolean): void {
+    this.#over();
+    this.#tell({ kind: wasOpen ? 'broken' : 'unreachable', code: codeOf(error) });
+  }
+
+  onDue(now: number): void {
+    const code = now >= this.#totalDue ? 'TOTAL_TIME' : this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
+    this.#over()?.close();
+    this.#tell({ kind: 'silent', code });
   }
 
   resume(): void {
-    this.#controller?.resume();
+    if (this.#stage !== 'listener') return;
+    this.#awaitBody();
+    this.#connection?.resume();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#aborted || this.#overTime) controller.abort(ABORTED);
+  abort(): void {
+    this.#isAborted = true;
+    this.#over()?.close();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // 100 and 103 announce the real head.
-    if (status >= 200 && !this.#aborted) this.#listener.onHead(status, headers);
+  #awaitBody(): void {
+    this.#stage = 'body';
+    this.due = Math.min(this.#totalDue, this.#deadlines.now() + this.#patience.idle);
+    this.#deadlines.nearer(this.due);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#gathered.push(chunk) > 1) return;
+  /** The connection that it had: it may work for somebody else from now on. */
+  #over(): Connection | undefined {
+    if (this.#stage === 'nothing') return undefined;
+    const connection = this.#connection;
+    this.#stage = 'nothing';
+    this.#connection = undefined;
+    this.#deadlines.remove(this);
+    return connection;
+  }
+
+  /** Later: a request that cannot even be written fails inside `send`, before the caller has the exchange. */
+  #tell(trouble: Trouble): void {
     queueMicrotask(() => {
-      try {
-        this.#deliver();
-      } catch (error) {
-        controller.abort(error as Error);
-      }
+      if (!this.#isAborted) this.#listener.onTrouble(trouble);
     });
-  }
-
-  onResponseEnd(): void {
-    this.#cancelTotal();
-    this.#deliver();
-    if (!this.#aborted) this.#listener.onEnd();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#cancelTotal();
-    const trouble: Trouble = this.#overTime ? { kind: 'silent', code: 'TOTAL_TIME' } : troubleOf(error);
-    // A request that cannot even be written fails inside `send`, before the caller has the exchange.
-    queueMicrotask(() => {
-      if (!this.#aborted) this.#listener.onTrouble(trouble);
-    });
-  }
-
-  #deliver(): void {
-    const chunks = this.#gathered;
-    const [only] = chunks;
-    if (!only || this.#aborted) return;
-    this.#gathered = [];
-    if (!this.#listener.onData(chunks.length === 1 ? only : Buffer.concat(chunks))) this.#controller?.pause();
   }
 }
 
-const KINDS: Readonly<Record<string, Trouble['kind']>> = {
-  UND_ERR_CONNECT_TIMEOUT: 'unreachable',
-  ECONNREFUSED: 'unreachable',
-  ENOTFOUND: 'unreachable',
-  EAI_AGAIN: 'unreachable',
-  EHOSTUNREACH: 'unreachable',
-  ENETUNREACH: 'unreachable',
-  UND_ERR_HEADERS_TIMEOUT: 'silent',
-  UND_ERR_BODY_TIMEOUT: 'silent',
-};
-
-function troubleOf(error: Error): Trouble {
-  const first = error instanceof AggregateError ? error.errors[0] : error;
-  const code = typeof first === 'object' && first !== null && 'code' in first ? String(first.code) : error.name;
-  return { kind: KINDS[code] ?? (/CERT|TLS|SSL/.test(code) ? 'unreachable' : 'broken'), code };
+function codeOf(error: Error): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return typeof first === 'object' && first !== null && 'code' in first ? String(first.code) : error.name;
 }
