@@ -7,16 +7,18 @@ import {
   type AddressInfo,
   createServer as createTcpServer,
   type LookupFunction,
+  Socket,
   type Server as TcpServer,
 } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
-import { buildConnector, Client } from 'undici';
 import { certificateFor } from '../../test/support/certificate.ts';
 import { startNameServer } from '../../test/support/nameserver.ts';
 import { INWARD_ADDRESSES, PASSED, PUBLIC_ADDRESSES, REFUSED } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
-import { connectorTo, PublicFetcher, type PublicFetcherOptions, type PublicResult, resolverOf } from './public.ts';
+import { type Dial, dial } from './dial.ts';
+import { connectTo, PublicFetcher, type PublicFetcherOptions, type PublicResult, resolverOf } from './public.ts';
+import { requestHead } from './request.ts';
 import { mimeOf } from './sniff.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1');
@@ -32,9 +34,9 @@ const countSocket = (): void => {
 /** The hosts that the code under test wanted a connection to; none is made. */
 let dialled: string[] = [];
 const NOT_HERE = new Error('not in a test');
-const refuseToDial: typeof buildConnector = () => (target, callback) => {
-  dialled.push(target.hostname);
-  callback(NOT_HERE, null);
+const refuseToDial: Dial = ({ host }) => {
+  dialled.push(host);
+  return new Socket().destroy(NOT_HERE);
 };
 
 const fetcher = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
@@ -175,13 +177,12 @@ test('a name that changes its mind is asked once a fetch, and its new answer is 
   const offered: unknown[] = [];
   const rebinding = fetcher({
     resolve: async () => flips[asked++] ?? assert.fail(),
-    dial: (options) => (target, callback) => {
+    dial: ({ host, lookup = assert.fail() }) => {
       // What net.connect would do, twice over.
-      const { lookup } = options as { lookup: LookupFunction };
-      lookup(target.hostname, { all: true }, (_error, answers) => offered.push(answers));
-      lookup(target.hostname, {}, (_error, ...answer) => offered.push(answer));
-      lookup(target.hostname, { family: 6 }, (error) => offered.push(error?.code));
-      callback(NOT_HERE, null);
+      lookup(host, { all: true }, (_error, answers) => offered.push(answers));
+      lookup(host, {}, (_error, ...answer) => offered.push(answer));
+      lookup(host, { family: 6 }, (error) => offered.push(error?.code));
+      return new Socket().destroy(NOT_HERE);
     },
   });
   assert.equal(reasonOf(await rebinding.fetch(`https://${HOST}/`, LIMITS)), 'network');
@@ -425,29 +426,36 @@ async function startTls() {
 
 test('the pinned address is really where the connection goes, under the name', async () => {
   const tls = await startTls();
-  const trusting: typeof buildConnector = (options) => buildConnector({ ...options, ca: tls.cert });
-  const read = async (addresses: string[], host = HOST, dial = trusting): Promise<number> => {
-    const client = new Client(`https://${host}:${tls.port}`, {
-      connect: connectorTo(addresses, 2_000, dial),
-      allowH2: false,
-    });
-    try {
-      const { statusCode, body } = await client.request({ method: 'GET', path: '/' });
-      await body.dump();
-      return statusCode;
-    } finally {
-      await client.destroy();
-    }
+  const trusting: Dial = (target) => dial({ ...target, ca: tls.cert });
+  const read = (addresses: string[], host = HOST, dialling = trusting): Promise<number> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const url = new URL(`https://${host}:${tls.port}/`);
+    let status = 0;
+    const connection = connectTo(
+      url,
+      { addresses, connectMs: 2_000, dial: dialling },
+      {
+        onOpen() {
+          connection.ask(this, requestHead({ method: 'GET', path: '/', headers: [] }, url.host, null), null);
+        },
+        onHead(code) {
+          status = code;
+        },
+        onData: () => true,
+        onEnd: () => resolve(status),
+        onFault: reject,
+      },
+    );
+    return promise;
   };
   try {
     // No resolver knows this name: without the pin there would be no connection.
     assert.equal(await read(['127.0.0.1']), 200);
     assert.deepEqual(tls.requests, [{ sni: HOST, host: `${HOST}:${tls.port}`, alpn: 'http/1.1' }]);
     await assert.rejects(read(['127.0.0.1'], 'other.pinned-host.net'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
-    await assert.rejects(read(['127.0.0.1'], HOST, buildConnector), /self-signed/);
+    await assert.rejects(read(['127.0.0.1'], HOST, dial), /self-signed/);
     // The hook is not asked about a host that is an address; the check of the socket is what stops it.
-    const unchecked: typeof buildConnector = (options) =>
-      trusting({ ...options, checkServerIdentity: () => undefined });
+    const unchecked: Dial = (target) => trusting({ ...target, checkServerIdentity: () => undefined });
     assert.equal(await read(['127.0.0.1'], '127.0.0.1', unchecked), 200);
     await assert.rejects(read([PUBLIC], '127.0.0.1', unchecked), /another address/);
     assert.equal(tls.requests.length, 2);
@@ -457,36 +465,25 @@ test('the pinned address is really where the connection goes, under the name', a
 });
 
 /** Stands between the fetcher and the world: what the hook offers is noted, and loopback is where it leads. */
-const diversion = (
-  port: number,
-  ca: string,
-  offered: unknown[],
-  pretended: string | undefined,
-): typeof buildConnector => {
+const diversion = (port: number, ca: string, offered: unknown[], pretended: string | undefined): Dial => {
   const to: LookupFunction = (_host, { all }, callback) =>
     all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
-  return (options) => {
-    const { lookup } = options as { lookup: LookupFunction };
+  return ({ lookup = assert.fail(), ...target }) => {
     const diverted: LookupFunction = (host, wish, callback) =>
       lookup(host, wish, (_error, answers) => {
         offered.push(host, answers);
         to(host, wish, callback);
       });
-    const connect = buildConnector({ ...options, ca, lookup: diverted });
-    return (target, callback) =>
-      connect({ ...target, port: String(port) }, (...[error, socket]) => {
-        if (error) return callback(error, null);
-        if (pretended) Object.defineProperty(socket, 'remoteAddress', { value: pretended });
-        callback(null, socket);
-      });
+    const socket = dial({ ...target, port, ca, lookup: diverted });
+    return pretended ? Object.defineProperty(socket, 'remoteAddress', { value: pretended }) : socket;
   };
 };
 
 test('a public name is fetched over verified TLS from the address that was vetted', async () => {
   const tls = await startTls();
   const offered: unknown[] = [];
-  const through = (dial: typeof buildConnector): Promise<PublicResult> =>
-    new PublicFetcher({ allow: [], clock: systemClock, resolve: async () => [PUBLIC], dial }).fetch(
+  const through = (dialling: Dial): Promise<PublicResult> =>
+    new PublicFetcher({ allow: [], clock: systemClock, resolve: async () => [PUBLIC], dial: dialling }).fetch(
       `https://${HOST}/x`,
       LIMITS,
     );

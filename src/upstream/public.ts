@@ -5,10 +5,11 @@
  * its sentence says nothing about the network we are in.
  */
 import { Resolver } from 'node:dns/promises';
-import type { IncomingHttpHeaders } from 'node:http';
-import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher } from 'undici';
-import { type Clock, isPublicAddress, isSameAddress, publicUrl } from '../core/index.ts';
+import { isIP, type LookupFunction } from 'node:net';
+import { type Clock, type HttpHeaders, isPublicAddress, isSameAddress, publicUrl } from '../core/index.ts';
+import { Connection, type User } from './connection.ts';
+import { type Dial, dial, targetOf } from './dial.ts';
+import { requestHead } from './request.ts';
 import { claimedMime, isUnknown, mimeOf } from './sniff.ts';
 
 export interface PublicFetcherOptions {
@@ -19,8 +20,8 @@ export interface PublicFetcherOptions {
   readonly resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   readonly resolveMs?: number;
   readonly connectMs?: number;
-  /** Makes what opens the socket. */
-  readonly dial?: typeof buildConnector;
+  /** Opens the socket. */
+  readonly dial?: Dial;
 }
 
 export interface PublicRequest {
@@ -50,14 +51,14 @@ export class PublicFetcher {
       resolve: resolverOf(),
       resolveMs: RESOLVE_MS,
       connectMs: CONNECT_MS,
-      dial: buildConnector,
+      dial,
       ...options,
     };
   }
 
   /** Never rejects. */
   async fetch(address: string, request: PublicRequest): Promise<PublicResult> {
-    const { allow, clock, connectMs, dial } = this.#options;
+    const { allow, clock, connectMs, dial: dialling } = this.#options;
     const url = publicUrl(address, allow);
     if (!(url instanceof URL)) return no('address', url.sentence);
     const stop = new AbortController();
@@ -65,7 +66,8 @@ export class PublicFetcher {
     try {
       const vetted = allow.includes(url.origin) ? undefined : await this.#vet(url.hostname, stop);
       if (vetted && 'ok' in vetted) return vetted;
-      return await get(url, connectorTo(vetted, Math.min(connectMs, request.timeoutMs), dial), request, stop.signal);
+      const way: Way = { addresses: vetted, connectMs: Math.min(connectMs, request.timeoutMs), dial: dialling };
+      return await get(url, way, request, stop.signal);
     } finally {
       cancel();
     }
@@ -104,32 +106,23 @@ export const resolverOf =
     return families.flatMap((family) => (family.status === 'fulfilled' ? family.value : []));
   };
 
+/** How to get there: by one of `addresses` only, or by any when there are none given. */
+export interface Way {
+  readonly addresses: readonly string[] | undefined;
+  readonly connectMs: number;
+  readonly dial: Dial;
+}
+
 /**
- * Connects to one of `addresses` only, or anywhere when there are none given. The lookup hook is not asked about a host that is
- * an IP address; `publicUrl` lets none through, and the check of the open socket would find it.
+ * A connection for one answer, without a session of an earlier one. The lookup hook is not asked about a host that is an IP address;
+ * `publicUrl` lets none through, and the check of the address that was reached would find it.
  */
-export function connectorTo(
-  addresses: readonly string[] | undefined,
-  connectMs: number,
-  dial: typeof buildConnector,
-): buildConnector.connector {
-  const connect = dial({
-    ...(addresses && { lookup: lookupOf(addresses) }),
-    timeout: connectMs,
-    allowH2: false,
-    maxCachedSessions: 0,
-    // Said outright, because the environment can turn the default off.
-    rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
-  });
-  return (target, callback) =>
-    connect(target, (...[error, socket]) => {
-      if (error) return callback(error, null);
-      if (!addresses || addresses.some((address) => isSameAddress(address, socket.remoteAddress ?? '')))
-        return callback(null, socket);
-      discard(socket);
-      callback(new Error('connected to another address'), null);
-    });
+export function connectTo(url: URL, { addresses, connectMs, dial: dialling }: Way, user: User): Connection {
+  const target = targetOf(url);
+  const socket = dialling({ ...target, ...(addresses && { lookup: lookupOf(addresses) }) });
+  const accepts = (reached: string): boolean =>
+    !addresses || addresses.some((address) => isSameAddress(address, reached));
+  return new Connection({ socket, isTls: target.isTls, connectMs, accepts }, user);
 }
 
 /** Answers net.connect with the addresses that were vetted, whatever it asks for. */
@@ -144,92 +137,85 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function discard(socket: Socket): void {
-  socket.on('error', () => {});
-  socket.destroy();
-}
-
-async function get(
-  url: URL,
-  connect: buildConnector.connector,
-  request: PublicRequest,
-  overTime: AbortSignal,
-): Promise<PublicResult> {
+async function get(url: URL, way: Way, request: PublicRequest, overTime: AbortSignal): Promise<PublicResult> {
   if (overTime.aborted) return TOO_LONG;
-  // A client of its own has one connection, made for this fetch and closed after it. The time limit is ours.
-  const client = new Client(url.origin, { connect, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
   const { promise, resolve } = Promise.withResolvers<PublicResult>();
   overTime.addEventListener('abort', () => resolve(TOO_LONG), { once: true });
+  const download = new Download(url, request, resolve);
+  const connection = connectTo(url, way, download);
+  download.connection = connection;
   try {
-    client.dispatch(
-      {
-        method: 'GET',
-        path: url.pathname + url.search,
-        headers: ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'dragoman'],
-        reset: true,
-      },
-      new Download(request, resolve),
-    );
     return await promise;
   } finally {
-    await client.destroy();
+    connection.close();
   }
 }
 
-const ENOUGH = new Error('enough');
+const HEADERS = [
+  ['accept', '*/*'],
+  ['accept-encoding', 'identity'],
+  ['user-agent', 'dragoman'],
+  ['connection', 'close'],
+].flat();
 
 /** Reads one answer; the first thing wrong with it ends it. */
-class Download implements Dispatcher.DispatchHandler {
+class Download implements User {
+  connection: Connection | undefined;
+  readonly #url: URL;
   readonly #request: PublicRequest;
   readonly #done: (result: PublicResult) => void;
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #type: string | undefined;
 
-  constructor(request: PublicRequest, done: (result: PublicResult) => void) {
+  constructor(url: URL, request: PublicRequest, done: (result: PublicResult) => void) {
+    this.#url = url;
     this.#request = request;
     this.#done = done;
   }
 
-  onRequestStart(): void {}
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // 100 and 103 announce the real head.
-    if (status < 200) return;
-    this.#type = one(headers['content-type']);
-    const failure = this.#faultOf(status, headers);
-    if (failure) this.#give(controller, failure);
+  onOpen(): void {
+    const { host, pathname, search } = this.#url;
+    const head = requestHead({ method: 'GET', path: pathname + search, headers: HEADERS }, host, null);
+    this.connection?.ask(this, head, null);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onHead(status: number, headers: HttpHeaders): void {
+    this.#type = headers['content-type'];
+    const failure = this.#faultOf(status, headers);
+    if (failure) this.#give(failure);
+  }
+
+  onData(chunk: Buffer): boolean {
     this.#size += chunk.length;
     if (this.#size <= this.#request.maxBytes) this.#chunks.push(chunk);
-    else this.#give(controller, this.#tooLarge());
+    else this.#give(this.#tooLarge());
+    return true;
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     const bytes = Buffer.concat(this.#chunks);
     const mime = mimeOf(bytes, this.#type);
     this.#done(this.#accepts(mime) ? { ok: true, mime, bytes } : WRONG_TYPE);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    const isTime = 'code' in error && (error.code === 'UND_ERR_CONNECT_TIMEOUT' || error.code === 'ETIMEDOUT');
+  onFault(error: Error): void {
+    const isTime = 'code' in error && (error.code === 'CONNECT_TIME' || error.code === 'ETIMEDOUT');
     this.#done(isTime ? TOO_LONG : no('network', 'The address could not be read.'));
   }
 
-  #faultOf(status: number, headers: IncomingHttpHeaders): PublicFailure | undefined {
+  #faultOf(status: number, headers: HttpHeaders): PublicFailure | undefined {
     if (status !== 200) return no('status', `The address answered with status ${status} instead of 200.`);
-    if (Number(one(headers['content-length']) ?? 0) > this.#request.maxBytes) return this.#tooLarge();
-    if (!/^(identity)?$/i.test(one(headers['content-encoding']) ?? '')) return WRONG_TYPE;
+    if (Number(headers['content-length'] ?? 0) > this.#request.maxBytes) return this.#tooLarge();
+    if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return WRONG_TYPE;
     const claimed = claimedMime(this.#type);
     return isUnknown(claimed) || this.#accepts(claimed) ? undefined : WRONG_TYPE;
   }
 
-  /** Ends it before its end; the error that undici then reports comes too late to count. */
-  #give(controller: Dispatcher.DispatchController, failure: PublicFailure): void {
+  /** Ends it before its end. */
+  #give(failure: PublicFailure): void {
     this.#done(failure);
-    controller.abort(ENOUGH);
+    this.connection?.close();
   }
 
   #accepts(mime: string): boolean {
@@ -240,9 +226,6 @@ class Download implements Dispatcher.DispatchHandler {
     return no('size', `The file at the address is larger than ${this.#request.maxBytes} bytes.`);
   }
 }
-
-/** A header that came twice is an array, whatever its type says. */
-const one = (value: string | string[] | undefined): string | undefined => value && [value].flat().join(', ');
 
 const no = (reason: PublicFailure['reason'], sentence: string): PublicFailure => ({ ok: false, reason, sentence });
 const TOO_LONG = no('time', 'The address took too long to answer.');
