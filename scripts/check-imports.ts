@@ -29,7 +29,7 @@ const BANS: readonly Ban[] = [
   { what: /'@redis\/client'/, allowedIn: /^src\/redis\//, why: 'only redis/ knows its client' },
   { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
   {
-    what: /^import (?!type ).*from '(?:undici|ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
+    what: /^import (?!type ).*from '(?:ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
     allowedIn: /^src\/(upstream|web|cli\/doctor|db\/embedded)/,
     why: 'only upstream/ and web/ open sockets',
   },
