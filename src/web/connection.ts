@@ -17,6 +17,8 @@ export interface Site {
   readonly clock: Clock;
   readonly isDraining: boolean;
   onRequest(incoming: Incoming, outgoing: Outgoing, connection: Connection): void;
+  /** Something was thrown that should not be. */
+  onBug(error: unknown): void;
   /** The bytes of the answer to a message that is none. */
   onBreach(breach: Breach, fault: HttpFault): string;
 }
@@ -82,6 +84,7 @@ export class Connection implements Member {
   release(): Buffer {
     const { socket } = this;
     this.#isReleased = true;
+    this.#outgoing?.abandon();
     socket.off('data', this.#onData);
     socket.off('drain', this.#onDrain);
     socket.off('end', this.#onEnd);
@@ -109,8 +112,10 @@ export class Connection implements Member {
     try {
       this.#read(early ? Buffer.concat([early, bytes]) : bytes, early?.length ?? 0);
     } catch (error) {
-      if (!(error instanceof HttpFault)) throw error;
-      this.#breach('malformed', error);
+      if (error instanceof HttpFault) return this.#breach('malformed', error);
+      // A request costs its own connection at most.
+      this.#site.onBug(error);
+      this.socket.destroy();
     }
   };
 
@@ -137,8 +142,13 @@ export class Connection implements Member {
 
   /** `seen` bytes have been looked through for the end of a head. */
   #read(bytes: Buffer, seen: number): void {
-    const next = this.#incoming ? this.#readBody(bytes, 0) : this.#readHead(bytes, seen);
-    if (next < bytes.length) this.#keep(bytes.subarray(next));
+    const isBody = this.#incoming !== undefined;
+    const next = isBody ? this.#readBody(bytes, 0) : this.#readHead(bytes, seen);
+    if (next === bytes.length) return;
+    const rest = bytes.subarray(next);
+    // Behind the end of a body that nobody wanted: the next request begins.
+    if (isBody && !this.#incoming) this.#read(rest, 0);
+    else this.#keep(rest);
   }
 
   /** One past the request that begins here and what of its body is there; 0 when its head is not whole. */

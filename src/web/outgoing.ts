@@ -85,8 +85,9 @@ export class Outgoing implements Answer {
     else this.#send(head, rest, last, done);
   }
 
+  /** Not after its end: the connection may serve another call by then. */
   destroy(): void {
-    if (this.destroyed) return;
+    if (this.destroyed || this.writableFinished) return;
     this.destroyed = true;
     this.#options.socket.destroy();
   }

@@ -54,6 +54,7 @@ export function createWeb(options: WebOptions): Web {
       return draining;
     },
     onRequest: (request, response, connection) => dispatch(options, own, request, response, connection),
+    onBug: (error) => options.log.error('call.bug', faultOf(error)),
     onBreach: (breach, fault) => answerTo(breach, fault, options.log),
   });
   return {
