@@ -9,7 +9,7 @@ import { certificateFor } from '../../test/support/certificate.ts';
 import { type RawPeer, RawServer } from '../../test/support/raw-server.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
 import type { Patience } from '../rules/index.ts';
-import { type Dial, dial } from './dial.ts';
+import { type Dial, dial, targetOf } from './dial.ts';
 import { type Trouble, Upstream } from './http.ts';
 
 const PATIENCE: Patience = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
@@ -124,7 +124,7 @@ test('a connection is not used again when its answer says so or leaves a doubt',
     const { upstream, dialled } = upstreamOn();
     server.reply = ({ socket }) => socket.write(answer);
     assert.equal(await call(upstream), 'ok', answer);
-    await closed(dialled[0]);
+    assert.ok(dialled[0]?.destroyed, answer);
     server.reply = ({ socket }) => socket.write(ANSWER);
     assert.equal(await call(upstream), 'ok', answer);
     assert.equal(dialled.length, 2, answer);
@@ -139,7 +139,8 @@ test('a kept connection that is closed or speaks unasked is let go', async () =>
   ]) {
     server.forget();
     server.reply = ({ socket }) => socket.write(ANSWER);
-    const { upstream, dialled } = upstreamOn();
+    // The time stands still: it is not its age that ends it.
+    const { upstream, dialled } = upstreamOn(new FakeClock());
     assert.equal(await call(upstream), 'ok');
     end(server.peers[0] ?? assert.fail());
     await closed(dialled[0]);
@@ -197,6 +198,16 @@ test('closing ends what is under way and what waits, and nothing begins afterwar
   assert.deepEqual(await call(upstream), { kind: 'broken', code: 'CLOSED' });
   assert.equal(dialled.length, 3);
   assert.ok(dialled.every(({ destroyed }) => destroyed));
+});
+
+test('an origin says where to connect, also by address and without a port', () => {
+  for (const [at, host, port, isTls] of [
+    ['http://a.test', 'a.test', 80, false],
+    ['https://a.test', 'a.test', 443, true],
+    ['https://a.test:8443', 'a.test', 8443, true],
+    ['http://[::1]:81', '::1', 81, false],
+  ] as const)
+    assert.deepEqual(targetOf(new URL(at)), { host, port, isTls });
 });
 
 /** A TLS server for `localhost` that answers everything, and the connections it had. */

@@ -285,6 +285,14 @@ test('a request that cannot be written is told only after the caller has its exc
   assert.equal(typeof (await done), 'object');
 });
 
+test('a trouble that is about to be told is not told after an abort', async () => {
+  const upstream = upstreamOn();
+  const { exchange, heard } = send(upstream, { headers: ['authorization', 'two\nlines'] });
+  exchange.abort();
+  await send(upstream).done;
+  assert.deepEqual(heard, []);
+});
+
 test('a listener that asks for a pause gets nothing until it resumes', async () => {
   const piece = Buffer.alloc(1 << 20);
   answer = (response) => {
