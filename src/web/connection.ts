@@ -291,7 +291,7 @@ export class Connection implements Member {
 }
 
 function readLine(line: string): RequestLine {
-  const [, method = '', url = '', minor] = /^([A-Z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/.exec(line) ?? [];
+  const [, method = '', url = '', minor] = /^([A-Z-]+) ([!-~]+) HTTP\/1\.([01])$/.exec(line) ?? [];
   if (!KNOWN_METHODS.has(method)) throw new HttpFault('a request line that is none');
   return { method, url, version: minor === '0' ? '1.0' : '1.1' };
 }

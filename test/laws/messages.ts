@@ -41,11 +41,19 @@ const target = fc
   .map((text) => `/${text}`);
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'];
 
-const request = fc
-  .tuple(fc.constantFrom(...METHODS), target, fc.array(field, { maxLength: 3 }), bodies)
-  .map(([method, path, fields, [framing, body]]) => {
-    return `${method} ${path} HTTP/1.1\r\nHost: a\r\n${framing}${fields.join('')}\r\n${body}`;
-  });
+/** One to three on one connection. */
+const requestsWith = (beginnings: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc
+    .array(
+      fc
+        .tuple(beginnings, fc.array(field, { maxLength: 3 }), bodies)
+        .map(
+          ([beginning, fields, [framing, body]]) =>
+            `${beginning} HTTP/1.1\r\nHost: a\r\n${framing}${fields.join('')}\r\n${body}`,
+        ),
+      { minLength: 1, maxLength: 3 },
+    )
+    .map((all) => all.join(''));
 
 const answer = fc
   .tuple(
@@ -158,7 +166,11 @@ const wounded = (texts: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     .tuple(texts, fc.array(wound, { maxLength: 3 }))
     .map(([text, wounds]) => wounds.reduce((now, apply) => apply(now), text));
 
-/** One to three requests on one connection, as proper as can be. */
-export const properRequests = fc.array(request, { minLength: 1, maxLength: 3 }).map((all) => all.join(''));
+export const properRequests = requestsWith(
+  fc.tuple(fc.constantFrom(...METHODS), target).map(([method, path]) => `${method} ${path}`),
+);
 export const anyRequests = wounded(properRequests);
+/** `beginnings`: methods and targets. */
+export const anyRequestsTo = (beginnings: readonly string[]): fc.Arbitrary<string> =>
+  wounded(requestsWith(fc.constantFrom(...beginnings)));
 export const anyAnswers = wounded(answer);

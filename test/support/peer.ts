@@ -20,6 +20,8 @@ export interface ReadAnswer {
 export interface ServerReading {
   /** Those that came whole, in their order. */
   readonly requests: readonly ReadRequest[];
+  /** How many began: one more when the last broke off in its body. */
+  readonly begun: number;
   /** The code of the error that ended the connection. */
   readonly fault: string | undefined;
 }
@@ -76,7 +78,11 @@ export async function startPeer(): Promise<Peer> {
       await once(socket, 'close');
       readings.delete(port);
       const requests = await Promise.all(reading.requests);
-      return { requests: requests.filter((one) => one !== undefined), fault: reading.fault };
+      return {
+        requests: requests.filter((one) => one !== undefined),
+        begun: requests.length,
+        fault: reading.fault,
+      };
     },
     asClient(bytes) {
       answer = bytes;
