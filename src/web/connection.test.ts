@@ -240,6 +240,23 @@ for (const [about, bytes, ms] of [
   });
 }
 
+test('line breaks alone begin no request, and keep no connection', async () => {
+  const bed = await open(greet);
+  const wire = bed.wire();
+  await once(wire.socket, 'connect');
+  for (const bytes of ['\r\n', '\r', '\n\r', '\n']) {
+    wire.send(bytes);
+    // Answered only after the line break was read.
+    const other = bed.wire();
+    other.send(GET);
+    assert.equal((await other.answer())?.status, 200);
+    other.end();
+    bed.clock.advance(3_000);
+  }
+  assert.equal((await wire.answer())?.status, 408);
+  await wire.closed();
+});
+
 test('a connection that rests is closed after its time, and not before', async () => {
   const bed = await open(greet);
   const wire = bed.wire();

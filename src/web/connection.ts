@@ -161,7 +161,8 @@ export class Connection implements Member {
       this.#breach('headers_too_large', new HttpFault('too many bytes of headers'));
       return bytes.length;
     }
-    if (seen === 0) this.#since = this.#site.clock.now();
+    // Line breaks are no beginning: whoever sends nothing else would never be late.
+    if (seen <= start && (bytes[start] ?? CR) !== CR) this.#since = this.#site.clock.now();
     if (end >= 0) return this.#begin(bytes, start, end);
     if (HOPELESS.test(bytes.toString('latin1', start))) throw new HttpFault('a beginning that can become no head');
     return start;
