@@ -7,8 +7,8 @@ import { type ApiError, fail, type HttpHeaders, type Log } from '../core/index.t
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { OnStep } from '../ledger/index.ts';
 import type { Affinity, Pool } from '../pool/index.ts';
-import { type FaultKind, faultRow, type Patience } from '../rules/index.ts';
-import type { Exchange, Trouble, Upstream, UpstreamRequest } from '../upstream/index.ts';
+import { type FaultKind, faultRow } from '../rules/index.ts';
+import type { Exchange, Trouble, Upstream, UpstreamListener, UpstreamRequest } from '../upstream/index.ts';
 import type { Call } from '../web/index.ts';
 
 export interface AttemptParts {
@@ -20,11 +20,10 @@ export interface AttemptParts {
 
 export interface Plan {
   readonly accounts: readonly Account[];
-  readonly patience: Patience;
   readonly affinity?: Affinity;
   /** The same call without opaque values; tried once when an upstream rejects one of them. */
   readonly plain?: Plan | undefined;
-  build(account: Account): Omit<UpstreamRequest, 'patience'>;
+  build(account: Account): UpstreamRequest;
   /** A good head arrived; from here on the answer belongs to the taker. */
   take(head: Head, source: Source): Taker;
   classify(failure: UpstreamFailure): Fault;
@@ -106,81 +105,45 @@ class Attempt {
     }
   }
 
-  #send(account: Account, request: ReturnType<Plan['build']>): void {
-    let taker: Taker | undefined;
-    let failure: { status: number; headers: HttpHeaders; chunks: Buffer[]; size: number } | undefined;
-    let isSettled = false;
-    const { onStep } = this.#parts;
-    const source: Source = {
-      resume: () => this.#exchange?.resume(),
-      abort: () => this.#exchange?.abort(),
-      reject: (fault) => {
-        isSettled = true;
-        this.#exchange?.abort();
-        this.#fail(fault, account, undefined);
-      },
-      done: (kind) => {
-        isSettled = true;
-        this.#exchange?.abort();
-        this.#release(kind && { kind });
-        this.#note(kind);
-        this.#done.resolve();
-      },
-    };
-    this.#exchange = this.#parts.upstream.send(
-      { ...request, patience: this.#plan.patience },
-      {
-        onHead: (status, headers) => {
-          onStep?.('upstream.answered');
-          if (status < 400) taker = this.#plan.take({ status, headers, account }, source);
-          else failure = { status, headers, chunks: [], size: 0 };
-        },
-        onData: (chunk) => {
-          onStep?.('upstream.told');
-          if (taker) return taker.onData(chunk);
-          if (failure && failure.size < MAX_ERROR_BYTES) failure.chunks.push(chunk);
-          if (failure) failure.size += chunk.length;
-          return true;
-        },
-        onEnd: () => {
-          if (isSettled) return;
-          if (taker) this.#finish(taker, account);
-          else if (failure) this.#refused(failure, account);
-        },
-        onTrouble: (trouble) => {
-          if (isSettled) return;
-          if (taker) this.#finish(taker, account, trouble);
-          else this.#fail(faultOf(trouble), account, undefined);
-        },
-      },
-    );
+  #send(account: Account, request: UpstreamRequest): void {
+    const { upstream, onStep } = this.#parts;
+    const trial = new Trial(this, account, onStep);
+    this.#exchange = upstream.send(request, trial);
+    trial.exchange = this.#exchange;
     onStep?.('upstream.asked');
   }
 
+  // ---------------------------------------------------------------- told by a trial
+
+  take(head: Head, source: Source): Taker {
+    return this.#plan.take(head, source);
+  }
+
   /** A bug in a taker must end this call, and not silently: thrown into the socket's callback it would hang it. */
-  #finish(taker: Taker, account: Account, trouble?: Trouble): void {
+  finish(taker: Taker, account: Account, trouble?: Trouble): void {
     try {
       const verdict = taker.onEnd(trouble);
-      if (typeof verdict === 'object') return this.#fail(verdict, account, undefined);
-      const kind = verdict;
-      this.#release(kind && { kind });
-      this.#note(kind);
-      this.#done.resolve();
+      if (typeof verdict === 'object') this.fail(verdict, account, undefined);
+      else this.done(verdict);
     } catch (error) {
       this.#release();
       this.#done.reject(error);
     }
   }
 
-  #refused(
-    { status, headers, chunks }: { status: number; headers: HttpHeaders; chunks: Buffer[] },
-    account: Account,
-  ): void {
-    const failure = { status, headers, body: Buffer.concat(chunks).toString('utf8') };
-    this.#fail(this.#plan.classify(failure), account, failure);
+  /** The client has all it gets. */
+  done(kind: FaultKind | undefined): void {
+    this.#release(kind && { kind });
+    this.#note(kind);
+    this.#done.resolve();
   }
 
-  #fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined): void {
+  refused({ status, headers, chunks }: Refusal, account: Account): void {
+    const failure = { status, headers, body: Buffer.concat(chunks).toString('utf8') };
+    this.fail(this.#plan.classify(failure), account, failure);
+  }
+
+  fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined): void {
     this.#release({ kind: fault.kind, restMs: fault.restMs });
     this.#note(fault.kind);
     this.#parts.log.warn('attempt.failed', {
@@ -211,6 +174,78 @@ class Attempt {
   #note(kind: FaultKind | undefined): void {
     if (kind) this.#faults.push(kind);
     this.#call.note({ attempts: this.#tried.length, faults: this.#faults.length > 0 ? this.#faults : undefined });
+  }
+}
+
+/** An answer that is a failure, as far as it has come. */
+interface Refusal {
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  readonly chunks: Buffer[];
+  size: number;
+}
+
+/** What one account makes of the call: hears its upstream, and is what the taker sees of it. */
+class Trial implements UpstreamListener, Source {
+  exchange: Exchange | undefined;
+  readonly #attempt: Attempt;
+  readonly #account: Account;
+  readonly #onStep: OnStep | undefined;
+  #taker: Taker | undefined;
+  #refusal: Refusal | undefined;
+  #isSettled = false;
+
+  constructor(attempt: Attempt, account: Account, onStep: OnStep | undefined) {
+    this.#attempt = attempt;
+    this.#account = account;
+    this.#onStep = onStep;
+  }
+
+  onHead(status: number, headers: HttpHeaders): void {
+    this.#onStep?.('upstream.answered');
+    if (status >= 400) this.#refusal = { status, headers, chunks: [], size: 0 };
+    else this.#taker = this.#attempt.take({ status, headers, account: this.#account }, this);
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#onStep?.('upstream.told');
+    if (this.#taker) return this.#taker.onData(chunk);
+    const refusal = this.#refusal;
+    if (refusal && refusal.size < MAX_ERROR_BYTES) refusal.chunks.push(chunk);
+    if (refusal) refusal.size += chunk.length;
+    return true;
+  }
+
+  onEnd(): void {
+    if (this.#isSettled) return;
+    if (this.#taker) this.#attempt.finish(this.#taker, this.#account);
+    else if (this.#refusal) this.#attempt.refused(this.#refusal, this.#account);
+  }
+
+  onTrouble(trouble: Trouble): void {
+    if (this.#isSettled) return;
+    if (this.#taker) this.#attempt.finish(this.#taker, this.#account, trouble);
+    else this.#attempt.fail(faultOf(trouble), this.#account, undefined);
+  }
+
+  resume(): void {
+    this.exchange?.resume();
+  }
+
+  abort(): void {
+    this.exchange?.abort();
+  }
+
+  reject(fault: Fault): void {
+    this.#isSettled = true;
+    this.exchange?.abort();
+    this.#attempt.fail(fault, this.#account, undefined);
+  }
+
+  done(kind?: FaultKind): void {
+    this.#isSettled = true;
+    this.exchange?.abort();
+    this.#attempt.done(kind);
   }
 }
 

@@ -272,7 +272,6 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
   const { style } = caller.group;
   return {
     accounts,
-    patience: request.stream ? PATIENCE.stream : PATIENCE.unary,
     build: (account) => {
       const { encoded, model, bytes } = conversation.preparedFor(account);
       return {
@@ -284,6 +283,7 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
           ...CREDENTIAL_HEADER[style](account.credential),
         ],
         body: bytes,
+        patience: request.stream ? PATIENCE.stream : PATIENCE.unary,
       };
     },
     take: (head, source) => takerOf(conversation, head, source),

@@ -55,6 +55,7 @@ interface Parcel {
   bodyFor(account: Account): Buffer | null;
 }
 
+/** Waits for nothing that is there already: the body, the allowance and what the request refers to mostly are. */
 export async function forward(
   call: Call,
   caller: Caller,
@@ -62,14 +63,15 @@ export async function forward(
   cell: NativeCell,
   parts: ForwardParts,
 ): Promise<void> {
-  const parcel: Parcel = await PACK[KIND[operation] ?? 'json'](call, caller, operation, parts, cell);
+  const packed: Parcel | Promise<Parcel> = PACK[KIND[operation] ?? 'json'](call, caller, operation, parts, cell);
+  const parcel = packed instanceof Promise ? await packed : packed;
   call.note({ model: parcel.model?.name, stream: parcel.isStream });
   const accounts = parts
     .catalog()
     .accounts(caller.group.id)
     .filter((account) => isFit(account, cell, parcel));
-  const ticket = parcel.model
-    ? await parts.meter.admit(call, caller, {
+  const admitted = parcel.model
+    ? parts.meter.admit(call, caller, {
         operation,
         model: parcel.model,
         bodyBytes: parcel.bytes,
@@ -77,6 +79,7 @@ export async function forward(
         images: parcel.images,
       })
     : undefined;
+  const ticket = admitted instanceof Promise ? await admitted : admitted;
   const delivery: Delivery = {
     call,
     caller,
@@ -149,25 +152,30 @@ const withoutKey = (query: string): string =>
     : query;
 
 const PACK = {
-  async json(call, caller, operation, parts, { dialect }) {
+  json(call, caller, operation, parts, { dialect }) {
     expectJson(call);
-    const body = withoutEnvelopes(await readBody(call, parts.bodyLimit(operation)), dialect);
-    const request = readNative(operation, body, caller, parts.catalog());
-    const accountId =
-      request.previousId === undefined
-        ? undefined
-        : (await parts.store.find(request.previousId, caller.key.userId))?.accountId;
-    if (request.previousId !== undefined && accountId === undefined) throw previousNotFound(request.previousId);
-    return {
-      model: request.model,
-      bytes: body.length,
-      maxOutput: request.maxOutput,
-      images: request.images,
-      isStream: request.isStream,
-      accountId,
-      pathFor: () => canonical(call),
-      bodyFor: request.bytesFor,
+    const pack = (read: Buffer): Parcel | Promise<Parcel> => {
+      const body = withoutEnvelopes(read, dialect);
+      const request = readNative(operation, body, caller, parts.catalog());
+      const { previousId } = request;
+      const parcelAt = (accountId?: string): Parcel => ({
+        model: request.model,
+        bytes: body.length,
+        maxOutput: request.maxOutput,
+        images: request.images,
+        isStream: request.isStream,
+        accountId,
+        pathFor: () => canonical(call),
+        bodyFor: request.bytesFor,
+      });
+      if (previousId === undefined) return parcelAt();
+      return parts.store.find(previousId, caller.key.userId).then((found) => {
+        if (found?.accountId === undefined) throw previousNotFound(previousId);
+        return parcelAt(found.accountId);
+      });
     };
+    const read = readBody(call, parts.bodyLimit(operation));
+    return read instanceof Promise ? read.then(pack) : pack(read);
   },
   async native(call, caller, operation, parts) {
     expectJson(call);
@@ -222,13 +230,17 @@ function planOf(delivery: Delivery, accounts: readonly Account[]): Plan {
   return {
     accounts,
     affinity: headerAffinity(call),
-    patience: PATIENCE[patienceOf(operation, parcel.isStream)],
-    build: (account) => ({
-      method: TEXT_ENDPOINTS[operation].method,
-      ...locate(style, account.baseUrl, parcel.pathFor(account)),
-      headers: headersTo(call, style, account),
-      body: parcel.bodyFor(account),
-    }),
+    build: (account) => {
+      const { origin, path } = locate(style, account.baseUrl, parcel.pathFor(account));
+      return {
+        method: TEXT_ENDPOINTS[operation].method,
+        origin,
+        path,
+        headers: headersTo(call, style, account),
+        body: parcel.bodyFor(account),
+        patience: PATIENCE[patienceOf(operation, parcel.isStream)],
+      };
+    },
     take: (head, source) => {
       delivery.relay = new Relay(delivery, head, source);
       return delivery.relay;

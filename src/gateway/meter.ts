@@ -144,9 +144,10 @@ export class Meter {
         isOpen = false;
         reservation.release();
       },
-      flushed: async () => {
-        await this.#metering.flushed().catch(() => {});
-        this.#onStep?.('call.flushed');
+      flushed: () => {
+        const tried = this.#metering.tried();
+        const onStep = this.#onStep;
+        return onStep ? tried.then(() => onStep('call.flushed')) : tried;
       },
     };
   }

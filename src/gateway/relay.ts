@@ -103,7 +103,7 @@ export class Relay implements Taker {
   #settle(reported: HubUsage | undefined): void {
     const { call, ticket, parcel } = this.#task;
     const usage = reported ?? this.#guess();
-    call.note({ ...usageNote(usage) });
+    call.note(usageNote(usage));
     ticket?.settle(usage, { accountId: this.#head.account.id, ...(parcel.images && { images: parcel.images }) });
   }
 
@@ -136,14 +136,8 @@ export class Relay implements Taker {
 
   #begin(): Outlet {
     const { call, dialect, parts } = this.#task;
-    const { 'content-length': length, ...headers } = headersBack(call, this.#head.headers);
-    call.response.writeHead(this.#head.status, {
-      ...headers,
-      // No proxy in between may collect or re-code a stream, and heartbeats may make it longer than it was.
-      ...(this.#isSse
-        ? { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
-        : length !== undefined && { 'content-length': length }),
-    });
+    const headers = headersBack(call, this.#head.headers);
+    call.response.writeHead(this.#head.status, this.#isSse ? asStream(headers) : headers);
     this.#outlet = parts.outlets.open(call, {
       heartbeat: this.#isSse ? () => heartbeatOf(dialect) : undefined,
       onDrain: () => this.#source.resume(),
@@ -151,6 +145,11 @@ export class Relay implements Taker {
     });
     return this.#outlet;
   }
+}
+
+/** No proxy in between may collect or re-code a stream, and heartbeats may make it longer than it was. */
+function asStream({ 'content-length': _, ...headers }: Record<string, string>): Record<string, string> {
+  return { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
 
 export const usageNote = (usage: HubUsage): Record<string, number> => ({

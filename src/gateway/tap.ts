@@ -40,7 +40,11 @@ export function tapUnary(dialect: Dialect): Tap {
     },
     // What was too large to keep is taken for whole: its framing said so.
     share: 1,
-    end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, Buffer.concat(chunks)) : { ...NOTHING, isComplete: true }),
+    end: () => {
+      if (size > MAX_KEPT_BYTES) return { ...NOTHING, isComplete: true };
+      const [only] = chunks;
+      return readUnary(dialect, only && chunks.length === 1 ? only : Buffer.concat(chunks));
+    },
   };
 }
 
@@ -51,7 +55,28 @@ const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'id']);
 /** Below this, parsing everything natively is faster than looking for the few members by hand (3.5 against 8.6 us for 1 KB). */
 const PARSED_BYTES = 8 * 1024;
 
+const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usageMetadata"') } as const;
+
+/**
+ * Answers say what they cost near their end: what stands from there on is read, and the rest is not built. It counts only when it
+ * ends the outermost object, which it cannot from inside another one or from inside a text. Ids, which stand in front, are asked for in
+ * the responses dialect alone.
+ */
+function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
+  const { member } = USAGE[dialect];
+  const at = dialect === 'responses' ? -1 : body.lastIndexOf(NAMES[member]);
+  if (at < 0) return undefined;
+  try {
+    const rest = JSON.parse(`{${body.toString('utf8', at)}`) as Event;
+    return { ...NOTHING, usage: codecOf(dialect).upstream.readUsage(rest[member]), isComplete: true };
+  } catch {
+    return undefined;
+  }
+}
+
 function readUnary(dialect: Dialect, body: Buffer): TapResult {
+  const end = readEnd(dialect, body);
+  if (end) return end;
   if (body.length <= PARSED_BYTES) return readParsed(dialect, body);
   try {
     const members = scanMembers(body, MEMBERS, UNARY_LIMITS);

@@ -65,9 +65,9 @@ export class Journal {
   #segment: Segment | undefined;
   #number = 0;
   /** The next write, of those who appended since the last one. */
-  #gathering: PromiseWithResolvers<void> | undefined;
+  #gathering: Cycle | undefined;
   /** Written, and on its way to the disk. */
-  #running: PromiseWithResolvers<void> | undefined;
+  #running: Cycle | undefined;
   /** Of all segments that were not removed. */
   #bytes = 0;
   #onPending: (pending: number) => void = () => {};
@@ -90,6 +90,11 @@ export class Journal {
   /** Resolves when everything appended so far is with the kernel; rejects when it cannot be written now (it is kept and tried again). */
   flushed(): Promise<void> {
     return (this.#gathering ?? this.#running)?.promise ?? NOTHING_WAITS;
+  }
+
+  /** As `flushed`, but resolves also when the disk refuses, for who has to go on in any case. One for all who wait. */
+  tried(): Promise<void> {
+    return (this.#gathering ?? this.#running)?.tried ?? NOTHING_WAITS;
   }
 
   onPending(listener: (pending: number) => void): void {
@@ -161,9 +166,9 @@ export class Journal {
 
   #gather(): void {
     if (this.#gathering) return;
-    this.#gathering = Promise.withResolvers<void>();
+    const cycle = Promise.withResolvers<void>();
     // Those who wait see the failure; if nobody waits it is not an unhandled one.
-    this.#gathering.promise.catch(() => {});
+    this.#gathering = { ...cycle, tried: cycle.promise.catch(() => {}) };
     if (!this.#running) this.#writeSoon();
   }
 
@@ -186,7 +191,7 @@ export class Journal {
     }
   }
 
-  async #sync(segment: Segment, cycle: PromiseWithResolvers<void>): Promise<void> {
+  async #sync(segment: Segment, cycle: Cycle): Promise<void> {
     try {
       await segment.file.datasync();
       cycle.resolve();
@@ -198,7 +203,7 @@ export class Journal {
     }
   }
 
-  #failed(error: unknown, cycle: PromiseWithResolvers<void>): void {
+  #failed(error: unknown, cycle: Cycle): void {
     // A torn frame may stand at its end now: nothing may follow it there.
     this.#leaveSegment();
     this.#isFailing = true;
@@ -252,6 +257,11 @@ export class Journal {
     // What stays behind is read again at the next start, and changes nothing then.
     rm(segment.path, { force: true }).catch(() => {});
   }
+}
+
+/** One write, and those who wait for it. */
+interface Cycle extends PromiseWithResolvers<void> {
+  readonly tried: Promise<void>;
 }
 
 const NOTHING_WAITS = Promise.resolve();

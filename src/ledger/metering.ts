@@ -48,6 +48,8 @@ export interface Metering {
   admit(userId: string, bound: Nanos, key?: Limited): Reservation | Promise<Reservation>;
   /** What was settled so far survives the end of the process. To be awaited before an answer ends. Rejects when the disk refuses. */
   flushed(): Promise<void>;
+  /** The same for who goes on in any case: also when the disk refuses. */
+  tried(): Promise<void>;
   /** What was settled so far is in the database. */
   drain(): Promise<void>;
   /** Brings journals and leases of dead processes home; done at the start and every half minute anyway. */
@@ -157,6 +159,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         : admitHeld(allowance, userId, bound, hold);
     },
     flushed: () => journal.flushed(),
+    tried: () => journal.tried(),
     drain: () => flusher.drain(),
     recover,
     async close() {

@@ -43,7 +43,7 @@ export const MAX_COST: Nanos = 10n ** 15n;
 const EARLIEST = Date.UTC(2020, 0);
 const LATEST = Date.UTC(2100, 0);
 
-const COUNTS = [
+const COUNTS: ReadonlySet<string> = new Set([
   'input',
   'cacheRead',
   'cacheWrite',
@@ -57,18 +57,18 @@ const COUNTS = [
   'outputImage',
   'searches',
   'fetches',
-] as const satisfies readonly (keyof MeteredUsage)[];
+] satisfies (keyof MeteredUsage)[]);
 
-/** Why a record must not be charged, if it must not. */
+/** Why a record must not be charged, if it must not. Asked several times for every call: only what is there is looked at. */
 export function usageFault(record: UsageRecord): string | undefined {
   const { usage, images, nanos, at } = record;
   if (usage.odd !== undefined) return usage.odd;
-  for (const name of COUNTS) {
-    const fault = countFault(usage[name]);
+  for (const name in usage) {
+    const fault = COUNTS.has(name) ? countFault(usage[name as keyof MeteredUsage]) : undefined;
     if (fault) return `${name} is ${fault}`;
   }
-  for (const [kind, count] of Object.entries(usage.images ?? {})) {
-    const fault = countFault(count);
+  for (const kind in usage.images) {
+    const fault = countFault(usage.images[kind]);
     if (fault) return `images of ${kind} are ${fault}`;
   }
   const fault = countFault(images);
@@ -78,7 +78,7 @@ export function usageFault(record: UsageRecord): string | undefined {
   return undefined;
 }
 
-function countFault(count: number | undefined): string | undefined {
+function countFault(count: unknown): string | undefined {
   if (count === undefined) return undefined;
   if (typeof count !== 'number' || !Number.isInteger(count)) return 'not a whole number';
   return count < 0 ? 'negative' : count > MAX_COUNT ? 'beyond 10^9' : undefined;
@@ -109,7 +109,9 @@ export const encodeRecord = (record: UsageRecord): string =>
 /** Reads what `encodeRecord` wrote; its checksum has been compared already. */
 export function decodeRecord(text: string): UsageRecord {
   const value = JSON.parse(text);
-  return { ...value, nanos: BigInt(value.nanos), priceId: value.priceId === null ? null : BigInt(value.priceId) };
+  value.nanos = BigInt(value.nanos);
+  if (value.priceId !== null) value.priceId = BigInt(value.priceId);
+  return value;
 }
 
 /** What the roll-ups count of a day (table usage_daily): they grow by it, and reports add it up. */

@@ -101,10 +101,17 @@ export class Call {
 
   /** Goes on when the promise is kept. A fault in that ends this call, and not the process. */
   goOn(when: Promise<void>, task: () => void): void {
-    when.then(task).catch(() => {
+    const giveUp = (): void => {
       this.note({ code: 'internal_error' });
       this.response.destroy();
-    });
+    };
+    when.then(() => {
+      try {
+        task();
+      } catch {
+        giveUp();
+      }
+    }, giveUp);
   }
 
   header(name: string): string | undefined {
