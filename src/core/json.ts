@@ -33,6 +33,10 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const DOT = 0x2e;
+const ZERO = 0x30;
 
 /** Where each wanted member of the top-level object stands. A wanted member that occurs twice is refused: readers differ on which one counts. */
 export function scanMembers(bytes: Buffer, wanted: ReadonlySet<string>, limits: JsonLimits): Map<string, Span> {
@@ -202,18 +206,30 @@ class Scanner {
   }
 
   #literal(word: string): void {
-    if (this.#bytes.toString('latin1', this.#at, this.#at + word.length) !== word) throw this.#unexpected();
+    for (let n = 0; n < word.length; n += 1)
+      if (this.#bytes[this.#at + n] !== word.charCodeAt(n)) throw this.#unexpected();
     this.#at += word.length;
   }
 
   #number(): void {
-    const start = this.#at;
-    while (isNumberByte(this.#bytes[this.#at])) this.#at += 1;
-    const text = this.#bytes.toString('latin1', start, this.#at);
-    if (!NUMBER.test(text)) {
-      this.#at = start;
-      throw this.#unexpected();
+    const bytes = this.#bytes;
+    let at = this.#at;
+    if (bytes[at] === MINUS) at += 1;
+    at = bytes[at] === ZERO ? at + 1 : this.#digits(at);
+    if (bytes[at] === DOT) at = this.#digits(at + 1);
+    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+      at += 1;
+      at = this.#digits(bytes[at] === MINUS || bytes[at] === PLUS ? at + 1 : at);
     }
+    this.#at = at;
+  }
+
+  /** One past the digits that stand here, of which there must be one. */
+  #digits(from: number): number {
+    let at = from;
+    while (isDigit(this.#bytes[at])) at += 1;
+    if (at === from) throw this.#unexpected();
+    return at;
   }
 
   /**
@@ -274,11 +290,8 @@ class Scanner {
 }
 
 const WALK_BYTES = 32;
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-const isNumberByte = (byte: number | undefined): boolean =>
-  byte !== undefined &&
-  ((byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e || byte === 0x45 || byte === 0x65);
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= 0x39;
 
 /** How many backslashes stand directly before the quote; the search began at `from`, on a character boundary. */
 function countBackslashes(bytes: Buffer, quote: number, from: number): number {

@@ -4,7 +4,8 @@
  */
 import type { Account, Catalog, Model } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
-import { codecOf } from '../dialects/index.ts';
+import { codecOf, type Fault, type UpstreamFailure } from '../dialects/index.ts';
+import type { Affinity } from '../pool/index.ts';
 import {
   type Dialect,
   type Feature,
@@ -13,9 +14,9 @@ import {
   TEXT_ENDPOINTS,
   type TextOperation,
 } from '../rules/index.ts';
-import { locate } from '../upstream/index.ts';
+import { locate, type UpstreamRequest } from '../upstream/index.ts';
 import { type Call, expectJson, readBody } from '../web/index.ts';
-import { type AttemptParts, attempt, type Plan } from './attempt.ts';
+import { type AttemptParts, attempt, type Head, type Plan, type Source } from './attempt.ts';
 import type { Caller } from './caller.ts';
 import { withoutEnvelopes } from './envelopes.ts';
 import { headersBack, headersTo } from './headers.ts';
@@ -25,7 +26,7 @@ import { readMultipart } from './multipart.ts';
 import { checkNativeBody, IMAGE_TOKENS, readNative, upstreamName } from './native-request.ts';
 import type { Outlets } from './outlet.ts';
 import { redact } from './redact.ts';
-import { Relay } from './relay.ts';
+import { Relay, type RelayTask } from './relay.ts';
 import { headerAffinity } from './session.ts';
 import { previousNotFound, type ResponseStore, responseNotFound } from './stored.ts';
 
@@ -80,35 +81,13 @@ export async function forward(
       })
     : undefined;
   const ticket = admitted instanceof Promise ? await admitted : admitted;
-  const delivery: Delivery = {
-    call,
-    caller,
-    operation,
-    dialect: cell.dialect,
-    parcel,
-    ticket,
-    parts,
-    relay: undefined,
-  };
+  const delivery = new Delivery({ call, caller, operation, dialect: cell.dialect, parcel, accounts, ticket, parts });
   try {
-    await attempt(call, planOf(delivery, accounts), parts);
+    await attempt(call, delivery, parts);
     if (call.isGone) delivery.relay?.leave();
   } finally {
     ticket?.release();
   }
-}
-
-/** One native call on its way. */
-interface Delivery {
-  readonly call: Call;
-  readonly caller: Caller;
-  readonly operation: TextOperation;
-  readonly dialect: Dialect;
-  readonly parcel: Parcel;
-  readonly ticket: Ticket | undefined;
-  readonly parts: ForwardParts;
-  /** Set while an answer is passed on. */
-  relay: Relay | undefined;
 }
 
 const isFit = (account: Account, { feature }: NativeCell, { accountId }: Parcel): boolean =>
@@ -224,30 +203,60 @@ const PACK = {
 
 // ---------------------------------------------------------------- calling
 
-function planOf(delivery: Delivery, accounts: readonly Account[]): Plan {
-  const { call, caller, operation, dialect, parcel } = delivery;
-  const { style } = caller.group;
-  return {
-    accounts,
-    affinity: headerAffinity(call),
-    build: (account) => {
-      const { origin, path } = locate(style, account.baseUrl, parcel.pathFor(account));
-      return {
-        method: TEXT_ENDPOINTS[operation].method,
-        origin,
-        path,
-        headers: headersTo(call, style, account),
-        body: parcel.bodyFor(account),
-        patience: PATIENCE[patienceOf(operation, parcel.isStream)],
-      };
-    },
-    take: (head, source) => {
-      delivery.relay = new Relay(delivery, head, source);
-      return delivery.relay;
-    },
-    classify: (failure) => codecOf(dialect).upstream.decodeError(failure),
-    refuse: (failure, _fault, account) => passOn(call, failure, account),
-  };
+/** One native call on its way. */
+class Delivery implements Plan, RelayTask {
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly operation: TextOperation;
+  readonly dialect: Dialect;
+  readonly parcel: Parcel;
+  readonly accounts: readonly Account[];
+  readonly affinity: Affinity;
+  readonly ticket: Ticket | undefined;
+  readonly parts: ForwardParts;
+  /** Set while an answer is passed on. */
+  relay: Relay | undefined;
+
+  constructor(
+    given: Pick<Delivery, 'call' | 'caller' | 'operation' | 'dialect' | 'parcel' | 'accounts' | 'ticket' | 'parts'>,
+  ) {
+    this.call = given.call;
+    this.caller = given.caller;
+    this.operation = given.operation;
+    this.dialect = given.dialect;
+    this.parcel = given.parcel;
+    this.accounts = given.accounts;
+    this.affinity = headerAffinity(given.call);
+    this.ticket = given.ticket;
+    this.parts = given.parts;
+  }
+
+  build(account: Account): UpstreamRequest {
+    const { call, operation, parcel } = this;
+    const { style } = this.caller.group;
+    const { origin, path } = locate(style, account.baseUrl, parcel.pathFor(account));
+    return {
+      method: TEXT_ENDPOINTS[operation].method,
+      origin,
+      path,
+      headers: headersTo(call, style, account),
+      body: parcel.bodyFor(account),
+      patience: PATIENCE[patienceOf(operation, parcel.isStream)],
+    };
+  }
+
+  take(head: Head, source: Source): Relay {
+    this.relay = new Relay(this, head, source);
+    return this.relay;
+  }
+
+  classify(failure: UpstreamFailure): Fault {
+    return codecOf(this.dialect).upstream.decodeError(failure);
+  }
+
+  refuse(failure: UpstreamFailure, _fault: Fault, account: Account): void {
+    passOn(this.call, failure, account);
+  }
 }
 
 function patienceOf(operation: TextOperation, isStream: boolean): PatienceName {
@@ -257,11 +266,7 @@ function patienceOf(operation: TextOperation, isStream: boolean): PatienceName {
 }
 
 /** The upstream's own refusal, literally but for our secrets: clients switch features off by its wording. */
-function passOn(
-  call: Call,
-  failure: { status: number; headers: Readonly<Record<string, string | undefined>>; body: string },
-  account: Account,
-): void {
+function passOn(call: Call, failure: UpstreamFailure, account: Account): void {
   const body = Buffer.from(redact(failure.body, account));
   const isJson = failure.headers['content-type']?.includes('json') === true;
   if (!isJson) throw unreadable(failure.status);

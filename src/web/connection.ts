@@ -6,8 +6,8 @@ import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 import { ChunkedBody, type Clock, framingOf, HttpFault, headEnd, type Member, readHead } from '../core/index.ts';
 import { HEADER_BYTES } from '../rules/index.ts';
-import { Incoming, type RequestLine } from './incoming.ts';
-import { KEEP_ALIVE_MS, Outgoing } from './outgoing.ts';
+import { Incoming, type RequestLine, type Sender } from './incoming.ts';
+import { type Carrier, KEEP_ALIVE_MS, Outgoing } from './outgoing.ts';
 
 /** What is wrong with the bytes of a connection, or with their pace. */
 export type Breach = 'malformed' | 'headers_too_large' | 'too_slow';
@@ -39,12 +39,12 @@ const HOPELESS = /^[^A-Z\r]|[^\t\r\n -~\x80-\xff]|(?<!\r)\n/;
 const NOTHING = Buffer.alloc(0);
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 
-export class Connection implements Member {
+export class Connection implements Member, Carrier, Sender {
   place = -1;
   readonly socket: Socket;
   readonly #site: Site;
   readonly #onLeave: (connection: Connection) => void;
-  readonly #address: string;
+  readonly address: string;
   /** Came before its time: a part of a head, or what follows a request that is not answered yet. */
   #early: Buffer | undefined;
   #incoming: Incoming | undefined;
@@ -67,13 +67,17 @@ export class Connection implements Member {
     this.socket = socket;
     this.#site = site;
     this.#onLeave = onLeave;
-    this.#address = socket.remoteAddress ?? '';
+    this.address = socket.remoteAddress ?? '';
     this.#since = site.clock.now();
     socket.on('data', this.#onData);
     socket.on('drain', this.#onDrain);
     socket.on('end', this.#onEnd);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#closed());
+  }
+
+  get clock(): Clock {
+    return this.#site.clock;
   }
 
   get isIdle(): boolean {
@@ -172,15 +176,8 @@ export class Connection implements Member {
     const head = readHead(bytes.toString('latin1', start, end - 4));
     const line = readLine(head.line);
     const framing = framingOf(head.headers) ?? 0;
-    const incoming = new Incoming(line, head, this.#address, () => this.#wanted());
-    const outgoing = new Outgoing({
-      socket: this.socket,
-      clock: this.#site.clock,
-      isHead: line.method === 'HEAD',
-      version: line.version,
-      mayGoOn: () => this.#mayGoOn(incoming),
-      onFinish: (goesOn) => this.#answered(incoming, goesOn),
-    });
+    const incoming = new Incoming(line, head, this);
+    const outgoing = new Outgoing(this, incoming);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#body = framing === 'chunked' ? new ChunkedBody() : framing;
@@ -222,8 +219,7 @@ export class Connection implements Member {
     if (this.#incoming && bytes.length > EARLY_BYTES) this.socket.pause();
   }
 
-  /** Somebody reads the body, or reads on. */
-  #wanted(): void {
+  wanted(): void {
     if (this.#awaitsContinue && !this.#outgoing?.headersSent) this.socket.write(CONTINUE);
     this.#awaitsContinue = false;
     this.socket.resume();
@@ -232,7 +228,7 @@ export class Connection implements Member {
   // ---------------------------------------------------------------- after the answer
 
   /** Decides whether the answer announces the end of the connection. */
-  #mayGoOn({ isComplete, headers, version }: Incoming): boolean {
+  mayGoOn({ isComplete, headers, version }: Incoming): boolean {
     // Who has asked already is told; nobody else will be.
     if (this.#site.isDraining && !this.#early) return false;
     // A client that was never asked for its body sends it or not; and a large one is not worth reading.
@@ -243,7 +239,7 @@ export class Connection implements Member {
     return wish === undefined || !/\bclose\b/i.test(wish);
   }
 
-  #answered(incoming: Incoming, goesOn: boolean): void {
+  answered(incoming: Incoming, goesOn: boolean): void {
     this.#hasServed = true;
     if (!goesOn) return incoming.isComplete ? this.socket.destroySoon() : this.#leave();
     if (incoming.isComplete) return this.#next();

@@ -16,6 +16,14 @@ export interface RequestLine {
   readonly version: '1.0' | '1.1';
 }
 
+/** The connection, as a request sees it. */
+export interface Sender {
+  /** Of its other end. */
+  readonly address: string;
+  /** Somebody reads the body, or reads on. */
+  wanted(): void;
+}
+
 /** So much of a body is kept for a reader that is still to come; then the sender waits. */
 const HELD_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
@@ -31,21 +39,20 @@ export class Incoming implements RequestLine {
   readonly address: string;
   /** The whole body has come. */
   isComplete = false;
-  readonly #onWanted: () => void;
+  readonly #sender: Sender;
   #held: Buffer[] = [];
   #heldBytes = 0;
   #reader: BodyReader | undefined;
   #isCut = false;
 
-  /** `onWanted`: somebody reads, or reads on. */
-  constructor(line: RequestLine, head: HttpHead, address: string, onWanted: () => void) {
+  constructor(line: RequestLine, head: HttpHead, sender: Sender) {
     this.method = line.method;
     this.url = line.url;
     this.version = line.version;
     this.headers = head.headers;
     this.fields = head.fields;
-    this.address = address;
-    this.#onWanted = onWanted;
+    this.address = sender.address;
+    this.#sender = sender;
   }
 
   /** Once; whoever comes first has the body. */
@@ -57,11 +64,11 @@ export class Incoming implements RequestLine {
     for (const chunk of held) reader.onData(chunk);
     if (this.isComplete) reader.onEnd();
     else if (this.#isCut) reader.onCut();
-    else this.#onWanted();
+    else this.#sender.wanted();
   }
 
   resume(): void {
-    this.#onWanted();
+    this.#sender.wanted();
   }
 
   /** The body, when all of it is here and nobody has read it: most have come before anybody asks. */

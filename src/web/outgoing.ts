@@ -6,16 +6,16 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Clock, headerLine } from '../core/index.ts';
 import type { Answer } from './call.ts';
+import type { Incoming } from './incoming.ts';
 
-export interface OutgoingOptions {
+/** The connection, as an answer sees it. */
+export interface Carrier {
   readonly socket: Socket;
   readonly clock: Clock;
-  readonly isHead: boolean;
-  readonly version: '1.0' | '1.1';
-  /** Asked when the head is written: whether another request may follow. */
-  readonly mayGoOn: () => boolean;
+  /** Asked when the head is written: whether another request may follow this one. */
+  mayGoOn(request: Incoming): boolean;
   /** Everything is handed to the system. */
-  readonly onFinish: (goesOn: boolean) => void;
+  answered(request: Incoming, goesOn: boolean): void;
 }
 
 /** What is smaller is joined to one text: Node writes that without another copy. Latin-1 is byte for byte. */
@@ -32,7 +32,8 @@ export class Outgoing implements Answer {
   writableEnded = false;
   writableFinished = false;
   destroyed = false;
-  readonly #options: OutgoingOptions;
+  readonly #carrier: Carrier;
+  readonly #request: Incoming;
   /** The head without its end, until it is written. */
   #head = '';
   #framing: Framing | undefined;
@@ -41,8 +42,9 @@ export class Outgoing implements Answer {
   #onClose: (() => void)[] = [];
   #onDrain: (() => void)[] = [];
 
-  constructor(options: OutgoingOptions) {
-    this.#options = options;
+  constructor(carrier: Carrier, request: Incoming) {
+    this.#carrier = carrier;
+    this.#request = request;
   }
 
   writeHead(status: number, headers: Readonly<Record<string, string | number>>): void {
@@ -63,14 +65,14 @@ export class Outgoing implements Answer {
 
   flushHeaders(): void {
     const head = this.#takeHead(undefined);
-    if (head !== '') this.#options.socket.write(head, 'latin1');
+    if (head !== '') this.#carrier.socket.write(head, 'latin1');
   }
 
   write(chunk: Buffer | string): boolean {
     if (this.writableEnded || this.destroyed) return true;
     const head = this.#takeHead(undefined);
     if (this.#framing === 'none' || chunk.length === 0)
-      return head === '' || this.#options.socket.write(head, 'latin1');
+      return head === '' || this.#carrier.socket.write(head, 'latin1');
     return this.#send(head, chunk, '', undefined);
   }
 
@@ -81,7 +83,7 @@ export class Outgoing implements Answer {
     const head = this.#takeHead(rest === undefined ? 0 : Buffer.byteLength(rest));
     const last = this.#framing === 'chunked' ? LAST_CHUNK : '';
     const done = (error?: Error | null): void => this.#flushed(error);
-    if (rest === undefined || this.#framing === 'none') this.#options.socket.write(head + last, 'latin1', done);
+    if (rest === undefined || this.#framing === 'none') this.#carrier.socket.write(head + last, 'latin1', done);
     else this.#send(head, rest, last, done);
   }
 
@@ -89,7 +91,7 @@ export class Outgoing implements Answer {
   destroy(): void {
     if (this.destroyed || this.writableFinished) return;
     this.destroyed = true;
-    this.#options.socket.destroy();
+    this.#carrier.socket.destroy();
   }
 
   once(event: 'close' | 'drain', listener: () => void): void {
@@ -124,23 +126,23 @@ export class Outgoing implements Answer {
     if (error || this.destroyed) return;
     this.writableFinished = true;
     this.#close();
-    this.#options.onFinish(this.#goesOn);
+    this.#carrier.answered(this.#request, this.#goesOn);
   }
 
   /** The head, once; `length` is that of the whole body where it is known. */
   #takeHead(length: number | undefined): string {
     if (this.#framing !== undefined) return '';
     if (!this.headersSent) this.writeHead(this.statusCode, {});
-    const { clock, isHead, version, mayGoOn } = this.#options;
-    const isBodiless = isHead || this.statusCode === 204 || this.statusCode === 304;
+    const { method, version } = this.#request;
+    const isBodiless = method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304;
     const isSized = this.#hasLength || length !== undefined;
     this.#framing = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
-    this.#goesOn = this.#goesOn && this.#framing !== 'close' && mayGoOn();
+    this.#goesOn = this.#goesOn && this.#framing !== 'close' && this.#carrier.mayGoOn(this.#request);
     let head = this.#head;
     this.#head = '';
     if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n';
     else if (!this.#hasLength && !isBodiless && length !== undefined) head += `content-length: ${length}\r\n`;
-    return `${head}${dateLine(clock.now())}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
+    return `${head}${dateLine(this.#carrier.clock.now())}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
   }
 
   #send(
@@ -149,7 +151,7 @@ export class Outgoing implements Answer {
     last: string,
     done: ((error?: Error | null) => void) | undefined,
   ): boolean {
-    const { socket } = this.#options;
+    const { socket } = this.#carrier;
     const isChunked = this.#framing === 'chunked';
     const size = Buffer.byteLength(chunk);
     const before = isChunked ? `${head}${size.toString(16)}\r\n` : head;
@@ -167,7 +169,7 @@ export class Outgoing implements Answer {
     after: string,
     done: ((error?: Error | null) => void) | undefined,
   ): boolean {
-    const { socket } = this.#options;
+    const { socket } = this.#carrier;
     socket.cork();
     if (before !== '') socket.write(before, 'latin1');
     const isReady = socket.write(chunk, 'utf8', after === '' ? done : undefined);
