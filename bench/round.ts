@@ -28,7 +28,7 @@ export interface Cell {
 /** Above this share a result says more about the neighbours than about the target. */
 export const NOISY = 0.1;
 /** Before every measurement, uncounted: connections are made, and a runtime that was idle finds its pace again. */
-const LEAD_MS = 300;
+const LEAD_MS = 1_000;
 
 /** Again, a few times, while others use the machine; the quietest one counts. */
 export async function measureQuietly(cell: Cell, load: Started, ms: number, retries: number): Promise<Measured> {
