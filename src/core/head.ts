@@ -91,6 +91,9 @@ function trimmed(text: string, from: number, to: number): string {
 
 const isBlank = (char: number): boolean => char === SPACE || char === TAB;
 
+/** Reads the same in UTF-8 and byte for character. */
+export const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
+
 /** One header as it is written, with its line break. */
 export function headerLine(name: string, value: string): string {
   // For its refusal: a name is written as it was given.

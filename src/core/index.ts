@@ -12,6 +12,7 @@ export {
   type HttpHeaders,
   headEnd,
   headerLine,
+  isAscii,
   readHead,
 } from './head.ts';
 export { newId, newRequestId } from './ids.ts';

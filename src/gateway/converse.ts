@@ -79,7 +79,8 @@ export interface Prepared {
   readonly encoded: Encoded;
   /** What the account calls the model. */
   readonly model: string;
-  readonly bytes: Buffer;
+  /** The body of the request. */
+  readonly text: string;
 }
 
 export async function converse(
@@ -91,7 +92,8 @@ export async function converse(
   parts: ConverseParts,
 ): Promise<void> {
   expectJson(call);
-  const sentBytes = await readBody(call, parts.bodyLimit(operation));
+  const reading = readBody(call, parts.bodyLimit(operation));
+  const sentBytes = reading instanceof Promise ? await reading : reading;
   const sent = parseBody(sentBytes);
   const { body, input, previousId } =
     from === 'responses'
@@ -102,11 +104,13 @@ export async function converse(
   const asked = withState(decoded, { ...(previousId && { previousId }), ...(!caller.key.store && { store: false }) });
   const model = resolveModel(parts.catalog(), caller, asked.model);
   call.note({ model: model.name, stream: asked.stream, converted: `${from}->${to}` });
-  const request = await completed(asked, caller, model, parts);
+  const completing = completed(asked, caller, model, parts);
+  const request = completing instanceof Promise ? await completing : completing;
   // What a stored conversation adds is read by the provider too.
   const bodyBytes = previousId === undefined ? sentBytes.length : Buffer.byteLength(JSON.stringify(body));
   const facts = { operation, model, bodyBytes, maxOutput: asked.limits.maxOutput };
-  const ticket = await parts.meter.admit(call, caller, facts);
+  const admitted = parts.meter.admit(call, caller, facts);
+  const ticket = admitted instanceof Promise ? await admitted : admitted;
   try {
     await hold(opener({ call, caller, pair, asked, input, model, ticket, parts }), request, caller, to, parts);
   } finally {
@@ -145,7 +149,8 @@ async function hold(
   };
   for (let round = request; ; round = { ...request, items: [...request.items, ...telling.items] }) {
     const plain = carriesOpaque(round) ? plainPlan(round) : undefined;
-    const plan = { ...planOf(open(round), caller, to, accounts), affinity: affinityOf(round, accounts, parts), plain };
+    const turn = round === request ? conversation : open(round);
+    const plan = { ...planOf(turn, caller, to, accounts), affinity: affinityOf(round, accounts, parts), plain };
     await attempt(call, plan, parts).catch((error: unknown) => {
       if (!telling.outlet || !(error instanceof ApiError)) throw error;
       // Half an answer has been told; what went wrong is told in the stream as well.
@@ -209,12 +214,12 @@ function opener({
 }
 
 /** The request with what it does not say itself: opaque values that its dialect cannot carry, bytes of media it only names. */
-async function completed(
+function completed(
   asked: HubRequest,
   { key, group }: Caller,
   model: Model,
   { sideTable, rejected, fetcher }: ConverseParts,
-): Promise<HubRequest> {
+): HubRequest | Promise<HubRequest> {
   const recalled =
     asked.dialect === 'chat'
       ? recall(asked, (id) => sideTable.find(key.id, id), group.style === 'generate-content')
@@ -250,7 +255,7 @@ function preparer(
     if (!prepared) {
       const capabilities = capabilitiesFor(group.style, { ...line, upstream: model });
       const encoded = encodeFor(pair, request, { model, capabilities, account: markOf(account.id) });
-      prepared = { encoded, model, bytes: Buffer.from(JSON.stringify(encoded.body)) };
+      prepared = { encoded, model, text: JSON.stringify(encoded.body) };
       known.set(id, prepared);
     }
     return prepared;
@@ -273,7 +278,7 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
   return {
     accounts,
     build: (account) => {
-      const { encoded, model, bytes } = conversation.preparedFor(account);
+      const { encoded, model, text } = conversation.preparedFor(account);
       return {
         method: 'POST',
         ...locate(style, account.baseUrl, PATH[to](model, request.stream)),
@@ -282,7 +287,7 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
           ...Object.entries(encoded.headers).flat(),
           ...CREDENTIAL_HEADER[style](account.credential),
         ],
-        body: bytes,
+        body: text,
         patience: request.stream ? PATIENCE.stream : PATIENCE.unary,
       };
     },

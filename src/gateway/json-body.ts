@@ -29,8 +29,7 @@ const NONE: ReadonlySet<string> = new Set();
  * Undefined where the scan must decide, or say what is wrong.
  */
 function parseHarmless(bytes: Buffer, text: string): Body | undefined {
-  if (text.length > JSON_LIMITS.harmlessChars || !isUtf8(bytes) || countOpen(text) > JSON_LIMITS.depth)
-    return undefined;
+  if (text.length > JSON_LIMITS.harmlessChars || !isUtf8(bytes) || mayBeDeep(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
@@ -39,13 +38,14 @@ function parseHarmless(bytes: Buffer, text: string): Body | undefined {
   }
 }
 
-function countOpen(text: string): number {
+/** More opening brackets than levels are allowed, in texts or not. Searched natively: there are few of them to many other characters. */
+function mayBeDeep(text: string): boolean {
   let count = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === OPEN_ARRAY || code === OPEN_OBJECT) count += 1;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      count += 1;
+      if (count > JSON_LIMITS.depth) return true;
+    }
   }
-  return count;
+  return false;
 }
-const OPEN_ARRAY = 0x5b;
-const OPEN_OBJECT = 0x7b;

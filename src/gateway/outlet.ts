@@ -40,9 +40,10 @@ export class Outlets {
   }
 
   /** A body that is there as a whole. A large one goes in pieces, so that a client that takes nothing is told from a slow one. */
-  send(call: Pick<Call, 'response' | 'onClose'>, bytes: Buffer): void {
+  send(call: Pick<Call, 'response' | 'onClose'>, text: string): void {
     const { response } = call;
-    if (bytes.length <= PIECE_BYTES) return void response.end(bytes);
+    if (text.length <= PIECE_BYTES) return void response.end(text);
+    const bytes = Buffer.from(text);
     let at = 0;
     const more = (): void => {
       while (at < bytes.length - PIECE_BYTES) {

@@ -34,7 +34,9 @@ export class Whole implements Taker {
     if (trouble) return brokenFault(trouble.kind);
     if (this.#size > MAX_BYTES) return brokenFault('broken');
     try {
-      this.#answer(JSON.parse(Buffer.concat(this.#chunks).toString('utf8')));
+      const [only] = this.#chunks;
+      const bytes = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
+      this.#answer(JSON.parse(bytes.toString('utf8')));
       return undefined;
     } catch (error) {
       // Not JSON, or no answer of its dialect: nothing was told yet, another account may do better.
@@ -61,11 +63,11 @@ export class Whole implements Taker {
     const usage = isUnsaid(reply.usage) ? estimateUsage(request, estimateItems(reply.items)) : reply.usage;
     call.note({ account: this.#head.account.id, ...usageNote(usage) });
     const told = request.stream ? unfold(reply).map((event) => telling.encoder.push(event)) : [JSON.stringify(whole)];
-    const bytes = Buffer.from(told.join(''));
-    const form = request.stream ? STREAM_HEADERS : { ...JSON_HEADERS, 'content-length': bytes.length };
+    const text = told.join('');
     call.goOn(this.#conversation.settle(usage, this.#head.account), () => {
+      const form = request.stream ? STREAM_HEADERS : { ...JSON_HEADERS, 'content-length': Buffer.byteLength(text) };
       call.response.writeHead(200, { ...headers, ...form });
-      parts.outlets.send(call, bytes);
+      parts.outlets.send(call, text);
     });
   }
 }

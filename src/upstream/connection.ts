@@ -3,7 +3,7 @@
  * set once for its whole life, and its user is an object: a call costs no closures. Never resends, never logs.
  */
 import type { Socket } from 'node:net';
-import { ChunkedBody, HttpFault, type HttpHeaders, headEnd, type Member, systemClock } from '../core/index.ts';
+import { ChunkedBody, HttpFault, type HttpHeaders, headEnd, isAscii, type Member, systemClock } from '../core/index.ts';
 import { readAnswer } from './answer.ts';
 
 /** Whom the connection works for at present. Exactly one of `onEnd` and `onFault` comes last, unless the user closes it: then nothing. */
@@ -93,17 +93,21 @@ export class Connection implements Member {
   }
 
   /** The request leaves at once. */
-  ask(user: User, head: string, body: Buffer | null): void {
+  ask(user: User, head: string, body: Buffer | string | null): void {
     this.#user = user;
     this.#phase = 'head';
     if (!body || body.length === 0) this.#socket.write(head, 'latin1');
-    else if (head.length + body.length <= ONE_WRITE) this.#socket.write(head + body.toString('latin1'), 'latin1');
-    else {
-      this.#socket.cork();
-      this.#socket.write(head, 'latin1');
-      this.#socket.write(body);
-      this.#socket.uncork();
-    }
+    else if (head.length + body.length > ONE_WRITE) this.#write(head, body);
+    else if (typeof body !== 'string') this.#socket.write(head + body.toString('latin1'), 'latin1');
+    else if (isAscii(head)) this.#socket.write(head + body, 'utf8');
+    else this.#write(head, body);
+  }
+
+  #write(head: string, body: Buffer | string): void {
+    this.#socket.cork();
+    this.#socket.write(head, 'latin1');
+    this.#socket.write(body, 'utf8');
+    this.#socket.uncork();
   }
 
   resume(): void {

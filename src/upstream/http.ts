@@ -16,7 +16,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Flat name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body: Buffer | null;
+  readonly body: Buffer | string | null;
   readonly patience: Patience;
 }
 
@@ -75,7 +75,7 @@ class LiveExchange implements Exchange, User, Limited {
   #connection: Connection | undefined;
   /** Until they are written: a body may be large, and its answer may take an hour. */
   #head = '';
-  #body: Buffer | null = null;
+  #body: Buffer | string | null = null;
 
   constructor(patience: Patience, listener: UpstreamListener, deadlines: Deadlines) {
     this.#patience = patience;

@@ -14,7 +14,11 @@ const UNSAFE_PATH = /[^!-~\x80-\xff]/;
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
 
 /** Throws an HttpFault. `host` is as the URL writes it; `body` follows the head. */
-export function requestHead({ method, path, headers }: RequestHead, host: string, body: Buffer | null): string {
+export function requestHead(
+  { method, path, headers }: RequestHead,
+  host: string,
+  body: Buffer | string | null,
+): string {
   if (!path.startsWith('/') || UNSAFE_PATH.test(path)) throw new HttpFault('a path that no request line may hold');
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   for (let n = 0; n < headers.length; n += 2) {
@@ -23,6 +27,6 @@ export function requestHead({ method, path, headers }: RequestHead, host: string
     text += headerLine(name, headers[n + 1] ?? '');
   }
   // A POST without a length is taken for one that is still coming by some servers.
-  if (body || method === 'POST') text += `content-length: ${body?.length ?? 0}\r\n`;
+  if (body !== null || method === 'POST') text += `content-length: ${body === null ? 0 : Buffer.byteLength(body)}\r\n`;
   return `${text}\r\n`;
 }

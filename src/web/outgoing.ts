@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Clock, headerLine } from '../core/index.ts';
+import { type Clock, headerLine, isAscii } from '../core/index.ts';
 import type { Answer } from './call.ts';
 import type { Incoming } from './incoming.ts';
 
@@ -80,7 +80,7 @@ export class Outgoing implements Answer {
     if (this.writableEnded || this.destroyed) return;
     this.writableEnded = true;
     const rest = chunk === undefined || chunk.length === 0 ? undefined : chunk;
-    const head = this.#takeHead(rest === undefined ? 0 : Buffer.byteLength(rest));
+    const head = this.#takeHead(rest ?? '');
     const last = this.#framing === 'chunked' ? LAST_CHUNK : '';
     const done = (error?: Error | null): void => this.#flushed(error);
     if (rest === undefined || this.#framing === 'none') this.#carrier.socket.write(head + last, 'latin1', done);
@@ -129,19 +129,20 @@ export class Outgoing implements Answer {
     this.#carrier.answered(this.#request, this.#goesOn);
   }
 
-  /** The head, once; `length` is that of the whole body where it is known. */
-  #takeHead(length: number | undefined): string {
+  /** The head, once; `whole` is the body, where it is there as a whole. */
+  #takeHead(whole: Buffer | string | undefined): string {
     if (this.#framing !== undefined) return '';
     if (!this.headersSent) this.writeHead(this.statusCode, {});
     const { method, version } = this.#request;
     const isBodiless = method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304;
-    const isSized = this.#hasLength || length !== undefined;
+    const isSized = this.#hasLength || whole !== undefined;
     this.#framing = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
     this.#goesOn = this.#goesOn && this.#framing !== 'close' && this.#carrier.mayGoOn(this.#request);
     let head = this.#head;
     this.#head = '';
     if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n';
-    else if (!this.#hasLength && !isBodiless && length !== undefined) head += `content-length: ${length}\r\n`;
+    else if (!this.#hasLength && !isBodiless && whole !== undefined)
+      head += `content-length: ${Buffer.byteLength(whole)}\r\n`;
     return `${head}${dateLine(this.#carrier.clock.now())}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
   }
 
@@ -181,8 +182,6 @@ export class Outgoing implements Answer {
 
 const GOES_ON = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
 const CLOSES = 'connection: close\r\n';
-
-const isAscii = (text: string): boolean => text === '' || !/[\x80-\xff]/.test(text);
 
 let lastSecond = 0;
 let lastDate = '';
