@@ -174,10 +174,11 @@ interface Event {
 }
 
 const DATA_MARK = Buffer.from('data:');
-const MARK = Buffer.from('"usage');
-const FINISH_MARK = Buffer.from('"finishReason"');
-const LF_LF = Buffer.from('\n\n');
-const CR_LF = Buffer.from('\r\n\r\n');
+/** Begin with a byte that is rare: a search looks for the first one natively, and quotes are everywhere. */
+const MARK = Buffer.from('usage');
+const FINISH_MARK = Buffer.from('Reason"');
+const LF = 0x0a;
+const CR = 0x0d;
 
 export function tapStream(dialect: Dialect): Tap {
   return new StreamTap(dialect);
@@ -258,12 +259,24 @@ class StreamTap implements Tap {
   }
 }
 
-/** One past the last blank line. */
-function blockEnd(bytes: Buffer): number {
-  const lf = bytes.lastIndexOf(LF_LF);
-  const crlf = lf === bytes.length - 2 ? -1 : bytes.lastIndexOf(CR_LF);
-  return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4);
+/** One past the last blank line that ends before `before`. */
+function blockEnd(bytes: Buffer, before = bytes.length): number {
+  for (let at = before; at > 0; ) {
+    at = bytes.lastIndexOf(LF, at - 1);
+    if (endsBlankLine(bytes, at)) return at + 1;
+  }
+  return 0;
 }
+
+/** One past the first blank line from `from` on; the end of the bytes when there is none. */
+function nextBlockEnd(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1))
+    if (endsBlankLine(bytes, at)) return at + 1;
+  return bytes.length;
+}
+
+const endsBlankLine = (bytes: Buffer, lf: number): boolean =>
+  lf > 0 && (bytes[lf - 1] === LF || (bytes[lf - 1] === CR && bytes[lf - 2] === LF && bytes[lf - 3] === CR));
 
 interface Told {
   readonly event: Event;
@@ -273,8 +286,9 @@ interface Told {
 /** The events of whole blocks in order; each is parsed only when it is asked for, and few ever are. */
 function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
   for (const blocks of new Set(pieces)) {
-    for (const [block] of blocks?.toString('utf8').matchAll(/(?:[^\r\n]+(?:\r?\n|$))+/g) ?? []) {
-      const told = parseBlock(block);
+    for (let start = 0, end = 0; blocks && start < blocks.length; start = end) {
+      end = nextBlockEnd(blocks, start);
+      const told = parseBlock(blocks.toString('utf8', start, end));
       if (told) yield told;
     }
   }
@@ -284,7 +298,7 @@ function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
 function* latestOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
   for (const blocks of new Set(pieces)) {
     for (let end = blocks?.length ?? 0, start = end; blocks && end > 0; end = start) {
-      start = blockEnd(blocks.subarray(0, end - 1));
+      start = blockEnd(blocks, end - 1);
       const told = parseBlock(blocks.toString('utf8', start, end));
       if (told) yield told;
     }

@@ -18,8 +18,10 @@ export interface Carrier {
   answered(request: Incoming, goesOn: boolean): void;
 }
 
-/** What is smaller is joined to one text: Node writes that without another copy. Latin-1 is byte for byte. */
-const JOINED_BYTES = 16 * 1024;
+/** Up to this, bytes become a text with their head: Node writes that without another copy. Latin-1 is byte for byte. */
+const TEXT_BYTES = 16 * 1024;
+/** Up to this, one copy costs less than a write of several pieces. */
+const JOINED_BYTES = 128 * 1024;
 const LAST_CHUNK = '0\r\n\r\n';
 /** Longer than the 60 s that balancers keep a connection, so that they close it, not we in the middle of their request. */
 export const KEEP_ALIVE_MS = 65_000;
@@ -161,7 +163,8 @@ export class Outgoing implements Answer {
     // A text may go out as it is, unless a header holds a byte that UTF-8 would make two of.
     if (typeof chunk === 'string' && isAscii(head)) return socket.write(before + chunk + after, 'utf8', done);
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    return socket.write(before + bytes.toString('latin1') + after, 'latin1', done);
+    if (size <= TEXT_BYTES) return socket.write(before + bytes.toString('latin1') + after, 'latin1', done);
+    return socket.write(joined(before, bytes, after), done);
   }
 
   #sendParts(
@@ -178,6 +181,14 @@ export class Outgoing implements Answer {
     socket.uncork();
     return isReady;
   }
+}
+
+function joined(before: string, bytes: Buffer, after: string): Buffer {
+  const all = Buffer.allocUnsafe(before.length + bytes.length + after.length);
+  all.write(before, 0, 'latin1');
+  bytes.copy(all, before.length);
+  all.write(after, before.length + bytes.length, 'latin1');
+  return all;
 }
 
 const GOES_ON = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
