@@ -187,7 +187,7 @@ function opener({
   const { key, group } = caller;
   const created = Math.floor(parts.clock.now() / 1000);
   const answer: AnswerContext = { request: asked, model: model.name, requestId: call.id, home: group.style, created };
-  const telling = new Telling(pair.client.client.openEncoder(answer));
+  const telling = new Telling(() => pair.client.client.openEncoder(answer));
   return (request) => ({
     call,
     pair,

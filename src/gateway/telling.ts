@@ -9,7 +9,8 @@ import type { Outlet } from './outlet.ts';
 const MAX_ROUNDS = 5;
 
 export class Telling {
-  readonly encoder: StreamEncoder;
+  readonly #open: () => StreamEncoder;
+  #encoder: StreamEncoder | undefined;
   /** Set when something has been written. */
   outlet: Outlet | undefined;
   /** Wakes the upstream of the present round. */
@@ -21,8 +22,14 @@ export class Telling {
   #rounds = 1;
   isPaused = false;
 
-  constructor(encoder: StreamEncoder) {
-    this.encoder = encoder;
+  constructor(open: () => StreamEncoder) {
+    this.#open = open;
+  }
+
+  /** Answers that are told as one body never need it. */
+  get encoder(): StreamEncoder {
+    this.#encoder ??= this.#open();
+    return this.#encoder;
   }
 
   /** Items of the rounds that are over. */

@@ -312,7 +312,10 @@ const HEAD_BYTES = 18;
 
 /** Length and checksum in hexadecimal, the text, a line break. */
 const frameOf = (text: string): string => `${hex(Buffer.byteLength(text))} ${hex(crc32(text))} ${text}\n`;
-const hex = (number: number): string => number.toString(16).padStart(8, '0');
+/** By a table: Node writes out numbers of 32 bits one digit at a time. */
+const hex = (number: number): string =>
+  `${PAIRS[number >>> 24]}${PAIRS[(number >>> 16) & 255]}${PAIRS[(number >>> 8) & 255]}${PAIRS[number & 255]}`;
+const PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 function readFrame(line: Buffer): UsageRecord | undefined {
   const [, length, sum] = HEAD.exec(line.toString('latin1', 0, HEAD_BYTES)) ?? [];
