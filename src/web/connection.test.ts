@@ -4,12 +4,12 @@ import { afterEach, test } from 'node:test';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
-import type { Breach } from './connection.ts';
+import type { Breach, Connection } from './connection.ts';
 import type { Incoming } from './incoming.ts';
 import { Listener } from './listener.ts';
 import type { Outgoing } from './outgoing.ts';
 
-type Handler = (incoming: Incoming, outgoing: Outgoing) => void;
+type Handler = (incoming: Incoming, outgoing: Outgoing, connection: Connection) => void;
 
 const STATUS: Readonly<Record<Breach, number>> = { malformed: 400, headers_too_large: 431, too_slow: 408 };
 
@@ -28,9 +28,9 @@ class Bed {
       get isDraining() {
         return bed.isDraining;
       },
-      onRequest(incoming, outgoing) {
+      onRequest(incoming, outgoing, connection) {
         bed.calls.push({ incoming, outgoing });
-        handler(incoming, outgoing);
+        handler(incoming, outgoing, connection);
       },
       onBug: (error) => void this.bugs.push(error),
       onBreach: (breach) => `HTTP/1.1 ${STATUS[breach]} Refused\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
@@ -362,4 +362,40 @@ test('an answer that is under way gets no second one when the body behind it tur
   wire.send('zz\r\n');
   await wire.closed();
   assert.ok(!told.join('').includes('400'));
+});
+
+test('whoever takes a connection over at once has what came behind its request', async () => {
+  const bed = await open((_incoming, _outgoing, connection) => {
+    connection.socket.end(`taken: ${connection.release()}`);
+  });
+  const wire = bed.wire();
+  let heard = '';
+  wire.socket.on('data', (bytes) => (heard += bytes));
+  wire.send(`${GET}a first frame`);
+  await wire.closed();
+  assert.equal(heard, 'taken: a first frame');
+});
+
+test('an answer that nobody takes does not keep its connection for ever', async () => {
+  const bed = await open((_incoming, outgoing) => outgoing.end(Buffer.alloc(32 * 2 ** 20)));
+  const wire = bed.wire();
+  wire.socket.pause();
+  wire.send(GET);
+  await until('the call', () => bed.calls.length === 1);
+  bed.clock.advance(299_000);
+  assert.equal(bed.calls[0]?.outgoing.destroyed, false, 'a poor line has five minutes');
+  bed.clock.advance(2_000);
+  await until('the end of the connection', () => bed.calls[0]?.outgoing.destroyed);
+  wire.end();
+});
+
+test('what was asked ahead by a client that takes no more answers is not begun', async () => {
+  const bed = await open((_incoming, outgoing) => outgoing.end(Buffer.alloc(12 * 2 ** 20)));
+  const wire = bed.wire();
+  wire.socket.pause();
+  wire.socket.end(GET + GET);
+  await until('the call', () => bed.calls.length === 1);
+  wire.socket.resume();
+  await wire.closed();
+  assert.deepEqual([bed.calls.length, bed.calls[0]?.outgoing.writableFinished], [1, true]);
 });

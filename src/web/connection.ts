@@ -26,6 +26,8 @@ export interface Site {
 /** Slow senders are cut: headers within 10 s, the whole request within 5 minutes (64 MiB on a poor line). */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 300_000;
+/** As long as a client may take to send a request, it may take to fetch what is left of an answer when all of it is written. */
+const FETCH_MS = 300_000;
 /** What a client may send ahead while it waits for an answer. */
 const EARLY_BYTES = 64 * 1024;
 /** How much of an unwanted body is read and thrown away before the connection is cut; less risks the client not seeing the answer. */
@@ -87,18 +89,21 @@ export class Connection implements Member, Carrier, Sender {
   /** What came behind the request. From here on the connection is somebody else's; only that it closed is still told. */
   release(): Buffer {
     const { socket } = this;
+    const early = this.#early ?? NOTHING;
     this.#isReleased = true;
+    this.#early = undefined;
     this.#outgoing?.abandon();
     socket.off('data', this.#onData);
     socket.off('drain', this.#onDrain);
     socket.off('end', this.#onEnd);
     socket.resume();
     this.#onLeave(this);
-    return this.#early ?? NOTHING;
+    return early;
   }
 
   /** Looked at every few seconds. */
   look(now: number): void {
+    if (this.#outgoing && now - this.#outgoing.endedAt >= FETCH_MS) return void this.socket.destroy();
     if (this.#isLeaving || this.#incoming?.isComplete) return;
     const age = now - this.#since;
     const isResting = this.#hasServed && this.isIdle;
@@ -132,7 +137,11 @@ export class Connection implements Member, Carrier, Sender {
     if (this.#isLeaving) socket.destroy();
     else if (isHalf) this.#breach('malformed', new HttpFault('an end in the middle'));
     else if (this.#incoming && !this.#outgoing?.writableEnded) socket.destroy();
-    else socket.end();
+    else {
+      // The answer that is on its way is the last one: nobody would get another.
+      this.#early = undefined;
+      socket.end();
+    }
   };
 
   #closed(): void {
@@ -155,7 +164,7 @@ export class Connection implements Member, Carrier, Sender {
     else this.#keep(rest);
   }
 
-  /** One past the request that begins here and what of its body is there; 0 when its head is not whole. */
+  /** One past what has been taken care of: all of it, unless the head that begins here is not whole. */
   #readHead(bytes: Buffer, seen: number): number {
     let start = 0;
     // Some clients send a line break too many after a body.
@@ -183,8 +192,10 @@ export class Connection implements Member, Carrier, Sender {
     this.#body = framing === 'chunked' ? new ChunkedBody() : framing;
     this.#awaitsContinue = end === bytes.length && head.headers.expect !== undefined && line.version === '1.1';
     const next = this.#readBody(bytes, end);
+    // Before anybody hears of the request: who takes the connection over takes this along.
+    if (next < bytes.length) this.#keep(bytes.subarray(next));
     this.#site.onRequest(incoming, outgoing, this);
-    return next;
+    return bytes.length;
   }
 
   /** One past what of `bytes` belongs to the body. */

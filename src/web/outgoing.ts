@@ -34,6 +34,8 @@ export class Outgoing implements Answer {
   writableEnded = false;
   writableFinished = false;
   destroyed = false;
+  /** When all of it was written, whether or not the client has it. */
+  endedAt = Number.POSITIVE_INFINITY;
   readonly #carrier: Carrier;
   readonly #request: Incoming;
   /** The head without its end, until it is written. */
@@ -81,6 +83,7 @@ export class Outgoing implements Answer {
   end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
     this.writableEnded = true;
+    this.endedAt = this.#carrier.clock.now();
     const rest = chunk === undefined || chunk.length === 0 ? undefined : chunk;
     const head = this.#takeHead(rest ?? '');
     const last = this.#framing === 'chunked' ? LAST_CHUNK : '';
