@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { law } from '../../test/laws/runs.ts';
+import { codecOf } from '../dialects/index.ts';
 import type { Dialect } from '../rules/index.ts';
 import { type TapResult, tapStream, tapUnary } from './tap.ts';
 
@@ -148,6 +151,21 @@ describe('beside an answer of one piece', () => {
     const result = unary('responses', '{"id":"resp_1","output":[1,2],"usage":{"input_tokens":7,"output_tokens":5}}');
     assert.deepEqual([result.id, result.usage?.input, result.isComplete], ['resp_1', 7, true]);
     assert.equal(unary('generate', '{"usageMetadata":{"promptTokenCount":4}}').usage?.input, 4);
+  });
+
+  test('usage is what a reader of the whole answer finds, whatever else bears its name', () => {
+    const name = fc.constantFrom('usage', 'a"usage', '"usage', 'usage"', '\\"usage', 'usage\\', '\\', 'a', '{"usage":');
+    const usage = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) });
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 3 }, usage, name, tie('list'), tie('object')),
+      list: fc.array(tie('value'), { maxLength: 3 }),
+      object: fc.array(fc.tuple(name, tie('value')), { maxLength: 4 }).map(Object.fromEntries),
+    }));
+    const answer = fc.array(fc.tuple(name, value), { maxLength: 5 }).map(Object.fromEntries);
+    law(answer, (body: Record<string, unknown>) => {
+      const whole = codecOf('chat').upstream.readUsage(body.usage);
+      for (const space of [0, 1]) assert.deepEqual(unary('chat', JSON.stringify(body, null, space)).usage, whole);
+    });
   });
 
   test('a list of events tells its last usage', () => {

@@ -65,7 +65,8 @@ const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usag
 function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
   const { member } = USAGE[dialect];
   const at = dialect === 'responses' ? -1 : body.lastIndexOf(NAMES[member]);
-  if (at < 0) return undefined;
+  // Behind a backslash it is the end of a longer name.
+  if (at < 0 || body[at - 1] === BACKSLASH) return undefined;
   try {
     const rest = JSON.parse(`{${body.toString('utf8', at)}`) as Event;
     return { ...NOTHING, usage: codecOf(dialect).upstream.readUsage(rest[member]), isComplete: true };
@@ -179,6 +180,7 @@ const MARK = Buffer.from('usage');
 const FINISH_MARK = Buffer.from('Reason"');
 const LF = 0x0a;
 const CR = 0x0d;
+const BACKSLASH = 0x5c;
 
 export function tapStream(dialect: Dialect): Tap {
   return new StreamTap(dialect);
