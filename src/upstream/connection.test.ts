@@ -1,14 +1,19 @@
 /** What goes over the wire and what is made of what comes back, against servers that send exactly the bytes they are told. */
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { RawServer } from '../../test/support/raw-server.ts';
+import { until } from '../../test/support/wait.ts';
 import { systemClock } from '../core/index.ts';
 import type { Patience } from '../rules/index.ts';
 import { type Trouble, Upstream, type UpstreamRequest } from './http.ts';
 
 const PATIENCE: Patience = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
+
+/** What the system knows of every connection. */
+const TABLE = '/proc/net/tcp';
 
 const server = new RawServer();
 let origin = '';
@@ -142,6 +147,18 @@ test('what comes in one read is told in one piece, however many chunks it was', 
   const { body, pieces } = await call();
   assert.match(body, /^x{375}$/);
   assert.equal(pieces, 1);
+});
+
+test('the network is reminded of a connection whose answer takes long', { skip: !existsSync(TABLE) }, async () => {
+  const answered = call();
+  await until('the request', () => server.requests.length === 1);
+  const port = dialled[0]?.localPort?.toString(16).toUpperCase().padStart(4, '0');
+  // Which timer the system runs for it: 01 while something is not acknowledged, 02 until it asks whether the other side is there.
+  const timer = (): string | undefined =>
+    new RegExp(`:${port} \\S+ \\S+ \\S+ (\\d\\d):`).exec(readFileSync(TABLE, 'ascii'))?.[1];
+  await until('the reminder', () => timer() === '02');
+  server.peers[0]?.socket.write(SIZED);
+  assert.equal((await answered).body, 'one two');
 });
 
 test('headers come with lower-case names, repeated ones together, every byte as it was', async () => {

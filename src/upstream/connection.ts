@@ -51,6 +51,8 @@ const ONE_WRITE = 16 * 1024;
 /** Servers send some 1 to 2 KiB; a head that goes on and on is none. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const BLANK_LINE_BYTES = 4;
+/** Address translators forget a connection that says nothing for some minutes, which a model that thinks does. */
+const REMIND_MS = 60_000;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
@@ -133,6 +135,7 @@ export class Connection implements Member {
   #onOpen(): void {
     if (this.#phase !== 'opening') return;
     this.#cancelConnect();
+    this.#socket.setKeepAlive(true, REMIND_MS);
     if (this.#opening.accepts?.(this.#socket.remoteAddress ?? '') === false)
       return this.#fail(new ConnectionFault('OTHER_ADDRESS', 'connected to another address'));
     this.#phase = 'idle';
