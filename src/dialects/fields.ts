@@ -53,14 +53,26 @@ export const isUsed = (field: HubField, request: HubRequest): boolean => USES[fi
 /** Fields of the request that the upstream's table drops; one that it refuses is refused here, under the client's own name. */
 export function applyFate(request: HubRequest, fate: Readonly<Record<HubField, Fate>>, names: FieldNames): HubField[] {
   const dropped: HubField[] = [];
-  for (const field of HUB_FIELDS) {
-    if (fate[field] === 'kept' || fate[field] === 'changed' || !USES[field](request)) continue;
+  for (const field of endangered(fate)) {
+    if (!USES[field](request)) continue;
     if (fate[field] === 'refused') {
       throw fail('unsupported_parameter', `${names[field]}: this model cannot honour it.`, { param: names[field] });
     }
     dropped.push(field);
   }
   return dropped;
+}
+
+const known = new WeakMap<Readonly<Record<HubField, Fate>>, readonly HubField[]>();
+
+/** What does not get through; a table never changes, and most of its fields do. */
+function endangered(fate: Readonly<Record<HubField, Fate>>): readonly HubField[] {
+  let fields = known.get(fate);
+  if (!fields) {
+    fields = HUB_FIELDS.filter((field) => fate[field] !== 'kept' && fate[field] !== 'changed');
+    known.set(fate, fields);
+  }
+  return fields;
 }
 
 const anyPart = (request: HubRequest, test: (part: HubPart) => boolean): boolean =>

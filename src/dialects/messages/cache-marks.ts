@@ -8,7 +8,8 @@ const MAX_MARKS = 4;
  * reads them: tools, system, conversation.
  */
 export function settleMarks(groups: readonly (readonly Block[])[], room: { taken: number; allowed: boolean }): number {
-  const marked = groups.flatMap((blocks) => blocks.flatMap(withInner)).filter((block) => block.cache_control);
+  const marked: Block[] = [];
+  for (const blocks of groups) for (const block of blocks) collect(block, marked);
   const keep = room.allowed ? MAX_MARKS - room.taken : 0;
   let short = false;
   for (const [n, block] of marked.entries()) {
@@ -22,7 +23,11 @@ export function settleMarks(groups: readonly (readonly Block[])[], room: { taken
   return marked.length;
 }
 
-const withInner = (block: Block): Block[] =>
-  block.type === 'tool_result' && Array.isArray(block.content) ? [...(block.content as Block[]), block] : [block];
+/** What a result holds is read before the result. */
+function collect(block: Block, marked: Block[]): void {
+  if (block.type === 'tool_result' && Array.isArray(block.content))
+    for (const inner of block.content as Block[]) if (inner.cache_control) marked.push(inner);
+  if (block.cache_control) marked.push(block);
+}
 
 const isLong = (mark: unknown): boolean => (mark as { ttl?: string }).ttl === '1h';
