@@ -56,13 +56,13 @@ afterEach(async () => {
   for (const bed of beds.splice(0)) await bed.listener.close(0);
 });
 
-const greet: Handler = (_incoming, outgoing) => {
+const greet = (_incoming: Incoming, outgoing: Outgoing): void => {
   outgoing.writeHead(200, { 'content-type': 'text/plain' });
   outgoing.end('hello');
 };
 
 /** Reads the body to its end, then says how long it was. */
-const measure: Handler = (incoming, outgoing) => {
+const measure = (incoming: Incoming, outgoing: Outgoing): void => {
   let size = 0;
   incoming.read({
     onData(chunk) {
