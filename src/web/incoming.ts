@@ -27,6 +27,8 @@ export interface Sender {
 /** So much of a body is kept for a reader that is still to come; then the sender waits. */
 const HELD_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
+/** Stands in for a reader that is done: it holds the pieces of the body, and the request lives as long as its answer. */
+const NOBODY: BodyReader = { onData: () => true, onEnd() {}, onCut() {} };
 
 export class Incoming implements RequestLine {
   readonly method: string;
@@ -62,8 +64,8 @@ export class Incoming implements RequestLine {
     this.#held = [];
     this.#heldBytes = 0;
     for (const chunk of held) reader.onData(chunk);
-    if (this.isComplete) reader.onEnd();
-    else if (this.#isCut) reader.onCut();
+    if (this.isComplete) this.#letGo()?.onEnd();
+    else if (this.#isCut) this.#letGo()?.onCut();
     else this.#sender.wanted();
   }
 
@@ -89,12 +91,18 @@ export class Incoming implements RequestLine {
 
   end(): void {
     this.isComplete = true;
-    this.#reader?.onEnd();
+    this.#letGo()?.onEnd();
   }
 
   cut(): void {
     if (this.isComplete || this.#isCut) return;
     this.#isCut = true;
-    this.#reader?.onCut();
+    this.#letGo()?.onCut();
+  }
+
+  #letGo(): BodyReader | undefined {
+    const reader = this.#reader;
+    if (reader) this.#reader = NOBODY;
+    return reader;
   }
 }

@@ -46,9 +46,10 @@ export class Sockets {
 const TOKENS = /^[\w!#$%&'*+.^`|~-]{1,100}(?:\s*,\s*[\w!#$%&'*+.^`|~-]{1,100}){0,15}$/;
 
 /** The library would answer a bad one in its own words, without an id. */
-function isHandshake({ request: { headers } }: Call): boolean {
+function isHandshake({ request: { method, headers } }: Call): boolean {
   const version = headers['sec-websocket-version'];
   return (
+    method === 'GET' &&
     headers.upgrade?.toLowerCase() === 'websocket' &&
     /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
     (version === '13' || version === '8') &&

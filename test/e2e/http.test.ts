@@ -234,6 +234,23 @@ test('a client that offers HTTP/2 is answered in HTTP/1.1, as if it had not', as
   wire.end();
 });
 
+test('a handshake that is none is refused in our words', async () => {
+  const handshake = [
+    ['authorization', `Bearer ${key}`],
+    ['connection', 'Upgrade'],
+    ['upgrade', 'websocket'],
+    ['sec-websocket-version', '13'],
+  ] as const;
+  const proper = ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='] as const;
+  for (const bytes of [
+    request('GET /v1/responses HTTP/1.1', handshake),
+    request('POST /v1/responses HTTP/1.1', [...handshake, proper, ['content-length', '2']], '{}'),
+  ]) {
+    const answer = await assertClosesAfter(bytes, 400);
+    assert.equal(codeIn('openai', 400, jsonOf(answer)), 'invalid_request');
+  }
+});
+
 test('pipelined requests are answered in their order', async () => {
   const wire = new Wire(gateway.url);
   const lines = ['/healthz', '/nowhere', '/v1/models', '/openapi.json', '/v1beta/models', '/healthz'];
