@@ -69,6 +69,8 @@ class LiveSocket implements Socket {
     this.#socket = socket;
     this.#stream = stream;
     socket.on('error', () => {});
+    // What came with the handshake would be told before anybody listens.
+    socket.pause();
     this.#pings = setInterval(() => socket.ping(), SOCKET.pingMs).unref();
     socket.once('close', () => clearInterval(this.#pings));
   }
@@ -101,6 +103,7 @@ class LiveSocket implements Socket {
   /** Binary frames have no meaning here and arrive as undefined. */
   onMessage(listener: (text: string | undefined) => void): void {
     this.#socket.on('message', (data, isBinary) => listener(isBinary ? undefined : String(data)));
+    this.#socket.resume();
   }
 
   onDrain(listener: () => void): void {

@@ -234,17 +234,34 @@ test('a client that offers HTTP/2 is answered in HTTP/1.1, as if it had not', as
   wire.end();
 });
 
-test('a handshake that is none is refused in our words', async () => {
-  const handshake = [
+const handshake = () =>
+  [
     ['authorization', `Bearer ${key}`],
     ['connection', 'Upgrade'],
     ['upgrade', 'websocket'],
     ['sec-websocket-version', '13'],
   ] as const;
-  const proper = ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='] as const;
+const NONCE = ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='] as const;
+
+test('a frame in one packet with its handshake is read, also when the key is known and nothing is waited for', async () => {
+  const frame = Buffer.concat([Buffer.from([0x81, 0x80 | 8, 0, 0, 0, 0]), Buffer.from('not JSON')]);
+  for (let n = 0; n < 2; n += 1) {
+    const { socket } = new Wire(gateway.url);
+    let heard = '';
+    socket.on('data', (bytes) => {
+      heard += bytes.toString('latin1');
+    });
+    socket.write(Buffer.concat([Buffer.from(request('GET /v1/responses HTTP/1.1', [...handshake(), NONCE])), frame]));
+    await until('an answer to the frame', () => heard.includes('invalid_json'));
+    assert.match(heard, /^HTTP\/1\.1 101 /);
+    socket.destroy();
+  }
+});
+
+test('a handshake that is none is refused in our words', async () => {
   for (const bytes of [
-    request('GET /v1/responses HTTP/1.1', handshake),
-    request('POST /v1/responses HTTP/1.1', [...handshake, proper, ['content-length', '2']], '{}'),
+    request('GET /v1/responses HTTP/1.1', handshake()),
+    request('POST /v1/responses HTTP/1.1', [...handshake(), NONCE, ['content-length', '2']], '{}'),
   ]) {
     const answer = await assertClosesAfter(bytes, 400);
     assert.equal(codeIn('openai', 400, jsonOf(answer)), 'invalid_request');
