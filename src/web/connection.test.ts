@@ -376,6 +376,23 @@ test('whoever takes a connection over at once has what came behind its request',
   assert.equal(heard, 'taken: a first frame');
 });
 
+test('a connection that was taken over has as long as all others when the server stops, and not longer', async () => {
+  const bed = await open((_incoming, _outgoing, connection) => {
+    connection.release();
+    connection.socket.write('taken');
+  });
+  const idle = bed.wire();
+  await once(idle.socket, 'connect');
+  const wire = bed.wire();
+  wire.send(GET);
+  await once(wire.socket, 'data');
+  const stopped = bed.listener.close(500);
+  await idle.closed();
+  assert.equal(wire.isClosed, false);
+  await wire.closed();
+  await stopped;
+});
+
 test('an answer that nobody takes does not keep its connection for ever', async () => {
   const bed = await open((_incoming, outgoing) => outgoing.end(Buffer.alloc(32 * 2 ** 20)));
   const wire = bed.wire();

@@ -64,7 +64,7 @@ export class Connection implements Member, Carrier, Sender {
   #discarded = 0;
   #cancelCut: (() => void) | undefined;
 
-  /** `onLeave`: it is not to be looked after any more. */
+  /** `onLeave`: it is closed. */
   constructor(socket: Socket, site: Site, onLeave: (connection: Connection) => void) {
     this.socket = socket;
     this.#site = site;
@@ -86,7 +86,7 @@ export class Connection implements Member, Carrier, Sender {
     return !this.#incoming && !this.#early;
   }
 
-  /** What came behind the request. From here on the connection is somebody else's; only that it closed is still told. */
+  /** What came behind the request. From here on the connection is somebody else's; that it closed is still told, and a stop ends it. */
   release(): Buffer {
     const { socket } = this;
     const early = this.#early ?? NOTHING;
@@ -97,12 +97,12 @@ export class Connection implements Member, Carrier, Sender {
     socket.off('drain', this.#onDrain);
     socket.off('end', this.#onEnd);
     socket.resume();
-    this.#onLeave(this);
     return early;
   }
 
   /** Looked at every few seconds. */
   look(now: number): void {
+    if (this.#isReleased) return;
     if (this.#outgoing && now - this.#outgoing.endedAt >= FETCH_MS) return void this.socket.destroy();
     if (this.#isLeaving || this.#incoming?.isComplete) return;
     const age = now - this.#since;
@@ -148,7 +148,7 @@ export class Connection implements Member, Carrier, Sender {
     this.#cancelCut?.();
     this.#incoming?.cut();
     this.#outgoing?.closed();
-    if (!this.#isReleased) this.#onLeave(this);
+    this.#onLeave(this);
   }
 
   // ---------------------------------------------------------------- reading
