@@ -376,6 +376,26 @@ test('whoever takes a connection over at once has what came behind its request',
   assert.equal(heard, 'taken: a first frame');
 });
 
+test('a refusal of broken bytes is the last that is said, whatever a handler says later', async () => {
+  let outgoing: Outgoing | undefined;
+  let socket: Connection['socket'] | undefined;
+  const bed = await open((_incoming, answer, connection) => {
+    outgoing = answer;
+    socket = connection.socket;
+  });
+  const wire = bed.wire();
+  wire.send(request('POST / HTTP/1.1', [['transfer-encoding', 'chunked']], '4\r\nhalf'));
+  await until('the call', () => bed.calls.length === 1);
+  wire.send('no chunk');
+  assert.equal((await wire.answer())?.status, 400);
+  outgoing?.writeHead(200, {});
+  outgoing?.flushHeaders();
+  outgoing?.end('late');
+  // A connection that is cut at once, with bytes of the client under way, may take the refusal with it.
+  assert.equal(socket?.errored, null);
+  wire.end();
+});
+
 test('a connection that was taken over has as long as all others when the server stops, and not longer', async () => {
   const bed = await open((_incoming, _outgoing, connection) => {
     connection.release();

@@ -68,6 +68,7 @@ export class Outgoing implements Answer {
   }
 
   flushHeaders(): void {
+    if (this.destroyed) return;
     const head = this.#takeHead(undefined);
     if (head !== '') this.#carrier.socket.write(head, 'latin1');
   }
