@@ -233,6 +233,8 @@ class Delivery implements Plan, RelayTask {
 
   build(account: Account): UpstreamRequest {
     const { call, operation, parcel } = this;
+    // Of an account that failed nothing was told: whoever leaves now pays nothing for it.
+    this.relay = undefined;
     const { style } = this.caller.group;
     const { origin, path } = locate(style, account.baseUrl, parcel.pathFor(account));
     return {

@@ -19,6 +19,7 @@ import { type Canned, sayJson, startCanned } from '../support/canned.ts';
 import { codeIn } from '../support/envelope.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
+import { until } from '../support/wait.ts';
 
 const HEARTBEAT_MS = 100;
 /** Nobody waits minutes for a timeout here. */
@@ -591,6 +592,24 @@ describe('a client that leaves', () => {
   test('in the middle of a stream ends the call upstream', (t) => leave(t, 'events=100000;gap=5', true, 5));
   test('while a stream is silent ends the call upstream', (t) => leave(t, 'silent_mid', true, 4));
   test('in the middle of an answer of one piece ends the call upstream', (t) => leave(t, 'silent_mid', false, 0));
+
+  test('while a second account is asked pays nothing for what the first one broke off', async () => {
+    const { ask, used } = await team('messages');
+    sim.next('eof_mid');
+    sim.next('hang');
+    const gone = new AbortController();
+    const answer = ask('demo-x', { signal: gone.signal });
+    await sim.journal.waitFor((entry) => entry.complete && used().length === 2);
+    gone.abort();
+    await assert.rejects(answer);
+    await sim.journal.waitFor((entry) => entry.aborted);
+    assert.equal((await ask()).status, 200);
+    const charged = () =>
+      gateway.ground.database.db.selectFrom('usage_records').select('id').where('group_id', '=', `g${teams}`).execute();
+    // Records arrive in the order in which they were made.
+    await until('the record of the second call', async () => (await charged()).length > 0);
+    assert.equal((await charged()).length, 1);
+  });
 });
 
 test('a list of models that is none is left out, and nobody suffers', async () => {
