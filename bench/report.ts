@@ -98,21 +98,26 @@ function streamTable({ cells }: Findings): string {
 }
 
 function ratioTable({ cells }: Findings): string {
-  const cost = (line: Line | undefined, scene: SceneName): number | undefined =>
-    line && medians(cells, line, scene)?.cpuUsPerRequest;
   const find = (target: TargetName): Line | undefined => LINES.find((line) => line.target === target);
-  const ratio = (over: number | undefined, under: number | undefined): string =>
-    over === undefined || under === undefined ? '-' : `${fixed(over / under, 1)} x`;
-  const rows = LINES.filter(({ target }) => target === 'dragoman').flatMap((line) =>
-    (['unary-64', 'burst', 'paced'] as const).flatMap((scene) => {
-      const own = cost(line, scene);
-      if (own === undefined) return [];
-      return [
-        [`${line.label}, ${scene}`, ratio(own, cost(find('nginx'), scene)), ratio(cost(find('portkey'), scene), own)],
-      ];
-    }),
+  const ratio = (over: Line | undefined, under: Line | undefined, scene: SceneName): string => {
+    const value = over && under && pairedRatio(cells, over, under, scene);
+    return value === undefined ? '-' : `${fixed(value, 1)} x`;
+  };
+  const rows = LINES.filter(({ target }) => target === 'dragoman' || target === 'converter').flatMap((line) =>
+    (['unary-64', 'burst', 'paced'] as const).flatMap((scene) =>
+      medians(cells, line, scene) === undefined
+        ? []
+        : [
+            [
+              `${line.label}, ${scene}`,
+              ratio(line, find('nginx'), scene),
+              ratio(find('portkey'), line, scene),
+              line.target === 'dragoman' ? '-' : ratio(line, find('dragoman'), scene),
+            ],
+          ],
+    ),
   );
-  return table(['', 'dearer than nginx', 'cheaper than Portkey'], rows);
+  return table(['', 'dearer than nginx', 'cheaper than Portkey', 'dearer than native'], rows);
 }
 
 function memoryTable({ streams }: Findings): string {
@@ -144,9 +149,7 @@ type Medians = Pick<Measured, 'perSecond' | 'cpuUsPerRequest' | 'cpuUsPerEvent' 
 function medians(cells: readonly Cell[], line: Line, scene: SceneName): Medians | undefined {
   const all = cells.find((cell) => cell.line === line && cell.scene.name === scene)?.results ?? [];
   if (all.length === 0) return undefined;
-  // Quiet ones only, as long as there are any.
-  const quiet = all.filter(({ foreign }) => foreign <= NOISY);
-  const results = quiet.length > 0 ? quiet : all;
+  const results = quietOf(all);
   return {
     perSecond: median(results.map((result) => result.perSecond)) ?? Number.NaN,
     cpuUsPerRequest: median(results.map((result) => result.cpuUsPerRequest)),
@@ -154,6 +157,28 @@ function medians(cells: readonly Cell[], line: Line, scene: SceneName): Medians 
     p50: median(results.map((result) => result.p50)) ?? Number.NaN,
     p99: median(results.map((result) => result.p99)) ?? Number.NaN,
   };
+}
+
+/**
+ * How much dearer one line is than another: of each repeat, in which the two were measured within seconds, and the median of those. A
+ * slow minute of the machine hits both sides of a pair; medians of each side for itself would compare one's slow minute with the other's good one.
+ */
+function pairedRatio(cells: readonly Cell[], over: Line, under: Line, scene: SceneName): number | undefined {
+  const resultsOf = (line: Line): readonly Measured[] =>
+    cells.find((cell) => cell.line === line && cell.scene.name === scene)?.results ?? [];
+  const bases = resultsOf(under);
+  const pairs = resultsOf(over).flatMap((own, n) => {
+    const base = bases[n];
+    if (base?.cpuUsPerRequest === undefined || own.cpuUsPerRequest === undefined) return [];
+    return [{ ratio: own.cpuUsPerRequest / base.cpuUsPerRequest, foreign: Math.max(own.foreign, base.foreign) }];
+  });
+  return median(quietOf(pairs).map(({ ratio }) => ratio));
+}
+
+/** Quiet ones only, as long as there are any. */
+function quietOf<R extends { readonly foreign: number }>(results: readonly R[]): readonly R[] {
+  const quiet = results.filter(({ foreign }) => foreign <= NOISY);
+  return quiet.length > 0 ? quiet : results;
 }
 
 function median(values: readonly (number | undefined)[]): number | undefined {

@@ -67,8 +67,8 @@ export const LINES: readonly Line[] = [
   { target: 'direct', route: NATIVE, label: 'direct to the upstream' },
   { target: 'nginx', route: NATIVE, label: 'nginx proxy_pass' },
   { target: 'dragoman', route: NATIVE, label: 'dragoman native' },
-  ...CONVERTED.map((route): Line => ({ target: 'dragoman', route, label: `dragoman ${route.from} -> ${route.to}` })),
   { target: 'portkey', route: NATIVE, label: 'Portkey 1.15.2 native' },
+  ...CONVERTED.map((route): Line => ({ target: 'converter', route, label: `dragoman ${route.from} -> ${route.to}` })),
 ];
 
 export const eventsOf = ({ to }: Route): number => EVENTS[to].length;

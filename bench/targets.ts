@@ -9,7 +9,8 @@ import type { Dialect } from './bodies.ts';
 import { findProgram, freePort, pause, type Started, start } from './child.ts';
 import { CORES } from './machine.ts';
 
-export type TargetName = 'direct' | 'nginx' | 'dragoman' | 'portkey';
+/** Two gateways: what one kind of call leaves behind in a process is no price of the other, and the others answer native calls only. */
+export type TargetName = 'direct' | 'nginx' | 'dragoman' | 'converter' | 'portkey';
 
 export interface Target {
   readonly name: TargetName;
@@ -71,7 +72,11 @@ http {
 const keyOf = (group: Dialect): string => `bench-key-for-the-${group}-group`;
 
 /** Exactly as an operator starts it, with a database of its own; log lines are written, to nowhere. */
-export async function startDragoman(upstreamPort: number, profile: string | undefined): Promise<Target> {
+export async function startDragoman(
+  name: 'dragoman' | 'converter',
+  upstreamPort: number,
+  profile: string | undefined,
+): Promise<Target> {
   const folder = workFolder();
   const port = await freePort();
   writeFileSync(join(folder, 'setup.json'), JSON.stringify(setupOf(`http://127.0.0.1:${upstreamPort}`)));
@@ -88,7 +93,7 @@ export async function startDragoman(upstreamPort: number, profile: string | unde
       DRAIN_MS: '1000',
     },
   });
-  return ready('dragoman', process, port, (group) => ({ 'x-api-key': keyOf(group) }), folder);
+  return ready(name, process, port, (group) => ({ 'x-api-key': keyOf(group) }), folder);
 }
 
 const setupOf = (upstream: string): object => ({
