@@ -155,8 +155,9 @@ async function hold(
       if (!telling.outlet || !(error instanceof ApiError)) throw error;
       // Half an answer has been told; what went wrong is told in the stream as well.
       telling.outlet.end(telling.encoder.push({ kind: 'error', error: { code: error.code, message: error.message } }));
+      telling.onCut();
     });
-    if (call.isGone) telling.onLeft();
+    if (call.isGone) telling.onCut();
     if (!telling.isPaused || call.isGone) return;
     telling.nextRound();
   }

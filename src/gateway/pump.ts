@@ -53,6 +53,8 @@ export class Pump implements Taker {
   /** When the charge is on disk. */
   #settled: Promise<void> = Promise.resolve();
   readonly #items: HubItem[] = [];
+  /** Of the rounds before this one. */
+  readonly #chargeEarlier: () => void;
   /** Of the one timer: for the first event, later for the upstream to close. */
   #cancelTimer: () => void;
 
@@ -63,7 +65,8 @@ export class Pump implements Taker {
     this.#source = source;
     this.#telling = conversation.telling;
     this.#telling.resume = () => source.resume();
-    this.#telling.onLeft = () => this.#leave();
+    this.#chargeEarlier = this.#telling.onCut;
+    this.#telling.onCut = () => this.#cut();
     this.#conversion = openConversion(
       pair,
       conversation.preparedFor(head.account).encoded,
@@ -130,13 +133,19 @@ export class Pump implements Taker {
   /** The provider wants to be asked again; the client hears nothing of it. */
   #pause(usage: HubUsage): void {
     this.#isOver = true;
-    this.#telling.pause(this.#items, usage);
+    this.#telling.pause(this.#items, usage, (used) => this.#charge(used));
   }
 
-  /** The client left: it pays for about what it got, since the upstream was cut before it could say. */
-  #leave(): void {
-    if (this.#isOver) return;
-    const usage = this.#guess();
+  /**
+   * The client left: it pays for about what it got, since the upstream was cut before it could say. Of a round that failed nothing is
+   * known, and the rounds before it are paid.
+   */
+  #cut(): void {
+    if (this.#fault) this.#chargeEarlier();
+    else if (!this.#isOver) this.#charge(this.#telling.usageWith(this.#guess()));
+  }
+
+  #charge(usage: HubUsage): void {
     this.#note(usage);
     void this.#conversation.settle(usage, this.#head.account);
   }

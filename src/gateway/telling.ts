@@ -15,8 +15,8 @@ export class Telling {
   outlet: Outlet | undefined;
   /** Wakes the upstream of the present round. */
   resume: () => void = () => {};
-  /** The client left in the middle of the present round. */
-  onLeft: () => void = () => {};
+  /** The answer ends here, in the middle: the client left, or nobody goes on. Charges what was used, as far as it is known. */
+  onCut: () => void = () => {};
   #items: readonly HubItem[] = [];
   #usage: HubUsage | undefined;
   #rounds = 1;
@@ -42,10 +42,18 @@ export class Telling {
     return stop === 'pause' && this.#rounds < MAX_ROUNDS;
   }
 
-  pause(items: readonly HubItem[], usage: HubUsage): void {
+  /** `charge` is called with what all rounds so far used, should there be no further one. */
+  pause(items: readonly HubItem[], usage: HubUsage, charge: (usage: HubUsage) => void): void {
+    const used = sumUsage(this.#usage, usage);
     this.isPaused = true;
     this.#items = [...this.#items, ...items];
-    this.#usage = sumUsage(this.#usage, usage);
+    this.#usage = used;
+    this.onCut = () => charge(used);
+  }
+
+  /** What the rounds that are over used, and this. */
+  usageWith(usage: HubUsage): HubUsage {
+    return sumUsage(this.#usage, usage);
   }
 
   nextRound(): void {

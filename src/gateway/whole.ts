@@ -1,6 +1,6 @@
 /** A converted answer that comes as one body: read whole, decoded, and only then is anything said to the client. */
 import { ApiError } from '../core/index.ts';
-import { type Fault, readReply, unfold } from '../dialects/index.ts';
+import { type Fault, type HubUsage, readReply, unfold } from '../dialects/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
 import type { Head, Taker } from './attempt.ts';
@@ -54,21 +54,26 @@ export class Whole implements Taker {
     const context = this.#conversation.upstreamContext(this.#head.account);
     const { telling } = this.#conversation;
     const round = readReply(pair, prepared.encoded, body, context);
-    if (telling.goesOn(round.stop)) return telling.pause(round.items, round.usage);
+    if (telling.goesOn(round.stop)) return telling.pause(round.items, round.usage, (used) => void this.#charge(used));
     const reply = telling.whole(round);
     this.#conversation.remember(reply.items);
     const whole = pair.client.client.encodeReply(reply, answer);
     if (this.#conversation.isKept) this.#conversation.keep(whole);
     const headers = conversionHeaders(this.#conversation, prepared);
     const usage = isUnsaid(reply.usage) ? estimateUsage(request, estimateItems(reply.items)) : reply.usage;
-    call.note({ account: this.#head.account.id, ...usageNote(usage) });
     const told = request.stream ? unfold(reply).map((event) => telling.encoder.push(event)) : [JSON.stringify(whole)];
     const text = told.join('');
-    call.goOn(this.#conversation.settle(usage, this.#head.account), () => {
+    call.goOn(this.#charge(usage), () => {
       const form = request.stream ? STREAM_HEADERS : { ...JSON_HEADERS, 'content-length': Buffer.byteLength(text) };
       call.response.writeHead(200, { ...headers, ...form });
       parts.outlets.send(call, text);
     });
+  }
+
+  #charge(usage: HubUsage): Promise<void> {
+    const { call, settle } = this.#conversation;
+    call.note({ account: this.#head.account.id, ...usageNote(usage) });
+    return settle(usage, this.#head.account);
   }
 }
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
+import { until } from '../support/wait.ts';
 
 /** A messages provider that pauses once in the middle of a search of its own, then goes on. */
 const SEARCH = [
@@ -40,6 +41,7 @@ let gateway: TestGateway;
 let keys: Record<string, string>;
 let asked: { messages: { role: string; content: unknown }[]; stream?: boolean }[] = [];
 let failSecond = false;
+let hangSecond = false;
 
 const head = (n: number) => ({
   id: `msg_round${n}`,
@@ -85,6 +87,7 @@ before(async () => {
       asked.push(body);
       const n = asked.length - 1;
       const round = ROUNDS[n];
+      if (hangSecond && n === 1) return;
       if (!round || (failSecond && n === 1))
         return void response
           .writeHead(500, { 'content-type': 'application/json' })
@@ -105,6 +108,7 @@ after(async () => {
 beforeEach(() => {
   asked = [];
   failSecond = false;
+  hangSecond = false;
 });
 
 const client = () => openai(gateway.url, keys.claude ?? '');
@@ -149,4 +153,55 @@ test('a round that fails after something was told ends the stream in its dialect
   for await (const event of await client().responses.create({ ...request, stream: true })) events.push(event.type);
   assert.equal(events.at(-1), 'response.failed');
   assert.ok(events.includes('response.output_text.delta'));
+});
+
+interface Tokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** What was recorded for the key's user, when every call of this file so far is in it. */
+async function recorded(): Promise<Tokens> {
+  const headers = { authorization: `Bearer ${keys.claude}` };
+  return until('all records', async () => {
+    const { total } = (await (await fetch(`${gateway.url}/v1/usage`, { headers })).json()) as {
+      total: { requests: number; input_tokens: number; output_tokens: number };
+    };
+    const calls = gateway.log.filter(({ msg, op }) => msg === 'call.done' && String(op).endsWith('.create'));
+    return total.requests === calls.length ? { input: total.input_tokens, output: total.output_tokens } : undefined;
+  });
+}
+
+/** The first round was paid, and nothing else. */
+async function assertFirstRoundPaid(before: Tokens, calls: number): Promise<void> {
+  await until('the end of the call', () => doneCalls() > calls);
+  const after = await recorded();
+  assert.equal(after.input - before.input, 10);
+  assert.equal(after.output - before.output, 5);
+}
+const doneCalls = (): number => gateway.log.filter(({ msg }) => msg === 'call.done').length;
+
+for (const isStream of [false, true]) {
+  test(`who leaves while ${isStream ? 'a stream' : 'an answer'} is being continued pays for the rounds before`, async () => {
+    const before = await recorded();
+    const calls = doneCalls();
+    hangSecond = true;
+    const abort = new AbortController();
+    const running = isStream
+      ? client().responses.stream(request, { signal: abort.signal }).finalResponse()
+      : client().responses.create(request, { signal: abort.signal });
+    const rejected = assert.rejects(Promise.resolve(running));
+    await until('the second question', () => asked.length === 2);
+    abort.abort();
+    await rejected;
+    await assertFirstRoundPaid(before, calls);
+  });
+}
+
+test('a stream that fails in its second round is charged for the first', async () => {
+  const before = await recorded();
+  const calls = doneCalls();
+  failSecond = true;
+  assert.equal((await client().responses.stream(request).finalResponse()).status, 'failed');
+  await assertFirstRoundPaid(before, calls);
 });
