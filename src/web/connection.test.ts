@@ -156,6 +156,19 @@ test('large answers arrive whole, however they are written, and a slow reader is
   wire.end();
 });
 
+test('an answer that offers an upgrade says so, and that the connection goes on', async () => {
+  const bed = await open((_incoming, outgoing) => {
+    outgoing.writeHead(426, { upgrade: 'websocket', connection: 'Upgrade' });
+    outgoing.end('no');
+  });
+  const wire = bed.wire();
+  for (let n = 0; n < 2; n += 1) {
+    wire.send(GET);
+    assert.equal((await wire.answer())?.headers.get('connection'), 'Upgrade, keep-alive');
+  }
+  wire.end();
+});
+
 test('no header can hold a line break', async () => {
   const bed = await open((_incoming, outgoing) => {
     assert.throws(() => outgoing.writeHead(200, { 'x-one': 'a\r\nx-two: b' }));

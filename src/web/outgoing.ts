@@ -43,6 +43,8 @@ export class Outgoing implements Answer {
   #framing: Framing | undefined;
   #hasLength = false;
   #goesOn = true;
+  /** What else the connection header names: that an upgrade is possible. */
+  #connection = '';
   #onClose: (() => void)[] = [];
   #onDrain: (() => void)[] = [];
 
@@ -57,6 +59,7 @@ export class Outgoing implements Answer {
       const value = String(headers[name]);
       if (name === 'connection') {
         this.#goesOn = value !== 'close';
+        if (this.#goesOn) this.#connection = `${value}, `;
         continue;
       }
       if (name === 'content-length') this.#hasLength = true;
@@ -149,7 +152,7 @@ export class Outgoing implements Answer {
     if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n';
     else if (!this.#hasLength && !isBodiless && whole !== undefined)
       head += `content-length: ${Buffer.byteLength(whole)}\r\n`;
-    return `${head}${dateLine(this.#carrier.clock.now())}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
+    return `${head}${dateLine(this.#carrier.clock.now())}connection: ${this.#connection}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
   }
 
   #send(
@@ -195,8 +198,8 @@ function joined(before: string, bytes: Buffer, after: string): Buffer {
   return all;
 }
 
-const GOES_ON = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
-const CLOSES = 'connection: close\r\n';
+const GOES_ON = `keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
+const CLOSES = 'close\r\n';
 
 let lastSecond = 0;
 let lastDate = '';
