@@ -20,6 +20,7 @@ export { elementsAt, JsonFault, type JsonLimits, membersAt, type Span, scanMembe
 export { type Limited, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, faultOf, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
+export { inOne } from './pieces.ts';
 export { type Member, Roster } from './roster.ts';
 export {
   createSealer,

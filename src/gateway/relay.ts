@@ -2,6 +2,7 @@
  * The answer of a native call on its way to the client: bytes as they come, a tap beside them. Ends the answer only when what it cost
  * is on disk, and never ends a stream without a word.
  */
+import { inOne } from '../core/index.ts';
 import type { Fault, HubUsage } from '../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type TextOperation } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
@@ -123,7 +124,7 @@ export class Relay implements Taker {
 
   #end(): void {
     if (!this.#held) return this.#outlet?.end(this.#latest);
-    this.#begin().end(this.#held.length === 1 ? this.#held[0] : Buffer.concat(this.#held));
+    this.#begin().end(inOne(this.#held));
   }
 
   /** A stream says that it broke; half a JSON text cannot, so its connection is cut and nobody takes it for whole. */

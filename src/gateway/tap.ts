@@ -2,7 +2,7 @@
  * Reads usage and the end beside a native stream or answer, without touching what passes. Looks at whole chunks with native
  * byte searches and parses only the events that can hold usage; an odd one is ignored, never fatal.
  */
-import { scanMembers, valueAt } from '../core/index.ts';
+import { inOne, scanMembers, valueAt } from '../core/index.ts';
 import { codecOf, type HubUsage } from '../dialects/index.ts';
 import type { Dialect } from '../rules/index.ts';
 import { wordsIn } from './words.ts';
@@ -40,11 +40,7 @@ export function tapUnary(dialect: Dialect): Tap {
     },
     // What was too large to keep is taken for whole: its framing said so.
     share: 1,
-    end: () => {
-      if (size > MAX_KEPT_BYTES) return { ...NOTHING, isComplete: true };
-      const [only] = chunks;
-      return readUnary(dialect, only && chunks.length === 1 ? only : Buffer.concat(chunks));
-    },
+    end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, inOne(chunks)) : { ...NOTHING, isComplete: true }),
   };
 }
 

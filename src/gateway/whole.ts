@@ -1,5 +1,5 @@
 /** A converted answer that comes as one body: read whole, decoded, and only then is anything said to the client. */
-import { ApiError } from '../core/index.ts';
+import { ApiError, inOne } from '../core/index.ts';
 import { type Fault, type HubUsage, readReply, unfold } from '../dialects/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 import type { Trouble } from '../upstream/index.ts';
@@ -34,9 +34,7 @@ export class Whole implements Taker {
     if (trouble) return brokenFault(trouble.kind);
     if (this.#size > MAX_BYTES) return brokenFault('broken');
     try {
-      const [only] = this.#chunks;
-      const bytes = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
-      this.#answer(JSON.parse(bytes.toString('utf8')));
+      this.#answer(JSON.parse(inOne(this.#chunks).toString('utf8')));
       return undefined;
     } catch (error) {
       // Not JSON, or no answer of its dialect: nothing was told yet, another account may do better.

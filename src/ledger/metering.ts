@@ -46,9 +46,9 @@ export interface Metering {
    * it is made with a key that has such a limit.
    */
   admit(userId: string, bound: Nanos, key?: Limited): Reservation | Promise<Reservation>;
-  /** What was settled so far survives the end of the process. To be awaited before an answer ends. Rejects when the disk refuses. */
+  /** What was settled so far survives the end of the process. Rejects when the disk refuses. */
   flushed(): Promise<void>;
-  /** The same for who goes on in any case: also when the disk refuses. */
+  /** The same for who goes on in any case, also when the disk refuses: to be awaited before an answer ends. */
   tried(): Promise<void>;
   /** What was settled so far is in the database. */
   drain(): Promise<void>;

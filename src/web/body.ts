@@ -1,7 +1,7 @@
 /** Reading request bodies: bounded, decoded when compressed, as raw bytes. Nothing is parsed here. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { ApiError, fail } from '../core/index.ts';
+import { ApiError, fail, inOne } from '../core/index.ts';
 import type { Call } from './call.ts';
 import type { Incoming } from './incoming.ts';
 
@@ -58,7 +58,7 @@ function collect(request: Incoming, limit: number): Buffer | Promise<Buffer> {
       reject(tooLarge(limit));
       return false;
     },
-    onEnd: () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+    onEnd: () => resolve(inOne(chunks)),
     onCut: () => reject(cutOff()),
   });
   return promise;

@@ -1,5 +1,5 @@
 /** One request as it came over a connection: its head, and its body for one reader. */
-import type { HttpHead, HttpHeaders } from '../core/index.ts';
+import { type HttpHead, type HttpHeaders, inOne } from '../core/index.ts';
 
 export interface BodyReader {
   /** False asks for a pause; `resume` ends it. */
@@ -26,7 +26,6 @@ export interface Sender {
 
 /** So much of a body is kept for a reader that is still to come; then the sender waits. */
 const HELD_BYTES = 64 * 1024;
-const NOTHING = Buffer.alloc(0);
 /** Stands in for a reader that is done: it holds the pieces of the body, and the request lives as long as its answer. */
 const NOBODY: BodyReader = { onData: () => true, onEnd() {}, onCut() {} };
 
@@ -76,7 +75,7 @@ export class Incoming implements RequestLine {
   /** The body, when all of it is here and nobody has read it: most have come before anybody asks. */
   get whole(): Buffer | undefined {
     if (!this.isComplete || this.#reader) return undefined;
-    return this.#held.length === 1 ? this.#held[0] : this.#held.length === 0 ? NOTHING : Buffer.concat(this.#held);
+    return inOne(this.#held);
   }
 
   // ---------------------------------------------------------------- told by the connection

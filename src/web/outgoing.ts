@@ -26,7 +26,8 @@ const LAST_CHUNK = '0\r\n\r\n';
 /** Longer than the 60 s that balancers keep a connection, so that they close it, not we in the middle of their request. */
 export const KEEP_ALIVE_MS = 65_000;
 
-type Framing = 'none' | 'length' | 'chunked' | 'close';
+/** What shows the client where the body ends. */
+type Ending = 'none' | 'length' | 'chunked' | 'close';
 
 export class Outgoing implements Answer {
   statusCode = 200;
@@ -40,7 +41,7 @@ export class Outgoing implements Answer {
   readonly #request: Incoming;
   /** The head without its end, until it is written. */
   #head = '';
-  #framing: Framing | undefined;
+  #ending: Ending | undefined;
   #hasLength = false;
   #goesOn = true;
   /** What else the connection header names: that an upgrade is possible. */
@@ -57,13 +58,14 @@ export class Outgoing implements Answer {
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`;
     for (const name in headers) {
       const value = String(headers[name]);
+      const line = headerLine(name, value);
       if (name === 'connection') {
         this.#goesOn = value !== 'close';
         if (this.#goesOn) this.#connection = `${value}, `;
         continue;
       }
       if (name === 'content-length') this.#hasLength = true;
-      head += headerLine(name, value);
+      head += line;
     }
     this.statusCode = status;
     this.headersSent = true;
@@ -79,8 +81,7 @@ export class Outgoing implements Answer {
   write(chunk: Buffer | string): boolean {
     if (this.writableEnded || this.destroyed) return true;
     const head = this.#takeHead(undefined);
-    if (this.#framing === 'none' || chunk.length === 0)
-      return head === '' || this.#carrier.socket.write(head, 'latin1');
+    if (this.#ending === 'none' || chunk.length === 0) return head === '' || this.#carrier.socket.write(head, 'latin1');
     return this.#send(head, chunk, '', undefined);
   }
 
@@ -90,9 +91,9 @@ export class Outgoing implements Answer {
     this.endedAt = this.#carrier.clock.now();
     const rest = chunk === undefined || chunk.length === 0 ? undefined : chunk;
     const head = this.#takeHead(rest ?? '');
-    const last = this.#framing === 'chunked' ? LAST_CHUNK : '';
+    const last = this.#ending === 'chunked' ? LAST_CHUNK : '';
     const done = (error?: Error | null): void => this.#flushed(error);
-    if (rest === undefined || this.#framing === 'none') this.#carrier.socket.write(head + last, 'latin1', done);
+    if (rest === undefined || this.#ending === 'none') this.#carrier.socket.write(head + last, 'latin1', done);
     else this.#send(head, rest, last, done);
   }
 
@@ -140,16 +141,16 @@ export class Outgoing implements Answer {
 
   /** The head, once; `whole` is the body, where it is there as a whole. */
   #takeHead(whole: Buffer | string | undefined): string {
-    if (this.#framing !== undefined) return '';
+    if (this.#ending !== undefined) return '';
     if (!this.headersSent) this.writeHead(this.statusCode, {});
     const { method, version } = this.#request;
     const isBodiless = method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304;
     const isSized = this.#hasLength || whole !== undefined;
-    this.#framing = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
-    this.#goesOn = this.#goesOn && this.#framing !== 'close' && this.#carrier.mayGoOn(this.#request);
+    this.#ending = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
+    this.#goesOn = this.#goesOn && this.#ending !== 'close' && this.#carrier.mayGoOn(this.#request);
     let head = this.#head;
     this.#head = '';
-    if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n';
+    if (this.#ending === 'chunked') head += 'transfer-encoding: chunked\r\n';
     else if (!this.#hasLength && !isBodiless && whole !== undefined)
       head += `content-length: ${Buffer.byteLength(whole)}\r\n`;
     return `${head}${dateLine(this.#carrier.clock.now())}connection: ${this.#connection}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
@@ -162,7 +163,7 @@ export class Outgoing implements Answer {
     done: ((error?: Error | null) => void) | undefined,
   ): boolean {
     const { socket } = this.#carrier;
-    const isChunked = this.#framing === 'chunked';
+    const isChunked = this.#ending === 'chunked';
     const size = Buffer.byteLength(chunk);
     const before = isChunked ? `${head}${size.toString(16)}\r\n` : head;
     const after = isChunked ? `\r\n${last}` : last;
