@@ -6,9 +6,9 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { codecOf, decodeFor, encodeFor } from '../src/dialects/index.ts';
-import { parseBody } from '../src/gateway/json-body.ts';
+import { parseBody } from '../src/gateway/converted/json-body.ts';
 import { capabilitiesOf, type Dialect } from '../src/rules/index.ts';
-import { median } from './ground.ts';
+import { median } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const TURNS = 300;

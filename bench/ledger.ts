@@ -4,7 +4,7 @@
  */
 import { silentLog } from '../src/core/index.ts';
 import { newRecordId, startMetering, type UsageRecord } from '../src/ledger/index.ts';
-import { median, openBenchGround } from './ground.ts';
+import { median, openBenchGround } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const REPEATS = 5;

@@ -6,13 +6,13 @@
  */
 import { newRequestId, silentLog } from '../src/core/index.ts';
 import { Meter } from '../src/gateway/index.ts';
-import { resolveModel } from '../src/gateway/model.ts';
-import { tapUnary } from '../src/gateway/tap.ts';
+import { resolveModel } from '../src/gateway/models/resolve.ts';
+import { tapUnary } from '../src/gateway/native/usage-tap.ts';
 import { startMetering } from '../src/ledger/index.ts';
 import { LocalLimiter } from '../src/pool/index.ts';
 import type { Call } from '../src/web/index.ts';
 import { QUESTIONS, UNARY } from './bodies.ts';
-import { cpuMicros, median, openBenchGround } from './ground.ts';
+import { cpuMicros, median, openBenchGround } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const REPEATS = 9;

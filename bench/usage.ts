@@ -7,7 +7,7 @@ import { connect } from '../src/db/index.ts';
 import { balanceReport, limitsReport, periodOf, usageReport } from '../src/ledger/index.ts';
 import { explain, statementsOf } from '../test/support/plan.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
-import { median, openBenchGround } from './ground.ts';
+import { median, openBenchGround } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000000' } } });

@@ -50,7 +50,7 @@ function checkFile(file: string): string[] {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const imports = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
   const faults = imports.flatMap((target) => checkImport(file, target));
-  if (file.endsWith('.test.ts') || file.endsWith('/testbed.ts') || !file.startsWith('src/')) return faults;
+  if (file.endsWith('.test.ts') || !file.startsWith('src/')) return faults;
   for (const { what, allowedIn, why } of BANS)
     if (what.test(text) && !allowedIn.test(file)) faults.push(`${file}: ${why}`);
   if (NO_ASYNC.test(file) && /\basync\b(?! =)/.test(withoutComments(text)))
@@ -61,7 +61,7 @@ function checkFile(file: string): string[] {
 function checkImport(file: string, target: string): string[] {
   if (!target.startsWith('.')) return [];
   const path = relative(ROOT, join(ROOT, dirname(file), target)).replaceAll('\\', '/');
-  const isTest = file.endsWith('.test.ts') || file.endsWith('/testbed.ts');
+  const isTest = file.endsWith('.test.ts');
   if (file.startsWith('sim/')) return path.startsWith('src/') ? [`${file}: sim/ imports nothing from src/`] : [];
   // The demo is the one place that joins the product to the simulated world.
   if (path === 'sim/index.ts' && file === 'src/cli/demo.ts') return [];

@@ -6,8 +6,8 @@ import { Ids } from './ids.ts';
 import { Journal } from './journal.ts';
 import { ResponseStore } from './responses/store.ts';
 import { createSimServer } from './server.ts';
-import { acceptSockets } from './socket.ts';
 import { PrefixCache } from './usage.ts';
+import { acceptSockets } from './websocket.ts';
 
 export type { Fault, FaultKind, UsageOddity } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';

@@ -1,12 +1,12 @@
-import { createCompletion } from './chat/answer.ts';
+import { createCompletion } from './chat/response.ts';
 import { createEmbeddings } from './embeddings.ts';
 import { Failure, type Shape } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { countTokens as countGoogle, generateContent, streamContent } from './generate/answer.ts';
+import { countTokens as countGoogle, generateContent, streamContent } from './generate/response.ts';
 import { editImages, generateImages } from './images.ts';
-import { countTokens as countAnthropic, createMessage } from './messages/answer.ts';
+import { countTokens as countAnthropic, createMessage } from './messages/response.ts';
 import { listGoogleModels, listModels, showGoogleModel, showModel } from './models.ts';
-import { createResponse } from './responses/answer.ts';
+import { createResponse } from './responses/response.ts';
 import { cancelStored, compact, countInput, deleteStored, listInput, readStored } from './responses/stored.ts';
 
 type Handler = (exchange: Exchange, id: string) => Promise<void>;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Answer } from './brain.ts';
 import type { UsageOddity } from './faults.ts';
 import type { Json, JsonObject } from './json.ts';
-import { prefixText, promptText, type View } from './view.ts';
+import type { Answer } from './model.ts';
+import { prefixText, promptText, type View } from './neutral-request.ts';
 
 /** `input` includes `cached` and `written`; `output` includes `reasoning`. */
 export type Usage = { input: number; cached: number; written: number; output: number; reasoning: number };

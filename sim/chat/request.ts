@@ -1,7 +1,7 @@
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
-import { type Call, type Choice, type Tool, type Turn, turn, type View } from '../view.ts';
+import { type Call, type Choice, type Tool, type Turn, turn, type View } from '../neutral-request.ts';
 
 /** Reads a Chat Completions request; throws the 400 the provider would give. */
 export function readRequest(exchange: Exchange): View {

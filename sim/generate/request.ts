@@ -1,8 +1,8 @@
-import { isOwn } from '../carrier.ts';
 import { invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type Json, type JsonObject, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
-import { type Choice, type Thinking, type Tool, type Turn, turn, type View } from '../view.ts';
+import { type Choice, type Thinking, type Tool, type Turn, turn, type View } from '../neutral-request.ts';
+import { isOwn } from '../opaque.ts';
 import { checkSchema } from './schema.ts';
 
 /** Reads a generateContent request; throws the 400 the provider would give. */

@@ -1,4 +1,3 @@
-import { isMintedFor, isOwn } from '../carrier.ts';
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
@@ -11,7 +10,8 @@ import {
   type Turn,
   turn,
   type View,
-} from '../view.ts';
+} from '../neutral-request.ts';
+import { isMintedFor, isOwn } from '../opaque.ts';
 
 /** Reads a Messages request; throws the 400 the provider would give. */
 export function readRequest(exchange: Exchange, counting = false): View {

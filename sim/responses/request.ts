@@ -1,8 +1,8 @@
-import { isMintedFor, isOwn } from '../carrier.ts';
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
-import { type Choice, type Thinking, type Tool, type Turn, turn, type View } from '../view.ts';
+import { type Choice, type Thinking, type Tool, type Turn, turn, type View } from '../neutral-request.ts';
+import { isMintedFor, isOwn } from '../opaque.ts';
 
 export type ResponsesRequest = { view: View; input: JsonObject[]; history: JsonObject[] };
 

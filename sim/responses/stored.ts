@@ -1,12 +1,12 @@
-import { mint } from '../carrier.ts';
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
 import { type JsonObject, textOf } from '../json.ts';
+import { mint } from '../opaque.ts';
 import { sendStream } from '../stream.ts';
 import { promptTokens } from '../usage.ts';
-import { usageOf } from './answer.ts';
 import { readRequest } from './request.ts';
+import { usageOf } from './response.ts';
 import type { StoredResponse } from './store.ts';
 
 export async function readStored(exchange: Exchange, id: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** What needs an operator, as the worker saw it last; a look that is long ago is itself worth a question. */
 import { ALARMS, readAlarms } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import type { AdminHandler } from './parts.ts';
+import type { AdminHandler } from './handler.ts';
 
 export const listAlarms: AdminHandler = async ({ call }, { db }) => {
   const states = await readAlarms(db);

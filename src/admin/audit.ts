@@ -1,7 +1,7 @@
 /** Who changed what. */
 import { snapshot } from '../db/index.ts';
-import { sendPage } from './page.ts';
-import type { AdminHandler } from './parts.ts';
+import type { AdminHandler } from './handler.ts';
+import { sendPage } from './pagination.ts';
 
 export const listAudit: AdminHandler = async ({ call, query }, { db }) => {
   const { limit } = query;

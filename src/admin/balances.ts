@@ -2,8 +2,8 @@
 import { snapshot } from '../db/index.ts';
 import { walletReports } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import { sendPage } from './page.ts';
-import { type AdminHandler, notFound } from './parts.ts';
+import { type AdminHandler, notFound } from './handler.ts';
+import { sendPage } from './pagination.ts';
 
 export const listBalances: AdminHandler = async ({ call, query }, { db }) => {
   const { limit } = query;

@@ -2,8 +2,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
-import { sendPage } from './page.ts';
-import type { AdminCall, AdminHandler, AdminParts } from './parts.ts';
+import type { AdminCall, AdminHandler, AdminParts } from './handler.ts';
+import { sendPage } from './pagination.ts';
 
 export const factorText = (ppm: bigint): string => formatNanos(ppm * 1000n);
 

@@ -2,8 +2,8 @@
 import { BODY_BYTES } from '../rules/index.ts';
 import { applySetup, parseSetup, SetupError, type SetupFile } from '../setup/index.ts';
 import { type Call, expectJson, mediaType, readBody, sendJson } from '../web/index.ts';
-import { isUnstorable, refusal } from './body.ts';
-import type { AdminHandler } from './parts.ts';
+import type { AdminHandler } from './handler.ts';
+import { isUnstorable, refusal } from './request-body.ts';
 
 const YAML = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml']);
 

@@ -6,8 +6,8 @@ import type { Rows } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { charge, credit, type HouseAccount } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import { amount, line, readJson } from './body.ts';
-import { type AdminHandler, notFound } from './parts.ts';
+import { type AdminHandler, notFound } from './handler.ts';
+import { amount, line, readJson } from './request-body.ts';
 
 const KINDS = ['payment', 'refund', 'adjustment'] as const;
 type Kind = (typeof KINDS)[number];

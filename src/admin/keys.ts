@@ -6,10 +6,10 @@ import { type Rows, snapshot } from '../db/index.ts';
 import { keyView, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
 import { KeyEntry } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
-import { line, readJson } from './body.ts';
+import { type AdminHandler, notFound } from './handler.ts';
 import { changedLimits, limitChanges } from './limits.ts';
-import { sendPage } from './page.ts';
-import { type AdminHandler, notFound } from './parts.ts';
+import { sendPage } from './pagination.ts';
+import { line, readJson } from './request-body.ts';
 
 type KeyRow = Selectable<Rows['keys']>;
 type Tx = Transaction<Rows>;

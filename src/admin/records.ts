@@ -6,9 +6,9 @@ import { type Rows, snapshot } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import { charge } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import { amount, line, readJson } from './body.ts';
-import { sendPage } from './page.ts';
-import { type AdminHandler, type AdminParts, notFound } from './parts.ts';
+import { type AdminHandler, type AdminParts, notFound } from './handler.ts';
+import { sendPage } from './pagination.ts';
+import { amount, line, readJson } from './request-body.ts';
 
 /** Without it, a question about a quiet user would read every month there is. */
 const USUAL_MS = 30 * 86_400_000;

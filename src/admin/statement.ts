@@ -4,8 +4,8 @@ import { snapshot } from '../db/index.ts';
 import { available, type StatementLine, statement, statementPages } from '../ledger/index.ts';
 import { shownReference } from './credits.ts';
 import { sendCsv } from './csv.ts';
-import { sendPage } from './page.ts';
-import { type AdminHandler, notFound } from './parts.ts';
+import { type AdminHandler, notFound } from './handler.ts';
+import { sendPage } from './pagination.ts';
 
 const EXPORT_PAGE = 1_000;
 const COLUMNS = ['entry', 'at', 'kind', 'amount', 'balance', 'reference', 'reason', 'price'] as const;

@@ -12,8 +12,8 @@ import {
   usageLine,
 } from '../ledger/index.ts';
 import { sendCsv } from './csv.ts';
-import { sendPage } from './page.ts';
-import type { AdminHandler } from './parts.ts';
+import type { AdminHandler } from './handler.ts';
+import { sendPage } from './pagination.ts';
 
 const MAX_DAYS = 366;
 const FILTERS = DIMENSIONS.filter((name): name is Exclude<Dimension, 'day'> => name !== 'day');

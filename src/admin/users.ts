@@ -6,11 +6,11 @@ import { type Rows, snapshot } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { UserEntry } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
-import { readJson } from './body.ts';
 import { factorText } from './catalog.ts';
+import { type AdminHandler, notFound } from './handler.ts';
 import { changedLimits, limitChanges, namesLimits } from './limits.ts';
-import { sendPage } from './page.ts';
-import { type AdminHandler, notFound } from './parts.ts';
+import { sendPage } from './pagination.ts';
+import { readJson } from './request-body.ts';
 
 /** The same fields as in a configuration, but for money: that is booked, with a reason. */
 const NewUser = UserEntry.omit({ balance: true });

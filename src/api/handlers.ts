@@ -2,9 +2,9 @@
 import { fail } from '../core/index.ts';
 import { ENDPOINTS, isText, OPERATIONS, type Operation, type OperatorOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
-import { type OperatorParts, operatorHandlers } from './operator.ts';
-import { openSocket, type SocketApiParts } from './socket.ts';
-import { answerText } from './text.ts';
+import { type OperatorParts, operatorHandlers } from './health.ts';
+import { answerText } from './inference.ts';
+import { openSocket, type SocketApiParts } from './websocket.ts';
 
 export type ApiParts = OperatorParts & SocketApiParts;
 

@@ -2,8 +2,8 @@
 import { Command } from 'commander';
 import { makeAdminToken, rotateAdminToken, saveAdmin, writeAudit } from '../identity/index.ts';
 import { Refusal } from '../main.ts';
-import { BY_CLI, withGround } from './ground.ts';
-import { print, say } from './say.ts';
+import { BY_CLI, withGround } from './context.ts';
+import { print, say } from './output.ts';
 
 const MIN_PASSWORD = 12;
 export const adminCommand = (): Command =>

@@ -2,9 +2,9 @@
 import { Command } from 'commander';
 import { Refusal } from '../main.ts';
 import { type Applied, applySetup, parseSetup } from '../setup/index.ts';
-import { confirm } from './confirm.ts';
-import { BY_CLI, withGround } from './ground.ts';
-import { print, say } from './say.ts';
+import { BY_CLI, withGround } from './context.ts';
+import { print, say } from './output.ts';
+import { confirm } from './prompt.ts';
 import { readSetup } from './serve.ts';
 
 interface Options {

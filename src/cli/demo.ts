@@ -1,7 +1,7 @@
 /** The demo at `serve`: starts the simulated providers beside the server, and tells a newcomer what to paste. */
 import type { Ground } from '../main.ts';
 import { applySetup, DEMO_GROUPS, demoSetup, hasDemo } from '../setup/index.ts';
-import { say } from './say.ts';
+import { say } from './output.ts';
 
 export interface Demo {
   /** Group -> key, only on the start that made them. */

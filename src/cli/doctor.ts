@@ -9,7 +9,7 @@ import { isMigrated } from '../db/index.ts';
 import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
 import { type Ground, openGround } from '../main.ts';
 import { openLink } from '../redis/index.ts';
-import { print } from './say.ts';
+import { print } from './output.ts';
 
 interface Finding {
   readonly about: string;

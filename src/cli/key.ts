@@ -4,8 +4,8 @@ import { parseRange } from '../core/index.ts';
 import { keyView, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
 import { Refusal } from '../main.ts';
 import { USER_ID } from '../rules/index.ts';
-import { BY_CLI, withGround } from './ground.ts';
-import { print, say } from './say.ts';
+import { BY_CLI, withGround } from './context.ts';
+import { print, say } from './output.ts';
 
 interface CreateOptions {
   readonly user: string;

@@ -1,8 +1,8 @@
 /** `dragoman migrate`: brings the database up to this version. `serve` does it too; a release pipeline may want it first. */
 import { Command } from 'commander';
 import { isMigrated } from '../db/index.ts';
-import { withGround } from './ground.ts';
-import { say } from './say.ts';
+import { withGround } from './context.ts';
+import { say } from './output.ts';
 
 export const migrateCommand = (): Command =>
   new Command('migrate').description('bring the database up to this version').action(() =>

@@ -11,9 +11,9 @@ import {
   TIER_CHOICES,
   type TierChoice,
 } from '../setup/index.ts';
-import { confirm } from './confirm.ts';
-import { withGround } from './ground.ts';
-import { print, say } from './say.ts';
+import { withGround } from './context.ts';
+import { print, say } from './output.ts';
+import { confirm } from './prompt.ts';
 
 interface Options {
   readonly group?: string;

@@ -4,8 +4,8 @@ import { formatNanos } from '../core/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { fenceSilent, retireReplica, silentReplicas } from '../ledger/index.ts';
 import { Refusal } from '../main.ts';
-import { BY_CLI, withGround } from './ground.ts';
-import { print, say } from './say.ts';
+import { BY_CLI, withGround } from './context.ts';
+import { print, say } from './output.ts';
 
 export const replicaCommand = (): Command =>
   new Command('replica')

@@ -8,8 +8,8 @@ import { type Ground, openGround, Refusal, type Running, serve } from '../main.t
 import { applySetup, parseSetup } from '../setup/index.ts';
 import { reportApplied } from './apply.ts';
 import { startDemo, tellDemo } from './demo.ts';
-import { prettyStream } from './pretty.ts';
-import { say } from './say.ts';
+import { say } from './output.ts';
+import { prettyStream } from './pretty-log.ts';
 
 /** A bug that reached the top: stop in order, but not for long. */
 const PANIC_MS = 10_000;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import { openGround } from '../main.ts';
 import { runWorker } from '../worker/index.ts';
-import { say } from './say.ts';
+import { say } from './output.ts';
 
 export const workCommand = (): Command =>
   new Command('work').description('run the background duties only').action(async () => {

@@ -4,9 +4,9 @@
  * with these two halves and one line in `index.ts`.
  */
 import type { Capabilities, Dialect, Style } from '../rules/index.ts';
-import type { Fault } from './fault.ts';
-import type { FieldNames, HubField } from './fields.ts';
-import type { HubEvent, HubReply, HubRequest, HubUsage } from './hub.ts';
+import type { Fault } from './errors/fault.ts';
+import type { FieldNames, HubField } from './hub/fields.ts';
+import type { HubEvent, HubReply, HubRequest, HubUsage } from './hub/types.ts';
 
 export interface Codec {
   readonly dialect: Dialect;

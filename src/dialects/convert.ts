@@ -11,11 +11,11 @@ import type {
   Target,
   UpstreamContext,
 } from './codec.ts';
-import { applyFate, type FieldNames } from './fields.ts';
-import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub.ts';
-import { inWordsOf } from './refusal.ts';
-import { restoreEvent, restoreItem } from './restore.ts';
-import { cutReply, openStopCutter, type StopCutter } from './stop.ts';
+import { inWordsOf } from './errors/rejection.ts';
+import { applyFate, type FieldNames } from './hub/fields.ts';
+import { cutReply, openStopCutter, type StopCutter } from './hub/stop-sequences.ts';
+import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub/types.ts';
+import { restoreEvent, restoreItem } from './tools/restore-names.ts';
 
 export interface Pair {
   readonly client: Codec;

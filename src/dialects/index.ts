@@ -4,10 +4,10 @@ import { encodeError as encodeChatError } from './chat/errors.ts';
 import { chatCodec } from './chat/index.ts';
 import type { Codec, RequestHead } from './codec.ts';
 import { encodeError as encodeGenerateError, generateCodec } from './generate/index.ts';
-import type { HubError, HubRequest, JsonObject } from './hub.ts';
+import type { HubError, HubRequest, JsonObject } from './hub/types.ts';
 import { decodeCountRequest, encodeError as encodeMessagesError, messagesCodec } from './messages/index.ts';
-import { isObject, maybeString } from './read.ts';
 import { responsesCodec } from './responses/index.ts';
+import { isObject, maybeString } from './wire/read.ts';
 
 const CODECS: Readonly<Record<Dialect, Codec>> = {
   messages: messagesCodec,
@@ -41,18 +41,7 @@ export function wordingFor(envelope: keyof typeof ERROR_BODIES, error: HubError)
   return (isObject(said) && maybeString(said.message)) || error.message;
 }
 
-export { inClientsFields } from './blame.ts';
-export {
-  carriedAccounts,
-  carriesOpaque,
-  opaquesIn,
-  type Remembered,
-  recall,
-  rememberedOf,
-  withoutOpaque,
-  withoutThese,
-} from './carried.ts';
-export { ENVELOPE_PREFIX, isEnvelope } from './carrier.ts';
+export { inClientsFields } from './client-field.ts';
 export type * from './codec.ts';
 export {
   convertReply,
@@ -64,11 +53,22 @@ export {
   readReply,
   type StreamConversion,
 } from './convert.ts';
-export type { Fault } from './fault.ts';
-export { applyFate, HUB_FIELDS, type HubField } from './fields.ts';
-export { type Folded, fold, unfold } from './fold.ts';
-export { refuseForeign } from './generate/foreign.ts';
-export type * from './hub.ts';
-export { NO_USAGE } from './hub.ts';
+export type { Fault } from './errors/fault.ts';
+export { refuseForeign } from './generate/client/wrong-dialect.ts';
+export { applyFate, HUB_FIELDS, type HubField } from './hub/fields.ts';
+export { type Folded, fold, unfold } from './hub/fold.ts';
+export type * from './hub/types.ts';
+export { NO_USAGE } from './hub/types.ts';
 export { isSynthetic, SYNTHETIC } from './messages/server-tools.ts';
-export { isObject } from './read.ts';
+export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
+export {
+  carriedAccounts,
+  carriesOpaque,
+  opaquesIn,
+  type Remembered,
+  recall,
+  rememberedOf,
+  withoutOpaque,
+  withoutThese,
+} from './opaque/in-request.ts';
+export { isObject } from './wire/read.ts';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Selectable } from 'kysely';
 import { derive, hmac, type Limits, newId, readLimits, type Sealer, type StoredLimits } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
-import { hintOf, newToken } from './token.ts';
+import { hintOf, newToken } from './key-format.ts';
 
 /** What the gateway needs to know of a key during a call. */
 export interface Key {

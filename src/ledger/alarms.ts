@@ -5,8 +5,8 @@
 import { sql } from 'kysely';
 import type { Log } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
-import { ledgerFaults } from './ledger.ts';
-import { silentReplicas } from './replica.ts';
+import { silentReplicas } from './records/replica.ts';
+import { ledgerFaults } from './wallets/wallets.ts';
 
 /** What is wrong, and what to do next. */
 export const ALARMS = {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type LedgerBed, openLedgerBed } from '../../test/support/ledger.ts';
+import { FAR_FUTURE, makeUser, metering, random, usageRecord } from '../../test/support/ledger-process.ts';
 import { ApiError } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
-import { available, checkLedger, credit, hold, release, settle } from './ledger.ts';
-import { FAR_FUTURE, makeUser, metering, random, usageRecord } from './testbed.ts';
+import { available, checkLedger, credit, hold, release, settle } from './wallets/wallets.ts';
 
 let bed: LedgerBed;
 let db: Db;

@@ -7,10 +7,10 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { type CrashPlan, inParallel, makeUser, metering } from '../../test/support/ledger-process.ts';
 import { type Database, type Db, openDatabase } from '../db/index.ts';
-import { available, checkLedger } from './ledger.ts';
-import type { Step } from './step.ts';
-import { type CrashPlan, inParallel, makeUser, metering } from './testbed.ts';
+import type { Step } from './crash-points.ts';
+import { available, checkLedger } from './wallets/wallets.ts';
 
 let own: TestDatabase;
 let database: Database;
@@ -39,7 +39,7 @@ interface End {
   readonly output: string;
 }
 
-const PROGRAM = fileURLToPath(new URL('./testbed.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../test/support/ledger-process.ts', import.meta.url));
 
 function crash(plan: Pick<CrashPlan, 'dataDir' | 'userId' | 'step' | 'nth'>): Promise<End> {
   const whole: CrashPlan = { ...plan, url: own.url, calls: CALLS, bound: '50', cost: String(COST) };

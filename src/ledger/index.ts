@@ -1,3 +1,4 @@
+export type { Reservation } from './admission/wallet-leases.ts';
 export {
   ALARMS,
   type Alarm,
@@ -7,7 +8,21 @@ export {
   lookForAlarms,
   readAlarms,
 } from './alarms.ts';
-export type { Reservation } from './allowance.ts';
+export { type OnStep, stepListener } from './crash-points.ts';
+export { type Metering, type MeteringOptions, type MeteringState, startMetering } from './metering.ts';
+export {
+  boundOf,
+  type Cost,
+  costOf,
+  parseRates,
+  type Rates,
+  type RequestFacts,
+  videoCostOf,
+  videoRateOf,
+} from './pricing/rates.ts';
+export { recordUsage } from './records/flusher.ts';
+export { fenceSilent, retireReplica, type SilentReplica, silentReplicas } from './records/replica.ts';
+export { type RetentionOptions, removeOldMonths, removeOldQuarantine } from './records/retention.ts';
 export {
   type BreakdownRow,
   type BreakdownWish,
@@ -17,8 +32,21 @@ export {
   readBreakdown,
   usageColumns,
   usageLine,
-} from './breakdown.ts';
-export { recordUsage } from './flush.ts';
+} from './reports/usage-breakdown.ts';
+export {
+  balanceReport,
+  type LimitsReport,
+  limitsReport,
+  periodOf,
+  type UsageCount,
+  type UsagePeriod,
+  type UsageReport,
+  usageReport,
+  type WalletReport,
+  type WalletWish,
+  walletReports,
+} from './reports/usage-report.ts';
+export { type MeteredUsage, newRecordId, type UsageRecord } from './usage-record.ts';
 export {
   available,
   type Balance,
@@ -39,32 +67,4 @@ export {
   settle,
   statement,
   statementPages,
-} from './ledger.ts';
-export { type Metering, type MeteringOptions, type MeteringState, startMetering } from './metering.ts';
-export {
-  boundOf,
-  type Cost,
-  costOf,
-  parseRates,
-  type Rates,
-  type RequestFacts,
-  videoCostOf,
-  videoRateOf,
-} from './price.ts';
-export { fenceSilent, retireReplica, type SilentReplica, silentReplicas } from './replica.ts';
-export {
-  balanceReport,
-  type LimitsReport,
-  limitsReport,
-  periodOf,
-  type UsageCount,
-  type UsagePeriod,
-  type UsageReport,
-  usageReport,
-  type WalletReport,
-  type WalletWish,
-  walletReports,
-} from './report.ts';
-export { type RetentionOptions, removeOldMonths, removeOldQuarantine } from './retention.ts';
-export { type OnStep, stepListener } from './step.ts';
-export { type MeteredUsage, newRecordId, type UsageRecord } from './usage.ts';
+} from './wallets/wallets.ts';

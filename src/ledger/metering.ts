@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { type Clock, fail, faultOf, type Limited, type Log, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Redis } from '../redis/index.ts';
-import { Allowance, type Reservation } from './allowance.ts';
-import { Flusher, UsageStore } from './flush.ts';
-import { Journal } from './journal.ts';
-import { makeOwnFolder, recoverDead } from './recover.ts';
-import { BEAT_MS, newReplicaId, Replica, retireReplica } from './replica.ts';
-import { SharedSpending } from './shared-spending.ts';
-import { SPENDING_REFRESH_MS, type SpendHold, Spending } from './spending.ts';
-import type { OnStep } from './step.ts';
-import { chargeOf, type UsageRecord } from './usage.ts';
+import { SPENDING_REFRESH_MS, type SpendHold, Spending } from './admission/spend-limits.ts';
+import { SharedSpending } from './admission/spend-limits-redis.ts';
+import { Allowance, type Reservation } from './admission/wallet-leases.ts';
+import type { OnStep } from './crash-points.ts';
+import { Flusher, UsageStore } from './records/flusher.ts';
+import { Journal } from './records/journal.ts';
+import { makeOwnFolder, recoverDead } from './records/recover.ts';
+import { BEAT_MS, newReplicaId, Replica, retireReplica } from './records/replica.ts';
+import { chargeOf, type UsageRecord } from './usage-record.ts';
 
 export interface MeteringOptions {
   readonly db: Db;

@@ -3,7 +3,7 @@
  * asks is told that it is down and goes on alone, and the connection is tried again in the background until it is back.
  */
 import { type Clock, faultOf, type Log } from '../core/index.ts';
-import { type Link, openLink, type Script } from './link.ts';
+import { type Link, openLink, type Script } from './client.ts';
 
 export interface RedisOptions {
   readonly url: string;

@@ -6,4 +6,4 @@ export * from './faults.ts';
 export * from './groups.ts';
 export * from './headers.ts';
 export * from './limits.ts';
-export * from './sockets.ts';
+export * from './websocket.ts';

@@ -9,9 +9,9 @@ import type { Db, Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
 import { FEATURES } from '../rules/index.ts';
-import { checkReferences } from './check.ts';
-import { SetupError, type SetupFile } from './file.ts';
-import { savePrice } from './prices.ts';
+import { checkReferences } from './references.ts';
+import { savePrice } from './save-price.ts';
+import { SetupError, type SetupFile } from './schema.ts';
 
 export interface Change {
   readonly what: 'made' | 'changed' | 'removed' | 'revoked';

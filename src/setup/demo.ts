@@ -1,6 +1,6 @@
 /** The demo: one group of each style on simulated providers, models with prices, a user and a key per group. Everything says that it is simulated. */
 import type { Db } from '../db/index.ts';
-import { SetupFile } from './file.ts';
+import { SetupFile } from './schema.ts';
 
 export const DEMO_USER = 'demo';
 export const DEMO_GROUPS = { responses: 'responses', messages: 'messages', generate: 'generate' } as const;

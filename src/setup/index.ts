@@ -1,6 +1,15 @@
 export { type Applied, type ApplyOptions, applySetup, type Change } from './apply.ts';
 export { DEMO_GROUPS, demoSetup, hasDemo } from './demo.ts';
 export {
+  applyImport,
+  ImportError,
+  type ImportOptions,
+  type ImportPlan,
+  type PriceChange,
+  planImport,
+} from './price-import.ts';
+export { TIER_CHOICES, type TierChoice } from './price-list.ts';
+export {
   factor,
   faultsOf,
   Key as KeyEntry,
@@ -9,13 +18,4 @@ export {
   SetupFile,
   time,
   User as UserEntry,
-} from './file.ts';
-export {
-  applyImport,
-  ImportError,
-  type ImportOptions,
-  type ImportPlan,
-  type PriceChange,
-  planImport,
-} from './import.ts';
-export { TIER_CHOICES, type TierChoice } from './seed.ts';
+} from './schema.ts';

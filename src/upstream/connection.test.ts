@@ -8,7 +8,7 @@ import { RawServer } from '../../test/support/raw-server.ts';
 import { until } from '../../test/support/wait.ts';
 import { systemClock } from '../core/index.ts';
 import type { Patience } from '../rules/index.ts';
-import { type Trouble, Upstream, type UpstreamRequest } from './http.ts';
+import { type Trouble, Upstream, type UpstreamRequest } from './client.ts';
 
 const PATIENCE: Patience = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
 

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { ChunkedBody, HttpFault, type HttpHeaders, headEnd, isAscii, type Member, systemClock } from '../core/index.ts';
-import { readAnswer } from './answer.ts';
+import { readAnswer } from './response-head.ts';
 
 /** Whom the connection works for at present. Exactly one of `onEnd` and `onFault` comes last, unless the user closes it: then nothing. */
 export interface User {

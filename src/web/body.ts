@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ApiError, fail, inOne } from '../core/index.ts';
 import type { Call } from './call.ts';
-import type { Incoming } from './incoming.ts';
+import type { Incoming } from './request.ts';
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
   gzip: createGunzip,

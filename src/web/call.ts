@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { LogFields, LogValue } from '../core/index.ts';
 import type { AdminOperation, Envelope, Operation, OperatorOperation } from '../rules/index.ts';
-import type { Incoming } from './incoming.ts';
+import type { Incoming } from './request.ts';
 
 /** Of callers, of whoever watches the process, of operators. */
 export type AnyOperation = Operation | OperatorOperation | AdminOperation;

@@ -5,9 +5,9 @@ import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
 import type { Breach, Connection } from './connection.ts';
-import type { Incoming } from './incoming.ts';
 import { Listener } from './listener.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { Incoming } from './request.ts';
+import type { Outgoing } from './response.ts';
 
 type Handler = (incoming: Incoming, outgoing: Outgoing, connection: Connection) => void;
 

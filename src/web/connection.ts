@@ -6,8 +6,8 @@ import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 import { ChunkedBody, type Clock, framingOf, HttpFault, headEnd, type Member, readHead } from '../core/index.ts';
 import { HEADER_BYTES } from '../rules/index.ts';
-import { Incoming, type RequestLine, type Sender } from './incoming.ts';
-import { type Carrier, KEEP_ALIVE_MS, Outgoing } from './outgoing.ts';
+import { Incoming, type RequestLine, type Sender } from './request.ts';
+import { type Carrier, KEEP_ALIVE_MS, Outgoing } from './response.ts';
 
 /** What is wrong with the bytes of a connection, or with their pace. */
 export type Breach = 'malformed' | 'headers_too_large' | 'too_slow';

@@ -15,13 +15,13 @@ import {
 import { envelopeOf } from '../rules/index.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Breach, Connection } from './connection.ts';
-import type { Incoming } from './incoming.ts';
 import { Listener } from './listener.ts';
 import type { Metrics } from './metrics.ts';
-import type { Outgoing } from './outgoing.ts';
-import { type RenderError, sendError } from './reply.ts';
+import type { Incoming } from './request.ts';
+import { refusalOf } from './request-checks.ts';
+import type { Outgoing } from './response.ts';
 import { matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
-import { refusalOf } from './strict.ts';
+import { type RenderError, sendError } from './send.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;

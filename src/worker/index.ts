@@ -1,5 +1,5 @@
-import { type DutyParts, dutiesOf } from './duties.ts';
-import { startDuties, type Worker } from './loop.ts';
+import { type DutyParts, dutiesOf } from './jobs.ts';
+import { startDuties, type Worker } from './runner.ts';
 
 export const runWorker = (parts: DutyParts): Worker => startDuties(dutiesOf(parts), parts);
 export { reseal } from './reseal.ts';

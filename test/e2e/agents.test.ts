@@ -1,11 +1,11 @@
 /** Long sessions of agents: the upstream gets a valid history with every opaque value in it, and never a changed beginning. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { mint } from '../../sim/carrier.ts';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { mint } from '../../sim/opaque.ts';
 import { type Agent, type Answered, PIXEL, startAgent, type ToolCall, type ToolResult } from '../support/agent.ts';
+import type { Spoken } from '../support/conversion-harness.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
-import type { Spoken } from '../support/pairs.ts';
 
 type Json = Record<string, unknown>;
 type Upstream = 'messages' | 'chat' | 'responses' | 'generate';

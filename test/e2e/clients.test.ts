@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { type Canned, sayJson, saySse, startCanned } from '../support/canned.ts';
+import { type Block, blocksOf, dataOf } from '../support/conversion-harness.ts';
 import { codeIn } from '../support/envelope.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
-import { type Block, blocksOf, dataOf } from '../support/pairs.ts';
 import { sendRaw } from '../support/raw.ts';
 
 type Json = Record<string, unknown>;

@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type JournalEntry, type Sim, startSim } from '../../sim/index.ts';
-import { codeIn } from '../support/envelope.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   type Ask,
   blocksOf,
@@ -17,7 +15,9 @@ import {
   type Room,
   type RoomAccount,
   roomsSetup,
-} from '../support/pairs.ts';
+} from '../support/conversion-harness.ts';
+import { codeIn } from '../support/envelope.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { asStream, beginning, blaming, limiting, naming, type Scripted, startScripted } from '../support/scripted.ts';
 import { anthropic, openai, openai6 } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';

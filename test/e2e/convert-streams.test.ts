@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type JournalEntry, type Sim, startSim } from '../../sim/index.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   type Ask,
   type Block,
@@ -20,7 +19,8 @@ import {
   rawPost,
   roomsSetup,
   type Spoken,
-} from '../support/pairs.ts';
+} from '../support/conversion-harness.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { asStream, beginning, ending, type Scripted, startScripted } from '../support/scripted.ts';
 import { anthropic, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';

@@ -14,9 +14,9 @@ import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { type Database, openDatabase } from '../../src/db/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
-import { inParallel, random } from '../../src/ledger/testbed.ts';
 import type { CrashStep } from '../support/crash.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { inParallel, random } from '../support/ledger-process.ts';
 import { launch, type Started } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 

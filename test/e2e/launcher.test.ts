@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { joinOver } from '../../src/db/embedded/index.ts';
-import { ask, familyOf, makeFolder, postmasterPid, removeFolder, survivors } from '../../src/db/embedded/testbed.ts';
 import { Command, type CommandOptions, type Ended, run } from '../support/command.ts';
+import { ask, familyOf, makeFolder, postmasterPid, removeFolder, survivors } from '../support/embedded.ts';
 import { until } from '../support/wait.ts';
 
 let folder: string;

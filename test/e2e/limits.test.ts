@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
-import { SocketClient } from '../support/socket.ts';
 import { until } from '../support/wait.ts';
+import { SocketClient } from '../support/websocket.ts';
 
 let sim: Sim;
 let gateway: TestGateway;

@@ -7,8 +7,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { Command } from '../support/command.ts';
+import { bodyOf, nameOf, PAIRS, type Pair, post, roomsSetup } from '../support/conversion-harness.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { bodyOf, nameOf, PAIRS, type Pair, post, roomsSetup } from '../support/pairs.ts';
 import { until } from '../support/wait.ts';
 
 const STREAMS = process.env.SOAK === '1' ? 10_000 : 2_000;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Agent, type Answered, startAgent } from '../support/agent.ts';
 import { type Asked, type Canned, type Script, sayJson, saySse, startCanned } from '../support/canned.ts';
+import { type Room, roomsSetup, type Spoken } from '../support/conversion-harness.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type Room, roomsSetup, type Spoken } from '../support/pairs.ts';
 
 type Json = Record<string, unknown>;
 type Upstream = Room['upstream'];

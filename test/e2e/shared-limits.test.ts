@@ -9,8 +9,8 @@ import { run } from '../support/command.ts';
 import { testDatabase } from '../support/database.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';
-import { SocketClient } from '../support/socket.ts';
 import { until } from '../support/wait.ts';
+import { SocketClient } from '../support/websocket.ts';
 
 /** A dollar for each token that is read, and one at most: a dollar is set aside for every call. */
 const DEAR = { context: 1, prices: { input: '1000000' } };

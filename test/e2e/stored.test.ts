@@ -5,8 +5,8 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { run } from '../support/command.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
-import { SocketClient } from '../support/socket.ts';
 import { until } from '../support/wait.ts';
+import { SocketClient } from '../support/websocket.ts';
 
 let sim: Sim;
 let gateway: TestGateway;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ApiError, readSse } from '../../src/core/index.ts';
 import { codecOf, type HubEvent, openConversion } from '../../src/dialects/index.ts';
-import { checkPromises, dataOf, readVectors, type WireEvent } from '../../src/dialects/testbed.ts';
 import type { Dialect } from '../../src/rules/index.ts';
+import { checkPromises, dataOf, readVectors, type WireEvent } from '../support/dialects/codecs.ts';
 import {
   answerTo,
   askedBy,
@@ -16,7 +16,7 @@ import {
   NOTHING_ENCODED,
   pairOf,
   readAs,
-} from './crossings.ts';
+} from './dialect-pairs.ts';
 import { law } from './runs.ts';
 
 /** Whatever bytes an upstream sends, told to the client to the end. */

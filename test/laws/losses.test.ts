@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ApiError } from '../../src/core/index.ts';
 import { codecOf, encodeFor } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
-import { CROSSINGS, type Crossing, pairOf, targetFor } from './crossings.ts';
+import { CROSSINGS, type Crossing, pairOf, targetFor } from './dialect-pairs.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { NEEDS } from './needs.ts';
-import { assertExists } from './proof.ts';
+import { assertExists } from './test-reference.ts';
 
 for (const [client, topics] of Object.entries(NEEDS)) {
   for (const [topic, proofs] of Object.entries(topics)) {

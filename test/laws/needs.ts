@@ -1,5 +1,5 @@
 /** What the tools and libraries of our callers rely on, topic by topic, and the tests that show it. */
-import type { Elsewhere } from './proof.ts';
+import type { Elsewhere } from './test-reference.ts';
 
 const e2e = (file: string, ...titles: string[]): Elsewhere[] =>
   titles.map((title) => ({ file: `test/e2e/${file}.test.ts`, title }));

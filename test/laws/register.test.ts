@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertExists } from './proof.ts';
 import { REGISTER } from './register.ts';
+import { assertExists } from './test-reference.ts';
 import { checkVector } from './vector.ts';
 
 /** Lossy points that are known; a new one gets the next number. */

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { codecOf, encodeFor, type HubRequest } from '../../src/dialects/index.ts';
-import { deepFreeze } from '../../src/dialects/testbed.ts';
 import type { Dialect } from '../../src/rules/index.ts';
-import { CROSSINGS, DIALECTS, pairOf, targetFor } from './crossings.ts';
+import { deepFreeze } from '../support/dialects/codecs.ts';
+import { bodyOf, type Script, scripts, type Turn } from './conversation-arbitrary.ts';
+import { CROSSINGS, DIALECTS, pairOf, targetFor } from './dialect-pairs.ts';
+import { spokenTo } from './request-view.ts';
 import { checkRules } from './rules.ts';
 import { law } from './runs.ts';
-import { bodyOf, type Script, scripts, type Turn } from './script.ts';
-import { spokenTo } from './spoken.ts';
 
 const read = (client: Dialect, body: unknown): HubRequest =>
   deepFreeze(codecOf(client).client.decodeRequest(body, { headers: {}, model: 'asked-for' }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertExists } from './proof.ts';
 import { SHOWN } from './situations.ts';
+import { assertExists } from './test-reference.ts';
 import { readPairs } from './vector.ts';
 
 /** Situations that a conversion must master, by number. */

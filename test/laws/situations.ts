@@ -2,7 +2,7 @@
  * Situations that only HTTP, a socket or an SDK can show, by number, and the tests that show them. All others are recorded in
  * `pairs/`, each under its numbers.
  */
-import type { Elsewhere } from './proof.ts';
+import type { Elsewhere } from './test-reference.ts';
 
 const e2e = (file: string, ...titles: string[]): Elsewhere[] =>
   titles.map((title) => ({ file: `test/e2e/${file}.test.ts`, title }));
@@ -81,7 +81,7 @@ export const SHOWN: Readonly<Record<number, readonly Elsewhere[]>> = {
   86: e2e('socket', 'bad frames answer with an error frame and break nothing'),
   87: [
     {
-      file: 'src/gateway/socket.test.ts',
+      file: 'src/gateway/websocket/session.test.ts',
       title: 'a connection that is too old finishes its turn, takes no other, and closes',
     },
   ],

@@ -9,10 +9,10 @@ import Anthropic0 from 'anthropic-0';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { codecOf, fold, type HubReply, type HubRequest } from '../../src/dialects/index.ts';
-import { decodeAll, readVectors } from '../../src/dialects/testbed.ts';
 import type { Dialect } from '../../src/rules/index.ts';
-import { answerTo, askedBy, CROSSINGS, convert, DIALECTS, FROM, readAs } from './crossings.ts';
-import { plain } from './plain.ts';
+import { decodeAll, readVectors } from '../support/dialects/codecs.ts';
+import { answerTo, askedBy, CROSSINGS, convert, DIALECTS, FROM, readAs } from './dialect-pairs.ts';
+import { plain } from './normalize.ts';
 import { asked, readPairs } from './vector.ts';
 
 interface Case {

@@ -11,11 +11,11 @@ import {
   type HubRequest,
   openConversion,
 } from '../../src/dialects/index.ts';
-import { deepFreeze, type WireEvent } from '../../src/dialects/testbed.ts';
 import type { CapabilityOverrides, Dialect } from '../../src/rules/index.ts';
-import { answerTo, bytesOf, convert, pairOf, readAs, targetFor } from './crossings.ts';
+import { deepFreeze, type WireEvent } from '../support/dialects/codecs.ts';
+import { answerTo, bytesOf, convert, pairOf, readAs, targetFor } from './dialect-pairs.ts';
 import { assertMatches, at, matches } from './matching.ts';
-import { plain } from './plain.ts';
+import { plain } from './normalize.ts';
 
 type Json = Record<string, unknown>;
 
@@ -314,7 +314,7 @@ export interface PairVector extends Vector {
   readonly refs: readonly number[];
 }
 
-const FOLDER = new URL('./pairs/', import.meta.url);
+const FOLDER = new URL('../vectors/conversions/', import.meta.url);
 
 export const readPair = (name: string): PairVector => ({
   name,

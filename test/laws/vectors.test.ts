@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError, readSse } from '../../src/core/index.ts';
 import { codecOf, fold, type HubEvent } from '../../src/dialects/index.ts';
-import { checkPromises, dataOf, decodeAll, readVectors, type Vector } from '../../src/dialects/testbed.ts';
 import type { Dialect } from '../../src/rules/index.ts';
-import { bytesOf, CROSSINGS, convert, DIALECTS, FROM, readAs } from './crossings.ts';
+import { checkPromises, dataOf, decodeAll, readVectors, type Vector } from '../support/dialects/codecs.ts';
+import { bytesOf, CROSSINGS, convert, DIALECTS, FROM, readAs } from './dialect-pairs.ts';
 
 const VECTORS = DIALECTS.flatMap((dialect) => readVectors(dialect));
 

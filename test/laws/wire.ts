@@ -1,7 +1,8 @@
 /** Stories as the four kinds of provider tell them, streamed and whole. Written from the wire formats alone. */
-import type { WireEvent } from '../../src/dialects/testbed.ts';
+
 import type { Dialect } from '../../src/rules/index.ts';
-import { type Block, pieces, type Story } from './story.ts';
+import type { WireEvent } from '../support/dialects/codecs.ts';
+import { type Block, pieces, type Story } from './reply-arbitrary.ts';
 
 export interface Wire {
   readonly events: readonly WireEvent[];

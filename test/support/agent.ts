@@ -4,7 +4,7 @@
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
-import type { Spoken } from './pairs.ts';
+import type { Spoken } from './conversion-harness.ts';
 import { anthropic, openai } from './sdk.ts';
 
 export interface ToolCall {

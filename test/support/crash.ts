@@ -1,11 +1,11 @@
 /**
  * Preloaded into a gateway under test (`node --import`): ends the process, exactly as `kill -9` does, the nth time that it
- * comes to a step of src/ledger/step.ts. `CRASH_AT=flush.begun#2` counts from the start, a message of the parent from then on.
+ * comes to a step of src/ledger/crash-points.ts. `CRASH_AT=flush.begun#2` counts from the start, a message of the parent from then on.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import fs from 'node:fs';
 import { flushCompileCache, syncBuiltinESMExports } from 'node:module';
-import type { Step } from '../../src/ledger/step.ts';
+import type { Step } from '../../src/ledger/crash-points.ts';
 
 /** `journal.torn`: half of what should be written to the journal is. */
 export type CrashStep = Step | 'journal.torn';

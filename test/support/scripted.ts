@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Pair } from './pairs.ts';
+import type { Pair } from './conversion-harness.ts';
 
 export type Answer = (response: ServerResponse) => void;
 

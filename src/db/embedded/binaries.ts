@@ -8,8 +8,8 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import { type Account, canRead } from './account.ts';
 import { EmbeddedUnavailable, unsupported } from './failure.ts';
+import { type Account, canRead } from './os-user.ts';
 import { errorCode } from './process.ts';
 
 export interface Binaries {

@@ -7,9 +7,9 @@ import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'n
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { Binaries } from './binaries.ts';
+import type { Home, Say } from './data-location.ts';
 import { APPLICATION_ROLE, DATABASE, LAUNCHER_ROLE, type Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, failed } from './failure.ts';
-import type { Home, Say } from './home.ts';
 import { errorCode, runToEnd } from './process.ts';
 
 /** Written into postgresql.conf once, where an operator may change them. */

@@ -5,7 +5,6 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, utimes, writeFile } f
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EmbeddedUnavailable, joinEmbedded } from './index.ts';
 import {
   ask,
   canRunAsNobody,
@@ -18,7 +17,8 @@ import {
   postmasterPid,
   removeFolder,
   survivors,
-} from './testbed.ts';
+} from '../../../test/support/embedded.ts';
+import { EmbeddedUnavailable, joinEmbedded } from './index.ts';
 
 const folder = await makeFolder();
 after(() => removeFolder(folder));

@@ -3,14 +3,15 @@
  * stops it when its last user leaves.
  * The only file of this folder that others import. Knows nothing of the gateway's tables.
  */
+
+import { openDataDir } from './data-location.ts';
 import { platformTransport, type Transport, urlOf } from './endpoint.ts';
 import { EmbeddedUnavailable, failed } from './failure.ts';
-import { hold } from './held.ts';
-import { openDataDir } from './home.ts';
+import { hold } from './lock-connection.ts';
 import { depart, enter } from './membership.ts';
 
-export { type Claim, claimServer } from './claim.ts';
 export { EmbeddedUnavailable } from './failure.ts';
+export { type Claim, claimServer } from './single-server.ts';
 
 export interface Embedded {
   /** For `pg`; also a URL whose parts can be exchanged. */

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Say } from './home.ts';
+import type { Say } from './data-location.ts';
 import { birthOf, errorCode, isAlive } from './process.ts';
 
 /** Short against a warm start (about 100 ms), long against the cost of a look (about 0.1 ms). */

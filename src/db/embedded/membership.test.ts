@@ -4,9 +4,17 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ask,
+  familyOf,
+  Member,
+  makeFolder,
+  postmasterPid,
+  removeFolder,
+  survivors,
+} from '../../../test/support/embedded.ts';
 import { claimServer, joinEmbedded } from './index.ts';
 import { isAlive } from './process.ts';
-import { ask, familyOf, Member, makeFolder, postmasterPid, removeFolder, survivors } from './testbed.ts';
 
 const folder = await makeFolder();
 after(() => removeFolder(folder));

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { prepareBinaries } from './binaries.ts';
 import { ensureDatabase, passwordOf, prepareCluster } from './cluster.ts';
+import { filesIn, type Home, openHome, type Say } from './data-location.ts';
 import { connect, type Endpoint, LAUNCHER_DATABASE, LAUNCHER_ROLE, type Transport, urlOf } from './endpoint.ts';
-import { filesIn, type Home, openHome, type Say } from './home.ts';
 import { withLock } from './lock.ts';
 import {
   findPostmaster,

@@ -9,13 +9,13 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
+import type { Home, Say } from './data-location.ts';
 import type { Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, failed, logSince } from './failure.ts';
-import type { Home, Say } from './home.ts';
+import type { Account } from './os-user.ts';
 import { cleanEnvironment, commandOf, errorCode, isAlive, runToEnd } from './process.ts';
-import { openRunDirectory, removeRunDirectory, SOCKET_PORT } from './rundir.ts';
+import { openRunDirectory, removeRunDirectory, SOCKET_PORT } from './socket-dir.ts';
 
 export interface Postmaster {
   readonly pid: number;

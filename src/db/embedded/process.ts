@@ -5,7 +5,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { Account } from './account.ts';
+import type { Account } from './os-user.ts';
 
 const execute = promisify(execFile);
 

@@ -1,6 +1,6 @@
 /** Web citations: the wire counts from the beginning of the whole content, the hub from the beginning of a text part. */
-import type { HubAnnotation, JsonObject } from '../hub.ts';
-import { compact, maybeCount, maybeObject, maybeString } from '../read.ts';
+import type { HubAnnotation, JsonObject } from '../hub/types.ts';
+import { compact, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeAnnotation(value: unknown, partStart: number): HubAnnotation | undefined {
   const wire = maybeObject(value);

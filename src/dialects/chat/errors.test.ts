@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FaultKind } from '../../rules/index.ts';
-import type { HubError } from '../hub.ts';
+import type { HubError } from '../hub/types.ts';
 import { decodeError, encodeError } from './errors.ts';
 
 const failure = (status: number, error: object | string, headers: Record<string, string> = {}) =>

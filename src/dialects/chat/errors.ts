@@ -5,9 +5,9 @@
 import { fail } from '../../core/index.ts';
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import type { Fault } from '../fault.ts';
-import type { HubError, JsonObject } from '../hub.ts';
-import { compact, isObject, maybeObject, maybeString } from '../read.ts';
+import type { Fault } from '../errors/fault.ts';
+import type { HubError, JsonObject } from '../hub/types.ts';
+import { compact, isObject, maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(response: UpstreamFailure): Fault {
   const said = complaintOf(parse(response.body));

@@ -1,13 +1,13 @@
 /** The chat-completions dialect (G 4.7): clients of `/v1/chat/completions`, and upstream accounts that speak nothing else. */
 import type { Codec } from '../codec.ts';
-import { decodeRequest } from './decode-request.ts';
-import { openDecoder } from './decoder.ts';
-import { encodeRequest } from './encode-request.ts';
-import { openEncoder } from './encoder.ts';
+import { decodeRequest } from './client/decode-request.ts';
+import { fieldNames } from './client/field-names.ts';
+import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
-import { fate } from './fate.ts';
-import { fieldNames } from './fields.ts';
 import { decodeReply, encodeReply } from './reply.ts';
+import { encodeRequest } from './upstream/encode-request.ts';
+import { openDecoder } from './upstream/stream-decoder.ts';
+import { fate } from './upstream/support.ts';
 import { decodeUsage } from './usage.ts';
 
 export const chatCodec: Codec = {

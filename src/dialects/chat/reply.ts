@@ -3,17 +3,17 @@
  * delta, encoding adds up the deltas that a stream would have sent.
  */
 import type { AnswerContext, UpstreamContext } from '../codec.ts';
-import { failureOf, unreadable } from '../fault.ts';
-import { fold, unfold } from '../fold.ts';
-import type { HubEvent, HubReply, JsonObject } from '../hub.ts';
-import { answerId } from '../ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString } from '../read.ts';
-import { tierTold } from '../tiers.ts';
-import { finishAnswer } from './decoder.ts';
-import { openAnswer, readDelta } from './delta.ts';
-import { MALFORMED_CALL } from './encoder.ts';
+import { failureOf, unreadable } from '../errors/fault.ts';
+import { fold, unfold } from '../hub/fold.ts';
+import type { HubEvent, HubReply, JsonObject } from '../hub/types.ts';
+import { answerId } from '../wire/ids.ts';
+import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { tierTold } from '../wire/service-tiers.ts';
+import { type CallDelta, type Delta, finishReason, openTelling, tell } from './client/delta-writer.ts';
+import { MALFORMED_CALL } from './client/stream-encoder.ts';
 import { decodeErrorObject } from './errors.ts';
-import { type CallDelta, type Delta, finishReason, openTelling, tell } from './telling.ts';
+import { openAnswer, readDelta } from './upstream/delta-reader.ts';
+import { finishAnswer } from './upstream/stream-decoder.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
 export function decodeReply(body: unknown, context: UpstreamContext): HubReply {

@@ -1,7 +1,7 @@
 /** Token counts of the chat dialect. Cached and written tokens are inside `prompt_tokens`, reasoning inside `completion_tokens`. */
-import type { HubUsage, JsonObject } from '../hub.ts';
-import { oddCount } from '../odd-usage.ts';
-import { compact, isObject, maybeCount, maybeObject } from '../read.ts';
+import type { HubUsage, JsonObject } from '../hub/types.ts';
+import { oddCount } from '../wire/invalid-usage.ts';
+import { compact, isObject, maybeCount, maybeObject } from '../wire/read.ts';
 
 /** Undefined when nothing usable was reported, which is not the same as zero. */
 export function decodeUsage(value: unknown): HubUsage | undefined {

@@ -4,9 +4,9 @@
  */
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import type { Fault } from '../fault.ts';
-import type { HubError, JsonObject } from '../hub.ts';
-import { compact, isObject, maybeList, maybeNumber, maybeObject, maybeString, own } from '../read.ts';
+import type { Fault } from '../errors/fault.ts';
+import type { HubError, JsonObject } from '../hub/types.ts';
+import { compact, isObject, maybeList, maybeNumber, maybeObject, maybeString, own } from '../wire/read.ts';
 
 /** A refusal before the answer began. */
 export function decodeError(response: UpstreamFailure): Fault {

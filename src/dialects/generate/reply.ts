@@ -1,13 +1,13 @@
 /** Whole answers both ways, and the mapping of finished items to parts that the stream encoder shares. */
 import type { AnswerContext, UpstreamContext } from '../codec.ts';
-import { failureOf } from '../fault.ts';
-import { fold } from '../fold.ts';
-import type { HubItem, HubPart, HubReply, HubStop, HubToolCall, JsonObject } from '../hub.ts';
-import { answerId } from '../ids.ts';
-import { compact, isObject, parseArgs } from '../read.ts';
-import { decodeWhole } from './decoder.ts';
-import { toSlot } from './signature.ts';
-import { FINISH_REASONS } from './stop.ts';
+import { failureOf } from '../errors/fault.ts';
+import { fold } from '../hub/fold.ts';
+import type { HubItem, HubPart, HubReply, HubStop, HubToolCall, JsonObject } from '../hub/types.ts';
+import { answerId } from '../wire/ids.ts';
+import { compact, isObject, parseArgs } from '../wire/read.ts';
+import { FINISH_REASONS } from './stop-reason.ts';
+import { toSlot } from './thought-signature.ts';
+import { decodeWhole } from './upstream/stream-decoder.ts';
 import { encodeUsage } from './usage.ts';
 import { HOME, type WirePart } from './wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decodeStop } from './stop.ts';
+import { decodeStop } from './stop-reason.ts';
 import { countUsage, decodeUsage, encodeUsage } from './usage.ts';
 
 const read = (...wires: object[]) => {

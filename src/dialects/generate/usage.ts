@@ -2,9 +2,9 @@
  * Token counts both ways. The provider counts thoughts beside the candidates and results of its own tools beside the
  * prompt; the hub counts each inside its side. Cached tokens are inside the prompt in both.
  */
-import type { HubUsage, JsonObject } from '../hub.ts';
-import { oddCount } from '../odd-usage.ts';
-import { compact, isObject, maybeCount, maybeList, maybeString } from '../read.ts';
+import type { HubUsage, JsonObject } from '../hub/types.ts';
+import { oddCount } from '../wire/invalid-usage.ts';
+import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
 
 /** What has been reported so far. Counts are cumulative; a later chunk may leave out what an earlier one said. */
 export interface Counts {

@@ -3,8 +3,8 @@
  * are read through `field`; answers of the provider are camelCase only and are read directly.
  */
 import type { Style } from '../../rules/index.ts';
-import type { JsonObject } from '../hub.ts';
-import { given } from '../read.ts';
+import type { JsonObject } from '../hub/types.ts';
+import { given } from '../wire/read.ts';
 
 export const HOME: Style = 'generate-content';
 

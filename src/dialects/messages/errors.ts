@@ -4,9 +4,9 @@
  */
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import type { Fault } from '../fault.ts';
-import type { HubError, JsonObject } from '../hub.ts';
-import { isObject, maybeObject, maybeString } from '../read.ts';
+import type { Fault } from '../errors/fault.ts';
+import type { HubError, JsonObject } from '../hub/types.ts';
+import { isObject, maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(failure: UpstreamFailure): Fault {
   const error = maybeObject(parse(failure.body).error);

@@ -1,16 +1,16 @@
 /** The messages dialect: what a client of it may say and hear, and how a provider that speaks it is asked. */
 import type { Codec } from '../codec.ts';
-import { decodeRequest } from './decode-request.ts';
-import { openDecoder } from './decoder.ts';
-import { encodeRequest } from './encode-request.ts';
-import { openEncoder } from './encoder.ts';
+import { decodeRequest } from './client/decode-request.ts';
+import { fieldNames } from './client/field-names.ts';
+import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
-import { fate } from './fate.ts';
-import { fieldNames } from './fields.ts';
 import { decodeReply, encodeReply } from './reply.ts';
+import { encodeRequest } from './upstream/encode-request.ts';
+import { openDecoder } from './upstream/stream-decoder.ts';
+import { fate } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
-export { decodeCountRequest } from './decode-request.ts';
+export { decodeCountRequest } from './client/decode-request.ts';
 export { encodeError } from './errors.ts';
 
 export const messagesCodec: Codec = {

@@ -2,10 +2,10 @@
  * Whole answers, both ways. Reading feeds the answer through the stream decoder and writing uses the stream encoder's block
  * mappers, so that a streamed and an unstreamed answer cannot drift apart.
  */
-import { wrap } from '../carrier.ts';
+
 import type { AnswerContext, UpstreamContext } from '../codec.ts';
-import { failureOf, unreadable } from '../fault.ts';
-import { fold } from '../fold.ts';
+import { failureOf, unreadable } from '../errors/fault.ts';
+import { fold } from '../hub/fold.ts';
 import type {
   HubAnnotation,
   HubError,
@@ -17,14 +17,15 @@ import type {
   HubText,
   HubToolCall,
   JsonObject,
-} from '../hub.ts';
-import { answerId } from '../ids.ts';
-import { isObject, maybeList, parseArgs } from '../read.ts';
-import { replayReply } from './decoder.ts';
+} from '../hub/types.ts';
+import { wrap } from '../opaque/envelope.ts';
+import { answerId } from '../wire/ids.ts';
+import { isObject, maybeList, parseArgs } from '../wire/read.ts';
+import { encodeSignature, encodeThinking } from './client/opaque-thinking.ts';
 import { decodeStreamError } from './errors.ts';
 import { encodeServerCall } from './server-tools.ts';
-import { encodeSignature, encodeThinking } from './slots.ts';
-import { encodeStop } from './stop.ts';
+import { encodeStop } from './stop-reason.ts';
+import { replayReply } from './upstream/stream-decoder.ts';
 import { encodeUsage } from './usage.ts';
 
 // ---------------------------------------------------------------- reading

@@ -3,9 +3,9 @@
  * pair is kept as it came, since only its home can read the encrypted parts of it.
  */
 
-import type { HubServerCall, JsonObject, ServerTool } from '../hub.ts';
-import { digest } from '../ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString } from '../read.ts';
+import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
+import { digest } from '../wire/ids.ts';
+import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
 export const SERVER_USES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
 

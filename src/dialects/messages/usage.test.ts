@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { HubUsage } from '../hub.ts';
+import type { HubUsage } from '../hub/types.ts';
 import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
 
 describe('usage in the messages dialect', () => {

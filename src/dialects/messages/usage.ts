@@ -2,9 +2,9 @@
  * Token counts both ways. This dialect counts input in three disjoint parts (fresh, written to cache, read from cache) where
  * the hub counts all input once and names the cached parts of it.
  */
-import type { HubUsage, JsonObject } from '../hub.ts';
-import { oddCount } from '../odd-usage.ts';
-import { compact, given, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../read.ts';
+import type { HubUsage, JsonObject } from '../hub/types.ts';
+import { oddCount } from '../wire/invalid-usage.ts';
+import { compact, given, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
 /** Later reports overwrite earlier ones, member by member; what is no count does not overwrite one. */
 export function mergeUsage(before: JsonObject, later: unknown): JsonObject {

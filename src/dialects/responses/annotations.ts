@@ -1,6 +1,6 @@
 /** Citations of web pages. Those of files and containers point into one provider's storage and are left out. */
-import type { HubAnnotation, JsonObject } from '../hub.ts';
-import { compact, isObject, maybeCount, maybeList, maybeString } from '../read.ts';
+import type { HubAnnotation, JsonObject } from '../hub/types.ts';
+import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
 
 export function decodeAnnotation(value: unknown): HubAnnotation | undefined {
   if (!isObject(value) || value.type !== 'url_citation') return undefined;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { HUB_FIELDS } from '../fields.ts';
-import { unwrapInput, wrapInput } from '../free-text.ts';
-import { type HubReply, NO_USAGE } from '../hub.ts';
-import { PLACES } from '../refusal.ts';
-import { inputScanner } from './custom-input.ts';
-import { encodeReply } from './encode-reply.ts';
+import { anAnswer, aRequest, CONTEXT } from '../../../test/support/dialects/responses.ts';
+import { PLACES } from '../errors/rejection.ts';
+import { HUB_FIELDS } from '../hub/fields.ts';
+import { type HubReply, NO_USAGE } from '../hub/types.ts';
+import { unwrapInput, wrapInput } from '../tools/free-text.ts';
+import { encodeReply } from './client/encode-reply.ts';
+import { inputScanner } from './client/unwrap-free-text.ts';
 import { responsesCodec } from './index.ts';
-import { anAnswer, aRequest, CONTEXT } from './testbed.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
 describe('the responses codec', () => {

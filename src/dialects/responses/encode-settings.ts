@@ -1,9 +1,9 @@
 /** Text format and reasoning on the way out: upstream requests, and the echo in answers. */
 import type { Capabilities } from '../../rules/index.ts';
-import { effortOfBudget, nearestEffort } from '../efforts.ts';
-import type { Effort, HubFormat, HubReasoning, JsonObject } from '../hub.ts';
-import { compact } from '../read.ts';
-import { isStrict } from '../strict.ts';
+import type { Effort, HubFormat, HubReasoning, JsonObject } from '../hub/types.ts';
+import { isStrict } from '../tools/strict-schema.ts';
+import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
+import { compact } from '../wire/read.ts';
 
 /** Strict only where the client said so, or where the schema would pass the strict check anyway. */
 export function encodeFormat(format: HubFormat): JsonObject {

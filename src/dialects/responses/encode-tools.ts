@@ -1,12 +1,13 @@
 /** Tools and tool choice on the way out: to an upstream of this dialect, and echoed to a client of it. */
-import { builtinFunction } from '../builtins.ts';
+
 import type { Target } from '../codec.ts';
-import { FREE_TEXT_SCHEMA, freeTextDescription } from '../free-text.ts';
-import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub.ts';
-import { remoteServer } from '../mcp.ts';
-import type { Names, ToolName } from '../names.ts';
-import { compact, isObject, maybeString } from '../read.ts';
-import { refuseBuiltin, refuseHostedChoice } from '../refusal.ts';
+import { refuseBuiltin, refuseHostedChoice } from '../errors/rejection.ts';
+import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub/types.ts';
+import { builtinFunction } from '../tools/builtins.ts';
+import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
+import { remoteServer } from '../tools/mcp.ts';
+import type { Names, ToolName } from '../tools/names.ts';
+import { compact, isObject, maybeString } from '../wire/read.ts';
 
 export interface ToolJob {
   readonly request: HubRequest;

@@ -1,14 +1,14 @@
 /** The responses dialect: `/v1/responses` of the OpenAI family, both sides. */
 import type { Codec } from '../codec.ts';
-import { decodeRequest } from './decode-request.ts';
-import { openDecoder } from './decoder.ts';
-import { encodeReply } from './encode-reply.ts';
-import { encodeRequest } from './encode-request.ts';
-import { openEncoder } from './encoder.ts';
+import { decodeRequest } from './client/decode-request.ts';
+import { encodeReply } from './client/encode-reply.ts';
+import { fieldNames } from './client/field-names.ts';
+import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
-import { fate } from './fate.ts';
-import { fieldNames } from './fields.ts';
-import { decodeReply } from './reply.ts';
+import { decodeReply } from './upstream/decode-reply.ts';
+import { encodeRequest } from './upstream/encode-request.ts';
+import { openDecoder } from './upstream/stream-decoder.ts';
+import { fate } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
 export const responsesCodec: Codec = {

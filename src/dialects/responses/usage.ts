@@ -1,8 +1,8 @@
 /** Token counts. Cached and written tokens are inside `input_tokens`, reasoning is inside `output_tokens`. */
-import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub.ts';
-import { oddCount } from '../odd-usage.ts';
-import { compact, isObject, maybeCount, maybeObject, maybeString } from '../read.ts';
-import { tierTold, tierUsed } from '../tiers.ts';
+import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
+import { oddCount } from '../wire/invalid-usage.ts';
+import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
+import { tierTold, tierUsed } from '../wire/service-tiers.ts';
 
 /** The usage of a finished response; one that reports none is marked, so that nobody bills zero. */
 export function decodeUsage(response: JsonObject, items: readonly HubItem[]): HubUsage {

@@ -1,6 +1,6 @@
 /** What a row of the register is, and short ways to write its proofs. */
 import type { Dialect } from '../../../src/rules/index.ts';
-import type { Elsewhere } from '../proof.ts';
+import type { Elsewhere } from '../test-reference.ts';
 import { type Answered, type PairVector, type Refused, readPair, type Vector, type Written } from '../vector.ts';
 
 /** Client first. */

@@ -1,0 +1,67 @@
+import type { Exchange } from '../exchange.ts';
+import { nowSeconds } from '../ids.ts';
+import { type JsonObject, numberOf, objectOf } from '../json.ts';
+import { type Answer, decide } from '../model.ts';
+import { sendStream } from '../stream.ts';
+import { bend, measure, type Usage } from '../usage.ts';
+import { readRequest } from './request.ts';
+import { completionStream } from './stream.ts';
+
+export async function createCompletion(exchange: Exchange): Promise<void> {
+  const view = readRequest(exchange);
+  const answer = decide(view, exchange.fault);
+  const usage = measure(view, answer, exchange.state.cache);
+  const choices = Math.min(Math.max(1, numberOf(exchange.json.n) ?? 1), 8);
+  const completion = {
+    id: exchange.state.ids.next('chatcmpl-'),
+    object: 'chat.completion',
+    created: nowSeconds(),
+    model: exchange.model,
+    choices: Array.from({ length: choices }, (_unused, index) => choiceOf(exchange, answer, index)),
+    usage: bend(usageOf(usage, choices), exchange.fault.usage),
+    service_tier: 'default',
+    system_fingerprint: 'fp_simulated',
+  };
+  if (exchange.json.stream !== true) return exchange.sendJson(completion);
+  const includeUsage = objectOf(exchange.json.stream_options).include_usage === true;
+  await sendStream(exchange, completionStream(exchange, completion, includeUsage));
+}
+
+const FINISH_REASONS = { end: 'stop', length: 'length', sequence: 'stop', tool: 'tool_calls', refusal: 'stop' };
+
+function choiceOf(exchange: Exchange, answer: Answer, index: number): JsonObject {
+  const calls = answer.calls.map((call) => {
+    const id = exchange.state.ids.next('call_');
+    const { name } = call.tool;
+    if (call.tool.freeform) return { id, type: 'custom', custom: { name, input: call.args } };
+    return { id, type: 'function', function: { name, arguments: call.args } };
+  });
+  const silent = answer.refusal !== undefined || (calls.length > 0 && answer.text === '');
+  return {
+    index,
+    message: {
+      role: 'assistant',
+      content: silent ? null : answer.text,
+      refusal: answer.refusal ?? null,
+      ...(calls.length > 0 && { tool_calls: calls }),
+      annotations: [],
+    },
+    finish_reason: answer.blocked ? 'content_filter' : FINISH_REASONS[answer.stop],
+    logprobs: null,
+  };
+}
+
+function usageOf(usage: Usage, choices: number): JsonObject {
+  return {
+    prompt_tokens: usage.input,
+    completion_tokens: usage.output * choices,
+    total_tokens: usage.input + usage.output * choices,
+    prompt_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: usage.written, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning * choices,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+}

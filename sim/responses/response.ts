@@ -1,0 +1,115 @@
+import type { Exchange } from '../exchange.ts';
+import { nowSeconds } from '../ids.ts';
+import { type Json, type JsonObject, objectOf } from '../json.ts';
+import { type Answer, decide } from '../model.ts';
+import type { View } from '../neutral-request.ts';
+import { mint } from '../opaque.ts';
+import { sendStream } from '../stream.ts';
+import { bend, measure, type Usage } from '../usage.ts';
+import { readRequest } from './request.ts';
+import { responseStream } from './stream.ts';
+
+export async function createResponse(exchange: Exchange): Promise<void> {
+  const { json, fault, state } = exchange;
+  const { view, input, history } = readRequest(exchange);
+  // Prepared but not asked, which only sockets offer.
+  const answer = exchange.framing === 'frame' && json.generate === false ? NOTHING : decide(view, fault);
+  const usage = usageOf(measure(view, answer, state.cache));
+  const id = state.ids.next('resp_');
+  const output = outputOf(exchange, view, answer);
+  const response = responseOf(exchange, { id, answer, output, usage: bend(usage, fault.usage) });
+  const replay = () => responseStream(response, fault);
+  const background = json.background === true;
+  const pending = background && json.stream !== true;
+  const known = input.map((item) => ({ ...item, id: item.id ?? state.ids.next('msg_') }));
+  exchange.keep(id, { response, input: known, history: [...history, ...output], background, pending, replay });
+  if (json.stream === true) return sendStream(exchange, replay());
+  await exchange.sendJson(pending ? { ...response, status: 'queued', output: [], usage: null } : response);
+}
+
+const NOTHING: Answer = { thoughts: '', text: '', calls: [], stop: 'end' };
+
+type Parts = { id: string; answer: Answer; output: JsonObject[]; usage: JsonObject | undefined };
+
+/** The request's settings come back in the response, with the provider's defaults filled in. */
+function responseOf(exchange: Exchange, { id, answer, output, usage }: Parts): JsonObject {
+  const { json } = exchange;
+  const or = (field: string, fallback: Json): Json => json[field] ?? fallback;
+  const incomplete = answer.stop === 'length' || answer.blocked === true;
+  return {
+    id,
+    object: 'response',
+    created_at: nowSeconds(),
+    completed_at: incomplete ? null : nowSeconds(),
+    status: incomplete ? 'incomplete' : 'completed',
+    background: or('background', false),
+    error: null,
+    incomplete_details: incomplete ? { reason: answer.blocked ? 'content_filter' : 'max_output_tokens' } : null,
+    instructions: or('instructions', null),
+    max_output_tokens: or('max_output_tokens', null),
+    max_tool_calls: or('max_tool_calls', null),
+    metadata: or('metadata', {}),
+    model: exchange.model,
+    output,
+    parallel_tool_calls: or('parallel_tool_calls', true),
+    previous_response_id: or('previous_response_id', null),
+    prompt_cache_key: or('prompt_cache_key', null),
+    reasoning: { effort: null, summary: null, ...objectOf(json.reasoning) },
+    safety_identifier: or('safety_identifier', null),
+    service_tier: 'default',
+    store: or('store', true),
+    temperature: or('temperature', 1),
+    text: { format: { type: 'text' }, verbosity: 'medium', ...objectOf(json.text) },
+    tool_choice: or('tool_choice', 'auto'),
+    tools: or('tools', []),
+    top_logprobs: or('top_logprobs', 0),
+    top_p: or('top_p', 1),
+    truncation: or('truncation', 'disabled'),
+    usage,
+    user: or('user', null),
+    access_programs: null,
+  };
+}
+
+function outputOf(exchange: Exchange, view: View, answer: Answer): JsonObject[] {
+  const { ids } = exchange.state;
+  const output: JsonObject[] = [];
+  if (answer.thoughts !== '') {
+    const id = ids.next('rs_');
+    const summary = view.thinking === 'shown' ? [{ type: 'summary_text', text: answer.thoughts }] : [];
+    output.push({ id, type: 'reasoning', summary, encrypted_content: mint('reasoning', id) });
+  }
+  const status = answer.stop === 'length' ? 'incomplete' : 'completed';
+  const part = partOf(answer);
+  if (part) {
+    const phase = answer.calls.length > 0 ? 'commentary' : 'final_answer';
+    output.push({ id: ids.next('msg_'), type: 'message', status, role: 'assistant', phase, content: [part] });
+  }
+  for (const { tool, args } of answer.calls) {
+    const shared = { call_id: ids.next('call_'), name: tool.name, status: 'completed' };
+    const space = tool.namespace === undefined ? {} : { namespace: tool.namespace };
+    output.push(
+      tool.freeform
+        ? { id: ids.next('ctc_'), type: 'custom_tool_call', ...shared, ...space, input: args }
+        : { id: ids.next('fc_'), type: 'function_call', ...shared, ...space, arguments: args },
+    );
+  }
+  return output;
+}
+
+function partOf(answer: Answer): JsonObject | undefined {
+  if (answer.blocked) return undefined;
+  if (answer.refusal !== undefined) return { type: 'refusal', refusal: answer.refusal };
+  if (answer.text === '') return undefined;
+  return { type: 'output_text', text: answer.text, annotations: [], logprobs: [] };
+}
+
+export function usageOf(usage: Usage): JsonObject {
+  return {
+    input_tokens: usage.input,
+    input_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: usage.written },
+    output_tokens: usage.output,
+    output_tokens_details: { reasoning_tokens: usage.reasoning },
+    total_tokens: usage.input + usage.output,
+  };
+}

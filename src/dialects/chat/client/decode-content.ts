@@ -1,0 +1,106 @@
+/** Content of a client's messages: a string or a list of typed parts, read into hub parts. Unknown part types are refused. */
+import type { CacheMark, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
+import { readUrl } from '../../wire/media.ts';
+import {
+  compact,
+  given,
+  needList,
+  needObject,
+  needString,
+  oneOf,
+  optional,
+  unsupported,
+  wrongType,
+  wrongValue,
+} from '../../wire/read.ts';
+
+/** What a user or a tool may say. */
+export function readParts(value: unknown, path: string): readonly HubPart[] {
+  if (typeof value === 'string') return [{ kind: 'text', text: value }];
+  if (!Array.isArray(value)) return wrongType(path, 'a string or an array of parts', value);
+  return value.map((part, n) => readPart(part, `${path}[${n}]`));
+}
+
+/** What a system message or an assistant may say. */
+export function readTexts(value: unknown, path: string): readonly HubText[] {
+  return readParts(value, path).map((part, n) =>
+    part.kind === 'text' ? part : wrongValue(`${path}[${n}].type`, 'only text is allowed in this message.'),
+  );
+}
+
+type PartReader = (part: JsonObject, path: string, cache: CacheMark | undefined) => HubPart;
+
+const PARTS: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
+  [
+    'text',
+    (part, path, cache) => compact({ kind: 'text' as const, text: needString(part.text, `${path}.text`), cache }),
+  ],
+  ['image_url', readImage],
+  ['input_audio', readAudio],
+  ['file', readFile],
+]);
+
+function readPart(value: unknown, path: string): HubPart {
+  const part = needObject(value, path);
+  const type = needString(part.type, `${path}.type`);
+  const reader = PARTS.get(type);
+  if (!reader) return unsupported(`${path}.type`, `unknown part type '${type.slice(0, 60)}'.`);
+  return reader(part, path, readCacheMark(part, path));
+}
+
+function readCacheMark(part: JsonObject, path: string): CacheMark | undefined {
+  const mark = optional(part, 'prompt_cache_breakpoint', needObject, path);
+  return mark && (mark.ttl === '12h' ? { long: true } : {});
+}
+
+function readImage(part: JsonObject, path: string, cache: CacheMark | undefined): HubPart {
+  const at = `${path}.image_url`;
+  // The bare string is no official form, but a common one.
+  const image = typeof part.image_url === 'string' ? { url: part.image_url } : needObject(part.image_url, at);
+  return compact({
+    kind: 'image' as const,
+    source: readUrl(needString(image.url, `${at}.url`), `${at}.url`, 'image/png'),
+    detail: optional(image, 'detail', oneOf(['auto', 'low', 'high', 'original']), at),
+    cache,
+  });
+}
+
+const AUDIO = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const;
+
+function readAudio(part: JsonObject, path: string, cache: CacheMark | undefined): HubPart {
+  const at = `${path}.input_audio`;
+  const audio = needObject(part.input_audio, at);
+  const format = oneOf(['wav', 'mp3'] as const)(audio.format, `${at}.format`);
+  const data = needString(audio.data, `${at}.data`);
+  return compact({ kind: 'audio' as const, source: { kind: 'base64' as const, mime: AUDIO[format], data }, cache });
+}
+
+function readFile(part: JsonObject, path: string, cache: CacheMark | undefined): HubPart {
+  const at = `${path}.file`;
+  const file = needObject(part.file, at);
+  const title = optional(file, 'filename', needString, at);
+  return compact({ kind: 'file' as const, source: fileSource(file, at, title), title, cache });
+}
+
+function fileSource(file: JsonObject, at: string, name: string | undefined): MediaSource {
+  if (given(file.file_id)) return { kind: 'file_id', id: needString(file.file_id, `${at}.file_id`), home: 'responses' };
+  const data = needString(file.file_data, `${at}.file_data`);
+  const mime = mimeOf(name);
+  return data.startsWith('data:') ? readUrl(data, `${at}.file_data`, mime) : { kind: 'base64', mime, data };
+}
+
+/** For file data that came without its type; documents are what this part is used for. */
+function mimeOf(name: string | undefined): string {
+  return MIMES.get(name?.split('.').at(-1)?.toLowerCase() ?? '') ?? 'application/pdf';
+}
+const MIMES: ReadonlyMap<string, string> = new Map([
+  ['txt', 'text/plain'],
+  ['md', 'text/markdown'],
+  ['csv', 'text/csv'],
+  ['json', 'application/json'],
+  ['html', 'text/html'],
+]);
+
+/** One or several strings. */
+export const readStrings = (value: unknown, path: string): readonly string[] =>
+  typeof value === 'string' ? [value] : needList(value, path).map((one, n) => needString(one, `${path}[${n}]`));

@@ -1,0 +1,382 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { decode } from '../../../../test/support/dialects/chat.ts';
+import { ApiError } from '../../../core/index.ts';
+import { wrap } from '../../opaque/envelope.ts';
+import { decodeRequest } from './decode-request.ts';
+
+const HEAD = { headers: {} };
+const user = { role: 'user', content: 'hi' };
+const messages = (...list: object[]) => decode({ messages: list });
+
+/** The field and the code under which a body is refused. */
+function refusal(body: object): readonly [string, string | undefined] {
+  try {
+    decode(body);
+  } catch (error) {
+    if (error instanceof ApiError) return [error.code, error.details.param];
+    throw error;
+  }
+  throw new Error('the body was accepted');
+}
+
+test('a small request becomes a complete hub request', () => {
+  assert.deepEqual(decode({}), {
+    dialect: 'chat',
+    model: 'm',
+    stream: false,
+    system: [],
+    items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
+    tools: [],
+    toolChoice: { kind: 'auto' },
+    reasoning: { show: 'summary' },
+    output: { format: { kind: 'text' } },
+    limits: {},
+    sampling: {},
+    cache: {},
+    state: {},
+    meta: {},
+    unknown: [],
+    wants: {},
+  });
+});
+
+test('null counts as absent for every field', () => {
+  const names = [
+    'temperature',
+    'stop',
+    'tools',
+    'tool_choice',
+    'response_format',
+    'metadata',
+    'n',
+    'moderation',
+    'foo',
+  ];
+  assert.deepEqual(decode(Object.fromEntries(names.map((name) => [name, null]))), decode({}));
+});
+
+test('every setting finds its hub field', () => {
+  const request = decode({
+    stream: true,
+    stream_options: { include_usage: true, include_obfuscation: false },
+    max_tokens: 5,
+    max_completion_tokens: 7,
+    temperature: 0,
+    top_p: 0.5,
+    presence_penalty: -1,
+    frequency_penalty: 1,
+    seed: -3,
+    logit_bias: { 50256: -100 },
+    n: 2,
+    logprobs: true,
+    top_logprobs: 3,
+    stop: 'END',
+    verbosity: 'low',
+    reasoning_effort: 'high',
+    service_tier: 'default',
+    store: false,
+    metadata: { a: 'b' },
+    user: 'u',
+    safety_identifier: 's',
+    prompt_cache_key: 'k',
+    parallel_tool_calls: false,
+    modalities: ['text', 'audio'],
+    audio: { voice: 'x', format: 'wav' },
+    prediction: { type: 'content' },
+    some_new_field: 1,
+  });
+  assert.equal(request.stream, true);
+  assert.deepEqual(request.wants, { usageChunk: true, logprobs: true });
+  assert.deepEqual(request.limits, { maxOutput: 7 });
+  assert.deepEqual(request.sampling, {
+    temperature: 0,
+    topP: 0.5,
+    seed: -3,
+    presence: -1,
+    frequency: 1,
+    logitBias: { 50256: -100 },
+    n: 2,
+    logprobs: true,
+    topLogprobs: 3,
+    stop: ['END'],
+  });
+  assert.deepEqual(request.output, { format: { kind: 'text' }, verbosity: 'low', modalities: ['text', 'audio'] });
+  assert.deepEqual(request.reasoning, { effort: 'high', show: 'summary' });
+  assert.deepEqual(request.meta, { userId: 's', metadata: { a: 'b' }, serviceTier: 'standard' });
+  assert.deepEqual([request.cache, request.session], [{ key: 'k' }, 'k']);
+  assert.deepEqual([request.state, request.parallelTools], [{ store: false }, false]);
+  assert.deepEqual(request.unknown, ['audio', 'prediction', 'some_new_field']);
+});
+
+test('effort none switches thinking off', () => {
+  assert.deepEqual(decode({ reasoning_effort: 'none' }).reasoning, { mode: 'off', effort: 'none', show: 'none' });
+});
+
+test('response formats', () => {
+  const format = (response_format: object) => decode({ response_format }).output.format;
+  assert.deepEqual(format({ type: 'json_object' }), { kind: 'json' });
+  assert.deepEqual(
+    format({ type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } }),
+    {
+      kind: 'schema',
+      schema: { type: 'object' },
+      name: 'n',
+      strict: true,
+    },
+  );
+});
+
+test('wrong fields are refused under their own path', () => {
+  const cases: [object, string, string][] = [
+    [{ model: 7 }, 'invalid_request', 'model'],
+    [{ messages: 'hi' }, 'invalid_request', 'messages'],
+    [{ messages: [] }, 'invalid_value', 'messages'],
+    [{ messages: [{ role: 'robot', content: 'x' }] }, 'invalid_value', 'messages[0].role'],
+    [{ messages: [{ role: 'user' }] }, 'invalid_request', 'messages[0].content'],
+    [
+      { messages: [user, { role: 'user', content: [{ type: 'text', text: 3 }] }] },
+      'invalid_request',
+      'messages[1].content[0].text',
+    ],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'video_url' }] }] },
+      'unsupported_parameter',
+      'messages[0].content[0].type',
+    ],
+    [
+      { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://x' } }] }] },
+      'invalid_value',
+      'messages[0].content[0].type',
+    ],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'file:///x' } }] }] },
+      'invalid_value',
+      'messages[0].content[0].image_url.url',
+    ],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png,abc' } }] }] },
+      'invalid_value',
+      'messages[0].content[0].image_url.url',
+    ],
+    [
+      { messages: [{ role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f' } }] }] },
+      'invalid_request',
+      'messages[0].tool_calls[0].function.arguments',
+    ],
+    [
+      { messages: [user, { role: 'tool', tool_call_id: 'x', content: 'y' }] },
+      'invalid_value',
+      'messages[1].tool_call_id',
+    ],
+    [{ temperature: '1' }, 'invalid_request', 'temperature'],
+    [{ temperature: 2.5 }, 'invalid_value', 'temperature'],
+    [{ max_tokens: 0 }, 'invalid_value', 'max_tokens'],
+    [{ max_completion_tokens: 1.5 }, 'invalid_request', 'max_completion_tokens'],
+    [{ n: 0 }, 'invalid_value', 'n'],
+    [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'invalid_value', 'stop'],
+    [{ stop: '' }, 'invalid_value', 'stop'],
+    [{ stop: [1] }, 'invalid_request', 'stop[0]'],
+    [{ metadata: { a: 1 } }, 'invalid_request', 'metadata.a'],
+    [{ response_format: { type: 'xml' } }, 'invalid_value', 'response_format.type'],
+    [{ reasoning_effort: 'huge' }, 'invalid_value', 'reasoning_effort'],
+    [{ tools: [{ type: 'function', name: 'flat' }] }, 'invalid_request', 'tools[0].function'],
+    [{ tools: [{ type: 'mcp' }] }, 'invalid_value', 'tools[0].type'],
+    [{ tool_choice: 'required' }, 'invalid_value', 'tool_choice'],
+    [{ tool_choice: { type: 'function', function: { name: 'g' } } }, 'invalid_value', 'tool_choice.function.name'],
+    [{ moderation: { model: 'x' } }, 'unsupported_parameter', 'moderation'],
+    [{ service_tier: 'gold' }, 'invalid_value', 'service_tier'],
+  ];
+  for (const [body, code, param] of cases) assert.deepEqual(refusal(body), [code, param], JSON.stringify(body));
+});
+
+// ---------------------------------------------------------------- messages
+
+test('leading instructions stand ahead, later ones keep their place', () => {
+  const request = messages(
+    { role: 'system', content: 'One' },
+    {
+      role: 'developer',
+      content: [{ type: 'text', text: 'Two', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }],
+    },
+    user,
+    { role: 'system', content: 'Three' },
+  );
+  assert.deepEqual(request.system, [
+    { kind: 'text', text: 'One' },
+    { kind: 'text', text: 'Two', cache: { long: true } },
+  ]);
+  assert.deepEqual(request.items.at(-1), { kind: 'message', role: 'system', parts: [{ kind: 'text', text: 'Three' }] });
+});
+
+test('all parts of a user message are read', () => {
+  const [item] = messages({
+    role: 'user',
+    content: [
+      { type: 'text', text: '', prompt_cache_breakpoint: { mode: 'explicit' } },
+      { type: 'image_url', image_url: { url: 'data:image/jpg;base64,QUJD', detail: 'low' } },
+      { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+      { type: 'input_audio', input_audio: { data: 'QUJD', format: 'mp3' } },
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,QUJD', filename: 'a.pdf' } },
+      { type: 'file', file: { file_data: 'QUJD', filename: 'a.csv' } },
+      { type: 'file', file: { file_id: 'file-1' } },
+    ],
+  }).items;
+  assert.deepEqual(item?.kind === 'message' && item.parts, [
+    { kind: 'text', text: '', cache: {} },
+    { kind: 'image', source: { kind: 'base64', mime: 'image/jpeg', data: 'QUJD' }, detail: 'low' },
+    { kind: 'image', source: { kind: 'url', url: 'https://example.org/a.png' } },
+    { kind: 'audio', source: { kind: 'base64', mime: 'audio/mpeg', data: 'QUJD' } },
+    { kind: 'file', source: { kind: 'base64', mime: 'application/pdf', data: 'QUJD' }, title: 'a.pdf' },
+    { kind: 'file', source: { kind: 'base64', mime: 'text/csv', data: 'QUJD' }, title: 'a.csv' },
+    { kind: 'file', source: { kind: 'file_id', id: 'file-1', home: 'responses' } },
+  ]);
+});
+
+test('an assistant message is thoughts, text, refusal and calls, in this order; empty text is left out', () => {
+  const { items } = messages(
+    user,
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'Well' },
+        { type: 'refusal', refusal: 'No' },
+      ],
+      reasoning_content: 'Hm',
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x": 1}' } }],
+    },
+    { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: '42' }] },
+    { role: 'assistant', content: '', tool_calls: [{ id: 'b', type: 'custom', custom: { name: 'p', input: 'raw' } }] },
+    { role: 'tool', tool_call_id: 'b', content: 'ok' },
+    { role: 'assistant', content: null },
+  );
+  assert.deepEqual(items.slice(1), [
+    { kind: 'reasoning', summary: ['Hm'] },
+    {
+      kind: 'message',
+      role: 'assistant',
+      parts: [
+        { kind: 'text', text: 'Well' },
+        { kind: 'refusal', text: 'No' },
+      ],
+    },
+    { kind: 'tool_call', callId: 'a', name: 'f', form: 'function', args: '{"x": 1}' },
+    { kind: 'tool_result', callId: 'a', name: 'f', form: 'function', parts: [{ kind: 'text', text: '42' }] },
+    { kind: 'tool_call', callId: 'b', name: 'p', form: 'custom', args: 'raw' },
+    { kind: 'tool_result', callId: 'b', name: 'p', form: 'custom', parts: [{ kind: 'text', text: 'ok' }] },
+  ]);
+});
+
+test('a thought signature is bare, in an envelope, or damaged and dropped', () => {
+  const signature = (thought_signature: string) => {
+    const fn = { name: 'f', arguments: '{}' };
+    const call = { id: 'a', type: 'function', function: fn, extra_content: { google: { thought_signature } } };
+    const item = messages(user, { role: 'assistant', tool_calls: [call] }).items.at(-1);
+    return item?.kind === 'tool_call' ? item.signature : 'no call';
+  };
+  assert.deepEqual(signature('abc'), { home: 'generate-content', kind: 'thought', data: 'abc' });
+  const owned = { home: 'generate-content', kind: 'thought', account: 'x', data: 'abc' } as const;
+  assert.deepEqual(signature(wrap(owned)), owned);
+  assert.equal(signature('gw1.broken'), undefined);
+});
+
+test('the form before tools is read as tools, with ids that do not change when the conversation grows', () => {
+  const first = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } };
+  const list = [user, first, { role: 'function', name: 'f', content: '1' }];
+  const body = { functions: [{ name: 'f', parameters: { type: 'object' } }], function_call: { name: 'f' } };
+  const request = decode({ ...body, messages: list });
+  assert.deepEqual(request.tools, [{ kind: 'function', name: 'f', schema: { type: 'object' } }]);
+  assert.deepEqual(request.toolChoice, { kind: 'named', name: 'f' });
+  assert.equal(request.parallelTools, false);
+  const [, call, result] = request.items;
+  assert.ok(call?.kind === 'tool_call' && result?.kind === 'tool_result' && call.callId === result.callId);
+  const longer = decode({ ...body, messages: [...list, first, { role: 'function', name: 'f', content: '2' }] });
+  assert.deepEqual(longer.items.slice(0, 3), request.items);
+  assert.notDeepEqual(longer.items[3], longer.items[1]);
+});
+
+test('an audio recording of an earlier answer is an artefact that only its home knows', () => {
+  const item = messages(user, { role: 'assistant', audio: { id: 'audio_1' } }).items.at(-1);
+  assert.deepEqual(item, { kind: 'opaque', home: 'responses', raw: { audio: { id: 'audio_1' } } });
+});
+
+// ---------------------------------------------------------------- tools
+
+test('tools, choices and search', () => {
+  const request = decode({
+    tools: [
+      { type: 'function', function: { name: 'f', description: 'd', strict: true } },
+      {
+        type: 'custom',
+        custom: { name: 'p', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } } },
+      },
+    ],
+    tool_choice: {
+      type: 'allowed_tools',
+      allowed_tools: { mode: 'required', tools: [{ type: 'custom', custom: { name: 'p' } }] },
+    },
+    web_search_options: {
+      search_context_size: 'low',
+      user_location: { type: 'approximate', approximate: { city: 'Rome', country: 'IT' } },
+    },
+  });
+  assert.deepEqual(request.tools, [
+    { kind: 'function', name: 'f', description: 'd', schema: { type: 'object', properties: {} }, strict: true },
+    { kind: 'custom', name: 'p', grammar: { syntax: 'lark', definition: 'start: "a"' } },
+    {
+      kind: 'server',
+      tool: 'web_search',
+      options: { userLocation: { type: 'approximate', city: 'Rome', country: 'IT' } },
+      raw: {
+        search_context_size: 'low',
+        user_location: { type: 'approximate', approximate: { city: 'Rome', country: 'IT' } },
+      },
+    },
+  ]);
+  assert.deepEqual(request.toolChoice, { kind: 'required' });
+  assert.deepEqual(request.allowedTools, { mode: 'required', names: ['p'] });
+  const tools = [{ type: 'custom', custom: { name: 'p' } }];
+  const named = decode({ tools, tool_choice: { type: 'custom', custom: { name: 'p' } } });
+  assert.deepEqual(named.toolChoice, { kind: 'named', name: 'p' });
+});
+
+test('arbitrary bodies are accepted or refused, never a crash', () => {
+  const part = fc.record({
+    type: fc.constantFrom('text', 'image_url', 'file', 'x'),
+    text: fc.anything(),
+    file: fc.anything(),
+  });
+  const message = fc.record(
+    {
+      role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'function', 'x'),
+      content: fc.oneof(fc.string(), fc.array(part), fc.anything()),
+      tool_calls: fc.anything(),
+      function_call: fc.anything(),
+      tool_call_id: fc.anything(),
+    },
+    { requiredKeys: ['role'] },
+  );
+  const body = fc.record(
+    {
+      model: fc.constant('m'),
+      messages: fc.oneof(fc.array(message), fc.anything()),
+      tools: fc.anything(),
+      tool_choice: fc.anything(),
+      stop: fc.anything(),
+      response_format: fc.anything(),
+      web_search_options: fc.anything(),
+    },
+    { requiredKeys: ['model', 'messages'] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(body, fc.anything()), (value) => {
+      try {
+        decodeRequest(value, HEAD);
+      } catch (error) {
+        assert.ok(error instanceof ApiError, String(error));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

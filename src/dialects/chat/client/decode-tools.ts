@@ -1,0 +1,131 @@
+/** Tools and tool choice of a client, in both forms: `tools` and the older `functions`. */
+import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerToolOptions } from '../../hub/types.ts';
+import {
+  aBoolean,
+  compact,
+  given,
+  isObject,
+  needList,
+  needObject,
+  needString,
+  oneOf,
+  optional,
+  wrongValue,
+} from '../../wire/read.ts';
+
+export type ToolSettings = Pick<HubRequest, 'tools' | 'toolChoice'> &
+  Partial<Pick<HubRequest, 'allowedTools' | 'parallelTools'>>;
+
+export function readToolSettings(body: JsonObject): ToolSettings {
+  const functions = optional(body, 'functions', needList);
+  const tools = [
+    ...(optional(body, 'tools', needList) ?? []).map((tool, n) => readTool(tool, `tools[${n}]`)),
+    ...(functions ?? []).map((one, n) => readFunction(one, `functions[${n}]`)),
+    ...(given(body.web_search_options) ? [readSearch(body.web_search_options, 'web_search_options')] : []),
+  ];
+  const choice = readChoice(body);
+  checkChoice(choice, tools);
+  return compact({
+    tools,
+    toolChoice: choice.toolChoice,
+    allowedTools: choice.allowedTools,
+    // The older form has room for one call in an answer.
+    parallelTools: optional(body, 'parallel_tool_calls', aBoolean) ?? (functions ? false : undefined),
+  });
+}
+
+function readTool(value: unknown, path: string): HubTool {
+  const tool = needObject(value, path);
+  const type = oneOf(['function', 'custom'])(tool.type, `${path}.type`);
+  return type === 'function'
+    ? readFunction(tool.function, `${path}.function`)
+    : readCustom(tool.custom, `${path}.custom`);
+}
+
+const NO_PARAMETERS = { type: 'object', properties: {} } as const;
+
+function readFunction(value: unknown, path: string): HubTool {
+  const body = needObject(value, path);
+  return compact({
+    kind: 'function' as const,
+    name: readName(body, path),
+    description: optional(body, 'description', needString, path),
+    schema: optional(body, 'parameters', needObject, path) ?? NO_PARAMETERS,
+    strict: optional(body, 'strict', aBoolean, path),
+  });
+}
+
+function readCustom(value: unknown, path: string): HubTool {
+  const body = needObject(value, path);
+  const format = optional(body, 'format', needObject, path);
+  const grammar = format?.type === 'grammar' ? needObject(format.grammar, `${path}.format.grammar`) : undefined;
+  return compact({
+    kind: 'custom' as const,
+    name: readName(body, path),
+    description: optional(body, 'description', needString, path),
+    grammar: grammar && {
+      syntax: oneOf(['lark', 'regex'])(grammar.syntax, `${path}.format.grammar.syntax`),
+      definition: needString(grammar.definition, `${path}.format.grammar.definition`),
+    },
+  });
+}
+
+function readName(body: JsonObject, path: string): string {
+  return needString(body.name, `${path}.name`) || wrongValue(`${path}.name`, 'must not be empty.');
+}
+
+/** The location is flat everywhere but here. */
+function readSearch(value: unknown, path: string): HubTool {
+  const raw = needObject(value, path);
+  const location = optional(raw, 'user_location', needObject, path);
+  const options: ServerToolOptions = location
+    ? { userLocation: { type: 'approximate', ...(isObject(location.approximate) ? location.approximate : location) } }
+    : {};
+  return { kind: 'server', tool: 'web_search', options, raw };
+}
+
+// ---------------------------------------------------------------- choice
+
+type Choice = Pick<HubRequest, 'toolChoice'> & {
+  readonly allowedTools?: HubRequest['allowedTools'];
+  readonly path: string;
+};
+
+function readChoice(body: JsonObject): Choice {
+  if (given(body.tool_choice)) return readToolChoice(body.tool_choice, 'tool_choice');
+  const legacy = body.function_call;
+  if (!given(legacy)) return { toolChoice: { kind: 'auto' }, path: 'tool_choice' };
+  const path = 'function_call';
+  if (isObject(legacy)) return { toolChoice: { kind: 'named', name: readName(legacy, path) }, path: `${path}.name` };
+  return { toolChoice: { kind: oneOf(['auto', 'none'])(legacy, path) }, path };
+}
+
+function readToolChoice(value: unknown, path: string): Choice {
+  if (!isObject(value)) return { toolChoice: { kind: oneOf(['auto', 'none', 'required'])(value, path) }, path };
+  const type = oneOf(['function', 'custom', 'allowed_tools'])(value.type, `${path}.type`);
+  if (type === 'allowed_tools') return readAllowed(value[type], `${path}.${type}`);
+  const at = `${path}.${type}`;
+  return { toolChoice: { kind: 'named', name: readName(needObject(value[type], at), at) }, path: `${at}.name` };
+}
+
+function readAllowed(value: unknown, path: string): Choice {
+  const allowed = needObject(value, path);
+  const mode = oneOf(['auto', 'required'])(allowed.mode, `${path}.mode`);
+  const names = needList(allowed.tools, `${path}.tools`).map((one, n) => {
+    const at = `${path}.tools[${n}]`;
+    const tool = needObject(one, at);
+    const type = oneOf(['function', 'custom'])(tool.type, `${at}.type`);
+    return readName(needObject(tool[type], `${at}.${type}`), `${at}.${type}`);
+  });
+  return { toolChoice: { kind: mode }, allowedTools: { mode, names }, path: `${path}.tools` };
+}
+
+/** A choice that nothing can meet is the caller's mistake, told before it costs an upstream call. */
+function checkChoice({ toolChoice, allowedTools, path }: Choice, tools: readonly HubTool[]): void {
+  const known = (name: string) => tools.some((tool) => 'name' in tool && tool.name === name);
+  for (const name of [...namesOf(toolChoice), ...(allowedTools?.names ?? [])])
+    if (!known(name)) wrongValue(path, `no tool is called '${name.slice(0, 80)}'.`);
+  if (toolChoice.kind === 'required' && tools.length === 0)
+    wrongValue(path, 'a call is required, but there are no tools.');
+}
+const namesOf = (choice: HubToolChoice): readonly string[] => (choice.kind === 'named' ? [choice.name] : []);

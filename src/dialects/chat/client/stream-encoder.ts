@@ -1,0 +1,80 @@
+/** The stream for a chat client: deltas framed as chunks, usage only where it was asked for, `[DONE]` only after success (G 6). */
+import { SSE_COMMENT, sse } from '../../../core/index.ts';
+import type { AnswerContext, StreamEncoder } from '../../codec.ts';
+import type { HubError, HubEvent } from '../../hub/types.ts';
+import { answerId } from '../../wire/ids.ts';
+import { compact } from '../../wire/read.ts';
+import { tierTold } from '../../wire/service-tiers.ts';
+import { encodeError } from '../errors.ts';
+import { encodeUsage } from '../usage.ts';
+import { type Delta, finishReason, openTelling, type Telling, tell } from './delta-writer.ts';
+
+interface State {
+  readonly answer: AnswerContext;
+  readonly telling: Telling;
+  /** All chunks of an answer begin and end alike, so those bytes are made once. */
+  head: string;
+  readonly tail: string;
+  done: boolean;
+}
+
+export function openEncoder(answer: AnswerContext): StreamEncoder {
+  const state: State = {
+    answer,
+    telling: openTelling(answer),
+    head: headOf(answer, answer.requestId),
+    tail: answer.request.wants.usageChunk ? ',"usage":null}' : '}',
+    done: false,
+  };
+  return {
+    push: (event) => (state.done ? '' : encode(event, state)),
+    heartbeat: () => SSE_COMMENT,
+  };
+}
+
+function encode(event: HubEvent, state: State): string {
+  if (event.kind === 'error') return breakOff(event.error, state);
+  if (event.kind === 'finish') return finish(event, state);
+  if (event.kind === 'start') state.head = headOf(state.answer, event.id);
+  return chunks(tell(event, state.telling), state);
+}
+
+const headOf = ({ created, model }: AnswerContext, upstreamId: string): string =>
+  JSON.stringify({ id: answerId('chatcmpl-', upstreamId), object: 'chat.completion.chunk', created, model }).slice(
+    0,
+    -1,
+  );
+
+function chunks(deltas: readonly Delta[], state: State): string {
+  let text = '';
+  for (const delta of deltas) text += chunk(JSON.stringify(delta), 'null', state);
+  return text;
+}
+
+const chunk = (delta: string, reason: string, { head, tail }: State): string =>
+  sse(`${head},"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${tail}`);
+
+function finish(event: Extract<HubEvent, { kind: 'finish' }>, state: State): string {
+  const reason = finishReason(event.stop, state.telling);
+  if (reason === 'error') return breakOff(MALFORMED_CALL, state);
+  const last = chunks(tell(event, state.telling), state) + chunk('{}', `"${reason}"`, state);
+  state.done = true;
+  return last + usageChunk(event, state) + sse('[DONE]');
+}
+
+function usageChunk({ usage }: Extract<HubEvent, { kind: 'finish' }>, { answer, head }: State): string {
+  if (!answer.request.wants.usageChunk) return '';
+  const rest = JSON.stringify(compact({ choices: [], usage: encodeUsage(usage), service_tier: tierTold(usage.tier) }));
+  return sse(`${head},${rest.slice(1)}`);
+}
+
+/** No `[DONE]` after it: clients would take the text so far for the whole answer. */
+function breakOff(error: HubError, state: State): string {
+  state.done = true;
+  return sse(JSON.stringify(encodeError(error)));
+}
+
+export const MALFORMED_CALL: HubError = {
+  code: 'upstream_error',
+  message: 'The model called a tool in a form that cannot be read.',
+};

@@ -1,0 +1,104 @@
+/**
+ * A hub request for a chat upstream, written for what the model can take. Pure: the same history gives the same bytes. The
+ * fate table has already refused and dropped what this dialect never takes.
+ */
+import type { EncodedRequest, Target } from '../../codec.ts';
+import { settled } from '../../hub/effective-request.ts';
+import type { HubField } from '../../hub/fields.ts';
+import type { Effort, HubFormat, HubReasoning, HubRequest, JsonObject } from '../../hub/types.ts';
+import { mapNames } from '../../tools/names.ts';
+import { isStrict } from '../../tools/strict-schema.ts';
+import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
+import { cacheKeyFor, userTag } from '../../wire/ids.ts';
+import { compact } from '../../wire/read.ts';
+import { TIERS_SENT } from '../../wire/service-tiers.ts';
+import { countMarks, encodeMessages } from './encode-messages.ts';
+import { encodeTools } from './encode-tools.ts';
+
+export function encodeRequest(original: HubRequest, target: Target): EncodedRequest {
+  const request = settled(original);
+  const names = mapNames(request, 'chat');
+  const dropped: HubField[] = [];
+  const { native, emulated } = splitStop(request, target);
+  const body = compact({
+    model: target.model,
+    messages: encodeMessages(request, target, names),
+    ...encodeTools(request, target, names, dropped),
+    response_format: encodeFormat(request.output.format),
+    reasoning_effort: encodeEffort(request.reasoning, target, dropped),
+    verbosity: request.output.verbosity,
+    max_completion_tokens: maxOutput(request, target),
+    ...encodeSampling(request, target, dropped),
+    stop: native.length > 0 ? native : undefined,
+    ...encodeMeta(request),
+    ...(request.stream && { stream: true, stream_options: { include_usage: true } }),
+  });
+  if (countMarks(request) > 0 && !target.capabilities.explicitCache) dropped.push('cacheMarks');
+  return { body, headers: {}, dropped, names: names.back, emulateStop: emulated };
+}
+
+function maxOutput({ limits }: HubRequest, target: Target): number | undefined {
+  if (limits.maxOutput === undefined) return undefined;
+  return Math.min(limits.maxOutput, target.maxOutput ?? target.capabilities.maxOutput);
+}
+
+/** Models with free sampling take `stop` here even though their other dialect has no such field; four at most. */
+function splitStop({ sampling }: HubRequest, { capabilities }: Target) {
+  const all = sampling.stop ?? [];
+  const room = capabilities.stop || capabilities.sampling === 'full' ? 4 : 0;
+  return { native: all.slice(0, room), emulated: all.slice(room) };
+}
+
+function encodeSampling({ sampling }: HubRequest, { capabilities }: Target, dropped: HubField[]): JsonObject {
+  const { seed, logitBias: logit_bias } = sampling;
+  const free = {
+    temperature: ['temperature', sampling.temperature],
+    topP: ['top_p', sampling.topP],
+    presencePenalty: ['presence_penalty', sampling.presence],
+    frequencyPenalty: ['frequency_penalty', sampling.frequency],
+  } as const satisfies Partial<Record<HubField, readonly [string, number | undefined]>>;
+  const kept: Record<string, unknown> = {};
+  for (const [field, [name, value]] of Object.entries(free)) {
+    if (value === undefined) continue;
+    if (capabilities.sampling === 'full') kept[name] = value;
+    else dropped.push(field as keyof typeof free);
+  }
+  return compact({ ...kept, seed, logit_bias });
+}
+
+// ---------------------------------------------------------------- reasoning
+
+function encodeEffort(reasoning: HubReasoning, { capabilities }: Target, dropped: HubField[]): string | undefined {
+  const wanted = effortOf(reasoning);
+  if (!wanted) return undefined;
+  const nearest = nearestEffort(wanted, capabilities.efforts);
+  // A model that does not reason is off already.
+  if (!nearest && wanted !== 'none') dropped.push('reasoning');
+  return nearest;
+}
+
+function effortOf({ mode, effort, budget }: HubReasoning): Effort | undefined {
+  if (mode === 'off') return 'none';
+  if (effort) return effort;
+  if (mode === 'between_tools') return 'low';
+  return mode === 'budget' && budget !== undefined ? effortOfBudget(budget) : undefined;
+}
+
+// ---------------------------------------------------------------- output
+
+function encodeFormat(format: HubFormat): JsonObject | undefined {
+  if (format.kind === 'text') return undefined;
+  if (format.kind === 'json') return { type: 'json_object' };
+  const { schema, description, name = 'response', strict = isStrict(schema) } = format;
+  return { type: 'json_schema', json_schema: compact({ name, description, schema, strict }) };
+}
+
+// ---------------------------------------------------------------- around the conversation
+
+function encodeMeta({ meta, cache, session }: HubRequest): JsonObject {
+  return compact({
+    prompt_cache_key: cacheKeyFor(cache.key ?? session),
+    safety_identifier: meta.userId === undefined ? undefined : userTag(meta.userId),
+    service_tier: TIERS_SENT[meta.serviceTier ?? 'auto'],
+  });
+}

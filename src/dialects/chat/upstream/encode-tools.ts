@@ -1,0 +1,106 @@
+/** Tools and tool choice for a chat upstream. Hosted tools without a counterpart are left out, since agents list them always. */
+
+import type { Target } from '../../codec.ts';
+import { refuseBuiltin, refuseHostedChoice } from '../../errors/rejection.ts';
+import { offeredTools } from '../../hub/effective-request.ts';
+import type { HubField } from '../../hub/fields.ts';
+import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
+import { builtinFunction } from '../../tools/builtins.ts';
+import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
+import type { Names } from '../../tools/names.ts';
+import { compact, isObject, maybeString } from '../../wire/read.ts';
+
+type ServerTool = Extract<HubTool, { kind: 'server' }>;
+type Custom = Extract<HubTool, { kind: 'custom' }>;
+
+export function encodeTools(request: HubRequest, target: Target, names: Names, dropped: HubField[]): JsonObject {
+  const all = offeredTools(request);
+  const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
+  const search = all.find((tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search');
+  // Search is the only hosted tool there is.
+  if (all.some((tool) => tool.kind === 'server' && tool.tool !== 'web_search')) dropped.push('hostedTools');
+  return compact({
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: encodeChoice(request, all, { target, names, callable: tools.length > 0 }),
+    parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
+    web_search_options: search && searchOptions(search),
+  });
+}
+
+// ---------------------------------------------------------------- one tool
+
+function encodeTool(tool: HubTool, target: Target, names: Names): JsonObject | undefined {
+  switch (tool.kind) {
+    case 'function':
+      return asFunction(names.toWire(tool), tool.description, tool.schema, tool.strict);
+    case 'custom':
+      return encodeCustom(tool, target, names);
+    case 'builtin': {
+      const known = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
+      return asFunction(names.toWire(tool), known.description, known.schema, undefined);
+    }
+    case 'server':
+      // These two act for the caller or carry its credentials; leaving them out silently would surprise.
+      return tool.tool === 'mcp' || tool.tool === 'computer' ? refuseBuiltin(tool.tool) : undefined;
+  }
+}
+
+const asFunction = (
+  name: string,
+  description: string | undefined,
+  parameters: JsonObject,
+  strict: boolean | undefined,
+): JsonObject => ({ type: 'function', function: compact({ name, description, parameters, strict }) });
+
+function encodeCustom(tool: Custom, target: Target, names: Names): JsonObject {
+  const name = names.toWire(tool);
+  const { description, grammar } = tool;
+  if (!target.capabilities.customTools) return asFunction(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, undefined);
+  const format = grammar && { type: 'grammar', grammar: { definition: grammar.definition, syntax: grammar.syntax } };
+  return { type: 'custom', custom: compact({ name, description, format }) };
+}
+
+/** The location is nested here and flat everywhere else. */
+function searchOptions({ options, raw }: ServerTool): JsonObject {
+  const { type: _, ...place } = options.userLocation ?? {};
+  return compact({
+    search_context_size: maybeString(raw.search_context_size),
+    user_location: isObject(options.userLocation) ? { type: 'approximate', approximate: place } : undefined,
+  });
+}
+
+// ---------------------------------------------------------------- choice
+
+interface Choosing {
+  readonly target: Target;
+  readonly names: Names;
+  readonly callable: boolean;
+}
+
+function encodeChoice(request: HubRequest, tools: readonly HubTool[], choosing: Choosing): unknown {
+  const { toolChoice, allowedTools } = request;
+  if (toolChoice.kind === 'hosted') {
+    // Search is no tool here but a property of the request: there is nothing to choose.
+    if (toolChoice.tool === 'web_search') return undefined;
+    return refuseHostedChoice(toolChoice.tool);
+  }
+  if (!choosing.callable) return undefined;
+  const naming = (name: string, namespace?: string) => {
+    const tool = tools.find(
+      (one) =>
+        'name' in one &&
+        one.name === name &&
+        (namespace === undefined || ('namespace' in one && one.namespace === namespace)),
+    );
+    const form = tool?.kind === 'custom' && choosing.target.capabilities.customTools ? 'custom' : 'function';
+    const wire = choosing.names.toWire(tool && 'name' in tool ? tool : compact({ name, namespace }));
+    return { type: form, [form]: { name: wire } };
+  };
+  if (toolChoice.kind === 'named') return naming(toolChoice.name, toolChoice.namespace);
+  if (allowedTools)
+    return {
+      type: 'allowed_tools',
+      allowed_tools: { mode: allowedTools.mode, tools: allowedTools.names.map((name) => naming(name)) },
+    };
+  return toolChoice.kind === 'auto' ? undefined : toolChoice.kind;
+}

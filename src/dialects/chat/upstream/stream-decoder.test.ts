@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { CONTEXT, decodeAll } from '../../../../test/support/dialects/chat.ts';
+import { checkPromises } from '../../../../test/support/dialects/codecs.ts';
+import { ApiError } from '../../../core/index.ts';
+import { fold } from '../../hub/fold.ts';
+import { decodeReply } from '../reply.ts';
+import { openDecoder } from './stream-decoder.ts';
+
+test('arbitrary chunks never throw, never hang and always end in one terminal event', () => {
+  const piece = fc.oneof(fc.string(), fc.constant(null), fc.integer(), fc.constant(''));
+  const entry = fc.record(
+    {
+      index: fc.oneof(fc.nat(2), fc.constant(-1)),
+      id: fc.oneof(fc.constantFrom('a', 'b', ''), fc.constant(null)),
+      function: fc.record({ name: fc.constantFrom('f', 'g', ''), arguments: piece }, { requiredKeys: [] }),
+      custom: fc.record({ name: piece, input: piece }, { requiredKeys: [] }),
+    },
+    { requiredKeys: [] },
+  );
+  const delta = fc.record(
+    {
+      content: piece,
+      refusal: piece,
+      reasoning_content: piece,
+      reasoning: piece,
+      tool_calls: fc.oneof(fc.array(entry), piece),
+      function_call: fc.oneof(fc.record({ name: piece, arguments: piece }), piece),
+      annotations: fc.oneof(fc.array(fc.anything()), piece),
+    },
+    { requiredKeys: [] },
+  );
+  const choice = fc.record(
+    { index: fc.constantFrom(0, 1), delta, finish_reason: fc.constantFrom(null, 'stop', 'tool_calls', 'odd') },
+    { requiredKeys: ['delta'] },
+  );
+  const chunk = fc.record(
+    { id: fc.constantFrom('', 'x'), choices: fc.array(choice, { maxLength: 2 }), usage: fc.anything() },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof({ weight: 9, arbitrary: chunk }, fc.anything()), { maxLength: 8 }), (chunks) => {
+      checkPromises(
+        decodeAll(chunks.map((data) => ({ data: data === undefined ? 'x' : (JSON.stringify(data) ?? '') }))),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+// ---------------------------------------------------------------- single behaviours
+
+const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) => ({
+  data: { id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason }], ...more },
+});
+const replyOf = (...events: { data: unknown }[]) => {
+  const folded = fold(decodeAll(events));
+  assert.ok('reply' in folded);
+  return folded.reply;
+};
+
+test('a call without an id gets the same one in a stream and in a unary answer', () => {
+  const streamed = replyOf(
+    chunk({ function_call: { name: 'f', arguments: '{"x":' } }),
+    chunk({ function_call: { arguments: '1}' } }, 'function_call'),
+  );
+  const message = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{"x":1}' } };
+  const unary = decodeReply({ id: 'c', model: 'm', choices: [{ message, finish_reason: 'function_call' }] }, CONTEXT);
+  assert.deepEqual(unary, streamed);
+  assert.match(streamed.items[0]?.kind === 'tool_call' ? streamed.items[0].callId : '', /^call_gw/);
+  assert.equal(streamed.stop, 'tool');
+});
+
+test('an id that comes after the call was announced does not split the call', () => {
+  const { items } = replyOf(
+    chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{' } }] }),
+    chunk({ tool_calls: [{ index: 0, id: 'late', function: { arguments: '}' } }] }, 'tool_calls'),
+  );
+  assert.equal(items.length, 1);
+});
+
+test('calls without any index are told apart by their ids', () => {
+  const { items } = replyOf(
+    chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] }),
+    chunk({ tool_calls: [{ id: 'b', function: { name: 'f', arguments: { x: 1 } } }] }, 'tool_calls'),
+  );
+  assert.deepEqual(
+    items.map((item) => item.kind === 'tool_call' && [item.callId, item.args]),
+    [
+      ['a', '{}'],
+      ['b', '{"x":1}'],
+    ],
+  );
+});
+
+test('a call that never gets a name is an error, not a success', () => {
+  const folded = fold(
+    decodeAll([chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{}' } }] }, 'tool_calls')]),
+  );
+  assert.equal('error' in folded && folded.error.code, 'upstream_error');
+});
+
+test('the signature of a call carries the account it belongs to', () => {
+  const entry = { index: 0, id: 'a', function: { name: 'f' }, extra_content: { google: { thought_signature: 's' } } };
+  const events = decodeAll([chunk({ tool_calls: [entry] }, 'tool_calls')], { requestId: 'r', account: 'acc' });
+  const end = events.find((event) => event.kind === 'item_end');
+  assert.deepEqual(end?.item.kind === 'tool_call' && end.item.signature, {
+    home: 'generate-content',
+    kind: 'thought',
+    account: 'acc',
+    data: 's',
+  });
+});
+
+test('absurd usage counts as not reported, and is named', () => {
+  const usage = { prompt_tokens: -1, completion_tokens: 1.5 };
+  assert.deepEqual(replyOf(chunk({ content: 'x' }, 'stop', { usage })).usage, {
+    input: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    output: 0,
+    estimated: true,
+    odd: 'prompt_tokens is -1',
+  });
+});
+
+test('a stream that says it is done without a finish reason is an error', () => {
+  assert.equal(decodeAll([chunk({ content: 'x' }), { data: '[DONE]' }]).at(-1)?.kind, 'error');
+});
+
+test('an error object with an HTTP status in place of a code is read by that status', () => {
+  const folded = fold(decodeAll([{ data: { error: { message: 'busy', code: 503 } } }]));
+  assert.equal('error' in folded && folded.error.code, 'server_is_overloaded');
+});
+
+test('nothing comes after the end', () => {
+  const decoder = openDecoder(CONTEXT);
+  decoder.push('{"id":"c","choices":[{"delta":{},"finish_reason":"stop"}]}');
+  assert.equal(decoder.push('[DONE]').at(-1)?.kind, 'finish');
+  assert.deepEqual([decoder.push('[DONE]'), decoder.push('{}'), decoder.end()], [[], [], []]);
+});
+
+test('a unary answer without a message, or with an error in it, is thrown under our code', () => {
+  const codeOf = (body: unknown) => {
+    try {
+      decodeReply(body, CONTEXT);
+    } catch (error) {
+      return error instanceof ApiError ? error.code : error;
+    }
+    return undefined;
+  };
+  assert.equal(codeOf({ choices: [] }), 'upstream_error');
+  assert.equal(codeOf(null), 'upstream_error');
+  assert.equal(codeOf({ error: { message: 'x', code: 'context_length_exceeded' } }), 'context_length_exceeded');
+});

@@ -1,0 +1,128 @@
+/** A client's tools, tool choice and response type. Schemas in the provider's own form become JSON Schema. */
+import type { HubFormat, HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
+import {
+  given,
+  isObject,
+  maybeString,
+  needList,
+  needObject,
+  needString,
+  unsupported,
+  wrongValue,
+} from '../../wire/read.ts';
+import { field, snakeOf } from '../wire.ts';
+import { fromSubset } from './from-google-schema.ts';
+
+export function decodeTools(value: unknown): HubTool[] {
+  if (!given(value)) return [];
+  const entries = isObject(value) ? [value] : needList(value, 'tools');
+  return entries.flatMap((entry, n) => decodeTool(needObject(entry, `tools[${n}]`), `tools[${n}]`));
+}
+
+/** Hosted tools by the member that offers them. */
+const HOSTED: Readonly<Record<string, ServerTool>> = {
+  googleSearch: 'web_search',
+  googleSearchRetrieval: 'web_search',
+  urlContext: 'web_fetch',
+  codeExecution: 'code_exec',
+  googleMaps: 'maps',
+  fileSearch: 'file_search',
+  computerUse: 'computer',
+  mcpServers: 'mcp',
+};
+
+/** One entry may offer several tools, one per member. */
+function decodeTool(entry: JsonObject, path: string): HubTool[] {
+  const at = `${path}.functionDeclarations`;
+  const declared = field(entry, 'functionDeclarations');
+  const functions = given(declared)
+    ? needList(declared, at).map((value, n) => decodeFunction(value, `${at}[${n}]`))
+    : [];
+  const names = Object.keys(entry).filter(
+    (name) => name !== 'functionDeclarations' && name !== 'function_declarations',
+  );
+  const hosted = names
+    .filter((name) => given(entry[name]))
+    .map((name): HubTool => {
+      const tool = Object.entries(HOSTED).find(([camel]) => camel === name || snakeOf(camel) === name)?.[1] ?? 'other';
+      return { kind: 'server', tool, options: {}, raw: { [name]: entry[name] } };
+    });
+  return [...functions, ...hosted];
+}
+
+function decodeFunction(value: unknown, path: string): HubTool {
+  const declaration = needObject(value, path);
+  const whole = field(declaration, 'parametersJsonSchema');
+  const subset = declaration.parameters;
+  const description = maybeString(declaration.description);
+  return {
+    kind: 'function',
+    name: needString(declaration.name, `${path}.name`),
+    ...(description !== undefined && { description }),
+    schema: given(whole)
+      ? needObject(whole, `${path}.parametersJsonSchema`)
+      : given(subset)
+        ? fromSubset(needObject(subset, `${path}.parameters`))
+        : { type: 'object', properties: {} },
+  };
+}
+
+export function decodeToolConfig(value: unknown): Pick<HubRequest, 'toolChoice' | 'allowedTools'> {
+  const config = given(value) ? needObject(value, 'toolConfig') : {};
+  const path = 'toolConfig.functionCallingConfig';
+  const calling = field(config, 'functionCallingConfig');
+  const { mode, allowed } = given(calling)
+    ? readCalling(needObject(calling, path), path)
+    : { mode: 'AUTO', allowed: [] };
+  const [first] = allowed;
+  if (mode === 'NONE') return { toolChoice: { kind: 'none' } };
+  if (mode === 'ANY') {
+    if (first === undefined) return { toolChoice: { kind: 'required' } };
+    if (allowed.length === 1) return { toolChoice: { kind: 'named', name: first } };
+    return { toolChoice: { kind: 'required' }, allowedTools: { mode: 'required', names: allowed } };
+  }
+  const allowedTools = first === undefined ? {} : { allowedTools: { mode: 'auto', names: allowed } as const };
+  return { toolChoice: { kind: 'auto' }, ...allowedTools };
+}
+
+const MODES = ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'];
+
+function readCalling(calling: JsonObject, path: string): { mode: string; allowed: string[] } {
+  const mode = given(calling.mode) ? needString(calling.mode, `${path}.mode`).toUpperCase() : 'AUTO';
+  if (!MODES.includes(mode)) wrongValue(`${path}.mode`, 'expected AUTO, ANY, NONE or VALIDATED.');
+  const names = field(calling, 'allowedFunctionNames');
+  const at = `${path}.allowedFunctionNames`;
+  const allowed = given(names) ? needList(names, at).map((name, n) => needString(name, `${at}[${n}]`)) : [];
+  return { mode, allowed };
+}
+
+/** From `generationConfig`: the plain fields, or their newer form in one object. */
+export function decodeFormat(config: JsonObject): HubFormat {
+  const newer = field(config, 'responseFormat');
+  if (given(newer)) {
+    const text = needObject(
+      needObject(newer, 'generationConfig.responseFormat').text ?? {},
+      'generationConfig.responseFormat.text',
+    );
+    return formatOf(field(text, 'mimeType'), undefined, text.schema);
+  }
+  return formatOf(
+    field(config, 'responseMimeType'),
+    field(config, 'responseSchema'),
+    field(config, 'responseJsonSchema'),
+  );
+}
+
+function formatOf(type: unknown, subset: unknown, whole: unknown): HubFormat {
+  const path = 'generationConfig.responseMimeType';
+  const mime = given(type) ? needString(type, path) : 'text/plain';
+  if (mime !== 'text/plain' && mime !== 'application/json') unsupported(path, `${mime} has no counterpart elsewhere.`);
+  if (given(subset) && given(whole)) {
+    wrongValue('generationConfig.responseSchema', 'cannot be given together with responseJsonSchema.');
+  }
+  if (given(whole)) return { kind: 'schema', schema: needObject(whole, 'generationConfig.responseJsonSchema') };
+  if (given(subset)) {
+    return { kind: 'schema', schema: fromSubset(needObject(subset, 'generationConfig.responseSchema')) };
+  }
+  return mime === 'application/json' ? { kind: 'json' } : { kind: 'text' };
+}

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hubRequest, target, user } from '../../../../test/support/dialects/generate.ts';
+import { ApiError } from '../../../core/index.ts';
+import type { CapabilityOverrides } from '../../../rules/index.ts';
+import { applyFate } from '../../hub/fields.ts';
+import type { HubReasoning, HubRequest, HubTool } from '../../hub/types.ts';
+import { fieldNames } from '../client/field-names.ts';
+import { encodeRequest } from './encode-request.ts';
+import { fate } from './support.ts';
+
+const encode = (changes: Partial<HubRequest>, overrides: CapabilityOverrides = {}) =>
+  encodeRequest(hubRequest(changes), target(overrides));
+const config = (changes: Partial<HubRequest>, overrides: CapabilityOverrides = {}) =>
+  encode(changes, overrides).body.generationConfig;
+const refused = (code: string, words: RegExp) => (error: unknown) =>
+  error instanceof ApiError && error.code === code && words.test(error.message);
+
+test('a plain request is its contents and nothing else; model and method stand in the path', () => {
+  assert.deepEqual(encode({ stream: true }), {
+    body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+    headers: {},
+    dropped: [],
+    names: new Map(),
+    emulateStop: [],
+  });
+});
+
+test('instructions keep one part per block', () => {
+  const text = (words: string) => ({ kind: 'text', text: words }) as const;
+  const system = [text('One.'), text(''), text('Two.')];
+  assert.deepEqual(encode({ system }).body.systemInstruction, { parts: [{ text: 'One.' }, { text: 'Two.' }] });
+});
+
+test('settings are named as the provider names them, zero included', () => {
+  const sampling = { temperature: 0, topP: 0.9, topK: 4, seed: 0, presence: 0.1, frequency: -0.1, stop: ['a'] };
+  assert.deepEqual(config({ sampling, limits: { maxOutput: 10 } }), {
+    temperature: 0,
+    topP: 0.9,
+    topK: 4,
+    presencePenalty: 0.1,
+    frequencyPenalty: -0.1,
+    seed: 0,
+    maxOutputTokens: 10,
+    stopSequences: ['a'],
+  });
+});
+
+test('a model with fixed sampling is not sent any, and the loss is named', () => {
+  const { body, dropped } = encode({ sampling: { temperature: 1, topK: 2 } }, { sampling: 'none' });
+  assert.equal(body.generationConfig, undefined);
+  assert.deepEqual(dropped, ['temperature', 'topK']);
+});
+
+test('the wish for output is cut to what the model can give', () => {
+  assert.deepEqual(config({ limits: { maxOutput: 999_999 } }, { maxOutput: 100 }), { maxOutputTokens: 100 });
+  const request = hubRequest({ limits: { maxOutput: 999_999 } });
+  assert.deepEqual(encodeRequest(request, { ...target(), maxOutput: 50 }).body.generationConfig, {
+    maxOutputTokens: 50,
+  });
+});
+
+test('five stop sequences go upstream, the rest is left to the pipeline', () => {
+  const stop = ['1', '2', '3', '4', '5', '6', '7'];
+  const { body, emulateStop } = encode({ sampling: { stop } });
+  assert.deepEqual(body.generationConfig, { stopSequences: stop.slice(0, 5) });
+  assert.deepEqual(emulateStop, ['6', '7']);
+});
+
+test('service tiers keep their names; the default is not spelled out', () => {
+  assert.equal(encode({ meta: { serviceTier: 'flex' } }).body.serviceTier, 'flex');
+  assert.equal(encode({ meta: { serviceTier: 'auto' } }).body.serviceTier, undefined);
+});
+
+test('pictures and speech are asked for by modality', () => {
+  const output = { format: { kind: 'text' }, modalities: ['text', 'image'] } as const;
+  assert.deepEqual(config({ output }), { responseModalities: ['TEXT', 'IMAGE'] });
+});
+
+// ---------------------------------------------------------------- thinking
+
+const level = (reasoning: HubReasoning, efforts?: string[]) =>
+  (config({ reasoning }, efforts ? { efforts } : {}) as { thinkingConfig?: unknown } | undefined)?.thinkingConfig;
+const budget = (reasoning: HubReasoning, thinkingBudget: [number, number] = [0, 24_576]) =>
+  (config({ reasoning }, { thinkingConfig: 'budget', thinkingBudget }) as { thinkingConfig?: unknown } | undefined)
+    ?.thinkingConfig;
+
+test('effort becomes a level, moved to the nearest that the model has', () => {
+  assert.deepEqual(level({ effort: 'medium' }), { thinkingLevel: 'MEDIUM' });
+  assert.deepEqual(level({ effort: 'max' }), { thinkingLevel: 'HIGH' });
+  assert.deepEqual(level({ effort: 'medium' }, ['low', 'high']), { thinkingLevel: 'LOW' });
+  assert.deepEqual(level({ mode: 'off' }), { thinkingLevel: 'MINIMAL' });
+  assert.deepEqual(level({ mode: 'off' }, ['low', 'high']), { thinkingLevel: 'LOW' });
+  assert.deepEqual(level({ effort: 'none', show: 'summary' }), { thinkingLevel: 'MINIMAL' });
+  assert.deepEqual(level({ mode: 'between_tools' }), { thinkingLevel: 'LOW' });
+  assert.equal(level({ mode: 'auto' }), undefined);
+});
+
+test('a budget becomes a level by its size', () => {
+  assert.deepEqual(level({ mode: 'budget', budget: 1024 }), { thinkingLevel: 'LOW' });
+  assert.deepEqual(level({ mode: 'budget', budget: 4096 }), { thinkingLevel: 'MEDIUM' });
+  assert.deepEqual(level({ mode: 'budget', budget: 16_384 }), { thinkingLevel: 'HIGH' });
+});
+
+test('models that think by budget get tokens within their range', () => {
+  assert.deepEqual(budget({ effort: 'minimal' }), { thinkingBudget: 1024 });
+  assert.deepEqual(budget({ effort: 'medium' }), { thinkingBudget: 8192 });
+  assert.deepEqual(budget({ effort: 'xhigh' }), { thinkingBudget: 24_576 });
+  assert.deepEqual(budget({ mode: 'off' }), { thinkingBudget: 0 });
+  assert.deepEqual(budget({ mode: 'off' }, [128, 32_768]), { thinkingBudget: 128 });
+  assert.deepEqual(budget({ mode: 'budget', budget: 99_999 }), { thinkingBudget: 24_576 });
+  assert.deepEqual(budget({ mode: 'auto' }, [128, 32_768]), { thinkingBudget: -1 });
+});
+
+test('thoughts are asked for or declined as the client said, never from a model that must not think', () => {
+  assert.deepEqual(level({ mode: 'auto', show: 'summary' }), { includeThoughts: true });
+  assert.deepEqual(level({ effort: 'low', show: 'none' }), { thinkingLevel: 'LOW', includeThoughts: false });
+  assert.deepEqual(budget({ mode: 'off', show: 'summary' }), { thinkingBudget: 0 });
+  assert.equal(level({}), undefined);
+});
+
+test('a model without thinking is not told to think, and the loss is named', () => {
+  const { body, dropped } = encode({ reasoning: { effort: 'high' } }, { thinkingConfig: 'none' });
+  assert.equal(body.generationConfig, undefined);
+  assert.deepEqual(dropped, ['reasoning']);
+});
+
+test('the last change of settings in the conversation counts', () => {
+  const items = [
+    user('a'),
+    { kind: 'config_change', effort: 'high' },
+    { kind: 'config_change', effort: 'low', format: { kind: 'json' } },
+  ] as const;
+  assert.deepEqual(config({ items, reasoning: { mode: 'budget', budget: 9 } }), {
+    responseMimeType: 'application/json',
+    thinkingConfig: { thinkingLevel: 'LOW' },
+  });
+});
+
+// ---------------------------------------------------------------- structured output
+
+const SCHEMA = { type: 'object', properties: { a: { const: 'x' } }, additionalProperties: false };
+const schemaOutput = { format: { kind: 'schema', schema: SCHEMA, name: 'n' } } as const;
+const fn: HubTool = { kind: 'function', name: 'f', schema: { type: 'object', properties: {} } };
+
+test("a schema is sent as it is, or in the provider's own form where that is all the model takes", () => {
+  assert.deepEqual(config({ output: schemaOutput }), {
+    responseMimeType: 'application/json',
+    responseJsonSchema: SCHEMA,
+  });
+  assert.deepEqual(config({ output: schemaOutput }, { jsonSchemaTools: false }), {
+    responseMimeType: 'application/json',
+    responseSchema: { type: 'OBJECT', properties: { a: { type: 'STRING', enum: ['x'] } } },
+  });
+  assert.deepEqual(config({ output: { format: { kind: 'json' } } }), { responseMimeType: 'application/json' });
+});
+
+test('a model that takes functions or a schema keeps its functions and is asked for the schema in words', () => {
+  const { body } = encode({ output: schemaOutput, tools: [fn] }, { functionsWithSchema: false });
+  assert.equal(body.generationConfig, undefined);
+  assert.match(JSON.stringify(body.systemInstruction), /JSON Schema.*additionalProperties/);
+  assert.ok(config({ output: schemaOutput, tools: [fn] }));
+});
+
+// ---------------------------------------------------------------- tools
+
+const tools = (list: HubTool[], overrides: CapabilityOverrides = {}, changes: Partial<HubRequest> = {}) => {
+  const { body } = encode({ ...changes, tools: list }, overrides);
+  return { tools: body.tools, toolConfig: body.toolConfig };
+};
+
+test('a function goes out with its schema untouched, or with cleaned parameters', () => {
+  const tool: HubTool = { kind: 'function', name: 'f', description: 'd', schema: SCHEMA };
+  assert.deepEqual(tools([tool]).tools, [
+    { functionDeclarations: [{ name: 'f', description: 'd', parametersJsonSchema: SCHEMA }] },
+  ]);
+  assert.deepEqual(tools([tool], { jsonSchemaTools: false }).tools, [
+    {
+      functionDeclarations: [
+        {
+          name: 'f',
+          description: 'd',
+          parameters: { type: 'OBJECT', properties: { a: { type: 'STRING', enum: ['x'] } } },
+        },
+      ],
+    },
+  ]);
+  assert.deepEqual(tools([fn], { jsonSchemaTools: false }).tools, [{ functionDeclarations: [{ name: 'f' }] }]);
+});
+
+test('custom tools take one text and their grammar moves into the description', () => {
+  const grammar = { syntax: 'lark', definition: 'start: "x"' };
+  const [entry] = tools([{ kind: 'custom', name: 'patch', description: 'Patches.', grammar }]).tools as [
+    { functionDeclarations: { description: string; parametersJsonSchema: { required: string[] } }[] },
+  ];
+  assert.match(entry.functionDeclarations[0]?.description ?? '', /^Patches\.\n\n.*lark grammar:\nstart: "x"$/);
+  assert.deepEqual(entry.functionDeclarations[0]?.parametersJsonSchema.required, ['input']);
+});
+
+test('tools shaped by another provider become functions with their public input', () => {
+  for (const builtin of [
+    'bash_20250124',
+    'text_editor_20250728',
+    'memory_20250818',
+    'shell',
+    'local_shell',
+    'apply_patch',
+  ]) {
+    const [entry] = tools([{ kind: 'builtin', builtin, name: 'tool', raw: {} }]).tools as [
+      { functionDeclarations: unknown[] },
+    ];
+    assert.match(JSON.stringify(entry.functionDeclarations[0]), /"parametersJsonSchema":\{"type":"object"/);
+  }
+  assert.throws(
+    () => tools([{ kind: 'builtin', builtin: 'browser_toolset_20260801', name: 'b', raw: {} }]),
+    refused('unsupported_parameter', /browser_toolset/),
+  );
+});
+
+test('namespaces are flattened everywhere alike, and the way back is told', () => {
+  const tool: HubTool = { kind: 'function', name: 'read.file', namespace: 'mcp files', schema: {} };
+  const { body, names } = encode({
+    tools: [tool],
+    toolChoice: { kind: 'named', name: 'read.file', namespace: 'mcp files' },
+    items: [
+      user('a'),
+      { kind: 'tool_call', callId: '1', name: 'read.file', namespace: 'mcp files', form: 'function', args: '{}' },
+      { kind: 'tool_result', callId: '1', form: 'function', parts: [] },
+    ],
+  });
+  const text = JSON.stringify(body);
+  assert.equal(text.split('mcp_files__read.file').length - 1, 4);
+  assert.deepEqual(names.get('mcp_files__read.file'), { name: 'read.file', namespace: 'mcp files' });
+});
+
+const server = (tool: Extract<HubTool, { kind: 'server' }>['tool']): HubTool => ({
+  kind: 'server',
+  tool,
+  options: {},
+  raw: {},
+});
+
+test("hosted tools become the provider's own; those it lacks are left out, those that act for the user are refused", () => {
+  assert.deepEqual(tools([server('web_search'), server('web_fetch'), server('code_exec'), server('file_search')]), {
+    tools: [{ googleSearch: {} }, { urlContext: {} }, { codeExecution: {} }],
+    toolConfig: undefined,
+  });
+  assert.throws(() => tools([server('mcp')]), refused('unsupported_parameter', /mcp/));
+  assert.throws(() => tools([server('computer')]), refused('unsupported_parameter', /computer/));
+});
+
+test('functions beside search need the flag of the provider; older models keep the functions only', () => {
+  assert.deepEqual(tools([fn, server('web_search')]).toolConfig, { includeServerSideToolInvocations: true });
+  const old = tools([fn, server('web_search')], { functionsWithSearch: false });
+  assert.equal(JSON.stringify(old).includes('googleSearch'), false);
+  assert.equal(old.toolConfig, undefined);
+});
+
+test('a hosted tool that is insisted on and cannot be offered is refused', () => {
+  const toolChoice = { kind: 'hosted', tool: 'image_gen' } as const;
+  assert.throws(() => tools([server('image_gen')], {}, { toolChoice }), refused('unsupported_parameter', /image_gen/));
+  const search = tools([server('web_search')], {}, { toolChoice: { kind: 'hosted', tool: 'web_search' } });
+  assert.deepEqual(search.tools, [{ googleSearch: {} }]);
+});
+
+test('the choice of tools becomes a mode', () => {
+  const mode = (changes: Partial<HubRequest>, list: HubTool[] = [fn]) =>
+    (tools(list, {}, changes).toolConfig as { functionCallingConfig?: unknown } | undefined)?.functionCallingConfig;
+  assert.equal(mode({}), undefined);
+  assert.deepEqual(mode({ toolChoice: { kind: 'none' } }), { mode: 'NONE' });
+  assert.deepEqual(mode({ toolChoice: { kind: 'required' } }), { mode: 'ANY' });
+  assert.deepEqual(mode({ toolChoice: { kind: 'named', name: 'f' } }), { mode: 'ANY', allowedFunctionNames: ['f'] });
+  assert.deepEqual(mode({ allowedTools: { mode: 'auto', names: ['f'] } }), {
+    mode: 'VALIDATED',
+    allowedFunctionNames: ['f'],
+  });
+  assert.deepEqual(mode({ allowedTools: { mode: 'required', names: ['f'] } }), {
+    mode: 'ANY',
+    allowedFunctionNames: ['f'],
+  });
+  assert.deepEqual(mode({}, [{ ...fn, strict: true } as HubTool]), { mode: 'VALIDATED' });
+  assert.equal(mode({ toolChoice: { kind: 'required' } }, []), undefined);
+});
+
+test('tools that the conversation added are offered with the others, once', () => {
+  const added = { ...fn, name: 'g' } as HubTool;
+  const items = [user('a'), { kind: 'tool_change', add: [added, fn] }] as const;
+  const { body } = encode({ tools: [fn], items });
+  const [entry] = body.tools as [{ functionDeclarations: { name: string }[] }];
+  assert.deepEqual(
+    entry.functionDeclarations.map((declared) => declared.name),
+    ['f', 'g'],
+  );
+});
+
+test("what the provider cannot honour is refused under the client's own name, the rest is named as dropped", () => {
+  const request = hubRequest({
+    sampling: { logitBias: { a: 1 } },
+    cache: { auto: true, key: 'k' },
+    meta: { userId: 'u' },
+  });
+  assert.throws(
+    () => applyFate(request, fate, fieldNames),
+    refused('unsupported_parameter', /generationConfig\.logitBias/),
+  );
+  assert.deepEqual(applyFate(hubRequest({ ...request, sampling: {} }), fate, fieldNames), ['cacheMarks', 'userId']);
+});

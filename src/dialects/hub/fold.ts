@@ -1,0 +1,56 @@
+/** A stream folded into the answer it tells: what a unary call of the same upstream would have given. */
+import type { HubError, HubEvent, HubItem, HubReply } from './types.ts';
+
+export type Folded = { readonly reply: HubReply } | { readonly error: HubError };
+
+export function fold(events: Iterable<HubEvent>): Folded {
+  const items: HubItem[] = [];
+  let id = '';
+  let model = '';
+  for (const event of events) {
+    if (event.kind === 'start') {
+      id = event.id;
+      model = event.model;
+    } else if (event.kind === 'item_end') {
+      items[event.index] = event.item;
+    } else if (event.kind === 'error') {
+      return { error: event.error };
+    } else if (event.kind === 'finish') {
+      const { kind: _, ...end } = event;
+      return { reply: { id, model, items, ...end } };
+    }
+  }
+  return { error: { code: 'upstream_error', message: 'The upstream closed the stream before completion.' } };
+}
+
+/** The same answer told as a stream: for clients that stream over an upstream that did not. */
+export function unfold(reply: HubReply): HubEvent[] {
+  const events: HubEvent[] = [{ kind: 'start', id: reply.id, model: reply.model }];
+  for (const [index, item] of reply.items.entries()) events.push(...tell(item, index));
+  const { id: _, model: __, items: ___, ...end } = reply;
+  events.push({ kind: 'finish', ...end });
+  return events;
+}
+
+function tell(item: HubItem, index: number): HubEvent[] {
+  const end: HubEvent = { kind: 'item_end', index, item };
+  if (item.kind === 'message') {
+    const deltas = item.parts.flatMap((part, n): HubEvent[] => {
+      if (part.kind === 'refusal') return [{ kind: 'refusal', index, part: n, text: part.text }];
+      if (part.kind !== 'text') return [];
+      const notes = (part.annotations ?? []).map(
+        (annotation): HubEvent => ({ kind: 'annotation', index, part: n, annotation }),
+      );
+      return [{ kind: 'text', index, part: n, text: part.text }, ...notes];
+    });
+    return [{ kind: 'item', index, item: { ...item, parts: [] } }, ...deltas, end];
+  }
+  if (item.kind === 'reasoning') {
+    const deltas = item.summary.map((text, part): HubEvent => ({ kind: 'think', index, part, text }));
+    return [{ kind: 'item', index, item: { kind: 'reasoning', summary: [] } }, ...deltas, end];
+  }
+  if (item.kind === 'tool_call') {
+    return [{ kind: 'item', index, item: { ...item, args: '' } }, { kind: 'args', index, text: item.args }, end];
+  }
+  return [{ kind: 'item', index, item }, end];
+}

@@ -1,0 +1,347 @@
+/**
+ * The hub: the neutral form between two dialects. A conversation is one flat, ordered list of items, each holding parts;
+ * turns are recovered from role and adjacency. Nothing here knows a wire format, and nothing is ever regrouped by type.
+ * What has no meaning outside its home is `opaque`: carried, dropped or replaced as a whole, never edited.
+ */
+import type { Usage } from '../../core/index.ts';
+import type { Dialect, ErrorCode, Style } from '../../rules/index.ts';
+
+// ---------------------------------------------------------------- request
+
+export interface HubRequest {
+  readonly dialect: Dialect;
+  readonly model: string;
+  readonly stream: boolean;
+  /** Instructions ahead of the conversation, one part per block. */
+  readonly system: readonly HubText[];
+  readonly items: readonly HubItem[];
+  readonly tools: readonly HubTool[];
+  readonly toolChoice: HubToolChoice;
+  readonly parallelTools?: boolean;
+  readonly allowedTools?: { readonly mode: 'auto' | 'required'; readonly names: readonly string[] };
+  readonly reasoning: HubReasoning;
+  readonly output: HubOutput;
+  readonly limits: HubLimits;
+  readonly sampling: HubSampling;
+  readonly cache: { readonly auto?: boolean; readonly key?: string };
+  readonly state: { readonly previousId?: string; readonly store?: boolean };
+  readonly meta: HubMeta;
+  /** Names the client's session where it sends one: keeps a conversation on one account and one prompt cache. */
+  readonly session?: string;
+  /** Client fields that no hub field stands for; they are lost in a conversion, and named as lost. */
+  readonly unknown: readonly string[];
+  /** How the client wants its answer, where only its own dialect has the choice. */
+  readonly wants: { readonly usageChunk?: boolean; readonly thoughts?: boolean; readonly logprobs?: boolean };
+}
+
+export interface HubLimits {
+  readonly maxOutput?: number;
+  readonly maxToolCalls?: number;
+  readonly prewarm?: boolean;
+  /** Tokens of input from which on the provider shall summarise what came before. */
+  readonly compactAt?: number;
+}
+
+export interface HubSampling {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly seed?: number;
+  readonly presence?: number;
+  readonly frequency?: number;
+  readonly logitBias?: Readonly<Record<string, number>>;
+  readonly n?: number;
+  readonly logprobs?: boolean;
+  readonly topLogprobs?: number;
+  readonly stop?: readonly string[];
+}
+
+export interface HubOutput {
+  readonly format: HubFormat;
+  readonly verbosity?: 'low' | 'medium' | 'high';
+  readonly modalities?: readonly ('text' | 'image' | 'audio')[];
+}
+export type HubFormat =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'json' }
+  | {
+      readonly kind: 'schema';
+      readonly schema: JsonObject;
+      readonly name?: string;
+      readonly strict?: boolean;
+      readonly description?: string;
+    };
+
+export interface HubReasoning {
+  readonly mode?: 'off' | 'auto' | 'budget' | 'between_tools';
+  readonly effort?: Effort;
+  /** Tokens; only with mode `budget`. */
+  readonly budget?: number;
+  readonly show?: 'none' | 'summary';
+  readonly style?: 'auto' | 'concise' | 'detailed';
+}
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+export interface HubMeta {
+  readonly userId?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly serviceTier?: 'auto' | 'standard' | 'priority' | 'flex';
+}
+
+export type HubToolChoice =
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'required' }
+  | { readonly kind: 'named'; readonly name: string; readonly namespace?: string }
+  | { readonly kind: 'hosted'; readonly tool: ServerTool };
+
+export type HubTool = { readonly cache?: CacheMark; readonly defer?: boolean } & (
+  | {
+      readonly kind: 'function';
+      readonly name: string;
+      readonly namespace?: string;
+      readonly description?: string;
+      readonly schema: JsonObject;
+      readonly strict?: boolean;
+    }
+  | {
+      readonly kind: 'custom';
+      readonly name: string;
+      readonly namespace?: string;
+      readonly description?: string;
+      readonly grammar?: { readonly syntax: string; readonly definition: string };
+    }
+  /** Run by the client, shaped by one provider: bash, text editor, shell, apply_patch. */
+  | { readonly kind: 'builtin'; readonly builtin: string; readonly name: string; readonly raw: JsonObject }
+  /** Run by the provider. */
+  | {
+      readonly kind: 'server';
+      readonly tool: ServerTool;
+      readonly options: ServerToolOptions;
+      readonly raw: JsonObject;
+    }
+);
+
+export type ServerTool =
+  | 'web_search'
+  | 'web_fetch'
+  | 'code_exec'
+  | 'file_search'
+  | 'image_gen'
+  | 'mcp'
+  | 'tool_search'
+  | 'computer'
+  | 'maps'
+  | 'other';
+export interface ServerToolOptions {
+  readonly allowedDomains?: readonly string[];
+  readonly blockedDomains?: readonly string[];
+  readonly maxUses?: number;
+  readonly userLocation?: JsonObject;
+  /** It is to run on a machine that its home keeps, or with files there. */
+  readonly machine?: boolean;
+}
+
+// ---------------------------------------------------------------- conversation
+
+export type HubItem =
+  | HubMessage
+  | HubReasoningItem
+  | HubToolCall
+  | HubToolResult
+  | HubServerCall
+  /** A provider's summary of what came before. */
+  | { readonly kind: 'compaction'; readonly text?: string; readonly opaque?: Opaque }
+  | { readonly kind: 'tool_change'; readonly add: readonly HubTool[] }
+  | { readonly kind: 'config_change'; readonly effort?: Effort; readonly format?: HubFormat }
+  /** Stands for an item that was stored earlier; replaced before encoding. */
+  | { readonly kind: 'ref'; readonly id: string }
+  /** A provider's artefact on the assistant's side that only its home understands. */
+  | { readonly kind: 'opaque'; readonly home: Style; readonly raw: unknown };
+
+export interface HubMessage {
+  readonly kind: 'message';
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly parts: readonly HubPart[];
+  readonly phase?: 'commentary' | 'final_answer';
+  /** Cut off by the length limit. */
+  readonly incomplete?: boolean;
+}
+export interface HubReasoningItem {
+  readonly kind: 'reasoning';
+  /** The text a person may see, one entry per summary part. */
+  readonly summary: readonly string[];
+  readonly opaque?: Opaque;
+  readonly redacted?: boolean;
+}
+export interface HubToolCall {
+  readonly kind: 'tool_call';
+  readonly callId: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly form: 'function' | 'custom' | 'builtin';
+  /** Raw JSON text as the model wrote it (free text for custom tools); parsed only where a target needs an object. */
+  readonly args: string;
+  readonly signature?: Opaque;
+}
+export interface HubToolResult {
+  readonly kind: 'tool_result';
+  readonly callId: string;
+  readonly name?: string;
+  readonly form: 'function' | 'custom' | 'builtin';
+  readonly parts: readonly HubPart[];
+  readonly isError?: boolean;
+}
+export interface HubServerCall {
+  readonly kind: 'server_call';
+  readonly id: string;
+  readonly tool: ServerTool;
+  readonly home: Style;
+  readonly status: 'in_progress' | 'completed' | 'failed';
+  readonly queries?: readonly string[];
+  readonly sources?: readonly { readonly url: string; readonly title: string }[];
+  readonly raw?: unknown;
+}
+
+export type HubPart =
+  | HubText
+  | { readonly kind: 'refusal'; readonly text: string }
+  | {
+      readonly kind: 'image';
+      readonly source: MediaSource;
+      readonly detail?: string;
+      readonly cache?: CacheMark;
+      readonly signature?: Opaque;
+    }
+  | { readonly kind: 'audio'; readonly source: MediaSource; readonly cache?: CacheMark }
+  | { readonly kind: 'video'; readonly source: MediaSource; readonly cache?: CacheMark }
+  | {
+      readonly kind: 'file';
+      readonly source: MediaSource;
+      readonly title?: string;
+      readonly context?: string;
+      readonly citations?: boolean;
+      readonly cache?: CacheMark;
+    }
+  | {
+      readonly kind: 'search_result';
+      readonly source: string;
+      readonly title: string;
+      readonly texts: readonly string[];
+      readonly cache?: CacheMark;
+    }
+  /** A tool's answer that is data, not prose. */
+  | { readonly kind: 'json'; readonly value: unknown };
+
+export interface HubText {
+  readonly kind: 'text';
+  readonly text: string;
+  readonly annotations?: readonly HubAnnotation[];
+  readonly cache?: CacheMark;
+  readonly signature?: Opaque;
+}
+
+export type MediaSource =
+  | { readonly kind: 'base64'; readonly mime: string; readonly data: string }
+  | { readonly kind: 'url'; readonly url: string; readonly mime?: string }
+  | { readonly kind: 'file_id'; readonly id: string; readonly home: Style }
+  | { readonly kind: 'text'; readonly text: string };
+
+export interface HubAnnotation {
+  /** UTF-16 offsets into the text of the part. */
+  readonly start?: number;
+  readonly end?: number;
+  readonly url: string;
+  readonly title: string;
+  readonly cited?: string;
+}
+
+/** Ask the provider to cache up to here. */
+export interface CacheMark {
+  readonly long?: boolean;
+}
+
+/** A value that only its home can read: a thinking signature, encrypted reasoning, a thought signature. */
+export interface Opaque {
+  readonly home: Style;
+  readonly kind: 'thinking' | 'redacted' | 'reasoning' | 'thought' | 'compaction';
+  /** The home's id of the item that the value is bound to. */
+  readonly id?: string;
+  /** Which account family it belongs to; compared, never used to choose one. */
+  readonly account?: string;
+  /** UTF-16 lengths of the summary parts, so that text that was joined for a client can be cut again exactly. */
+  readonly lengths?: readonly number[];
+  readonly data: string;
+}
+
+export type JsonObject = { readonly [name: string]: unknown };
+
+// ---------------------------------------------------------------- answer
+
+export interface HubReply {
+  /** The upstream's id, as it came. */
+  readonly id: string;
+  readonly model: string;
+  readonly items: readonly HubItem[];
+  readonly stop: HubStop;
+  readonly stopSequence?: string;
+  /** What the provider said when it declined. */
+  readonly refusal?: string;
+  readonly usage: HubUsage;
+}
+
+export type HubStop =
+  | 'end'
+  | 'tool'
+  | 'length'
+  | 'stop_sequence'
+  | 'context_full'
+  | 'refusal'
+  | 'filter'
+  | 'pause'
+  | 'compaction'
+  | 'continuation'
+  | 'malformed_call'
+  | 'cancelled';
+
+/** See `Usage`: one form from the wire to the bill. */
+export type HubUsage = Usage;
+export const NO_USAGE: HubUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+
+// ---------------------------------------------------------------- stream
+
+/**
+ * What a decoder promises and an encoder may rely on: `start` first and once; `item` before anything of that index, indices
+ * dense from 0 in order of arrival; several items may be open; `item_end` exactly once per item and equal to its deltas;
+ * `finish` after all of them; nothing after `finish` or `error`, one of which always comes.
+ */
+export type HubEvent =
+  | { readonly kind: 'start'; readonly id: string; readonly model: string; readonly usage?: HubUsage }
+  /** A skeleton: kind, ids and names, no content. */
+  | { readonly kind: 'item'; readonly index: number; readonly item: HubItem }
+  | { readonly kind: 'text'; readonly index: number; readonly part: number; readonly text: string }
+  | { readonly kind: 'refusal'; readonly index: number; readonly part: number; readonly text: string }
+  | { readonly kind: 'think'; readonly index: number; readonly part: number; readonly text: string }
+  | { readonly kind: 'args'; readonly index: number; readonly text: string }
+  | { readonly kind: 'annotation'; readonly index: number; readonly part: number; readonly annotation: HubAnnotation }
+  | { readonly kind: 'item_end'; readonly index: number; readonly item: HubItem }
+  | { readonly kind: 'ping' }
+  | {
+      readonly kind: 'finish';
+      readonly stop: HubStop;
+      readonly stopSequence?: string;
+      readonly refusal?: string;
+      readonly usage: HubUsage;
+    }
+  | { readonly kind: 'error'; readonly error: HubError };
+
+/** A failure in the words of our own catalogue; every dialect knows how to say each code. */
+export interface HubError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Kept from the upstream when the fault is the request's. */
+  readonly status?: number;
+  readonly param?: string;
+  readonly retryAfterMs?: number;
+}

@@ -1,0 +1,96 @@
+/** Input blocks that a user or a tool hands in (text, images, documents, search results) read into hub parts. */
+import type { CacheMark, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
+import {
+  aBoolean,
+  compact,
+  given,
+  isObject,
+  needList,
+  needObject,
+  needString,
+  oneOf,
+  optional,
+  unsupported,
+} from '../../wire/read.ts';
+
+/** A part, or undefined for one that says nothing (empty text). */
+export function decodePart(block: JsonObject, path: string): HubPart | undefined {
+  const type = needString(block.type, `${path}.type`);
+  const read = PARTS.get(type);
+  return read
+    ? read(block, path)
+    : unsupported(`${path}.type`, `blocks of type "${type}" cannot be used with this model.`);
+}
+
+export function cacheMark(block: JsonObject, path: string): { cache?: CacheMark } {
+  if (!given(block.cache_control)) return {};
+  const control = needObject(block.cache_control, `${path}.cache_control`);
+  return { cache: control.ttl === '1h' ? { long: true } : {} };
+}
+
+const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | undefined> = new Map(
+  Object.entries<(block: JsonObject, path: string) => HubPart | undefined>({
+    text(block, path) {
+      const text = needString(block.text, `${path}.text`);
+      return text === '' ? undefined : { kind: 'text', text, ...cacheMark(block, path) };
+    },
+    image: (block, path) => ({
+      kind: 'image',
+      source: mediaSource(block.source, `${path}.source`),
+      ...cacheMark(block, path),
+    }),
+    document: (block, path) =>
+      compact({
+        kind: 'file' as const,
+        source: documentSource(block.source, `${path}.source`),
+        title: optional(block, 'title', needString, path),
+        context: optional(block, 'context', needString, path),
+        citations: optional(
+          given(block.citations) ? needObject(block.citations, `${path}.citations`) : {},
+          'enabled',
+          aBoolean,
+        ),
+        ...cacheMark(block, path),
+      }),
+    search_result: (block, path) => ({
+      kind: 'search_result',
+      source: needString(block.source, `${path}.source`),
+      title: needString(block.title, `${path}.title`),
+      texts: textsOf(block.content, `${path}.content`),
+      ...cacheMark(block, path),
+    }),
+  }),
+);
+
+function mediaSource(value: unknown, path: string): MediaSource {
+  const source = needObject(value, path);
+  switch (oneOf(['base64', 'url', 'file'])(source.type, `${path}.type`)) {
+    case 'base64':
+      return {
+        kind: 'base64',
+        mime: needString(source.media_type, `${path}.media_type`),
+        data: needString(source.data, `${path}.data`),
+      };
+    case 'url':
+      return { kind: 'url', url: needString(source.url, `${path}.url`) };
+    default:
+      return { kind: 'file_id', id: needString(source.file_id, `${path}.file_id`), home: 'messages' };
+  }
+}
+
+function documentSource(value: unknown, path: string): MediaSource {
+  const source = needObject(value, path);
+  if (source.type === 'text') return { kind: 'text', text: needString(source.data, `${path}.data`) };
+  if (source.type !== 'content') return mediaSource(source, path);
+  return { kind: 'text', text: textsOf(source.content, `${path}.content`).join('\n\n') };
+}
+
+/** A string or a list of text blocks. */
+function textsOf(value: unknown, path: string): string[] {
+  if (typeof value === 'string') return [value];
+  return needList(value, path).map((entry, n) => {
+    const block = needObject(entry, `${path}[${n}]`);
+    if (isObject(block) && block.type !== 'text') unsupported(`${path}[${n}].type`, 'only text can stand here.');
+    return needString(block.text, `${path}[${n}].text`);
+  });
+}

@@ -1,0 +1,103 @@
+/** Hub parts written as blocks. A part that the provider cannot take is refused by what it is; empty text is left out. */
+
+import { refuse, refuseFile } from '../../errors/rejection.ts';
+import type { CacheMark, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
+import { mimeOf, textOfBytes } from '../../wire/media.ts';
+import { compact } from '../../wire/read.ts';
+
+/** A block under construction; marks may still be taken off it. */
+export type Block = Record<string, unknown>;
+
+/** Where the blocks will stand: an assistant's turn takes text only. */
+export type Place = 'user' | 'assistant';
+
+export function encodeParts(parts: readonly HubPart[], place: Place): Block[] {
+  const blocks: Block[] = [];
+  for (const part of parts) {
+    const block = place === 'assistant' ? assistantBlock(part) : userBlock(part);
+    if (block) blocks.push(block);
+  }
+  return blocks;
+}
+
+/** The provider refuses text that is empty or all white space. */
+export const textBlock = (text: string, cache?: CacheMark): Block | undefined =>
+  /\S/.test(text) ? { type: 'text', text, ...cacheControl(cache) } : undefined;
+
+export const cacheControl = (cache: CacheMark | undefined): { cache_control?: Block } =>
+  cache ? { cache_control: cache.long ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } } : {};
+
+function assistantBlock(part: HubPart): Block | undefined {
+  if (part.kind === 'text') return textBlock(part.text, part.cache);
+  if (part.kind === 'refusal') return textBlock(part.text);
+  return { type: 'text', text: `[${part.kind} omitted]` };
+}
+
+const userBlock = <P extends HubPart>(part: P): Block | undefined =>
+  (USER[part.kind] as (part: P) => Block | undefined)(part);
+
+const USER: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => Block | undefined } = {
+  text: (part) => textBlock(part.text, part.cache),
+  refusal: (part) => textBlock(part.text),
+  json: (part) => textBlock(JSON.stringify(part.value) ?? ''),
+  image: (part) => ({ type: 'image', source: imageSource(part.source), ...cacheControl(part.cache) }),
+  file: fileBlock,
+  search_result: (part) => ({
+    type: 'search_result',
+    source: part.source,
+    title: part.title,
+    content: part.texts.filter((text) => /\S/.test(text)).map((text) => ({ type: 'text', text })),
+    ...cacheControl(part.cache),
+  }),
+  audio: () => refuse('conversation', 'This model cannot take audio.'),
+  video: () => refuse('conversation', 'This model cannot take video.'),
+};
+
+const IMAGES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+
+function imageSource(source: MediaSource): JsonObject {
+  if (source.kind !== 'base64') return remoteSource(source);
+  const mime = mimeOf(source.mime);
+  if (!IMAGES.has(mime)) {
+    refuse('conversation', `Images of type ${mime} are not supported; use JPEG, PNG, GIF or WebP.`, 'invalid_value');
+  }
+  return { type: 'base64', media_type: mime, data: source.data };
+}
+
+function fileBlock(part: HubPart & { kind: 'file' }): Block {
+  const { source } = part;
+  if (source.kind === 'base64' && source.mime.startsWith('image/')) {
+    return { type: 'image', source: imageSource(source), ...cacheControl(part.cache) };
+  }
+  return compact({
+    type: 'document',
+    source: documentSource(source),
+    title: part.title,
+    context: part.context,
+    citations: part.citations === undefined ? undefined : { enabled: part.citations },
+    ...cacheControl(part.cache),
+  });
+}
+
+function documentSource(source: MediaSource): JsonObject {
+  if (source.kind === 'text') return plainText(source.text);
+  if (source.kind !== 'base64') return remoteSource(source);
+  if (source.mime === 'application/pdf') return { type: 'base64', media_type: source.mime, data: source.data };
+  if (source.mime.startsWith('text/') || source.mime === 'application/json') {
+    return plainText(textOfBytes(source));
+  }
+  return refuse(
+    'conversation',
+    `Files of type ${source.mime} are not supported; use PDF, text or an image.`,
+    'invalid_value',
+  );
+}
+
+const plainText = (data: string): JsonObject => ({ type: 'text', media_type: 'text/plain', data });
+
+function remoteSource(source: MediaSource): JsonObject {
+  if (source.kind === 'url') return { type: 'url', url: source.url };
+  if (source.kind === 'file_id' && source.home === 'messages') return { type: 'file', file_id: source.id };
+  if (source.kind === 'file_id') return refuseFile(source.id);
+  return refuse('conversation', 'An image cannot be given as text.');
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { bodyOf, encode, say, t, target, turns } from '../../../../test/support/dialects/messages.ts';
+import type { HubPart, JsonObject } from '../../hub/types.ts';
+
+describe('a request to a messages upstream', () => {
+  it('has the least a provider needs', () => {
+    const encoded = encode({});
+    assert.deepEqual(encoded.body, {
+      model: 'claude-x',
+      max_tokens: 64_000,
+      messages: [{ role: 'user', content: [t('Hi')] }],
+    });
+    assert.deepEqual(encoded.headers, { 'anthropic-version': '2023-06-01' });
+    assert.deepEqual([encoded.dropped, encoded.emulateStop, encoded.names.size], [[], [], 0]);
+  });
+
+  it('bounds the output by the model, by what was asked, and without a stream by what a call can last', () => {
+    const big = target({ maxOutput: 128_000 });
+    assert.equal(bodyOf({ limits: { maxOutput: 999_999 } }, big).max_tokens, 128_000);
+    assert.equal(bodyOf({ stream: true }, big).max_tokens, 128_000);
+    assert.equal(bodyOf({}, big).max_tokens, 64_000);
+    assert.equal(bodyOf({}, target({}, { maxOutput: 4_000 })).max_tokens, 4_000);
+    assert.equal(bodyOf({ limits: { prewarm: true } }).max_tokens, 0);
+  });
+
+  it('collects instructions in order and asks for JSON in words', () => {
+    const system = [
+      { kind: 'text', text: 'One', cache: { long: true } },
+      { kind: 'text', text: ' ' },
+    ] as const;
+    const body = bodyOf({
+      system,
+      items: [say('system', 'Two'), say('system', 'Three'), say('user', 'Hi')],
+      output: { format: { kind: 'json' } },
+    });
+    assert.deepEqual(body.system, [
+      { ...t('One'), cache_control: { type: 'ephemeral', ttl: '1h' } },
+      t('Two'),
+      t('Three'),
+      t('Reply with one JSON object and nothing else.'),
+    ]);
+  });
+
+  it('sends sampling only where the model takes it', () => {
+    const sampling = { temperature: 1.7, topP: 0.5, topK: 3 };
+    const full = encode({ sampling });
+    assert.deepEqual([full.body.temperature, full.body.top_p, full.body.top_k], [1, undefined, 3]);
+    assert.deepEqual(full.dropped, ['topP']);
+    const none = encode({ sampling }, target({ sampling: 'none' }));
+    assert.equal(none.body.temperature, undefined);
+    assert.deepEqual(none.dropped, ['temperature', 'topP', 'topK']);
+    assert.equal(bodyOf({ sampling: { temperature: 0 } }).temperature, 0);
+    const thinking = encode({ sampling, reasoning: { effort: 'high' } });
+    assert.deepEqual(thinking.dropped, ['temperature', 'topP', 'topK']);
+  });
+
+  it('leaves stop sequences that the provider refuses to the pipeline', () => {
+    const encoded = encode({ sampling: { stop: ['END', '\n'] } });
+    assert.deepEqual([encoded.body.stop_sequences, encoded.emulateStop], [['END'], ['\n']]);
+    assert.deepEqual(encode({ sampling: { stop: ['END'] } }, target({ stop: false })).emulateStop, ['END']);
+  });
+
+  it('tells users apart without naming them', () => {
+    const id = (userId: string) => bodyOf({ meta: { userId } }).metadata as JsonObject;
+    assert.match(String(id('ann@example.com').user_id), /^[a-z2-7]{40}$/);
+    assert.deepEqual(id('a'), id('a'));
+    assert.notDeepEqual(id('a'), id('b'));
+  });
+
+  it('keeps the last four cache marks, and none that is long after a short one', () => {
+    const part = (n: number): HubPart => ({ kind: 'text', text: `${n}`, cache: n > 3 ? { long: true } : {} });
+    const [turn] = turns([say('user', ...[1, 2, 3, 4, 5, 6].map(part))]);
+    const marks = turn?.content.map((block) => block.cache_control);
+    const short = { type: 'ephemeral' };
+    assert.deepEqual(marks, [undefined, undefined, short, short, short, short]);
+    const auto = bodyOf({ cache: { auto: true }, items: [say('user', ...[1, 2, 3, 4].map(part))] });
+    assert.deepEqual(auto.cache_control, short);
+    const none = encode({ items: [say('user', part(1))] }, target({ explicitCache: false }));
+    assert.deepEqual(none.dropped, ['cacheMarks']);
+    assert.doesNotMatch(JSON.stringify(none.body), /cache_control/);
+  });
+
+  it('takes the last of settings that change on the way', () => {
+    const body = bodyOf({
+      reasoning: { mode: 'off' },
+      items: [say('user', 'a'), { kind: 'config_change', effort: 'high' }, { kind: 'config_change', effort: 'low' }],
+    });
+    assert.deepEqual(body.output_config, { effort: 'low' });
+    assert.deepEqual(body.thinking, { type: 'adaptive' });
+  });
+
+  it('maps service tiers', () => {
+    assert.equal(bodyOf({ meta: { serviceTier: 'standard' } }).service_tier, 'standard_only');
+    assert.equal(bodyOf({ meta: { serviceTier: 'priority' } }).service_tier, 'auto');
+    assert.deepEqual(encode({ meta: { serviceTier: 'flex' } }).dropped, ['serviceTier']);
+  });
+});

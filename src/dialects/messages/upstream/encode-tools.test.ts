@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { bodyOf, call, encode, fn, result, say, t } from '../../../../test/support/dialects/messages.ts';
+import type { HubItem, HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
+
+describe('tools for a messages upstream', () => {
+  it('are functions with an object at the top', () => {
+    const tools = [
+      fn('a', { schema: { properties: { x: {} } }, description: 'd' } as Partial<HubTool>),
+      fn('b', {
+        schema: { anyOf: [{ properties: { x: {} }, required: ['x'] }, { properties: { y: {} } }] },
+      } as Partial<HubTool>),
+    ];
+    assert.deepEqual(bodyOf({ tools }).tools, [
+      { name: 'a', description: 'd', input_schema: { properties: { x: {} }, type: 'object' } },
+      { name: 'b', input_schema: { type: 'object', properties: { x: {}, y: {} } } },
+    ]);
+  });
+
+  it('stay strict only as far as the provider can be strict', () => {
+    const closed = {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+      additionalProperties: false,
+    };
+    const strict = (schema: JsonObject) =>
+      (bodyOf({ tools: [fn('a', { schema, strict: true } as Partial<HubTool>)] }).tools as JsonObject[])[0]?.strict;
+    assert.equal(strict(closed), true);
+    assert.equal(strict({ ...closed, properties: { a: { type: 'string', minLength: 1 } } }), undefined);
+    assert.equal(strict({ ...closed, additionalProperties: undefined }), undefined);
+    const many = Array.from({ length: 22 }, (_, n) =>
+      fn(`t${n}`, { schema: closed, strict: true } as Partial<HubTool>),
+    );
+    assert.equal((bodyOf({ tools: many }).tools as JsonObject[]).filter((tool) => tool.strict).length, 20);
+  });
+
+  it('of free text are wrapped, with the grammar in words, and so are their calls', () => {
+    const tool: HubTool = {
+      kind: 'custom',
+      name: 'patch',
+      description: 'Patches.',
+      grammar: { syntax: 'lark', definition: 'start: "x"' },
+    };
+    const body = bodyOf({
+      tools: [tool],
+      toolChoice: { kind: 'named', name: 'patch' },
+      items: [
+        say('user', 'a'),
+        call('c', 'free {text', { name: 'patch', form: 'custom' } as Partial<HubItem>),
+        result('c', 'ok'),
+      ],
+    });
+    const [sent] = body.tools as JsonObject[];
+    assert.match(String(sent?.description), /^Patches\.\n\n.*lark grammar:\nstart: "x"$/s);
+    assert.deepEqual(body.tool_choice, { type: 'tool', name: 'patch' });
+    const [, turn] = body.messages as { content: JsonObject[] }[];
+    assert.deepEqual(turn?.content[0]?.input, { input: 'free {text' });
+  });
+
+  it('of fixed shape elsewhere become functions', () => {
+    const tools: HubTool[] = [
+      { kind: 'builtin', builtin: 'apply_patch', name: 'apply_patch', raw: { type: 'apply_patch' } },
+    ];
+    const [tool] = bodyOf({ tools }).tools as JsonObject[];
+    assert.equal(tool?.name, 'apply_patch');
+    assert.deepEqual((tool?.input_schema as JsonObject | undefined)?.type, 'object');
+  });
+
+  it('that are hosted are sent where they exist, dropped where they do not, and refused when demanded', () => {
+    const server = (tool: 'web_search' | 'file_search'): HubTool => ({
+      kind: 'server',
+      tool,
+      options: { allowedDomains: ['a'] },
+      raw: {},
+    });
+    const both = bodyOf({ tools: [server('web_search'), server('file_search')], limits: { maxToolCalls: 2 } });
+    assert.deepEqual(both.tools, [
+      { type: 'web_search_20250305', name: 'web_search', max_uses: 2, allowed_domains: ['a'] },
+    ]);
+    const chosen = bodyOf({ tools: [server('web_search')], toolChoice: { kind: 'hosted', tool: 'web_search' } });
+    assert.deepEqual(chosen.tool_choice, { type: 'tool', name: 'web_search' });
+    const demanded = { tools: [server('file_search')], toolChoice: { kind: 'hosted', tool: 'file_search' } } as const;
+    assert.throws(() => bodyOf(demanded), { code: 'unsupported_parameter' });
+    const same = bodyOf({ tools: [server('web_search'), fn('web_search')] });
+    assert.equal((same.tools as JsonObject[])[0]?.type, undefined);
+    assert.deepEqual(encode({ limits: { maxToolCalls: 2 } }).dropped, ['maxToolCalls']);
+  });
+
+  it('of a remote server are declared beside the tools, with the header that allows it', () => {
+    const raw = {
+      type: 'mcp',
+      server_label: 'files',
+      server_url: 'https://m.example',
+      authorization: 't',
+      allowed_tools: ['read'],
+    };
+    const encoded = encode({ tools: [{ kind: 'server', tool: 'mcp', options: {}, raw }] });
+    assert.deepEqual(encoded.body.mcp_servers, [
+      { type: 'url', name: 'files', url: 'https://m.example', authorization_token: 't' },
+    ]);
+    assert.deepEqual(encoded.body.tools, [
+      {
+        type: 'mcp_toolset',
+        mcp_server_name: 'files',
+        default_config: { enabled: false },
+        configs: { read: { enabled: true } },
+      },
+    ]);
+    assert.equal(encoded.headers['anthropic-beta'], 'mcp-client-2025-11-20');
+  });
+
+  it('are chosen, restricted and kept apart as asked', () => {
+    const tools = [fn('a'), fn('b')];
+    const choice = (more: Partial<HubRequest>) => bodyOf({ tools, ...more });
+    assert.equal(choice({}).tool_choice, undefined);
+    assert.deepEqual(choice({ parallelTools: false }).tool_choice, { type: 'auto', disable_parallel_tool_use: true });
+    assert.deepEqual(choice({ toolChoice: { kind: 'none' }, parallelTools: false }).tool_choice, { type: 'none' });
+    const only = choice({ allowedTools: { mode: 'required', names: ['a'] } });
+    assert.deepEqual(
+      (only.tools as JsonObject[]).map((tool) => tool.name),
+      ['a'],
+    );
+    assert.deepEqual(only.tool_choice, { type: 'any' });
+    assert.equal(bodyOf({ toolChoice: { kind: 'required' } }).tool_choice, undefined);
+  });
+
+  it('added on the way are offered with the others, and leave no turn behind', () => {
+    const body = bodyOf({ items: [{ kind: 'tool_change', add: [fn('late')] }, say('system', 'S'), say('user', 'Hi')] });
+    assert.deepEqual(
+      (body.tools as JsonObject[]).map((tool) => tool.name),
+      ['late'],
+    );
+    assert.deepEqual(body.system, [t('S')]);
+    assert.equal((body.messages as unknown[]).length, 1);
+  });
+});

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { anAnswer, aRequest, written } from '../../../../test/support/dialects/responses.ts';
+import { SSE_COMMENT } from '../../../core/index.ts';
+import { unfold } from '../../hub/fold.ts';
+import {
+  type HubEvent,
+  type HubItem,
+  type HubReply,
+  type HubStop,
+  type JsonObject,
+  NO_USAGE,
+} from '../../hub/types.ts';
+import { isEnvelope, unwrap } from '../../opaque/envelope.ts';
+import { decodeRequest } from './decode-request.ts';
+import { encodeReply } from './encode-reply.ts';
+import { openEncoder } from './stream-encoder.ts';
+
+const aReply = (items: readonly HubItem[], stop: HubStop = 'end', more: Partial<HubReply> = {}): HubReply => ({
+  id: 'msg_0123456789',
+  model: 'upstream-name',
+  items,
+  stop,
+  usage: { ...NO_USAGE, input: 7, output: 3 },
+  ...more,
+});
+const say = (text: string): HubItem => ({ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text }] });
+const call = (name: string, args: string, form: 'function' | 'custom' = 'function'): HubItem => ({
+  kind: 'tool_call',
+  callId: `call_${name}`,
+  name,
+  form,
+  args,
+});
+
+const tell = (events: readonly HubEvent[], answer = anAnswer()) => written(openEncoder(answer), events);
+const types = (events: readonly JsonObject[]) => events.map((event) => event.type);
+const last = (events: readonly JsonObject[]) =>
+  events.at(-1) as { type: string; response: JsonObject & { output: JsonObject[] } };
+
+/** What holds of every stream that this dialect's readers accept. */
+function check(events: readonly JsonObject[]): void {
+  const added: unknown[] = [];
+  const done = new Map<unknown, JsonObject>();
+  const parts = new Set<string>();
+  for (const [at, event] of events.entries()) {
+    assert.equal(event.sequence_number, at);
+    if (event.type === 'response.output_item.added') assert.equal(event.output_index, added.push(event.item_id) - 1);
+    if (event.type === 'response.output_item.done') done.set(event.output_index, event.item as JsonObject);
+    const part = `${event.output_index}/${event.content_index ?? `s${event.summary_index}`}`;
+    if (/part\.added$/.test(String(event.type))) parts.add(part);
+    if (/(output_text|refusal|summary_text)\.delta$/.test(String(event.type))) assert.ok(parts.has(part));
+  }
+  assert.deepEqual(types(events).slice(0, 2), ['response.created', 'response.in_progress']);
+  const ids = [...done.values()].map((item) => item.id);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.deepEqual(
+    last(events).response.output,
+    [...done.entries()].sort(([a], [b]) => Number(a) - Number(b)).map(([, item]) => item),
+  );
+}
+
+describe('a stream to a client of the responses dialect', () => {
+  it('follows the canonical order for one message', () => {
+    assert.deepEqual(types(tell(unfold(aReply([say('Hello')])))), [
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+  });
+  it('writes each event with its name, and comments for pings and heartbeats', () => {
+    const encoder = openEncoder(anAnswer());
+    assert.match(encoder.push({ kind: 'start', id: 'x', model: 'y' }), /^event: response\.created\ndata: \{/);
+    assert.equal(encoder.push({ kind: 'ping' }), SSE_COMMENT);
+    assert.equal(encoder.heartbeat(), SSE_COMMENT);
+  });
+  it('keeps text, call, text as three items', () => {
+    const events = tell(unfold(aReply([say('One'), call('go', '{"a":1}'), say('Two')], 'tool')));
+    check(events);
+    assert.deepEqual(
+      last(events).response.output.map((item) => item.type),
+      ['message', 'function_call', 'message'],
+    );
+  });
+  it('lets two calls grow side by side', () => {
+    const [a, b] = [call('a', '{"x":1}'), call('b', '{"y":2}')];
+    const events = tell([
+      { kind: 'start', id: 'x', model: 'm' },
+      { kind: 'item', index: 0, item: { ...a, args: '' } as HubItem },
+      { kind: 'item', index: 1, item: { ...b, args: '' } as HubItem },
+      { kind: 'args', index: 1, text: '{"y":2}' },
+      { kind: 'args', index: 0, text: '{"x":1}' },
+      { kind: 'item_end', index: 1, item: b },
+      { kind: 'item_end', index: 0, item: a },
+      { kind: 'finish', stop: 'tool', usage: NO_USAGE },
+    ]);
+    check(events);
+    assert.deepEqual(
+      last(events).response.output.map((item) => item.arguments),
+      ['{"x":1}', '{"y":2}'],
+    );
+  });
+  it('removes a call that the length limit cut in the middle of its JSON', () => {
+    const reply = aReply([say('Wait'), call('go', '{"text":"once')], 'length');
+    const events = tell(unfold(reply));
+    const { type, response } = last(events);
+    assert.equal(type, 'response.incomplete');
+    assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
+    assert.deepEqual(
+      response.output.map((item) => item.type),
+      ['message'],
+    );
+    assert.deepEqual(response, encodeReply(reply, anAnswer()));
+  });
+  it('marks the message that the length limit cut', () => {
+    const { response } = last(tell(unfold(aReply([say('One'), say('Tw')], 'length'))));
+    assert.deepEqual(
+      response.output.map((item) => item.status),
+      ['completed', 'incomplete'],
+    );
+  });
+  it('keeps a call with broken arguments when the model was not cut off: the client sees what was written', () => {
+    const { response } = last(tell(unfold(aReply([call('go', '{"a":')], 'tool'))));
+    assert.deepEqual(
+      response.output.map((item) => item.arguments),
+      ['{"a":'],
+    );
+  });
+  it('gives a call without arguments an empty object', () => {
+    const events = tell(unfold(aReply([call('now', '')], 'tool')));
+    check(events);
+    assert.equal(last(events).response.output[0]?.arguments, '{}');
+  });
+  it('tells a refusal before any words as a completed answer with a refusal part', () => {
+    const reply = aReply([], 'refusal', { refusal: 'Not this.' });
+    const events = tell(unfold(reply));
+    check(events);
+    assert.equal(last(events).type, 'response.completed');
+    assert.deepEqual(last(events).response.output[0]?.content, [{ type: 'refusal', refusal: 'Not this.' }]);
+    assert.deepEqual(last(events).response, encodeReply(reply, anAnswer()));
+  });
+  it('tells a filtered answer in the same way, after the words that were said', () => {
+    const { response } = last(tell(unfold(aReply([say('Well')], 'filter'))));
+    assert.deepEqual(response.output[1]?.content, [{ type: 'refusal', refusal: 'The request was declined.' }]);
+  });
+  it('ends in a failed response when the upstream breaks, with what was finished so far', () => {
+    const events = tell([
+      ...unfold(aReply([say('Hello')])).slice(0, -1),
+      { kind: 'error', error: { code: 'server_is_overloaded', message: 'Busy.' } },
+    ]);
+    check(events);
+    assert.equal(last(events).type, 'response.failed');
+    assert.deepEqual(last(events).response.error, { code: 'server_is_overloaded', message: 'Busy.' });
+    assert.equal(last(events).response.output.length, 1);
+    assert.ok(!types(events).includes('error'));
+  });
+  it('announces a response even for an error that comes first', () => {
+    const events = tell([{ kind: 'error', error: { code: 'upstream_error', message: 'Gone.' } }]);
+    check(events);
+    assert.equal((last(events).response.error as JsonObject).code, 'server_error');
+  });
+  it('uses the wordings that agents act on', () => {
+    const told = (error: Extract<HubEvent, { kind: 'error' }>['error']) =>
+      last(tell([{ kind: 'error', error }])).response.error;
+    assert.deepEqual(told({ code: 'context_length_exceeded', message: 'prompt is too long: 9 > 5' }), {
+      code: 'context_length_exceeded',
+      message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
+    });
+    assert.deepEqual(told({ code: 'rate_limit_exceeded', message: 'Slow down.', retryAfterMs: 12_000 }), {
+      code: 'rate_limit_exceeded',
+      message: 'Slow down. Please try again in 12s.',
+    });
+  });
+  it('says nothing after the end', () => {
+    const encoder = openEncoder(anAnswer());
+    for (const event of unfold(aReply([say('Hi')]))) encoder.push(event);
+    assert.equal(encoder.push({ kind: 'ping' }), '');
+    assert.equal(encoder.push({ kind: 'error', error: { code: 'upstream_error', message: 'late' } }), '');
+  });
+});
+
+describe('tools that are no functions, over upstreams that only have functions', () => {
+  const request = aRequest({
+    dialect: 'responses',
+    tools: [
+      { kind: 'custom', name: 'patch' },
+      { kind: 'builtin', builtin: 'shell', name: 'shell', raw: { type: 'shell' } },
+    ],
+  });
+  const answer = anAnswer({ request });
+  const text = 'a"b\n\u{1F600}\\ü';
+  const json = `{"input":"a\\"b\\n\\ud83d\\ude00\\\\ü"}`;
+
+  it('takes the free text out of its JSON, wherever the stream is cut', () => {
+    const item = call('patch', json);
+    for (let cut = 0; cut <= json.length; cut++) {
+      const events = tell(
+        [
+          { kind: 'start', id: 'x', model: 'm' },
+          { kind: 'item', index: 0, item: { ...item, args: '' } as HubItem },
+          { kind: 'args', index: 0, text: json.slice(0, cut) },
+          { kind: 'args', index: 0, text: json.slice(cut) },
+          { kind: 'item_end', index: 0, item },
+          { kind: 'finish', stop: 'tool', usage: NO_USAGE },
+        ],
+        answer,
+      );
+      check(events);
+      const deltas = events.filter((event) => event.type === 'response.custom_tool_call_input.delta');
+      assert.equal(deltas.map((event) => event.delta).join(''), text);
+      assert.equal(last(events).response.output[0]?.input, text);
+    }
+  });
+  it('leaves text alone that comes from an upstream with such tools', () => {
+    const { response } = last(tell(unfold(aReply([call('patch', json, 'custom')], 'tool')), answer));
+    assert.equal(response.output[0]?.input, json);
+  });
+  it('gives typed tools their typed item', () => {
+    const events = tell(unfold(aReply([call('shell', '{"commands":["ls"]}')], 'tool')), answer);
+    check(events);
+    const [item] = last(events).response.output;
+    assert.equal(item?.type, 'shell_call');
+    assert.deepEqual(item?.action, { commands: ['ls'] });
+  });
+});
+
+describe('opaque values on their way through a client', () => {
+  const sent = (output: readonly JsonObject[]) =>
+    decodeRequest({ model: 'm', input: [...output] }, { headers: {} }).items;
+
+  it('wraps a thinking signature and gives it back as it was', () => {
+    const opaque = { home: 'messages', kind: 'thinking', data: 'sig' } as const;
+    const reasoning: HubItem = { kind: 'reasoning', summary: ['Hm.'], opaque };
+    const { response } = last(tell(unfold(aReply([reasoning, say('Yes')]))));
+    const slot = String(response.output[0]?.encrypted_content);
+    assert.ok(isEnvelope(slot));
+    assert.deepEqual(unwrap(slot), opaque);
+    assert.deepEqual(sent(response.output), [reasoning, say('Yes')]);
+  });
+  it('puts the signature of a call in front of it, and back on the call when it returns', () => {
+    const signature = { home: 'generate-content', kind: 'thought', id: 'call_go', data: 's1' } as const;
+    const signed = { ...call('go', '{}'), signature } as HubItem;
+    const reply = aReply([signed, call('other', '{}')], 'tool');
+    const answer = anAnswer({ home: 'generate-content' });
+    const events = tell(unfold(reply), answer);
+    check(events);
+    assert.deepEqual(last(events).response, encodeReply(reply, answer));
+    assert.deepEqual(
+      last(events).response.output.map((item) => item.type),
+      ['reasoning', 'function_call', 'function_call'],
+    );
+    assert.deepEqual(sent(last(events).response.output), reply.items);
+  });
+  it('does the same for the signature of a text', () => {
+    const signature = { home: 'generate-content', kind: 'thought', data: 's2' } as const;
+    const signed: HubItem = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Hi', signature }] };
+    const { response } = last(tell(unfold(aReply([signed])), anAnswer({ home: 'generate-content' })));
+    assert.deepEqual(sent(response.output), [signed]);
+  });
+});

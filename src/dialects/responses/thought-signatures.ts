@@ -1,0 +1,55 @@
+/**
+ * Thought signatures sit on a call or a text, and this dialect has no slot there: they travel as a reasoning item of their own.
+ * Directly before its call, named by the call's id; after its message for a text, since in a stream the text is out by then.
+ */
+import type { HubItem, HubMessage, HubReasoningItem, HubToolCall, Opaque } from '../hub/types.ts';
+
+/** In place of an id: the value belongs to the last text of the message before it. */
+const TEXT_BEFORE = 'text-before';
+
+export const signatureOfCall = (call: HubToolCall): Opaque | undefined =>
+  call.signature && { ...call.signature, id: call.callId };
+
+export function signatureOfText(message: HubMessage): Opaque | undefined {
+  const signed = message.parts.findLast((part) => part.kind === 'text' && part.signature !== undefined);
+  return signed?.kind === 'text' && signed.signature ? { ...signed.signature, id: TEXT_BEFORE } : undefined;
+}
+
+/** Puts signatures back where their home expects them. Whatever has no place any more stays a reasoning item. */
+export function restoreSignatures(items: readonly HubItem[]): HubItem[] {
+  if (!items.some(isSignature)) return [...items];
+  const signatures = new Map(items.filter(isSignature).map((item) => [item.opaque.id, item.opaque]));
+  const calls = new Set<string | undefined>(items.flatMap((item) => (item.kind === 'tool_call' ? [item.callId] : [])));
+  const result: HubItem[] = [];
+  for (const item of items) {
+    const last = result.at(-1);
+    if (item.kind === 'tool_call') {
+      const signature = signatures.get(item.callId);
+      result.push(signature ? { ...item, signature } : item);
+    } else if (!isSignature(item)) {
+      result.push(item);
+    } else if (item.opaque.id === TEXT_BEFORE && last?.kind === 'message') {
+      const { id: _, ...signature } = item.opaque;
+      result[result.length - 1] = signText(last, signature);
+    } else if (!calls.has(item.opaque.id)) {
+      result.push(item);
+    }
+  }
+  return result;
+}
+
+type Signature = HubReasoningItem & { readonly opaque: Opaque };
+
+const isSignature = (item: HubItem): item is Signature =>
+  item.kind === 'reasoning' &&
+  item.opaque?.kind === 'thought' &&
+  item.opaque.id !== undefined &&
+  item.summary.length === 0;
+
+function signText(message: HubMessage, signature: Opaque): HubMessage {
+  const at = message.parts.findLastIndex((part) => part.kind === 'text');
+  return {
+    ...message,
+    parts: message.parts.map((part, n) => (n === at && part.kind === 'text' ? { ...part, signature } : part)),
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Client-run tools whose shape one provider fixed, described as plain functions for all others. The schemas are the
+ * providers' published ones; calls carry the same object either way, so only the declaration changes.
+ */
+import type { JsonObject } from '../hub/types.ts';
+
+export interface BuiltinFunction {
+  readonly description: string;
+  readonly schema: JsonObject;
+}
+
+/** Undefined for tools whose input is more than JSON (screens, browsers). The date at the end of a name only says which revision is meant. */
+export const builtinFunction = (builtin: string): BuiltinFunction | undefined =>
+  FUNCTIONS.get(builtin.replace(/_\d{8}$/, ''));
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+const whole = (description: string): JsonObject => ({ type: 'integer', description });
+const texts = (description: string): JsonObject => ({ type: 'array', items: { type: 'string' }, description });
+const oneOf = (...words: string[]): JsonObject => ({ type: 'string', enum: words });
+const object = (properties: JsonObject, ...required: string[]): JsonObject => ({
+  type: 'object',
+  properties,
+  required,
+});
+
+const EDIT: JsonObject = {
+  path: text('Path of the file or directory.'),
+  file_text: text('Content of the new file, for create.'),
+  old_str: text('Text to replace, for str_replace; must occur exactly once.'),
+  new_str: text('Replacement, for str_replace.'),
+  insert_line: whole('Line after which the text is inserted, for insert; 0 is the beginning.'),
+  insert_text: text('Text to insert, for insert.'),
+  view_range: {
+    type: 'array',
+    items: { type: 'integer' },
+    description: 'First and last line to show, for view; -1 means the end.',
+  },
+};
+
+const FUNCTIONS: ReadonlyMap<string, BuiltinFunction> = new Map(
+  Object.entries<BuiltinFunction>({
+    bash: {
+      description: 'Runs a command in a bash session that lives on between calls.',
+      schema: object({
+        command: text('The command to run.'),
+        restart: { type: 'boolean', description: 'Restarts the session.' },
+      }),
+    },
+    text_editor: {
+      description: 'Views, creates and edits text files.',
+      schema: object({ command: oneOf('view', 'create', 'str_replace', 'insert'), ...EDIT }, 'command', 'path'),
+    },
+    memory: {
+      description: 'Reads and keeps notes as files below /memories.',
+      schema: object(
+        {
+          command: oneOf('view', 'create', 'str_replace', 'insert', 'delete', 'rename'),
+          ...EDIT,
+          old_path: text('Present path, for rename.'),
+          new_path: text('New path, for rename.'),
+        },
+        'command',
+      ),
+    },
+    shell: {
+      description: "Runs shell commands on the caller's machine and returns their output.",
+      schema: object(
+        {
+          commands: texts('Commands to run, each by itself.'),
+          timeout_ms: whole('Milliseconds after which a command is stopped.'),
+          max_output_length: whole('Characters of output to return at most.'),
+        },
+        'commands',
+      ),
+    },
+    local_shell: {
+      description: "Runs one program on the caller's machine and returns its output.",
+      schema: object(
+        {
+          command: texts('The program and its arguments.'),
+          working_directory: text('Directory to run it in.'),
+          timeout_ms: whole('Milliseconds after which it is stopped.'),
+          env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Environment variables.' },
+          user: text('User to run it as.'),
+        },
+        'command',
+      ),
+    },
+    apply_patch: {
+      description: 'Creates, updates or deletes one file by a diff.',
+      schema: object(
+        {
+          type: oneOf('create_file', 'update_file', 'delete_file'),
+          path: text('Path of the file.'),
+          diff: text('The change, in V4A diff format; not needed for delete_file.'),
+        },
+        'type',
+        'path',
+      ),
+    },
+  }),
+);

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { FakeClock } from '../core/index.ts';
+import type { Answer } from '../web/index.ts';
+import { type OutletOptions, Outlets } from './client-stream.ts';
+
+/** A client whose socket takes bytes or does not. */
+class Client extends EventEmitter {
+  taken = '';
+  isReady = true;
+  writableEnded = false;
+
+  write(bytes: Buffer | string): boolean {
+    assert.ok(!this.writableEnded, 'nothing is written after the end');
+    this.taken += bytes.toString('latin1');
+    return this.isReady;
+  }
+
+  end(bytes?: Buffer | string): void {
+    if (bytes !== undefined) this.write(bytes);
+    this.writableEnded = true;
+  }
+
+  drain(): void {
+    this.isReady = true;
+    this.emit('drain');
+  }
+}
+
+function open(options: Partial<OutletOptions> = {}) {
+  const clock = new FakeClock();
+  const client = new Client();
+  const seen = { drained: 0, stalled: 0 };
+  const outlets = new Outlets(clock, { heartbeatMs: 1_000, stalledMs: 5_000 });
+  const call = {
+    response: client as unknown as Answer,
+    onClose: (left: () => void) => client.once('close', left),
+  };
+  const outlet = outlets.open(call, {
+    heartbeat: () => ': hb\n\n',
+    onDrain: () => void seen.drained++,
+    onStalled: () => {
+      seen.stalled += 1;
+      client.emit('close');
+    },
+    ...options,
+  });
+  const beats = (): number => client.taken.split(': hb\n\n').length - 1;
+  return { clock, client, seen, outlets, outlet, beats };
+}
+
+test('a silent stream beats, a busy one does not', () => {
+  const { clock, outlet, beats } = open();
+  for (let n = 0; n < 20; n++) {
+    outlet.write('data: 1\n\n');
+    clock.advance(500);
+  }
+  assert.equal(beats(), 0);
+  clock.advance(3_050);
+  assert.ok(beats() >= 2 && beats() <= 3, String(beats()));
+});
+
+test('a stream whose first event has not come beats', () => {
+  const { clock, beats } = open();
+  clock.advance(1_150);
+  assert.equal(beats(), 1);
+});
+
+for (const [about, pieces, isWhole] of [
+  ['an event', ['data: 1\n\n'], true],
+  ['an event with line ends of two characters', ['data: 1\r\n\r\n'], true],
+  ['an event with old line ends', ['data: 1\r\r'], true],
+  ['an event with mixed line ends', ['data: 1\n\r\n'], true],
+  ['an event whose blank line comes later', ['data: 1\n', '\n'], true],
+  ['an event whose blank line comes in pieces', ['data: 1\r', '\n', '\r', '\n'], true],
+  ['half an event', ['data: 1\n\ndata: {'], false],
+  ['an event without its blank line', ['data: 1\n'], false],
+  ['an event with half a blank line', ['data: 1\r\n\r'], false],
+  ['one end of line', ['data: 1\r\n'], false],
+] as const) {
+  for (const form of ['text', 'bytes'] as const) {
+    test(`after ${about} as ${form} a heartbeat ${isWhole ? 'fits' : 'does not fit'}`, () => {
+      const { clock, outlet, beats } = open();
+      for (const piece of pieces) outlet.write(form === 'text' ? piece : Buffer.from(piece));
+      assert.equal(outlet.isAtBoundary, isWhole);
+      clock.advance(1_150);
+      assert.equal(beats(), isWhole ? 1 : 0);
+    });
+  }
+}
+
+test('a format without heartbeats gets none', () => {
+  const { clock, client, outlet } = open({ heartbeat: undefined });
+  outlet.write('{"a":\n\n');
+  clock.advance(60_000);
+  assert.equal(client.taken, '{"a":\n\n');
+});
+
+test('a slow client makes the source wait and lets it go on', () => {
+  const { clock, client, seen, outlet, beats } = open();
+  client.isReady = false;
+  assert.equal(outlet.write('data: 1\n\n'), false);
+  assert.equal(outlet.write('data: 2\n\n'), false);
+  clock.advance(4_000);
+  assert.equal(beats(), 0, 'what is not taken needs no heartbeat behind it');
+  client.drain();
+  assert.deepEqual(seen, { drained: 1, stalled: 0 });
+  assert.equal(outlet.write('data: 3\n\n'), true);
+  clock.advance(1_150);
+  assert.equal(beats(), 1);
+});
+
+test('a client that takes nothing is given up after its time, not before', () => {
+  const { clock, client, seen, outlet } = open();
+  client.isReady = false;
+  outlet.write('data: 1\n\n');
+  clock.advance(4_900);
+  assert.equal(seen.stalled, 0);
+  clock.advance(200);
+  assert.equal(seen.stalled, 1);
+});
+
+test('after the end nothing is written, and a client that does not take it is given up', () => {
+  const { clock, client, seen, outlet } = open();
+  outlet.write('data: 1\n\n');
+  clock.advance(500);
+  outlet.end('data: 2\n\n');
+  clock.advance(4_900);
+  assert.equal(client.taken, 'data: 1\n\ndata: 2\n\n');
+  assert.equal(seen.stalled, 0);
+  clock.advance(200);
+  assert.equal(seen.stalled, 1);
+});
+
+test('a client that has its answer is forgotten, and no timer is left', () => {
+  const { clock, client, outlets, outlet } = open();
+  outlet.end();
+  client.emit('close');
+  assert.equal(outlets.size, 0);
+  clock.advance(60_000);
+  assert.equal(client.taken, '');
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { codecOf, type HubRequest } from '../../dialects/index.ts';
+import { RejectedValues } from './rejected-opaque.ts';
+
+const carrying = (...signatures: readonly string[]): HubRequest =>
+  codecOf('messages').client.decodeRequest(
+    {
+      model: 'm',
+      max_tokens: 10,
+      messages: [
+        { role: 'user', content: 'hi' },
+        {
+          role: 'assistant',
+          content: signatures.map((signature) => ({ type: 'thinking', thinking: 'So.', signature })),
+        },
+        { role: 'user', content: 'go on' },
+      ],
+    },
+    { headers: {} },
+  );
+
+test('a value that was rejected is left out, its thoughts with it; others stay', () => {
+  const rejected = new RejectedValues();
+  const both = carrying('one', 'two');
+  assert.equal(rejected.without(both), both);
+  rejected.add(carrying('one'));
+  assert.deepEqual(rejected.without(both), carrying('two'));
+  const other = carrying('three');
+  assert.equal(rejected.without(other), other);
+});
+
+test('the oldest are forgotten, those that are met again last', () => {
+  const rejected = new RejectedValues();
+  rejected.add(carrying('first'));
+  rejected.add(carrying('second'));
+  rejected.without(carrying('first'));
+  rejected.add(carrying(...Array.from({ length: 19_999 }, (_, n) => `n${n}`)));
+  assert.equal(rejected.without(carrying('second')).items.length, 3, 'forgotten');
+  assert.equal(rejected.without(carrying('first')).items.length, 2);
+});

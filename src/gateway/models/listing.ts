@@ -1,0 +1,101 @@
+/**
+ * The models a key may use, for GET /v1/models and GET /v1beta/models: names spelled out in the catalog, then for each glob what
+ * an account's own listing offers. A listing that cannot be had is left out; it is never an error.
+ */
+import type { Account, Catalog, ModelLine } from '../../catalog/index.ts';
+import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
+import { PATIENCE, type Style } from '../../rules/index.ts';
+import { CREDENTIAL_HEADER, fetchJson, locate, type Upstream } from '../../upstream/index.ts';
+import type { Caller } from '../caller.ts';
+import { DEFAULT_MESSAGES_VERSION } from '../native/headers.ts';
+import { mayUse } from './resolve.ts';
+
+export interface ListedModel {
+  readonly id: string;
+  readonly line: ModelLine;
+}
+
+const MEMORY_MS = 600_000;
+/** After a failed listing; an account that is down should not be asked with every call, nor be missing for ten minutes. */
+const FAILED_MEMORY_MS = 30_000;
+
+const LISTING: Readonly<
+  Record<Style, { path: string; headers: readonly string[]; namesOf: (body: Listing) => string[] }>
+> = {
+  responses: { path: '/v1/models', headers: [], namesOf: (body) => idsOf(body.data) },
+  messages: {
+    path: '/v1/models?limit=1000',
+    headers: ['anthropic-version', DEFAULT_MESSAGES_VERSION],
+    namesOf: (body) => idsOf(body.data),
+  },
+  'generate-content': {
+    path: '/v1beta/models?pageSize=1000',
+    headers: [],
+    namesOf: (body) =>
+      (body.models ?? []).flatMap(({ name }) => (typeof name === 'string' ? [name.replace(/^models\//, '')] : [])),
+  },
+};
+
+interface Listing {
+  readonly data?: readonly { readonly id?: unknown }[];
+  readonly models?: readonly { readonly name?: unknown }[];
+}
+
+const idsOf = (data: Listing['data']): string[] =>
+  (data ?? []).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
+
+export class ModelLists {
+  readonly #upstream: Upstream;
+  readonly #clock: Clock;
+  readonly #memory = new Map<string, { until: number; names: Promise<string[]> }>();
+
+  constructor(upstream: Upstream, clock: Clock) {
+    this.#upstream = upstream;
+    this.#clock = clock;
+  }
+
+  async list(catalog: Catalog, caller: Caller): Promise<ListedModel[]> {
+    const lines = catalog.lines(caller.group.id);
+    const found = new Map<string, ListedModel>();
+    for (const line of lines) {
+      if (!isGlob(line.pattern)) found.set(line.pattern, found.get(line.pattern) ?? { id: line.pattern, line });
+    }
+    const globs = lines.filter((line) => isGlob(line.pattern) && line.upstream === null);
+    const offered =
+      globs.length === 0 ? [] : await this.#offered(caller.group.style, catalog.accounts(caller.group.id));
+    for (const line of globs) {
+      for (const id of offered) if (matchesGlob(line.pattern, id) && !found.has(id)) found.set(id, { id, line });
+    }
+    return [...found.values()].filter(({ id }) => mayUse(caller, id));
+  }
+
+  async #offered(style: Style, accounts: readonly Account[]): Promise<string[]> {
+    const lists = await Promise.all(accounts.map((account) => this.#listing(style, account)));
+    return [...new Set(lists.flat())];
+  }
+
+  #listing(style: Style, account: Account): Promise<string[]> {
+    const known = this.#memory.get(account.id);
+    if (known && known.until > this.#clock.now()) return known.names;
+    const entry = { until: this.#clock.now() + MEMORY_MS, names: this.#ask(style, account).catch(() => []) };
+    this.#memory.set(account.id, entry);
+    void entry.names.then((names) => {
+      if (names.length === 0) entry.until = this.#clock.now() + FAILED_MEMORY_MS;
+    });
+    return entry.names;
+  }
+
+  async #ask(style: Style, account: Account): Promise<string[]> {
+    const { path, headers, namesOf } = LISTING[style];
+    const answer = await fetchJson(this.#upstream, {
+      method: 'GET',
+      ...locate(style, account.baseUrl, path),
+      headers: [...headers, ...CREDENTIAL_HEADER[style](account.credential)],
+      body: null,
+      patience: PATIENCE.count,
+    });
+    return answer?.status === 200 && typeof answer.body === 'object' && answer.body !== null
+      ? namesOf(answer.body)
+      : [];
+  }
+}

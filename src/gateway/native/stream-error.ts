@@ -1,0 +1,66 @@
+/** How a native stream is ended when its upstream does not end it: the error event of the dialect, never bare EOF. */
+import { SSE_COMMENT, sse } from '../../core/index.ts';
+import type { Dialect } from '../../rules/index.ts';
+
+interface Broken {
+  readonly requestId: string;
+  readonly id: string | undefined;
+  readonly sequence: number | undefined;
+  readonly isTimeout: boolean;
+}
+
+const MESSAGE = 'The upstream closed the stream before completion.';
+
+export const brokenOff: Readonly<Record<Dialect, (about: Broken) => string>> = {
+  messages: ({ requestId, isTimeout }) =>
+    sse(
+      JSON.stringify({
+        type: 'error',
+        error: { type: isTimeout ? 'timeout_error' : 'api_error', message: MESSAGE },
+        request_id: requestId,
+      }),
+      'error',
+    ),
+  chat: ({ isTimeout }) =>
+    sse(
+      JSON.stringify({
+        error: {
+          message: MESSAGE,
+          type: 'server_error',
+          param: null,
+          code: isTimeout ? 'upstream_timeout' : 'upstream_error',
+        },
+      }),
+    ),
+  // Agent tools on this dialect skip `error` events; `response.failed` is the end they understand.
+  responses: ({ id, requestId, sequence }) =>
+    sse(
+      JSON.stringify({
+        type: 'response.failed',
+        sequence_number: (sequence ?? 0) + 1,
+        response: {
+          id: id ?? `resp_${requestId}`,
+          object: 'response',
+          status: 'failed',
+          error: { code: 'server_error', message: MESSAGE },
+          incomplete_details: null,
+          output: [],
+          usage: null,
+        },
+      }),
+      'response.failed',
+    ),
+  generate: ({ isTimeout }) =>
+    sse(
+      JSON.stringify({
+        error: {
+          code: isTimeout ? 504 : 502,
+          message: MESSAGE,
+          status: isTimeout ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE',
+        },
+      }),
+    ),
+};
+
+const PING = sse('{"type": "ping"}', 'ping');
+export const heartbeatOf = (dialect: Dialect): string => (dialect === 'messages' ? PING : SSE_COMMENT);

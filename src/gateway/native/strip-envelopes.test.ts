@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { withoutEnvelopes } from './strip-envelopes.ts';
+
+const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' = 'messages'): string =>
+  withoutEnvelopes(Buffer.from(text), dialect).toString();
+const foreign = '{"type":"thinking","thinking":"","signature":"gw1.abc"}';
+const own = '{ "type" : "thinking", "thinking":"x", "signature":"Ev=" }';
+const text = '{"type":"text","text":"gw1. is only a text here"}';
+
+test('a block with an envelope is cut out with exactly one comma, wherever it stands', () => {
+  const body = (blocks: string) =>
+    `{"model":"m","messages":[{"role":"user","content":"gw1."}, {"role":"assistant","content":[${blocks}]}],"n":1.0}`;
+  assert.equal(cut(body(`${foreign}, ${text}`)), body(text));
+  assert.equal(cut(body(`${text} ,${foreign}`)), body(text));
+  assert.equal(cut(body(`${own},${foreign},${text}`)), body(`${own},${text}`));
+  assert.equal(cut(body(`${foreign},${foreign},${text},${foreign}`)), body(text));
+  const summary = '{"type":"compaction","content":null,"encrypted_content":"gw1.abc"}';
+  assert.equal(cut(body(`${summary},${text}`)), body(text));
+});
+
+test('bytes without an envelope in a slot stay the very same bytes', () => {
+  const body = Buffer.from(`{"messages":[{"role":"user","content":[${text}]}]}`);
+  assert.equal(withoutEnvelopes(body, 'messages'), body);
+});
+
+test('a message that held nothing else goes as a whole', () => {
+  assert.equal(
+    cut(
+      `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${foreign}]},{"role":"user","content":"b"}]}`,
+    ),
+    '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}',
+  );
+});
+
+test('reasoning items with an envelope are cut out of a responses input', () => {
+  const item = '{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gw1.x"}';
+  assert.equal(
+    cut(`{"input":[{"role":"user","content":"a"},${item}],"model":"m"}`, 'responses'),
+    '{"input":[{"role":"user","content":"a"}],"model":"m"}',
+  );
+});
+
+test('blocks that told of a search elsewhere do not go to a provider that never made it', () => {
+  const call = '{"type":"server_tool_use","id":"srvtoolu_gwx","name":"web_search","input":{}}';
+  const result = '{"type":"web_search_tool_result","tool_use_id":"srvtoolu_gwx","content":[]}';
+  assert.equal(
+    cut(`{"messages":[{"role":"assistant","content":[${call},${result},${text}]}]}`),
+    `{"messages":[{"role":"assistant","content":[${text}]}]}`,
+  );
+});
+
+test('a call of a chat client loses the member that holds an envelope, and nothing else', () => {
+  const body = (...members: string[]) =>
+    `{"messages":[{"role":"user","content":"gw1."},{"role":"assistant","tool_calls":[{${members.join()}},null]}]}`;
+  const extra = (value: string) => `"extra_content" : {"google":{"thought_signature":"${value}"}}`;
+  assert.equal(cut(body('"id":"a"', ` ${extra('gw1.x')}`), 'chat'), body('"id":"a"'));
+  assert.equal(cut(body(`${extra('gw1.x')} `, ' "id":"a"'), 'chat'), body('"id":"a"'));
+  assert.equal(cut(body('"id":"a"', extra('gw1.x'), '"n":1.0'), 'chat'), body('"id":"a"', '"n":1.0'));
+  assert.equal(cut(body(extra('gw1.x')), 'chat'), body(''));
+  assert.equal(cut(body('"id":"a"', extra('AbC=')), 'chat'), body('"id":"a"', extra('AbC=')));
+});
+
+test('what is not shaped as a conversation is left for its provider to refuse', () => {
+  const shapes = ['{"messages":["gw1.",1,null,[{}]]}', '{"messages":{"a":"gw1."}}', '{"input":"gw1."}'];
+  const broken = [
+    '{"messages":["gw1."',
+    'gw1.',
+    '{"messages":[{"content":[gw1.]}]}',
+    '{"input":[gw1.]}',
+    '{"a":"gw1.\n"}',
+  ];
+  for (const text of [...shapes, ...broken])
+    for (const dialect of ['messages', 'responses', 'chat'] as const) assert.equal(cut(text, dialect), text);
+});

@@ -1,0 +1,155 @@
+/**
+ * A conversation that was held on a group of another style comes back with our envelopes in its opaque slots. The provider of
+ * this group would reject them, so the blocks that hold one are cut out of the bytes; every other byte stays. Only slots count: a
+ * caller may well write the same characters in a text.
+ */
+import { elementsAt, JsonFault, membersAt, type Span, valueAt } from '../../core/index.ts';
+import { ENVELOPE_PREFIX, isEnvelope, isSynthetic, SYNTHETIC } from '../../dialects/index.ts';
+import type { Dialect } from '../../rules/index.ts';
+
+const MARKS = [ENVELOPE_PREFIX, SYNTHETIC].map((text) => Buffer.from(text));
+/** Part of all of them, so that one search is enough for most bodies. */
+const HINT = Buffer.from('gw');
+
+export function withoutEnvelopes(body: Buffer, dialect: Dialect): Buffer {
+  // A native search over the bytes; nearly every call ends here.
+  if (!body.includes(HINT) || !MARKS.some((mark) => body.includes(mark))) return body;
+  const root = { start: body.indexOf(OPEN), end: body.length };
+  try {
+    return cut(body, CUTS[dialect]?.(body, root) ?? []);
+  } catch (error) {
+    // No JSON: whoever reads the body next says what is wrong with it.
+    if (error instanceof JsonFault) return body;
+    throw error;
+  }
+}
+
+const OPEN = 0x7b;
+
+const CUTS: Partial<Record<Dialect, (body: Buffer, root: Span) => Span[]>> = {
+  messages: messageCuts,
+  responses: (body, root) => elementCuts(listAt(body, root, 'input'), (span) => isForeignItem(valueAt(body, span))),
+  chat: callCuts,
+};
+
+const EXTRA = 'extra_content';
+
+/** A call stays when its value goes: the value sits in a member of its own beside it. */
+function callCuts(body: Buffer, root: Span): Span[] {
+  return listAt(body, root, 'messages')
+    .flatMap((message) => listAt(body, message, 'tool_calls'))
+    .filter((call) => body[call.start] === OPEN)
+    .flatMap((call) => membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
+    .filter((extra) => isForeignExtra(valueAt(body, extra)))
+    .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
+}
+
+function isForeignExtra(value: unknown): boolean {
+  const extra = value as { google?: { thought_signature?: unknown } | null } | null;
+  return isSlot(extra?.google?.thought_signature);
+}
+
+/** A member with its name and one comma; undefined where the name is not spelled plainly. */
+function memberCut(body: Buffer, value: Span, name: string): Span | undefined {
+  const colon = spaceBefore(body, value.start) - 1;
+  const nameEnd = spaceBefore(body, colon);
+  const start = nameEnd - name.length - 2;
+  if (body.toString('latin1', start, nameEnd) !== `"${name}"`) return undefined;
+  const before = spaceBefore(body, start);
+  if (body[before - 1] === COMMA) return { start: before - 1, end: value.end };
+  const after = spaceAfter(body, value.end);
+  return { start, end: body[after] === COMMA ? spaceAfter(body, after + 1) : value.end };
+}
+
+const COMMA = 0x2c;
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+function spaceBefore(body: Buffer, at: number): number {
+  let start = at;
+  while (isSpace(body[start - 1])) start -= 1;
+  return start;
+}
+
+function spaceAfter(body: Buffer, at: number): number {
+  let end = at;
+  while (isSpace(body[end])) end += 1;
+  return end;
+}
+
+function messageCuts(body: Buffer, root: Span): Span[] {
+  const messages = listAt(body, root, 'messages');
+  const inner = new Map(messages.map((message) => [message, contentCuts(body, message)]));
+  // A message of which nothing is left goes as a whole; an empty one would be refused.
+  return [
+    ...elementCuts(messages, (message) => inner.get(message)?.isEmpty === true),
+    ...messages.flatMap((message) => (inner.get(message)?.isEmpty ? [] : (inner.get(message)?.cuts ?? []))),
+  ];
+}
+
+function contentCuts(body: Buffer, message: Span): { cuts: Span[]; isEmpty: boolean } {
+  const blocks = listAt(body, message, 'content');
+  const gone = blocks.filter((block) => isForeignBlock(valueAt(body, block)));
+  return {
+    cuts: elementCuts(blocks, (block) => gone.includes(block)),
+    isEmpty: blocks.length > 0 && gone.length === blocks.length,
+  };
+}
+
+/** The elements of a member that is an array; none when it is anything else. */
+function listAt(body: Buffer, object: Span, name: string): Span[] {
+  if (body[object.start] !== OPEN) return [];
+  const span = membersAt(body, object, new Set([name])).get(name);
+  return span && body[span.start] === 0x5b ? elementsAt(body, span) : [];
+}
+
+function isForeignBlock(value: unknown): boolean {
+  const block = value as {
+    type?: unknown;
+    signature?: unknown;
+    data?: unknown;
+    encrypted_content?: unknown;
+    id?: unknown;
+    tool_use_id?: unknown;
+  } | null;
+  if (block?.type === 'thinking') return isSlot(block.signature);
+  if (block?.type === 'redacted_thinking') return isSlot(block.data);
+  if (block?.type === 'compaction') return isSlot(block.encrypted_content);
+  return isForeignId(block?.id) || isForeignId(block?.tool_use_id);
+}
+
+function isForeignItem(value: unknown): boolean {
+  const item = value as { type?: unknown; encrypted_content?: unknown } | null;
+  return (item?.type === 'reasoning' || item?.type === 'compaction') && isSlot(item.encrypted_content);
+}
+
+const isForeignId = (value: unknown): boolean => typeof value === 'string' && isSynthetic(value);
+const isSlot = (value: unknown): boolean => typeof value === 'string' && isEnvelope(value);
+
+/** What to take out so that the chosen elements and exactly their commas are gone. */
+function elementCuts(elements: readonly Span[], isGone: (element: Span) => boolean): Span[] {
+  const kept = elements.filter((element) => !isGone(element));
+  const [first] = elements;
+  const last = elements.at(-1);
+  if (kept.length === elements.length || !first || !last) return [];
+  const [firstKept] = kept;
+  if (!firstKept) return [{ start: first.start, end: last.end }];
+  const head = first === firstKept ? [] : [{ start: first.start, end: firstKept.start }];
+  const rest = elements.slice(elements.indexOf(firstKept));
+  return [
+    ...head,
+    ...rest.flatMap((element, n) =>
+      isGone(element) ? [{ start: rest[n - 1]?.end ?? element.start, end: element.end }] : [],
+    ),
+  ];
+}
+
+function cut(body: Buffer, cuts: readonly Span[]): Buffer {
+  if (cuts.length === 0) return body;
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const { start, end } of [...cuts].sort((a, b) => a.start - b.start)) {
+    pieces.push(body.subarray(at, start));
+    at = end;
+  }
+  return Buffer.concat([...pieces, body.subarray(at)]);
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { law } from '../../../test/laws/runs.ts';
+import { codecOf } from '../../dialects/index.ts';
+import type { Dialect } from '../../rules/index.ts';
+import { type TapResult, tapStream, tapUnary } from './usage-tap.ts';
+
+const STREAMS: Readonly<
+  Record<Dialect, { events: readonly string[]; usage: object; id: string | undefined; sequence: number | undefined }>
+> = {
+  messages: {
+    events: [
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":7,"output_tokens":1,"cache_read_input_tokens":3}}}',
+      'event: ping\ndata: {"type":"ping"}',
+      'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"text":"é😀 \\"usage"}}',
+      'event: message_delta\ndata: {"type":"message_delta","usage":{"input_tokens":null,"output_tokens":5}}',
+      'event: message_stop\ndata: {"type":"message_stop"}',
+    ],
+    usage: { input: 10, output: 5, cacheRead: 3 },
+    id: 'msg_1',
+    sequence: undefined,
+  },
+  chat: {
+    events: [
+      'data: {"id":"c1","choices":[{"delta":{"content":"é😀"}}],"usage":null}',
+      'data: {"id":"c1","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}',
+      'data: [DONE]',
+    ],
+    usage: { input: 7, output: 5, cacheRead: 0 },
+    id: 'c1',
+    sequence: undefined,
+  },
+  responses: {
+    events: [
+      'event: response.created\ndata: {"type":"response.created","response":{"id":"resp_1","usage":null},"sequence_number":0}',
+      'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"é😀","sequence_number":1}',
+      'event: response.completed\ndata: {"type":"response.completed","response":{"id":"resp_1","usage":{"input_tokens":7,"input_tokens_details":{"cached_tokens":2},"output_tokens":5}},"sequence_number":2}',
+    ],
+    usage: { input: 7, output: 5, cacheRead: 2 },
+    id: 'resp_1',
+    sequence: 2,
+  },
+  generate: {
+    events: [
+      'data: {"candidates":[{"content":{"parts":[{"text":"é😀"}]}}],"responseId":"r1","usageMetadata":{"promptTokenCount":7}}',
+      'data: {"candidates":[{"finishReason":"STOP"}],"responseId":"r1"}',
+      'data: {"responseId":"r1","usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":5,"totalTokenCount":12}}',
+    ],
+    usage: { input: 7, output: 5, cacheRead: 0 },
+    id: 'r1',
+    sequence: undefined,
+  },
+};
+
+function read(dialect: Dialect, bytes: Buffer, size: number): TapResult {
+  const tap = tapStream(dialect);
+  for (let at = 0; at < bytes.length; at += size) tap.push(bytes.subarray(at, at + size));
+  return tap.end();
+}
+
+const numbers = ({ usage }: TapResult): object => ({
+  input: usage?.input,
+  output: usage?.output,
+  cacheRead: usage?.cacheRead,
+});
+
+for (const [name, { events, usage, id, sequence }] of Object.entries(STREAMS)) {
+  const dialect = name as Dialect;
+  const textOf = (list: readonly string[], eol = '\n'): Buffer =>
+    Buffer.from(list.map((event) => `${event}\n\n`.replaceAll('\n', eol)).join(''));
+
+  describe(`beside a stream of ${dialect}`, () => {
+    for (const eol of ['\n', '\r\n']) {
+      test(`the tap reads the same however the bytes are cut (${JSON.stringify(eol)})`, () => {
+        const bytes = textOf(events, eol);
+        for (const size of [1, 2, 3, 5, 7, 64, 100, bytes.length]) {
+          const result = read(dialect, bytes, size);
+          assert.deepEqual(numbers(result), usage, `in pieces of ${size}`);
+          assert.deepEqual([result.id, result.isComplete, result.sequence], [id, true, sequence]);
+        }
+      });
+    }
+
+    test('a stream that lacks its last events is not complete', () => {
+      for (const size of [1, 50, 10_000]) {
+        const result = read(dialect, textOf(events.slice(0, 1)), size);
+        assert.deepEqual([result.isComplete, result.id], [false, id]);
+        assert.equal(read(dialect, textOf(events).subarray(0, 30), size).isComplete, false);
+      }
+      assert.equal(tapStream(dialect).end().isComplete, false);
+    });
+
+    test('comments after the last event change nothing', () => {
+      const result = read(dialect, Buffer.concat([textOf(events), Buffer.from(': bye\n\n: and again\n\n')]), 1);
+      assert.deepEqual([result.isComplete, result.sequence, numbers(result)], [true, sequence, usage]);
+      const broken = read(dialect, Buffer.concat([textOf(events.slice(0, 1)), Buffer.from(': still here\n\n')]), 1);
+      assert.equal(broken.sequence, sequence === undefined ? undefined : 0);
+    });
+
+    test('a last event without its blank line counts where readers of the dialect take it', () => {
+      const { isComplete } = read(dialect, textOf(events).subarray(0, -2), 10);
+      // The last one of generate brings only numbers.
+      assert.equal(isComplete, dialect === 'chat' || dialect === 'generate');
+    });
+
+    test('what is no JSON is passed over', () => {
+      const odd = ['data: {"x":', 'data: 7', 'data: null', 'data:', 'garbage', 'event: ping\ndata: {"type":"ping"}'];
+      const result = read(dialect, textOf([...odd, ...events.slice(0, -1), ...odd, ...events.slice(-1)]), 40);
+      assert.equal(result.id, dialect === 'messages' || dialect === 'responses' ? id : result.id);
+      assert.deepEqual([result.isComplete, numbers(result)], [true, usage]);
+    });
+  });
+}
+
+test('an error of the provider is an end', () => {
+  for (const [dialect, event] of [
+    ['messages', 'event: error\ndata: {"type":"error","error":{}}'],
+    ['chat', 'data: {"error":{"message":"x"}}'],
+    ['responses', 'event: response.failed\ndata: {"type":"response.failed"}'],
+    ['responses', 'event: error\ndata: {"type":"error"}'],
+    ['responses', 'event: image_edit.completed\ndata: {"type":"image_edit.completed"}'],
+    ['generate', 'data: {"error":{"code":503}}'],
+    ['generate', 'data: {"promptFeedback":{"blockReason":"SAFETY"}}'],
+  ] as const) {
+    assert.equal(read(dialect, Buffer.from(`${event}\n\n`), 9).isComplete, true, event);
+  }
+});
+
+test('an image of 20 MiB in one event costs time in proportion to its size', () => {
+  const bytes = Buffer.from(
+    `data: {"type":"image_generation.completed","b64_json":"${'A'.repeat(20 * 2 ** 20)}","usage":{"input_tokens":1,"output_tokens":2}}\n\n`,
+  );
+  const begun = process.cpuUsage();
+  const result = read('responses', bytes, 16 * 1024);
+  const { user, system } = process.cpuUsage(begun);
+  const ms = (user + system) / 1000;
+  assert.deepEqual([result.isComplete, result.usage?.output], [true, 2]);
+  assert.ok(ms < 3_000, `${Math.round(ms)} ms of work`);
+});
+
+describe('beside an answer of one piece', () => {
+  const unary = (dialect: Dialect, text: string | Buffer): TapResult => {
+    const tap = tapUnary(dialect);
+    const bytes = Buffer.from(text as string);
+    for (let at = 0; at < bytes.length; at += 1000) tap.push(bytes.subarray(at, at + 1000));
+    return tap.end();
+  };
+
+  test('usage and id are read', () => {
+    const result = unary('responses', '{"id":"resp_1","output":[1,2],"usage":{"input_tokens":7,"output_tokens":5}}');
+    assert.deepEqual([result.id, result.usage?.input, result.isComplete], ['resp_1', 7, true]);
+    assert.equal(unary('generate', '{"usageMetadata":{"promptTokenCount":4}}').usage?.input, 4);
+  });
+
+  test('usage is what a reader of the whole answer finds, whatever else bears its name', () => {
+    const name = fc.constantFrom('usage', 'a"usage', '"usage', 'usage"', '\\"usage', 'usage\\', '\\', 'a', '{"usage":');
+    const usage = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) });
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 3 }, usage, name, tie('list'), tie('object')),
+      list: fc.array(tie('value'), { maxLength: 3 }),
+      object: fc.array(fc.tuple(name, tie('value')), { maxLength: 4 }).map(Object.fromEntries),
+    }));
+    const answer = fc.array(fc.tuple(name, value), { maxLength: 5 }).map(Object.fromEntries);
+    law(answer, (body: Record<string, unknown>) => {
+      const whole = codecOf('chat').upstream.readUsage(body.usage);
+      for (const space of [0, 1]) assert.deepEqual(unary('chat', JSON.stringify(body, null, space)).usage, whole);
+    });
+  });
+
+  test('a list of events tells its last usage', () => {
+    const list = '[{"usageMetadata":{"promptTokenCount":4}},{"usageMetadata":{"promptTokenCount":9}},{}]';
+    const result = unary('generate', list);
+    assert.deepEqual([result.usage?.input, result.isComplete], [9, true]);
+    assert.equal(unary('generate', list.slice(0, -1)).isComplete, false);
+  });
+
+  test('half a JSON text and no JSON are not complete, an odd one is', () => {
+    const whole = '{"id":"x","usage":{"input_tokens":1},"list":[{"a":{}}]}';
+    for (let end = 0; end < whole.length; end++) {
+      assert.equal(unary('messages', whole.slice(0, end)).isComplete, false, whole.slice(0, end));
+    }
+    assert.equal(unary('messages', '<html></html>').isComplete, false);
+    assert.equal(unary('messages', '{"id":"x","id":"y"}').isComplete, true);
+  });
+
+  test('what is too large to keep is taken for whole', () => {
+    const tap = tapUnary('responses');
+    for (let n = 0; n < 33; n++) tap.push(Buffer.alloc(2 ** 20, ' '));
+    assert.deepEqual(tap.end(), { usage: undefined, isComplete: true, id: undefined, sequence: undefined });
+  });
+});

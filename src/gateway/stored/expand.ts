@@ -1,0 +1,52 @@
+/**
+ * A responses request that refers to what was said before: earlier turns and single items are put back in from the store, so that
+ * an upstream without memory gets the whole conversation.
+ */
+import { fail } from '../../core/index.ts';
+import { previousNotFound, type ResponseStore } from './store.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface Expanded {
+  readonly body: Json;
+  /** All of the input, earlier turns included. */
+  readonly input: readonly unknown[];
+  readonly previousId: string | undefined;
+}
+
+export async function expand(body: Json, userId: string, store: ResponseStore): Promise<Expanded> {
+  const previousId = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
+  const earlier = previousId === undefined ? [] : await earlierItems(previousId, userId, store);
+  const input = await Promise.all([...earlier, ...inputItems(body.input)].map((item) => resolved(item, userId, store)));
+  const { previous_response_id: _, ...rest } = body;
+  return { body: previousId === undefined && !hasReference(body.input) ? body : { ...rest, input }, input, previousId };
+}
+
+/** A text is one message of the user. */
+export const inputItems = (input: unknown): readonly unknown[] => {
+  if (Array.isArray(input)) return input;
+  return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : [];
+};
+
+async function earlierItems(id: string, userId: string, store: ResponseStore): Promise<readonly unknown[]> {
+  const content = (await store.find(id, userId))?.content;
+  if (!content) throw previousNotFound(id);
+  return [...content.input, ...(Array.isArray(content.response.output) ? content.response.output : [])];
+}
+
+async function resolved(item: unknown, userId: string, store: ResponseStore): Promise<unknown> {
+  const id = referenceOf(item);
+  if (id === undefined) return item;
+  const found = await store.findItem(id, userId);
+  if (found === undefined)
+    throw fail('invalid_request', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
+  return found;
+}
+
+const hasReference = (input: unknown): boolean =>
+  Array.isArray(input) && input.some((item) => referenceOf(item) !== undefined);
+
+function referenceOf(item: unknown): string | undefined {
+  const { type, id } = (item ?? {}) as { type?: unknown; id?: unknown };
+  return type === 'item_reference' && typeof id === 'string' ? id : undefined;
+}

@@ -1,0 +1,76 @@
+/** Frames of a responses socket: reading what a client sends, wording what we say ourselves. */
+import { JsonFault, scanMembers } from '../../core/index.ts';
+import { JSON_LIMITS } from '../../rules/index.ts';
+
+export type Json = Record<string, unknown>;
+
+/** Read by us and, in a relayed frame, by the provider as well: one that occurs twice might mean something else to each. */
+const ONCE: ReadonlySet<string> = new Set([
+  'type',
+  'stream_id',
+  'model',
+  'input',
+  'previous_response_id',
+  'response_id',
+  'background',
+  'generate',
+  'response',
+]);
+
+export function readFrame(text: string): Json | undefined {
+  try {
+    scanMembers(Buffer.from(text), ONCE, JSON_LIMITS);
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    if (error instanceof JsonFault || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The body of the request: flat, or in the wrapper that older clients use. */
+export function bodyOf(event: Json): Json {
+  const { type: _, stream_id: __, response, ...rest } = event;
+  return typeof response === 'object' && response !== null ? { ...rest, ...(response as Json) } : rest;
+}
+
+/** An empty or odd id refers to nothing here; whoever gets the request will say so. */
+export const idIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+export const frameText = (frame: Json, streamId: string | undefined): string =>
+  JSON.stringify(streamId === undefined ? frame : { ...frame, stream_id: streamId });
+
+export const withStreamId = (json: string, streamId: string | undefined): string =>
+  streamId === undefined ? json : `{"stream_id":${JSON.stringify(streamId)},${json.slice(json.indexOf('{') + 1)}`;
+
+export function refusal(status: number, code: string, message: string, param: string | null = null): Json {
+  const type = status >= 500 ? 'server_error' : 'invalid_request_error';
+  return { type: 'error', status, error: { type, code, message, param } };
+}
+
+/** An HTTP refusal as a frame. */
+export function errorFrame(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): Json {
+  const { error } = (body ?? {}) as { error?: Json };
+  const wait = headers['retry-after'];
+  const said = error ?? { type: 'server_error', code: 'internal_error', message: 'The request failed.', param: null };
+  return {
+    type: 'error',
+    status,
+    error: said,
+    ...(wait !== undefined && { headers: { 'retry-after': String(wait) } }),
+  };
+}
+
+/** Steering and injecting have their own way of saying no, which gives back what was not taken. */
+export function passFailed(event: Json, code: string, message: string): Json {
+  const input = event.input ?? [];
+  const error = { type: 'invalid_request_error', code, message };
+  return event.type === 'response.inject'
+    ? { type: 'response.inject.failed', sequence_number: 0, response_id: event.response_id ?? null, input, error }
+    : {
+        type: 'response.steer.failed',
+        sequence_number: 0,
+        steer: { previous_response_id: event.previous_response_id ?? null, input },
+        error,
+      };
+}

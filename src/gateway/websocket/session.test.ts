@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeClock } from '../../core/index.ts';
+import { CLOSE, SOCKET } from '../../rules/index.ts';
+import { ResponsesSocket } from './session.ts';
+import type { Turn } from './turn.ts';
+
+interface Frame {
+  readonly type: string;
+  readonly stream_id?: string;
+  readonly status?: number;
+  readonly error?: { readonly code: string };
+}
+
+/** A client's connection of which the test plays both ends: frames in, frames out, turns that end when told to. */
+function open() {
+  const clock = new FakeClock();
+  const frames: Frame[] = [];
+  const turns: Turn[] = [];
+  const closed: number[] = [];
+  let hear: (text: string | undefined) => void = () => undefined;
+  new ResponsesSocket(
+    {
+      send(text) {
+        frames.push(JSON.parse(text));
+        return true;
+      },
+      close: (code) => void closed.push(code),
+      onMessage: (listener) => {
+        hear = listener;
+      },
+      onDrain: () => undefined,
+      onClose: () => undefined,
+    },
+    {
+      clock,
+      runner: { answer: async () => undefined, pass: () => undefined, leave: () => undefined },
+      run: async (turn) => void turns.push(turn),
+    },
+  );
+  const create = (stream_id: string): void =>
+    hear(JSON.stringify({ type: 'response.create', stream_id, model: 'm', input: 'hi' }));
+  const finish = (turn: Turn | undefined): void => {
+    turn?.answer.writeHead(200, { 'content-type': 'text/event-stream' });
+    turn?.answer.write('event: response.completed\ndata: {"type":"response.completed"}\n\n');
+    turn?.answer.end();
+  };
+  return { clock, frames, turns, closed, create, finish };
+}
+
+test('a connection that is too old finishes its turn, takes no other, and closes', () => {
+  const { clock, frames, turns, closed, create, finish } = open();
+  create('a');
+  create('a');
+  clock.advance(SOCKET.lifetimeMs - 1);
+  assert.deepEqual([turns.length, frames.length], [1, 0]);
+  clock.advance(1);
+  const refused = frames.map(({ stream_id, status, error }) => [stream_id, status, error?.code]);
+  assert.deepEqual(refused, [['a', 400, 'websocket_connection_limit_reached']], 'the turn that waited is told');
+  create('b');
+  assert.deepEqual([frames[1]?.stream_id, frames[1]?.error?.code], ['b', 'websocket_connection_limit_reached']);
+  assert.deepEqual([turns.length, closed], [1, []]);
+  finish(turns[0]);
+  assert.equal(frames.at(-1)?.type, 'response.completed');
+  assert.deepEqual(closed, [CLOSE.normal]);
+});
+
+test('a turn that outlasts the farewell is cut with the connection', () => {
+  const { clock, closed, create } = open();
+  create('a');
+  clock.advance(SOCKET.lifetimeMs + SOCKET.farewellMs);
+  assert.deepEqual(closed, [CLOSE.normal]);
+});
+
+test('a connection without a turn closes when it is too old', () => {
+  const { clock, closed } = open();
+  clock.advance(SOCKET.lifetimeMs);
+  assert.deepEqual(closed, [CLOSE.normal]);
+});

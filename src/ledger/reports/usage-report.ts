@@ -1,0 +1,266 @@
+/** What callers and operators are told of usage and money. Reads roll-ups and wallets only, never single records. */
+import { sql } from 'kysely';
+import {
+  fail,
+  formatNanos,
+  type Limited,
+  type Limits,
+  type Nanos,
+  type StoredLimits,
+  showLimits,
+} from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import { readSpent } from '../admission/spend-limits.ts';
+
+/** One count of the answer to GET /v1/usage (G 4.1). */
+export interface UsageCount {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+  readonly images: number;
+  readonly video_tasks: number;
+  /** Decimal dollars, exact. */
+  readonly cost: string;
+}
+
+export interface UsageReport {
+  readonly period: UsagePeriod;
+  readonly total: UsageCount;
+  readonly by_day: readonly (UsageCount & { readonly date: string })[];
+  readonly by_model: readonly (UsageCount & { readonly model: string })[];
+}
+
+export interface UsagePeriod {
+  readonly start: string;
+  readonly end: string;
+  readonly timezone: string;
+}
+
+export interface PeriodQuery {
+  readonly start_date?: string | undefined;
+  readonly end_date?: string | undefined;
+  readonly timezone?: string | undefined;
+}
+
+const MAX_DAYS = 92;
+/** Without dates: the last 30 days, today included. */
+const USUAL_DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** Checks the dates of a query and fills in what is absent. */
+export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): UsagePeriod {
+  const timezone = query.timezone ?? 'UTC';
+  const dateIn = dateReader(timezone);
+  const end = query.end_date === undefined ? undefined : dayOf('end_date', query.end_date);
+  const start = query.start_date === undefined ? undefined : dayOf('start_date', query.start_date);
+  const today = dayOf('today', dateIn(now));
+  const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (maxDays - 1) * DAY_MS)));
+  const first = start ?? last - (USUAL_DAYS - 1) * DAY_MS;
+  if (first > last) throw fail('invalid_request', 'start_date is after end_date.', { param: 'start_date' });
+  if (last - first >= maxDays * DAY_MS)
+    throw fail('invalid_request', `A period has at most ${maxDays} days.`, { param: 'start_date' });
+  return { start: textOf(first), end: textOf(last), timezone };
+}
+
+/**
+ * Days of the roll-ups are UTC days, and are not cut. Under another timezone each is reported as the local date that holds most
+ * of it, the date at its noon: the same date from UTC-12 up to UTC+11:59, the next one from UTC+12 on. So the totals of a period are
+ * exact for UTC, and elsewhere begin and end as many hours off local midnight as the zone is off UTC.
+ */
+export async function usageReport(db: Db, userId: string, period: UsagePeriod): Promise<UsageReport> {
+  const dateIn = dateReader(period.timezone);
+  const days = new Map<string, string>();
+  for (let at = dayOf('start', period.start) - DAY_MS; at <= dayOf('end', period.end); at += DAY_MS) {
+    const date = dateIn(at + DAY_MS / 2);
+    if (date >= period.start && date <= period.end) days.set(textOf(at), date);
+  }
+  const rows = days.size === 0 ? [] : await readDaily(db, userId, [...days.keys()]);
+  const named = rows.map((row) => ({ ...row, date: days.get(row.day) ?? row.day }));
+  return {
+    period,
+    total: countOf(named),
+    by_day: grouped(named, (row) => row.date).map(([date, own]) => ({ date, ...countOf(own) })),
+    by_model: grouped(named, (row) => row.model).map(([model, own]) => ({ model, ...countOf(own) })),
+  };
+}
+
+export interface BalanceReport {
+  readonly available: string;
+  readonly held: string;
+}
+
+/**
+ * `held` leaves out what replicas have leased ahead: it is the user's to spend, whichever replica asks. A charge that is still in a
+ * journal shows up within a second.
+ */
+export async function balanceReport(db: Db, userId: string): Promise<BalanceReport> {
+  const wallet = await db
+    .selectFrom('wallets as w')
+    .select(['w.credits', 'w.debits'])
+    .select(
+      sql<bigint>`w.held - coalesce((select sum(l.nanos) from leases l where l.user_id = w.user_id), 0)::bigint`.as(
+        'held',
+      ),
+    )
+    .where('w.user_id', '=', userId)
+    .executeTakeFirst();
+  if (!wallet) throw new Error(`There is no wallet of ${userId}.`);
+  return { available: formatNanos(wallet.credits - wallet.debits - wallet.held), held: formatNanos(wallet.held) };
+}
+
+/** Limits, and beside each of those in money what is spent of it. */
+export interface LimitsReport extends StoredLimits {
+  readonly spent_day?: string;
+  readonly spent_month?: string;
+}
+
+/** Of the key, and under `user` those of all keys of its user together. */
+export async function limitsReport(
+  db: Db,
+  { id, userId, limits, userLimits }: Limited,
+  now: number,
+): Promise<LimitsReport & { readonly user?: LimitsReport }> {
+  const hasSpend = [limits, userLimits].some((one) => one?.spendDay !== undefined || one?.spendMonth !== undefined);
+  const rows = hasSpend ? await readSpent(db, [userId], now) : [];
+  const report = (of: Limits | undefined, own: typeof rows): LimitsReport => ({
+    ...showLimits(of),
+    ...(of?.spendDay !== undefined && { spent_day: formatNanos(own.reduce((sum, { day }) => sum + day, 0n)) }),
+    ...(of?.spendMonth !== undefined && { spent_month: formatNanos(own.reduce((sum, { month }) => sum + month, 0n)) }),
+  });
+  const ofKey = report(
+    limits,
+    rows.filter(({ keyId }) => keyId === id),
+  );
+  return { ...ofKey, ...(userLimits && { user: report(userLimits, rows) }) };
+}
+
+export interface WalletReport extends BalanceReport {
+  readonly user: string;
+  /** Everything that ever came in, and that was ever charged. */
+  readonly credits: string;
+  readonly debits: string;
+  /** What replicas have leased ahead; part of what is available. */
+  readonly leased: string;
+  readonly open_holds: number;
+  readonly open_leases: number;
+}
+
+export interface WalletWish {
+  readonly user?: string | undefined;
+  /** Only wallets with less than this available. */
+  readonly below?: Nanos | undefined;
+  /** The last user of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** For operators: wallets in the order of their users. `available` and `held` are what their users are told. */
+export async function walletReports(db: Db, { user, below, after, limit }: WalletWish): Promise<WalletReport[]> {
+  const filters = [
+    ...(user === undefined ? [] : [sql`and w.user_id = ${user}`]),
+    ...(after === undefined ? [] : [sql`and w.user_id > ${after}`]),
+    // The first half says nothing new, and spares the others a look at their leases.
+    ...(below === undefined
+      ? []
+      : [sql`and w.credits - w.debits - w.held < ${below} and w.credits - w.debits - w.held + l.nanos < ${below}`]),
+  ];
+  const { rows } = await sql<WalletRow>`
+    select w.user_id, w.credits, w.debits, w.held, l.nanos as leased, l.open as leases,
+      (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds
+    from wallets w, lateral (
+      select coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases where user_id = w.user_id) l
+    where true ${sql.join(filters, sql` `)} order by w.user_id limit ${limit}`.execute(db);
+  return rows.map((row) => ({
+    user: row.user_id,
+    credits: formatNanos(row.credits),
+    debits: formatNanos(row.debits),
+    held: formatNanos(row.held - row.leased),
+    available: formatNanos(row.credits - row.debits - row.held + row.leased),
+    leased: formatNanos(row.leased),
+    open_holds: Number(row.holds),
+    open_leases: Number(row.leases),
+  }));
+}
+
+interface WalletRow {
+  readonly user_id: string;
+  readonly credits: Nanos;
+  readonly debits: Nanos;
+  readonly held: Nanos;
+  readonly leased: Nanos;
+  readonly leases: bigint;
+  readonly holds: bigint;
+}
+
+interface DailyRow {
+  readonly day: string;
+  readonly model: string;
+  readonly requests: bigint;
+  readonly input_tokens: bigint;
+  readonly cached_input_tokens: bigint;
+  readonly cache_write_tokens: bigint;
+  readonly output_tokens: bigint;
+  readonly reasoning_tokens: bigint;
+  readonly images: bigint;
+  readonly video_tasks: bigint;
+  readonly nanos: bigint;
+}
+
+/** One statement for the whole answer; at most 92 days times the models in use. */
+export const dailyQuery = (userId: string, days: readonly string[]) => sql<DailyRow>`
+  select day::text as day, model, sum(requests)::bigint as requests, sum(input_tokens)::bigint as input_tokens,
+    sum(cached_input_tokens)::bigint as cached_input_tokens, sum(cache_write_tokens)::bigint as cache_write_tokens,
+    sum(output_tokens)::bigint as output_tokens, sum(reasoning_tokens)::bigint as reasoning_tokens,
+    sum(images)::bigint as images, sum(nanos)::bigint as nanos,
+    coalesce(sum(requests) filter (where operation in ('tasks.create', 'videos.create')), 0)::bigint as video_tasks
+  from usage_daily
+  where user_id = ${userId} and day between ${days[0]}::date and ${days.at(-1)}::date
+  group by day, model order by day, model`;
+
+const readDaily = async (db: Db, userId: string, days: readonly string[]): Promise<readonly DailyRow[]> =>
+  (await dailyQuery(userId, days).execute(db)).rows;
+
+function countOf(rows: readonly DailyRow[]): UsageCount {
+  const sum = (of: (row: DailyRow) => bigint): bigint => rows.reduce((total, row) => total + of(row), 0n);
+  return {
+    requests: Number(sum((row) => row.requests)),
+    input_tokens: Number(sum((row) => row.input_tokens)),
+    cached_input_tokens: Number(sum((row) => row.cached_input_tokens)),
+    cache_write_tokens: Number(sum((row) => row.cache_write_tokens)),
+    output_tokens: Number(sum((row) => row.output_tokens)),
+    reasoning_tokens: Number(sum((row) => row.reasoning_tokens)),
+    images: Number(sum((row) => row.images)),
+    video_tasks: Number(sum((row) => row.video_tasks)),
+    cost: formatNanos(sum((row) => row.nanos)),
+  };
+}
+
+const grouped = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T[]][] =>
+  [...Map.groupBy(rows, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** The database knows no year zero, nor a day before its first. */
+const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
+
+/** Midnight UTC of a date, in milliseconds. */
+function dayOf(param: string, text: string): number {
+  const at = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // 30 February is read as 2 March.
+  if (Number.isNaN(at) || textOf(at) !== text)
+    throw fail('invalid_request', `${param} is not a date such as 2030-01-31.`, { param });
+  return at;
+}
+
+const textOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+function dateReader(timeZone: string): (at: number) => string {
+  try {
+    // The Swedish way to write a date is the one of ISO 8601.
+    const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
+    return (at) => format.format(at);
+  } catch {
+    throw fail('invalid_request', 'timezone is not a name such as Europe/Berlin.', { param: 'timezone' });
+  }
+}

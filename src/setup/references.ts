@@ -1,0 +1,120 @@
+/** References inside a configuration file: everything that one object says of another must be true before anything is written. */
+import { FEATURES } from '../rules/index.ts';
+import type { SetupFile } from './schema.ts';
+
+/** What the database already holds; a file may refer to that. */
+export interface Known {
+  /** Group id -> style. */
+  readonly groups: ReadonlyMap<string, string>;
+  readonly users: ReadonlySet<string>;
+}
+
+/** `prune`: groups that the file does not name will be gone, so that nothing in it may refer to one. */
+export function checkReferences(file: SetupFile, known: Known, { prune = false } = {}): string[] {
+  const named = file.groups.map((group): [string, string] => [group.id, group.style]);
+  const styles = new Map(prune ? named : [...known.groups, ...named]);
+  const needGroup = groupCheck(styles, prune ? 'the file; pruning removes the others' : 'the file or the database');
+  const users = new Set([...known.users, ...file.users.map((user) => user.id)]);
+  return [
+    ...duplicates(
+      (n) => `groups[${n}]`,
+      file.groups,
+      ({ id }) => [id],
+    ),
+    ...duplicates(
+      (n) => `accounts[${n}]`,
+      file.accounts,
+      ({ id }) => [id],
+    ),
+    ...duplicates(
+      (n) => `users[${n}]`,
+      file.users,
+      ({ id }) => [id],
+    ),
+    ...duplicates(
+      (n) => `characters[${n}]`,
+      file.characters,
+      ({ id }) => [id],
+    ),
+    ...duplicates(
+      (n) => `keys[${n}]`,
+      file.keys,
+      ({ user, group, name = 'default' }) => [`${user}/${group}/${name}`],
+    ),
+    ...duplicates(
+      (n) => `keys[${n}].key`,
+      file.keys,
+      ({ key }) => (key === undefined ? [] : [key]),
+      () => 'the same key value',
+    ),
+    ...duplicates(
+      (n) => `models[${n}]`,
+      file.models,
+      ({ id, groups }) => groups.map((group) => `${id} in group ${group}`),
+    ),
+    ...changedStyles(file, known),
+    ...file.accounts.flatMap((account, n) => [
+      ...needGroup(`accounts[${n}].group`, account.group),
+      ...foreignFeatures(`accounts[${n}].features`, account, styles),
+    ]),
+    ...file.models.flatMap((model, n) =>
+      model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
+    ),
+    ...file.characters.flatMap((character, n) => needGroup(`characters[${n}].group`, character.group, 'video')),
+    ...file.keys.flatMap((key, n) => [
+      ...needGroup(`keys[${n}].group`, key.group, 'provider'),
+      ...(key.video_groups ?? []).flatMap((group, m) => needGroup(`keys[${n}].video_groups[${m}]`, group, 'video')),
+      ...(users.has(key.user)
+        ? []
+        : [`keys[${n}].user: found "${key.user}", expected a user of the file or the database`]),
+    ]),
+  ];
+}
+
+/** An entry may go by several names; none may come up a second time. */
+function duplicates<T>(
+  placeOf: (n: number) => string,
+  entries: readonly T[],
+  namesOf: (entry: T) => readonly string[],
+  shown = (name: string): string => `"${name}"`,
+): string[] {
+  const seen = new Set<string>();
+  return entries.flatMap((entry, n) =>
+    namesOf(entry).flatMap((name) => {
+      if (seen.has(name)) return [`${placeOf(n)}: found ${shown(name)} a second time, expected it once`];
+      seen.add(name);
+      return [];
+    }),
+  );
+}
+
+/** A style decides what every key and account of the group means; it cannot be changed under them. */
+const changedStyles = (file: SetupFile, known: Known): string[] =>
+  file.groups.flatMap((group, n) => {
+    const style = known.groups.get(group.id);
+    return style === undefined || style === group.style
+      ? []
+      : [`groups[${n}].style: found "${group.style}", expected "${style}" as before; make a new group instead`];
+  });
+
+const groupCheck =
+  (styles: ReadonlyMap<string, string>, where: string) =>
+  (path: string, id: string, kind?: 'video' | 'provider'): string[] => {
+    const style = styles.get(id);
+    if (style === undefined) return [`${path}: found "${id}", expected a group of ${where}`];
+    if (kind === undefined || (style === 'video') === (kind === 'video')) return [];
+    return [`${path}: found "${id}", expected a ${kind} group`];
+  };
+
+function foreignFeatures(
+  path: string,
+  account: SetupFile['accounts'][number],
+  styles: ReadonlyMap<string, string>,
+): string[] {
+  const style = styles.get(account.group);
+  const possible: readonly string[] =
+    style !== undefined && style in FEATURES ? FEATURES[style as keyof typeof FEATURES] : [];
+  return (account.features ?? [])
+    .filter((feature) => !possible.includes(feature))
+    .map((feature) => `${path}: found "${feature}", expected some of ${possible.join(', ')}`);
+}

@@ -1,0 +1,42 @@
+/** A small JSON question to an upstream, answered whole: model lists and counts, nothing hot. */
+import type { Upstream, UpstreamRequest } from './client.ts';
+
+export interface JsonAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const MAX_BYTES = 8 * 2 ** 20;
+
+/** Undefined when no usable JSON came. */
+export function fetchJson(upstream: Upstream, request: UpstreamRequest): Promise<JsonAnswer | undefined> {
+  const { promise, resolve } = Promise.withResolvers<JsonAnswer | undefined>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let status = 0;
+  const exchange = upstream.send(request, {
+    onHead(code) {
+      status = code;
+    },
+    onData(chunk) {
+      size += chunk.length;
+      if (size > MAX_BYTES) {
+        exchange.abort();
+        resolve(undefined);
+      }
+      chunks.push(chunk);
+      return true;
+    },
+    onEnd: () => resolve(parse(status, Buffer.concat(chunks).toString('utf8'))),
+    onTrouble: () => resolve(undefined),
+  });
+  return promise;
+}
+
+function parse(status: number, text: string): JsonAnswer | undefined {
+  try {
+    return { status, body: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

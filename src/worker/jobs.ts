@@ -1,0 +1,28 @@
+/** The table of background duties. A new one is a row here and a function in its module. */
+import type { Config } from '../config.ts';
+import type { Clock, Log, Sealer } from '../core/index.ts';
+import type { Database } from '../db/index.ts';
+import { lookForAlarms, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
+import { expireResponses } from './expire-responses.ts';
+import { reseal } from './reseal.ts';
+import type { Duty } from './runner.ts';
+
+export interface DutyParts {
+  readonly database: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_LOOK_MS'>;
+}
+
+export const dutiesOf = ({ database, sealer, clock, log, config }: DutyParts): Duty[] => {
+  const kept = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
+  return [
+    { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
+    // Re-derives the whole ledger, too.
+    { name: 'alarms.look', everyMs: config.ALARM_LOOK_MS, run: () => lookForAlarms(database.db, log).then(() => 0) },
+    { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
+    { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, kept()) },
+    { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, kept()) },
+  ];
+};
