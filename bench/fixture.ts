@@ -6,12 +6,12 @@ import { loadCatalog } from '../src/catalog/index.ts';
 import { loadConfig } from '../src/config.ts';
 import { silentLog } from '../src/core/index.ts';
 import type { Caller } from '../src/gateway/index.ts';
-import { KeyDirectory } from '../src/identity/index.ts';
-import { type Ground, openGround } from '../src/main.ts';
+import { KeyCache } from '../src/identity/index.ts';
+import { type AppContext, openContext } from '../src/main.ts';
 import { applySetup, parseSetup } from '../src/setup/index.ts';
 
 export interface BenchGround {
-  readonly ground: Ground;
+  readonly ground: AppContext;
   readonly caller: Caller;
   readonly catalog: Awaited<ReturnType<typeof loadCatalog>>;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export async function openBenchGround(): Promise<BenchGround> {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-bench-'));
   // PostgreSQL refuses to run as root, and its substitute must be able to pass through.
   chmodSync(folder, 0o711);
-  const ground = await openGround(loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off' }), { log: silentLog });
+  const ground = await openContext(loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off' }), { log: silentLog });
   const close = async (): Promise<void> => {
     await ground.close();
     rmSync(folder, { recursive: true, force: true });
@@ -49,11 +49,11 @@ export async function openBenchGround(): Promise<BenchGround> {
   }
 }
 
-async function fill(ground: Ground): Promise<Pick<BenchGround, 'caller' | 'catalog'>> {
+async function fill(ground: AppContext): Promise<Pick<BenchGround, 'caller' | 'catalog'>> {
   const { db } = ground.database;
   await applySetup(db, parseSetup(JSON.stringify(SETUP)), { secrets: ground.secrets });
   const catalog = await loadCatalog(db, ground.sealer, silentLog);
-  const key = await new KeyDirectory(db, ground.secrets.pepper, ground.clock).find(TOKEN);
+  const key = await new KeyCache(db, ground.secrets.pepper, ground.clock).find(TOKEN);
   const group = catalog.group('messages');
   if (!key || group?.style !== 'messages') throw new Error('the setup of the benchmark is not what it should be');
   return { caller: { key, group: { ...group, style: group.style } }, catalog };

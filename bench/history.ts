@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { codecOf, decodeFor, encodeFor } from '../src/dialects/index.ts';
+import { codecOf, decodeRequestFor, encodeRequestFor } from '../src/dialects/index.ts';
 import { parseBody } from '../src/gateway/converted/json-body.ts';
 import { capabilitiesOf, type Dialect } from '../src/rules/index.ts';
 import { median } from './fixture.ts';
@@ -44,8 +44,8 @@ async function measure(client: Dialect, upstream: Dialect): Promise<Times> {
   const target = { model: 'bench', capabilities: capabilitiesOf(STYLE[upstream], 'bench') };
   const convert = (): number => {
     const begun = performance.now();
-    const request = decodeFor(pair, parseBody(bytes), { headers: {} });
-    const { body } = encodeFor(pair, request, target);
+    const request = decodeRequestFor(pair, parseBody(bytes), { headers: {} });
+    const { body } = encodeRequestFor(pair, request, target);
     if (Buffer.from(JSON.stringify(body)).length < BYTES / 2) throw new Error('something was lost');
     return performance.now() - begun;
   };

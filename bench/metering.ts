@@ -5,7 +5,7 @@
  * loop, against the same loop without them; both in turn, medians of nine. What PostgreSQL itself does is its own process.
  */
 import { newRequestId, silentLog } from '../src/core/index.ts';
-import { Meter } from '../src/gateway/index.ts';
+import { Billing } from '../src/gateway/index.ts';
 import { resolveModel } from '../src/gateway/models/resolve.ts';
 import { tapUnary } from '../src/gateway/native/usage-tap.ts';
 import { startMetering } from '../src/ledger/index.ts';
@@ -29,7 +29,7 @@ const metering = await startMetering({
   log: silentLog,
 });
 const limiter = new LocalLimiter(clock);
-const meter = new Meter(metering, limiter, clock);
+const meter = new Billing(metering, limiter, clock);
 const model = resolveModel(catalog, caller, 'bench-burst');
 const answer = Buffer.from(UNARY.messages);
 const bodyBytes = QUESTIONS.messages('bench-burst', false).body.length;
@@ -74,13 +74,13 @@ function newCall(): Call {
 }
 
 async function bare(call: Call): Promise<void> {
-  call.note({ model: model.name });
+  call.addLogFields({ model: model.name });
   await undefined;
 }
 
 async function whole(call: Call): Promise<void> {
-  call.note({ model: model.name });
-  const visit = await limiter.enter(caller.key);
+  call.addLogFields({ model: model.name });
+  const visit = await limiter.acquire(caller.key);
   const ticket = await meter.admit(call, caller, { operation: 'messages.create', model, bodyBytes, maxOutput: 1024 });
   const tap = tapUnary('messages');
   tap.push(answer);
@@ -88,5 +88,5 @@ async function whole(call: Call): Promise<void> {
   if (!usage) throw new Error('the answer says nothing of its usage');
   ticket.settle(usage, { accountId: 'mock-messages' });
   await ticket.flushed();
-  visit?.leave();
+  visit?.release();
 }

@@ -20,7 +20,7 @@ const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: () => 'bytes through',
   convert: (cell) => `converted to ${'to' in cell ? cell.to : ''}`,
   prefer: (cell) => `bytes through where the account has it, else converted to ${'to' in cell ? cell.to : ''}`,
-  refuse: () => 'refused',
+  refuse: () => 'rejected',
   own: () => 'answered by the gateway',
 };
 
@@ -45,7 +45,7 @@ export function renderEndpoints(): string {
     '## Video, assets, characters',
     table(['endpoint', 'what it does', 'Idempotency-Key', 'rule'], video),
     '## Admin',
-    'Opened by `Authorization: Bearer $ADMIN_TOKEN` alone. Lists answer `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are refused by name.',
+    'Opened by `Authorization: Bearer $ADMIN_TOKEN` alone. Lists answer `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are rejected by name.',
     table(
       ['endpoint', 'what it does', 'query'],
       Object.values<AdminRow>(ADMIN_ENDPOINTS).map((row) => [
@@ -115,7 +115,7 @@ const PAIRS: readonly (readonly [Dialect, Dialect])[] = [
 export function renderFidelity(): string {
   const sections = PAIRS.map(([from, to]) => {
     const names = codecOf(from).client.fieldNames;
-    const { fate } = codecOf(to).upstream;
+    const { support: fate } = codecOf(to).upstream;
     const byName = Map.groupBy(HUB_FIELDS, (field) => names[field]);
     const rows = [...byName].map(([name, fields]) => [
       `\`${name}\``,
@@ -126,7 +126,7 @@ export function renderFidelity(): string {
   return page(
     'Fidelity of conversions',
     'Printed from the fate tables in `src/dialects` by `npm run gen`. When a group speaks another dialect than the caller, text, system, roles, tools, tool results, images, files, usage and stop reasons always cross. This page says what becomes of the optional fields.',
-    '**kept** as it is; **changed** into the form that the other side has; **left out** and named in the answer header `x-gateway-dropped`; **refused** with 400 and the name of the field, before anything is sent. A model that cannot take a field that is kept (see `src/rules/capabilities.ts`) has it left out and named. Fields that no table knows are left out and named too. Where both sides speak the same dialect nothing is looked at: the bytes pass.',
+    '**kept** as it is; **changed** into the form that the other side has; **left out** and named in the answer header `x-gateway-dropped`; **rejected** with 400 and the name of the field, before anything is sent. A model that cannot take a field that is kept (see `src/rules/capabilities.ts`) has it left out and named. Fields that no table knows are left out and named too. Where both sides speak the same dialect nothing is looked at: the bytes pass.',
     ...sections,
     '## Where two dialects do not say the same',
     'Beyond single fields. **carried**: kept for the provider that alone can read it, in a place that the client hands back or in the memory of the gateway. The number is that of the test that proves the line (`test/laws/register.test.ts`).',
@@ -142,7 +142,7 @@ const registerRows = (): string[][] =>
     fate.join('; '),
   ]);
 
-const FATE = { kept: 'kept', changed: 'changed', dropped: 'left out', refused: 'refused' } as const;
+const FATE = { kept: 'kept', changed: 'changed', dropped: 'left out', rejected: 'rejected' } as const;
 
 const page = (title: string, ...parts: string[]): string => `# ${title}\n\n${parts.join('\n\n')}\n`;
 

@@ -8,7 +8,7 @@ import { tokensIn } from './usage.ts';
 export type PlannedCall = { tool: Tool; args: string };
 
 /** What is answered, before a dialect gives it its form. */
-export type Answer = {
+export type Reply = {
   thoughts: string;
   text: string;
   calls: PlannedCall[];
@@ -20,9 +20,9 @@ export type Answer = {
 };
 
 /** One mind for all dialects: what comes out depends only on the neutral view. */
-export function decide(view: View, fault: Fault): Answer {
+export function decide(view: View, fault: Fault): Reply {
   const prompt = lastUserText(view);
-  const answer: Answer = { thoughts: thoughtsOn(view, prompt), text: '', calls: [], stop: 'end' };
+  const answer: Reply = { thoughts: thoughtsOn(view, prompt), text: '', calls: [], stop: 'end' };
   if (fault.events !== undefined) return { ...answer, text: manyWords(fault.events) };
   if (fault.big !== undefined) return { ...answer, text: 'x'.repeat(fault.big) };
   if (/please (refuse|block)/i.test(prompt)) {
@@ -63,7 +63,7 @@ function sentence(view: View, prompt: string): string {
 }
 
 /** Applies the stop sequences and the token limit, whichever cuts first. */
-function shorten(answer: Answer, view: View): Answer {
+function shorten(answer: Reply, view: View): Reply {
   const stops = view.stops
     .filter((stop) => stop !== '')
     .map((stop) => ({ stop, at: answer.text.indexOf(stop) }))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { UsageOddity } from './faults.ts';
 import type { Json, JsonObject } from './json.ts';
-import type { Answer } from './model.ts';
+import type { Reply } from './model.ts';
 import { prefixText, promptText, type View } from './neutral-request.ts';
 
 /** `input` includes `cached` and `written`; `output` includes `reasoning`. */
@@ -33,7 +33,7 @@ export function promptTokens(view: View): number {
   return tokensIn(promptText(view)) + media * TOKENS_PER_MEDIUM;
 }
 
-export function measure(view: View, answer: Answer, cache: PrefixCache): Usage {
+export function measure(view: View, answer: Reply, cache: PrefixCache): Usage {
   const prefix = prefixText(view);
   const seen = cache.touch(`${view.model}\n${prefix}`);
   const share = tokensIn(prefix);

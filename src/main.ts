@@ -22,29 +22,29 @@ import {
   watchRevisions,
 } from './db/index.ts';
 import {
-  Meter,
+  Billing,
+  ClientStreams,
   ModelLists,
-  Outlets,
-  RejectedValues,
+  OpaqueCache,
+  RejectedOpaques,
   ResponseStore,
-  SideTable,
-  SocketRefusals,
-  SocketSessions,
+  ResponsesSessions,
+  SocketRejections,
   TokenCounter,
 } from './gateway/index.ts';
-import { FailedAttempts, KeyDirectory, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
+import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type Metering, type MeteringState, readAlarms, startMetering, stepListener } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { LocalLimiter, Pool, SharedLimiter } from './pool/index.ts';
+import { LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
-import { BODY_BYTES, BODY_CLASS, PATIENCE, type TextOperation } from './rules/index.ts';
-import { PublicFetcher, Upstream } from './upstream/index.ts';
+import { BODY_BYTES, BODY_CLASS, type TextOperation, TIMEOUTS } from './rules/index.ts';
+import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
-import { createMetrics, createWeb, type Metrics, Sockets } from './web/index.ts';
+import { createMetrics, createWeb, type Metrics, WebSocketServer } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
 
 /** What every command needs: the database, migrated, and the secrets that open it. */
-export interface Ground {
+export interface AppContext {
   readonly config: Config;
   readonly log: Log;
   readonly clock: Clock;
@@ -58,14 +58,14 @@ export interface Ground {
 }
 
 /** A sentence for the operator; shown without a stack trace. */
-export class Refusal extends Error {}
+export class CliError extends Error {}
 
-export type Say = (sentence: string) => void;
+export type Print = (sentence: string) => void;
 
-export async function openGround(
+export async function openContext(
   config: Config,
-  { say = () => {}, log }: { say?: Say; log?: Log } = {},
-): Promise<Ground> {
+  { say = () => {}, log }: { say?: Print; log?: Log } = {},
+): Promise<AppContext> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const closers: Closer[] = [];
   const close = (): Promise<void> => closeAll(closers);
@@ -94,8 +94,8 @@ export async function openGround(
   } catch (error) {
     await close().catch(() => {});
     if (error instanceof DatabaseUnavailable)
-      throw new Refusal(`${error.message} Check DATABASE_URL, or unset it to use the embedded one.`, { cause: error });
-    throw error instanceof EmbeddedUnavailable ? new Refusal(error.message) : error;
+      throw new CliError(`${error.message} Check DATABASE_URL, or unset it to use the embedded one.`, { cause: error });
+    throw error instanceof EmbeddedUnavailable ? new CliError(error.message) : error;
   }
 }
 
@@ -112,7 +112,7 @@ export interface ServeOptions {
   readonly worker: boolean;
 }
 
-export async function serve(ground: Ground, options: ServeOptions): Promise<Running> {
+export async function serve(ground: AppContext, options: ServeOptions): Promise<Running> {
   const closers: Closer[] = [];
   return start(ground, options, closers).catch(async (error: unknown) => {
     // An open connection would keep the process alive after it has said why it cannot start.
@@ -121,13 +121,13 @@ export async function serve(ground: Ground, options: ServeOptions): Promise<Runn
   });
 }
 
-async function start(ground: Ground, options: ServeOptions, closers: Closer[]): Promise<Running> {
+async function start(ground: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
   const { config, database, log, clock } = ground;
   const role = await claimRole(ground);
   closers.push(() => role.release());
   const metrics = createMetrics();
   let catalog = await loadCatalog(database.db, ground.sealer, log);
-  const keys = new KeyDirectory(database.db, ground.secrets.pepper, clock, config.ADMIN_TOKEN);
+  const keys = new KeyCache(database.db, ground.secrets.pepper, clock, config.ADMIN_TOKEN);
   const watch = await watchRevisions(
     database,
     async (name) => {
@@ -138,17 +138,17 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
   );
   closers.push(() => watch.stop());
   const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
-  const upstream = new Upstream(clock, PATIENCE.unary.connect);
+  const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
   closers.push(() => upstream.close());
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, ground, metrics);
   if (redis) closers.push(() => redis.close());
   const onStep = stepListener();
   const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log, redis, onStep });
   closers.push(() => metering.close());
-  measureMoney(metrics, metering, database.db);
-  const sessions = new SocketSessions();
+  registerLedgerMetrics(metrics, metering, database.db);
+  const sessions = new ResponsesSessions();
   const local = new LocalLimiter(clock);
-  const limiter = redis ? new SharedLimiter(redis, local) : local;
+  const limiter = redis ? new RedisLimiter(redis, local) : local;
   const store = new ResponseStore({
     db: database.db,
     sealer: ground.sealer,
@@ -165,20 +165,20 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     upstream,
     pool: new Pool(clock),
     catalog: () => catalog,
-    outlets: new Outlets(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
+    outlets: new ClientStreams(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
     store,
     limiter,
-    meter: new Meter(metering, limiter, clock, onStep),
+    meter: new Billing(metering, limiter, clock, onStep),
     onStep,
     counter: new TokenCounter(),
-    sideTable: new SideTable(clock),
-    rejected: new RejectedValues(),
-    sockets: new Sockets(),
+    sideTable: new OpaqueCache(clock),
+    rejected: new RejectedOpaques(),
+    sockets: new WebSocketServer(),
     sessions,
-    refusals: new SocketRefusals(clock),
+    refusals: new SocketRejections(clock),
     runCall: (call, handler) => web.run(call, handler),
     fetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
-    markOf: accountMarks(ground.secrets.pepper),
+    markOf: accountTags(ground.secrets.pepper),
     db: database.db,
     models: new ModelLists(upstream, clock),
     bodyLimit: (operation) => bodyLimit(config, operation),
@@ -213,7 +213,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
     trustedProxies: listOf(config.TRUST_PROXY),
   });
   const { port } = await web.listen(config.HOST, config.PORT).catch((error: NodeJS.ErrnoException) => {
-    throw new Refusal(
+    throw new CliError(
       error.code === 'EADDRINUSE'
         ? `Port ${config.PORT} on ${config.HOST} is taken. Stop what uses it, or set PORT to another one.`
         : `Cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`,
@@ -241,7 +241,7 @@ async function start(ground: Ground, options: ServeOptions, closers: Closer[]): 
 const ADMIN_CONNECTIONS = 5;
 
 /** Its absence is no reason not to start: limits are then counted here alone until it is back. */
-async function openRedis(url: string, { clock, log }: Ground, metrics: Metrics): Promise<Redis> {
+async function openRedis(url: string, { clock, log }: AppContext, metrics: Metrics): Promise<Redis> {
   const redis = new Redis({
     url,
     clock,
@@ -255,7 +255,7 @@ async function openRedis(url: string, { clock, log }: Ground, metrics: Metrics):
 }
 
 /** docs/operating.md says what each means and what to do. */
-function measureMoney(metrics: Metrics, metering: Metering, db: Db): void {
+function registerLedgerMetrics(metrics: Metrics, metering: Metering, db: Db): void {
   const own = (name: string, description: string, read: (state: MeteringState) => number): void =>
     metrics.gauge(name, description, () => [{ value: read(metering.state) }]);
   own('dragoman_journal_pending_records', 'Usage records not in the database yet', ({ pending }) => pending);
@@ -281,11 +281,11 @@ async function closeAll(closers: Closer[]): Promise<void> {
 }
 
 /** One server per DATA_DIR: two would share an embedded database and a journal without knowing of each other. */
-async function claimRole({ isEmbedded, database, config }: Ground): Promise<{ release(): Promise<void> }> {
+async function claimRole({ isEmbedded, database, config }: AppContext): Promise<{ release(): Promise<void> }> {
   if (!isEmbedded) return { release: async () => {} };
   const claim = await claimServer(database.url);
   if ('takenBy' in claim) {
-    throw new Refusal(
+    throw new CliError(
       `Another Dragoman server (process ${claim.takenBy}) runs on ${config.DATA_DIR}. Stop it, or give this one its own DATA_DIR; to run several servers, set DATABASE_URL.`,
     );
   }
@@ -293,7 +293,7 @@ async function claimRole({ isEmbedded, database, config }: Ground): Promise<{ re
 }
 
 /** Marks that opaque values of an account carry; nobody can make one without the pepper. */
-function accountMarks(pepper: Buffer): (accountId: string) => string {
+function accountTags(pepper: Buffer): (accountId: string) => string {
   const marks = new Map<string, string>();
   return (accountId) => {
     const known = marks.get(accountId);

@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
 import { type JsonObject, numberOf, objectOf } from '../json.ts';
-import { type Answer, decide } from '../model.ts';
+import { decide, type Reply } from '../model.ts';
 import { sendStream } from '../stream.ts';
 import { bend, measure, type Usage } from '../usage.ts';
 import { readRequest } from './request.ts';
@@ -29,7 +29,7 @@ export async function createCompletion(exchange: Exchange): Promise<void> {
 
 const FINISH_REASONS = { end: 'stop', length: 'length', sequence: 'stop', tool: 'tool_calls', refusal: 'stop' };
 
-function choiceOf(exchange: Exchange, answer: Answer, index: number): JsonObject {
+function choiceOf(exchange: Exchange, answer: Reply, index: number): JsonObject {
   const calls = answer.calls.map((call) => {
     const id = exchange.state.ids.next('call_');
     const { name } = call.tool;

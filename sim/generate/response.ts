@@ -1,7 +1,7 @@
 import { googleError, invalid, statusFailure } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, objectOf } from '../json.ts';
-import { type Answer, decide } from '../model.ts';
+import { decide, type Reply } from '../model.ts';
 import type { View } from '../neutral-request.ts';
 import { mint } from '../opaque.ts';
 import { type Frame, pieces, type Stream, sendStream } from '../stream.ts';
@@ -41,7 +41,7 @@ const FINISH_REASONS = { end: 'STOP', length: 'MAX_TOKENS', sequence: 'STOP', to
 
 type Parts = { thoughts: JsonObject[]; pieces: string[]; textSign: JsonObject; calls: JsonObject[] };
 
-type Thought = { head: JsonObject; answer: Answer; parts: Parts };
+type Thought = { head: JsonObject; answer: Reply; parts: Parts };
 
 function think(exchange: Exchange): Thought {
   const view = readRequest(exchange);
@@ -55,7 +55,7 @@ function think(exchange: Exchange): Thought {
   return { head, answer, parts: partsOf(exchange, view, answer) };
 }
 
-function partsOf(exchange: Exchange, view: View, answer: Answer): Parts {
+function partsOf(exchange: Exchange, view: View, answer: Reply): Parts {
   const config = objectOf(either(objectOf(either(exchange.json, 'generationConfig')), 'thinkingConfig'));
   // This model thinks unless told not to, and signs its calls even when its thoughts stay hidden.
   const signs = either(config, 'thinkingBudget') !== 0;

@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange.ts';
 import type { JsonObject } from '../json.ts';
-import { type Answer, decide } from '../model.ts';
+import { decide, type Reply } from '../model.ts';
 import { lastUserText, type View } from '../neutral-request.ts';
 import { mint } from '../opaque.ts';
 import { sendStream } from '../stream.ts';
@@ -41,7 +41,7 @@ const STOP_REASONS = {
   refusal: 'refusal',
 };
 
-function contentOf(exchange: Exchange, view: View, answer: Answer): JsonObject[] {
+function contentOf(exchange: Exchange, view: View, answer: Reply): JsonObject[] {
   const content: JsonObject[] = [];
   if (answer.thoughts !== '') content.push(thinkingBlock(view, answer.thoughts));
   if (answer.text !== '') content.push({ type: 'text', text: answer.text, citations: null });
@@ -63,7 +63,7 @@ function thinkingBlock(view: View, thoughts: string): JsonObject {
   return { type: 'thinking', thinking, signature: mint('thinking', thoughts) };
 }
 
-function stopDetails(answer: Answer): JsonObject | null {
+function stopDetails(answer: Reply): JsonObject | null {
   if (answer.refusal === undefined) return null;
   return { type: 'refusal', category: null, explanation: answer.refusal };
 }

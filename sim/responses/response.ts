@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
 import { type Json, type JsonObject, objectOf } from '../json.ts';
-import { type Answer, decide } from '../model.ts';
+import { decide, type Reply } from '../model.ts';
 import type { View } from '../neutral-request.ts';
 import { mint } from '../opaque.ts';
 import { sendStream } from '../stream.ts';
@@ -27,9 +27,9 @@ export async function createResponse(exchange: Exchange): Promise<void> {
   await exchange.sendJson(pending ? { ...response, status: 'queued', output: [], usage: null } : response);
 }
 
-const NOTHING: Answer = { thoughts: '', text: '', calls: [], stop: 'end' };
+const NOTHING: Reply = { thoughts: '', text: '', calls: [], stop: 'end' };
 
-type Parts = { id: string; answer: Answer; output: JsonObject[]; usage: JsonObject | undefined };
+type Parts = { id: string; answer: Reply; output: JsonObject[]; usage: JsonObject | undefined };
 
 /** The request's settings come back in the response, with the provider's defaults filled in. */
 function responseOf(exchange: Exchange, { id, answer, output, usage }: Parts): JsonObject {
@@ -71,7 +71,7 @@ function responseOf(exchange: Exchange, { id, answer, output, usage }: Parts): J
   };
 }
 
-function outputOf(exchange: Exchange, view: View, answer: Answer): JsonObject[] {
+function outputOf(exchange: Exchange, view: View, answer: Reply): JsonObject[] {
   const { ids } = exchange.state;
   const output: JsonObject[] = [];
   if (answer.thoughts !== '') {
@@ -97,7 +97,7 @@ function outputOf(exchange: Exchange, view: View, answer: Answer): JsonObject[] 
   return output;
 }
 
-function partOf(answer: Answer): JsonObject | undefined {
+function partOf(answer: Reply): JsonObject | undefined {
   if (answer.blocked) return undefined;
   if (answer.refusal !== undefined) return { type: 'refusal', refusal: answer.refusal };
   if (answer.text === '') return undefined;

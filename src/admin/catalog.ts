@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
-import type { AdminCall, AdminHandler, AdminParts } from './handler.ts';
+import type { AdminCall, AdminHandler, AdminServices } from './handler.ts';
 import { sendPage } from './pagination.ts';
 
 export const factorText = (ppm: bigint): string => formatNanos(ppm * 1000n);
@@ -10,7 +10,7 @@ export const factorText = (ppm: bigint): string => formatNanos(ppm * 1000n);
 /** In the order of the configuration, which decides which model matches first. */
 async function sendInOrder<T extends { position: number; id: string | bigint }>(
   { call, query }: AdminCall,
-  { db }: AdminParts,
+  { db }: AdminServices,
   select: RawBuilder<T>,
   view: (row: T) => object,
 ): Promise<void> {
@@ -103,7 +103,7 @@ interface ModelRow {
   readonly cost: unknown;
 }
 
-export const listModels: AdminHandler = (given, parts) =>
+export const listCatalogModels: AdminHandler = (given, parts) =>
   sendInOrder(
     given,
     parts,

@@ -3,7 +3,7 @@ import { BODY_BYTES } from '../rules/index.ts';
 import { applySetup, parseSetup, SetupError, type SetupFile } from '../setup/index.ts';
 import { type Call, expectJson, mediaType, readBody, sendJson } from '../web/index.ts';
 import type { AdminHandler } from './handler.ts';
-import { isUnstorable, refusal } from './request-body.ts';
+import { isUnstorable, rejection } from './request-body.ts';
 
 const YAML = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml']);
 
@@ -20,13 +20,13 @@ export const applyConfig: AdminHandler = async ({ call, query, by }, { db, secre
       keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
     });
   } catch (error) {
-    throw error instanceof SetupError ? refusal(error.lines) : error;
+    throw error instanceof SetupError ? rejection(error.lines) : error;
   }
 };
 
 async function readSetup(call: Call): Promise<SetupFile> {
   if (!YAML.has(mediaType(call))) expectJson(call);
   const file = parseSetup((await readBody(call, BODY_BYTES.small)).toString('utf8'));
-  if (isUnstorable(file)) throw refusal(['the document holds text that cannot be stored']);
+  if (isUnstorable(file)) throw rejection(['the document holds text that cannot be stored']);
   return file;
 }

@@ -50,11 +50,11 @@ async function send(call: Call, { name, columns, pieces }: Csv, clock: Clock): P
   };
   for await (const rows of pieces) {
     // One who left while the piece was being read will never take it, nor leave again.
-    if (call.isGone) return;
+    if (call.isClientGone) return;
     begin();
     if (!response.write(csvText(rows))) await drained();
   }
-  if (call.isGone) return;
+  if (call.isClientGone) return;
   begin();
   response.end();
 }

@@ -6,7 +6,7 @@ import type { Actor, KeySecrets } from '../identity/index.ts';
 import type { Call } from '../web/index.ts';
 import type { Query } from './query-params.ts';
 
-export interface AdminParts {
+export interface AdminServices {
   readonly db: Db;
   readonly clock: Clock;
   readonly secrets: KeySecrets;
@@ -18,7 +18,7 @@ export interface AdminCall {
   readonly by: Actor;
 }
 
-export type AdminHandler = (given: AdminCall, parts: AdminParts) => Promise<void>;
+export type AdminHandler = (given: AdminCall, parts: AdminServices) => Promise<void>;
 
 export const notFound = (kind: string, id: string, param?: string) =>
   fail('object_not_found', `There is no ${kind} "${id.slice(0, 80)}".`, param === undefined ? {} : { param });

@@ -6,15 +6,15 @@ import { listAlarms } from './alarms.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
-import { listAccounts, listCharacters, listGroups, listModels, listPrices } from './catalog.ts';
+import { listAccounts, listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
 import { applyConfig } from './config.ts';
 import { bookCredit } from './credits.ts';
-import type { AdminHandler, AdminParts } from './handler.ts';
+import type { AdminHandler, AdminServices } from './handler.ts';
 import { changeKey, createKey, listKeys, revokeOne, rotateKey } from './keys.ts';
 import { Query } from './query-params.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
 import { getStatement } from './statement.ts';
-import { getUsage } from './usage.ts';
+import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
 
 const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
@@ -22,7 +22,7 @@ const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
   'admin.balance': getBalance,
   'admin.credit': bookCredit,
   'admin.statement': getStatement,
-  'admin.usage': getUsage,
+  'admin.usage': getUsageBreakdown,
   'admin.records': listRecords,
   'admin.quarantine': listQuarantine,
   'admin.resolveRecord': resolveRecord,
@@ -31,7 +31,7 @@ const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
   'admin.audit': listAudit,
   'admin.groups': listGroups,
   'admin.accounts': listAccounts,
-  'admin.models': listModels,
+  'admin.models': listCatalogModels,
   'admin.prices': listPrices,
   'admin.characters': listCharacters,
   'admin.users': listUsers,
@@ -45,7 +45,9 @@ const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
   'admin.applyConfig': applyConfig,
 };
 
-export function createAdminHandlers(parts: AdminParts & { readonly auth: AdminAuth }): Record<AdminOperation, Handler> {
+export function createAdminHandlers(
+  parts: AdminServices & { readonly auth: AdminAuth },
+): Record<AdminOperation, Handler> {
   return Object.fromEntries(ADMIN_OPERATIONS.map((operation) => [operation, enter(operation, parts)])) as Record<
     AdminOperation,
     Handler
@@ -58,7 +60,7 @@ const TOO_MUCH = 'That reads too much to be answered in time; name a user or a s
 const isTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '57014';
 
 const enter =
-  (operation: AdminOperation, parts: AdminParts & { readonly auth: AdminAuth }): Handler =>
+  (operation: AdminOperation, parts: AdminServices & { readonly auth: AdminAuth }): Handler =>
   async (call) => {
     // Money and new keys are nothing for a cache on the way.
     call.headers = { 'cache-control': 'no-store' };

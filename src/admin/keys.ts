@@ -156,7 +156,7 @@ export const rotateKey: AdminHandler = async ({ call, by }, { db, clock, secrets
       .set({ name: `${old.name.slice(0, 70)}~${old.id}`, expires_at: new Date(end) })
       .where('id', '=', id)
       .execute();
-    const { id: newId, made } = await saveKey(tx, wishOf(old), secrets);
+    const { id: newId, made } = await saveKey(tx, inputOf(old), secrets);
     const [replaces, view] = [keyView(await find(tx, id), now), keyView(await find(tx, newId), now)];
     await writeAudit(tx, by, { action: 'key.rotated', subject: `key:${id}`, before: replaces, after: view });
     return { ...view, value: made, replaces };
@@ -164,7 +164,7 @@ export const rotateKey: AdminHandler = async ({ call, by }, { db, clock, secrets
   sendJson(call, 201, { object: 'key', ...answer });
 };
 
-const wishOf = (row: KeyRow) => ({
+const inputOf = (row: KeyRow) => ({
   user: row.user_id,
   group: row.group_id,
   name: row.name,

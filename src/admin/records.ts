@@ -6,7 +6,7 @@ import { type Rows, snapshot } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import { charge } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import { type AdminHandler, type AdminParts, notFound } from './handler.ts';
+import { type AdminHandler, type AdminServices, notFound } from './handler.ts';
 import { sendPage } from './pagination.ts';
 import { amount, line, readJson } from './request-body.ts';
 
@@ -119,7 +119,7 @@ function close(
   id: string,
   { outcome, nanos, reason }: { outcome: 'charged' | 'dismissed'; nanos: bigint; reason: string },
   by: Actor,
-  { db }: AdminParts,
+  { db }: AdminServices,
 ): Promise<object> {
   return db.transaction().execute(async (tx) => {
     const row = await tx.selectFrom('usage_quarantine').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type ApiError, fail, parseNanos } from '../core/index.ts';
 import { BODY_BYTES } from '../rules/index.ts';
-import { faultsOf } from '../setup/index.ts';
+import { issuesOf } from '../setup/index.ts';
 import { type Call, expectJson, readBody } from '../web/index.ts';
 
 export async function readJson<S extends z.ZodType>(call: Call, schema: S): Promise<z.infer<S>> {
@@ -10,12 +10,12 @@ export async function readJson<S extends z.ZodType>(call: Call, schema: S): Prom
   const value = parse((await readBody(call, BODY_BYTES.small)).toString('utf8'));
   if (isUnstorable(value)) throw fail('invalid_request', 'The body holds text that cannot be stored.');
   const result = schema.safeParse(value);
-  if (!result.success) throw refusal(faultsOf(result.error, value, 'the body'));
+  if (!result.success) throw rejection(issuesOf(result.error, value, 'the body'));
   return result.data;
 }
 
 /** The first fault names the field; the rest follow in the message. */
-export function refusal(lines: readonly string[]): ApiError {
+export function rejection(lines: readonly string[]): ApiError {
   const [param] = /^[\w.[\]]+(?=: )/.exec(lines[0] ?? '') ?? [];
   return fail('invalid_request', `${lines.join('; ')}.`, param === undefined ? {} : { param });
 }

@@ -1,8 +1,8 @@
 /** What was used, earned and spent, by any combination of dimensions; from roll-ups only. */
 import { snapshot, streamRows } from '../db/index.ts';
 import {
+  type BreakdownQuery,
   type BreakdownRow,
-  type BreakdownWish,
   breakdownQuery,
   DIMENSIONS,
   type Dimension,
@@ -18,12 +18,12 @@ import { sendPage } from './pagination.ts';
 const MAX_DAYS = 366;
 const FILTERS = DIMENSIONS.filter((name): name is Exclude<Dimension, 'day'> => name !== 'day');
 
-export const getUsage: AdminHandler = async ({ call, query }, { db, clock }) => {
+export const getUsageBreakdown: AdminHandler = async ({ call, query }, { db, clock }) => {
   const dates = { start_date: query.text('start_date'), end_date: query.text('end_date') };
   const { start, end } = periodOf(dates, clock.now(), MAX_DAYS);
   const by = query.someOf('by', DIMENSIONS) ?? ['day'];
   const only = Object.fromEntries(FILTERS.flatMap((name) => [[name, query.text(name)]].filter(([, value]) => value)));
-  const wish: BreakdownWish = { start, end, by, only };
+  const wish: BreakdownQuery = { start, end, by, only };
   const after = query.cursor(by.length);
   const { limit } = query;
   const isCsv = query.oneOf('format', ['json', 'csv']) === 'csv';

@@ -5,21 +5,21 @@
 import type { Catalog } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
-import { FailedAttempts, type Key, type KeyDirectory } from '../identity/index.ts';
+import { FailedAttempts, type Key, type KeyCache } from '../identity/index.ts';
 import type { Call } from '../web/index.ts';
 
-export interface AuthParts {
-  readonly keys: KeyDirectory;
+export interface AuthServices {
+  readonly keys: KeyCache;
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly failuresPerMinute: number;
 }
 
 export class Auth {
-  readonly #parts: AuthParts;
+  readonly #parts: AuthServices;
   readonly #failures: FailedAttempts;
 
-  constructor(parts: AuthParts) {
+  constructor(parts: AuthServices) {
     this.#parts = parts;
     this.#failures = new FailedAttempts(parts.clock, parts.failuresPerMinute, 'API key');
   }
@@ -51,7 +51,7 @@ export class Auth {
     // A group that has just been removed takes its keys with it; this replica may hear of the two in either order.
     if (!group || group.style === 'video')
       throw fail('invalid_api_key', "The API key's provider group no longer exists.");
-    call.note({ user: key.userId, key: key.id, group: group.id });
+    call.addLogFields({ user: key.userId, key: key.id, group: group.id });
     return { key, group: group as Caller['group'] };
   }
 
@@ -98,7 +98,7 @@ export function credentialsOf(call: Call): string[] {
       'Keys in the address are accepted on /v1beta only; send the key in the Authorization header.',
     );
   }
-  const { fields } = call.request;
+  const { rawHeaders: fields } = call.request;
   const tokens: string[] = inQuery === null ? [] : [inQuery];
   for (let n = 0; n < fields.length; n += 2) {
     const name = fields[n];

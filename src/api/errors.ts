@@ -1,7 +1,7 @@
 /** A failure in the caller's own dialect: the body is chosen by the path, the words come from the tables in rules/errors.ts. */
 import type { ApiError } from '../core/index.ts';
 import { wordingFor } from '../dialects/index.ts';
-import { type Envelope, errorRow, errorType } from '../rules/index.ts';
+import { type ErrorFormat, errorRow, errorType } from '../rules/index.ts';
 import type { RenderError, RenderedError } from '../web/index.ts';
 
 interface Said {
@@ -15,7 +15,7 @@ interface Said {
   readonly requestId: string;
 }
 
-const BODY: Readonly<Record<Envelope, (said: Said) => unknown>> = {
+const BODY: Readonly<Record<ErrorFormat, (said: Said) => unknown>> = {
   messages: ({ type, message, code, reason, requestId }) => ({
     type: 'error',
     error: { type, message, code, ...(reason !== undefined && { details: { error_code: reason } }) },
@@ -39,11 +39,11 @@ const BODY: Readonly<Record<Envelope, (said: Said) => unknown>> = {
 };
 
 export const renderError: RenderError = (error, { envelope, id }): RenderedError => {
-  const said = say(error, envelope, id);
+  const said = formatError(error, envelope, id);
   return { status: said.status, headers: headersOf(error, said, envelope), body: BODY[envelope](said) };
 };
 
-function say(error: ApiError, envelope: Envelope, requestId: string): Said {
+function formatError(error: ApiError, envelope: ErrorFormat, requestId: string): Said {
   const row = errorRow(error.code);
   const usual = typeof row.status === 'number' ? row.status : row.status[0];
   const status = row.statusIn?.[envelope] ?? error.details.status ?? usual;
@@ -61,7 +61,7 @@ function say(error: ApiError, envelope: Envelope, requestId: string): Said {
 }
 
 /** Clients match on a few sentences; those are the dialect's own, every other is ours. */
-function worded({ code, message, details: { param, retryAfter } }: ApiError, envelope: Envelope): string {
+function worded({ code, message, details: { param, retryAfter } }: ApiError, envelope: ErrorFormat): string {
   if (envelope === 'video') return message;
   return wordingFor(envelope, {
     code,
@@ -72,7 +72,7 @@ function worded({ code, message, details: { param, retryAfter } }: ApiError, env
 }
 
 /** SDKs retry 408, 409, 429 and 5xx by themselves unless they are told not to; those who may, are told when. */
-function headersOf(error: ApiError, { status, retryAfter }: Said, envelope: Envelope): Record<string, string> {
+function headersOf(error: ApiError, { status, retryAfter }: Said, envelope: ErrorFormat): Record<string, string> {
   const wait = retryAfter ?? (status === 429 || status === 503 || status === 529 ? 1 : undefined);
   return {
     ...error.details.headers,

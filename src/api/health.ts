@@ -5,14 +5,14 @@ import type { Handler, Metrics } from '../web/index.ts';
 import { idHeaders, METRICS_TYPE, sendJson } from '../web/index.ts';
 import { openApi } from './openapi.ts';
 
-export interface OperatorParts {
+export interface HealthServices {
   readonly metrics: Metrics;
   /** Undefined when ready; otherwise what is missing, in a few words. */
   readonly notReady: () => Promise<string | undefined>;
   readonly version: string;
 }
 
-export function operatorHandlers({ metrics, notReady, version }: OperatorParts): Record<OperatorOperation, Handler> {
+export function healthHandlers({ metrics, notReady, version }: HealthServices): Record<OperatorOperation, Handler> {
   const description = openApi(version);
   return {
     'operator.alive': (call) => sendJson(call, 200, { status: 'alive' }),

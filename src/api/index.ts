@@ -1,4 +1,4 @@
-export { Auth, type AuthParts, credentialsOf } from './auth.ts';
+export { Auth, type AuthServices, credentialsOf } from './auth.ts';
 export { renderError } from './errors.ts';
-export { type ApiParts, createHandlers } from './handlers.ts';
+export { type ApiServices, createHandlers } from './handlers.ts';
 export { openApi } from './openapi.ts';

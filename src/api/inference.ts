@@ -1,21 +1,21 @@
 /** Handlers of document 1: the matrix cell of the key's group decides between bytes through, conversion and our own answer. */
 import { fail } from '../core/index.ts';
-import { type Caller, type ConverseParts, converse, forward, type TokenCounter } from '../gateway/index.ts';
-import type { Limiter, Visit } from '../pool/index.ts';
+import { type Caller, type ConvertedServices, convertCall, forward, type TokenCounter } from '../gateway/index.ts';
+import type { Limiter, Slot } from '../pool/index.ts';
 import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
-import { getModel, getNativeModel, listModels, listNativeModels, type ModelParts } from './models.ts';
+import { getModel, getNativeModel, listModels, listNativeModels, type ModelServices } from './models.ts';
 import { deleteStored, getStored, listStoredInput } from './stored.ts';
-import { getUsage, type UsageParts } from './usage.ts';
+import { getUsage, type UsageServices } from './usage.ts';
 
-export type TextParts = ConverseParts &
-  ModelParts &
-  UsageParts & { readonly counter: TokenCounter; readonly limiter: Limiter };
+export type InferenceServices = ConvertedServices &
+  ModelServices &
+  UsageServices & { readonly counter: TokenCounter; readonly limiter: Limiter };
 
-type OwnAnswer = (call: Call, caller: Caller, parts: TextParts) => void | Promise<void>;
+type OwnHandler = (call: Call, caller: Caller, parts: InferenceServices) => void | Promise<void>;
 
 /** What the gateway answers from its own records. */
-const OWN: Partial<Record<TextOperation, OwnAnswer>> = {
+const OWN: Partial<Record<TextOperation, OwnHandler>> = {
   'models.list': listModels,
   'models.get': getModel,
   'generate.models': listNativeModels,
@@ -38,11 +38,11 @@ const COUNTED: Partial<Record<TextOperation, 'messages' | 'responses'>> = {
   'responses.inputTokens': 'responses',
 };
 
-export async function answerText(
+export async function handleInference(
   call: Call,
   caller: Caller,
   operation: TextOperation,
-  parts: TextParts,
+  parts: InferenceServices,
 ): Promise<void> {
   const row = TEXT_ENDPOINTS[operation];
   const cell: Cell = row.groups[caller.group.style];
@@ -53,7 +53,7 @@ export async function answerText(
     );
   }
   if (cell.kind !== 'own') {
-    const entering = limit(call, caller, parts);
+    const entering = acquireSlot(call, caller, parts);
     if (entering) await entering;
   }
   if (operation === 'generate.count' && !hasFeature(caller, 'count', parts)) {
@@ -66,7 +66,7 @@ export async function answerText(
   if (counted && cell.kind === 'convert') return parts.counter.count(call, caller, operation, counted, cell.to, parts);
   const from = SPOKEN[operation];
   if (from && (cell.kind === 'convert' || cell.kind === 'prefer'))
-    return converse(call, caller, operation, from, cell.to, parts);
+    return convertCall(call, caller, operation, from, cell.to, parts);
   const own = cell.kind === 'own' ? OWN[operation] : undefined;
   if (own) return own(call, caller, parts);
   throw fail(
@@ -76,19 +76,19 @@ export async function answerText(
 }
 
 /** Everything that reaches a provider counts against the limits of its key and its user. */
-export function limit(call: Call, { key }: Caller, { limiter }: TextParts): undefined | Promise<void> {
-  const visit = limiter.enter(key);
-  if (visit instanceof Promise) return visit.then((entered) => stay(call, entered));
-  if (visit) stay(call, visit);
+export function acquireSlot(call: Call, { key }: Caller, { limiter }: InferenceServices): undefined | Promise<void> {
+  const visit = limiter.acquire(key);
+  if (visit instanceof Promise) return visit.then((entered) => keepSlot(call, entered));
+  if (visit) keepSlot(call, visit);
   return undefined;
 }
 
-function stay(call: Call, visit: Visit): void {
+function keepSlot(call: Call, visit: Slot): void {
   call.headers = visit.headers;
-  call.onClose(() => visit.leave());
+  call.onClose(() => visit.release());
 }
 
-const hasFeature = ({ group }: Caller, feature: string, { catalog }: TextParts): boolean =>
+const hasFeature = ({ group }: Caller, feature: string, { catalog }: InferenceServices): boolean =>
   catalog()
     .accounts(group.id)
     .some((account) => account.features.has(feature));

@@ -4,7 +4,7 @@ import { fail } from '../core/index.ts';
 import type { Caller, ListedModel, ModelLists } from '../gateway/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 
-export interface ModelParts {
+export interface ModelServices {
   readonly models: ModelLists;
   readonly catalog: () => Catalog;
 }
@@ -14,7 +14,7 @@ const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
 const MAX_PAGE = 1_000;
 
 /** Every item carries the fields of both families, and so does the envelope: either SDK parses it. */
-export async function listModels(call: Call, caller: Caller, { models, catalog }: ModelParts): Promise<void> {
+export async function listModels(call: Call, caller: Caller, { models, catalog }: ModelServices): Promise<void> {
   const all = (await models.list(catalog(), caller)).map(({ id }) => toItem(id, caller));
   const query = new URLSearchParams(call.query);
   const page = slice(all, query);
@@ -27,12 +27,12 @@ export async function listModels(call: Call, caller: Caller, { models, catalog }
   });
 }
 
-export async function getModel(call: Call, caller: Caller, parts: ModelParts): Promise<void> {
+export async function getModel(call: Call, caller: Caller, parts: ModelServices): Promise<void> {
   const { id } = await find(call, caller, parts);
   sendJson(call, 200, toItem(id, caller));
 }
 
-export async function listNativeModels(call: Call, caller: Caller, { models, catalog }: ModelParts): Promise<void> {
+export async function listNativeModels(call: Call, caller: Caller, { models, catalog }: ModelServices): Promise<void> {
   const all = await models.list(catalog(), caller);
   const query = new URLSearchParams(call.query);
   const size = countOf(query.get('pageSize'), 'pageSize') ?? 50;
@@ -44,12 +44,12 @@ export async function listNativeModels(call: Call, caller: Caller, { models, cat
   });
 }
 
-export async function getNativeModel(call: Call, caller: Caller, parts: ModelParts): Promise<void> {
+export async function getNativeModel(call: Call, caller: Caller, parts: ModelServices): Promise<void> {
   sendJson(call, 200, toNative(await find(call, caller, parts)));
 }
 
 /** A name that only a glob covers and no listing offers is still a model: it would be forwarded if it were used. */
-async function find(call: Call, caller: Caller, { models, catalog }: ModelParts): Promise<ListedModel> {
+async function find(call: Call, caller: Caller, { models, catalog }: ModelServices): Promise<ListedModel> {
   const id = call.params.model ?? '';
   const listed = (await models.list(catalog(), caller)).find((model) => model.id === id);
   if (listed) return listed;

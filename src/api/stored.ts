@@ -3,14 +3,14 @@ import { fail, sse } from '../core/index.ts';
 import { type Caller, type ResponseStore, responseNotFound, type StoredContent } from '../gateway/index.ts';
 import { type Call, idHeaders, sendJson } from '../web/index.ts';
 
-interface StoreParts {
+interface StoredServices {
   readonly store: ResponseStore;
 }
 
 const DEFAULT_PAGE = 20;
 const MAX_PAGE = 100;
 
-export async function getStored(call: Call, caller: Caller, parts: StoreParts): Promise<void> {
+export async function getStored(call: Call, caller: Caller, parts: StoredServices): Promise<void> {
   const { response } = await find(call, caller, parts);
   const query = new URLSearchParams(call.query);
   if (query.get('stream') !== 'true') return sendJson(call, 200, response);
@@ -42,13 +42,13 @@ function replayOf(response: StoredContent['response']): { type: string; sequence
   return events.map((event, sequence_number) => ({ ...event, sequence_number }));
 }
 
-export async function deleteStored(call: Call, caller: Caller, { store }: StoreParts): Promise<void> {
+export async function deleteStored(call: Call, caller: Caller, { store }: StoredServices): Promise<void> {
   const id = call.params.response_id ?? '';
   if (!(await store.remove(id, caller.key.userId))) throw responseNotFound(id);
   sendJson(call, 200, { id, object: 'response', deleted: true });
 }
 
-export async function listStoredInput(call: Call, caller: Caller, parts: StoreParts): Promise<void> {
+export async function listStoredInput(call: Call, caller: Caller, parts: StoredServices): Promise<void> {
   const { input } = await find(call, caller, parts);
   const id = call.params.response_id ?? '';
   const query = new URLSearchParams(call.query);
@@ -72,7 +72,7 @@ function pageSize(text: string | null): number {
   throw fail('invalid_value', `limit: expected a whole number from 1 to ${MAX_PAGE}.`, { param: 'limit' });
 }
 
-async function find(call: Call, caller: Caller, { store }: StoreParts): Promise<StoredContent> {
+async function find(call: Call, caller: Caller, { store }: StoredServices): Promise<StoredContent> {
   const id = call.params.response_id ?? '';
   const content = (await store.find(id, caller.key.userId))?.content;
   if (!content) throw responseNotFound(id);

@@ -5,12 +5,12 @@ import type { Caller } from '../gateway/index.ts';
 import { balanceReport, limitsReport, periodOf, usageReport } from '../ledger/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 
-export interface UsageParts {
+export interface UsageServices {
   readonly db: Db;
   readonly clock: Clock;
 }
 
-export async function getUsage(call: Call, { key, group }: Caller, { db, clock }: UsageParts): Promise<void> {
+export async function getUsage(call: Call, { key, group }: Caller, { db, clock }: UsageServices): Promise<void> {
   const query = Object.fromEntries(new URLSearchParams(call.query));
   const period = periodOf(query, clock.now());
   // One picture: a batch that is booked in between must not show in one of the two only.

@@ -8,4 +8,4 @@ export {
   type PriceRow,
   priceAt,
 } from './catalog.ts';
-export { credentialPlace, loadCatalog } from './load.ts';
+export { credentialLocation, loadCatalog } from './load.ts';

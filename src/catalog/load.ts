@@ -1,10 +1,10 @@
 /** Reads the catalog from the database. Credentials are opened here and live in memory only. */
-import { faultOf, type Log, type Sealer } from '../core/index.ts';
+import { errorFields, type Log, type Sealer } from '../core/index.ts';
 import { type Db, snapshot } from '../db/index.ts';
 import type { CapabilityOverrides, Style, VideoVariant } from '../rules/index.ts';
 import { type Account, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
-export const credentialPlace = (accountId: string) => `accounts.credential:${accountId}` as const;
+export const credentialLocation = (accountId: string) => `accounts.credential:${accountId}` as const;
 
 export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Catalog> {
   // One transaction, so that a picture never holds half of somebody's change.
@@ -29,7 +29,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
   const rows = await db.selectFrom('accounts').selectAll().orderBy('position').orderBy('id').execute();
   return rows.flatMap((row) => {
     try {
-      const credential = sealer.open(row.credential_sealed, credentialPlace(row.id));
+      const credential = sealer.open(row.credential_sealed, credentialLocation(row.id));
       return [
         {
           id: row.id,
@@ -45,7 +45,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
       ];
     } catch (error) {
       // One damaged credential must not take the other accounts down with it.
-      log.error('account.unreadable', { account: row.id, ...faultOf(error) });
+      log.error('account.unreadable', { account: row.id, ...errorFields(error) });
       return [];
     }
   });

@@ -1,9 +1,9 @@
 /** `dragoman apply FILE`: makes the configuration match a file. */
 import { Command } from 'commander';
-import { Refusal } from '../main.ts';
+import { CliError } from '../main.ts';
 import { type Applied, applySetup, parseSetup } from '../setup/index.ts';
-import { BY_CLI, withGround } from './context.ts';
-import { print, say } from './output.ts';
+import { BY_CLI, withContext } from './context.ts';
+import { info, print } from './output.ts';
 import { confirm } from './prompt.ts';
 import { readSetup } from './serve.ts';
 
@@ -22,31 +22,31 @@ export const applyCommand = (): Command =>
     .option('--yes', 'do not ask before pruning')
     .action(async (path: string, options: Options) => {
       const file = parseSetup(await readSetup(path));
-      await withGround(async ({ database, secrets }) => {
+      await withContext(async ({ database, secrets }) => {
         const apply = (dryRun: boolean) =>
           applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun, by: BY_CLI });
         if (options.dryRun || (options.prune && !options.yes)) reportApplied(await apply(true), 'would be ');
         if (options.dryRun) return;
-        if (options.prune && !options.yes && !(await isConfirmed())) return say('Nothing was changed.');
+        if (options.prune && !options.yes && !(await isConfirmed())) return info('Nothing was changed.');
         reportApplied(await apply(false));
       });
     });
 
 export function reportApplied({ changes, keys }: Applied, verb = ''): void {
-  for (const { what, object } of changes) say(`  ${object} ${verb}${what}`);
-  say(
+  for (const { what, object } of changes) info(`  ${object} ${verb}${what}`);
+  info(
     changes.length === 0
       ? 'The configuration matches already.'
       : `${changes.length} ${changes.length === 1 ? 'object' : 'objects'} ${verb || ''}touched.`,
   );
   if (verb !== '') return;
   for (const key of keys) {
-    say(`Key ${key.name} of ${key.user} for ${key.group}, shown this once:`);
+    info(`Key ${key.name} of ${key.user} for ${key.group}, shown this once:`);
     print(key.token);
   }
 }
 
 async function isConfirmed(): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new Refusal('Pruning asks first; add --yes where nobody can answer.');
+  if (!process.stdin.isTTY) throw new CliError('Pruning asks first; add --yes where nobody can answer.');
   return confirm('Apply this, removals included?');
 }

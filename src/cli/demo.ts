@@ -1,7 +1,7 @@
 /** The demo at `serve`: starts the simulated providers beside the server, and tells a newcomer what to paste. */
-import type { Ground } from '../main.ts';
+import type { AppContext } from '../main.ts';
 import { applySetup, DEMO_GROUPS, demoSetup, hasDemo } from '../setup/index.ts';
-import { say } from './output.ts';
+import { info } from './output.ts';
 
 export interface Demo {
   /** Group -> key, only on the start that made them. */
@@ -13,7 +13,7 @@ export interface Demo {
 const SIM_PORT = 4010;
 
 /** Undefined when there is no demo here: it was switched off, or somebody has configured something of their own. */
-export async function startDemo(ground: Ground): Promise<Demo | undefined> {
+export async function startDemo(ground: AppContext): Promise<Demo | undefined> {
   const { config, database, isFresh, isEmbedded, secrets } = ground;
   if (config.DEMO === 'off') return undefined;
   const isWanted = config.DEMO === 'on' || (isFresh && isEmbedded) || (await hasDemo(database.db));
@@ -21,27 +21,27 @@ export async function startDemo(ground: Ground): Promise<Demo | undefined> {
   const { startSim } = await import('../../sim/index.ts');
   const sim = await startSim({ port: SIM_PORT }).catch(() => startSim({ port: 0 }));
   const { keys } = await applySetup(database.db, demoSetup(sim.url), { secrets });
-  say(`Simulated providers listen at ${sim.url}; nothing leaves this machine.`);
+  info(`Simulated providers listen at ${sim.url}; nothing leaves this machine.`);
   return { keys: Object.fromEntries(keys.map((key) => [key.group, key.token])), stop: () => sim.close() };
 }
 
 /** `token`: of the admin API, only on the start that made it. */
-export function tellDemo(url: string, { keys }: Demo, token?: string): void {
+export function printDemo(url: string, { keys }: Demo, token?: string): void {
   const { responses, messages, generate } = DEMO_GROUPS;
   const [r, m, g] = [keys[responses], keys[messages], keys[generate]];
   if (r === undefined || m === undefined || g === undefined) {
-    say(
+    info(
       'The demo keys were shown at the first start. For another one: npx dragoman key create --user demo --group messages --name mine',
     );
     return;
   }
-  say('');
-  say('Demo keys, shown this once (user demo, balance 100):');
-  for (const [group, token] of Object.entries(keys)) say(`  ${group.padEnd(10)} ${token}`);
-  say('');
-  say('Paste any of these:');
-  for (const { about, command } of demoCommands(url, { r, m, g }, token)) say(`\n  # ${about}\n  ${command}`);
-  say('');
+  info('');
+  info('Demo keys, shown this once (user demo, balance 100):');
+  for (const [group, token] of Object.entries(keys)) info(`  ${group.padEnd(10)} ${token}`);
+  info('');
+  info('Paste any of these:');
+  for (const { about, command } of demoCommands(url, { r, m, g }, token)) info(`\n  # ${about}\n  ${command}`);
+  info('');
 }
 
 interface DemoKeys {

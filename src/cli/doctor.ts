@@ -7,8 +7,8 @@ import { type Config, loadConfig } from '../config.ts';
 import { silentLog, systemClock } from '../core/index.ts';
 import { isMigrated } from '../db/index.ts';
 import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
-import { type Ground, openGround } from '../main.ts';
-import { openLink } from '../redis/index.ts';
+import { type AppContext, openContext } from '../main.ts';
+import { openRedisClient } from '../redis/index.ts';
 import { print } from './output.ts';
 
 interface Finding {
@@ -30,7 +30,7 @@ export const doctorCommand = (): Command =>
       await checkDisk(config),
       await checkPort(config),
       ...(await checkRedis(config)),
-      ...(await checkGround(config)),
+      ...(await checkInstallation(config)),
     ];
     for (const { about, state, says } of findings) print(`${MARK[state]}  ${about.padEnd(14)} ${says}`);
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
@@ -69,7 +69,7 @@ function checkPort({ HOST, PORT }: Config): Promise<Finding> {
 async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
   if (REDIS_URL === undefined) return [];
   try {
-    const link = await openLink({ url: REDIS_URL, clock: systemClock, ms: REDIS_MS });
+    const link = await openRedisClient({ url: REDIS_URL, clock: systemClock, ms: REDIS_MS });
     await link.close();
     return [{ about: 'Redis', state: 'good', says: 'answers and runs scripts; limits are counted together' }];
   } catch (error) {
@@ -79,10 +79,10 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
 }
 
 /** Opening the ground migrates and unseals; when that works, database and master key are fine. */
-async function checkGround(config: Config): Promise<Finding[]> {
-  let ground: Ground;
+async function checkInstallation(config: Config): Promise<Finding[]> {
+  let ground: AppContext;
   try {
-    ground = await openGround(config, { log: silentLog });
+    ground = await openContext(config, { log: silentLog });
   } catch (error) {
     return [{ about: 'Database', state: 'bad', says: messageOf(error) }];
   }
@@ -98,7 +98,7 @@ async function checkGround(config: Config): Promise<Finding[]> {
   }
 }
 
-async function checkDatabase({ database: { db }, isEmbedded }: Ground): Promise<Finding> {
+async function checkDatabase({ database: { db }, isEmbedded }: AppContext): Promise<Finding> {
   const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
   const version = rows[0]?.version ?? '';
   const where = isEmbedded ? 'embedded' : 'at DATABASE_URL';
@@ -112,7 +112,7 @@ async function checkDatabase({ database: { db }, isEmbedded }: Ground): Promise<
 }
 
 /** What is configured but cannot work, and what is missing to do anything. */
-async function checkSetup({ database: { db } }: Ground): Promise<Finding[]> {
+async function checkSetup({ database: { db } }: AppContext): Promise<Finding[]> {
   const groups = await db.selectFrom('groups').select(['id', 'style']).execute();
   const accounts = await db.selectFrom('accounts').select('group_id').execute();
   const models = await db.selectFrom('models').select('group_id').execute();
@@ -144,7 +144,7 @@ async function checkSetup({ database: { db } }: Ground): Promise<Finding[]> {
 const LATE_LOOK_S = 300;
 
 /** Looked for now, not as the worker saw it last. */
-async function checkAlarms({ database: { db } }: Ground): Promise<Finding[]> {
+async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]> {
   const alarms = (await findAlarms(db)).filter(({ count }) => count > 0);
   const [last] = await readAlarms(db);
   const isLate = last !== undefined && last.ageSeconds > LATE_LOOK_S;

@@ -2,10 +2,10 @@
 import { Command } from 'commander';
 import { parseRange } from '../core/index.ts';
 import { keyView, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
-import { Refusal } from '../main.ts';
+import { CliError } from '../main.ts';
 import { USER_ID } from '../rules/index.ts';
-import { BY_CLI, withGround } from './context.ts';
-import { print, say } from './output.ts';
+import { BY_CLI, withContext } from './context.ts';
+import { info, print } from './output.ts';
 
 interface CreateOptions {
   readonly user: string;
@@ -35,17 +35,17 @@ const createCommand = (): Command =>
     .option('--addresses <networks>', 'comma-separated addresses or networks it may be used from')
     .option('--no-store', 'keep no responses of its calls for later reference')
     .action((options: CreateOptions) =>
-      withGround(async ({ database: { db }, secrets, clock }) => {
+      withContext(async ({ database: { db }, secrets, clock }) => {
         if (!USER_ID.test(options.user))
-          throw new Refusal(
+          throw new CliError(
             `--user: "${options.user}" is not an id of letters, digits, dot, dash and underscore, at most 64.`,
           );
         const stranger = listOf(options.addresses)?.find((text) => parseRange(text) === undefined);
         if (stranger !== undefined)
-          throw new Refusal(`--addresses: "${stranger}" is not an IP address or a network such as 10.0.0.0/8.`);
+          throw new CliError(`--addresses: "${stranger}" is not an IP address or a network such as 10.0.0.0/8.`);
         const groups = await db.selectFrom('groups').select(['id', 'style']).where('style', '<>', 'video').execute();
         if (!groups.some((group) => group.id === options.group)) {
-          throw new Refusal(
+          throw new CliError(
             `There is no provider group "${options.group}". There ${groups.length === 0 ? 'are none yet; apply a configuration first' : `are: ${groups.map((group) => group.id).join(', ')}`}.`,
           );
         }
@@ -57,12 +57,12 @@ const createCommand = (): Command =>
           .where('name', '=', options.name)
           .executeTakeFirst();
         if (taken)
-          throw new Refusal(
+          throw new CliError(
             `${options.user} has a key "${options.name}" for ${options.group} already; choose another --name.`,
           );
         const expiresAt = options.expires === undefined ? undefined : new Date(options.expires);
         if (expiresAt && Number.isNaN(expiresAt.getTime()))
-          throw new Refusal(`--expires: "${options.expires}" is not a date such as 2030-01-31.`);
+          throw new CliError(`--expires: "${options.expires}" is not a date such as 2030-01-31.`);
         const saved = await db.transaction().execute(async (tx) => {
           const { numInsertedOrUpdatedRows: isNew } = await tx
             .insertInto('users')
@@ -85,7 +85,7 @@ const createCommand = (): Command =>
           await writeAudit(tx, BY_CLI, { action: 'key.made', subject: `key:${saved.id}`, after });
           return saved;
         });
-        say(`Key ${saved.id} for ${options.user} in ${options.group}. This is its value; it is not shown again:`);
+        info(`Key ${saved.id} for ${options.user} in ${options.group}. This is its value; it is not shown again:`);
         print(saved.made ?? '');
       }),
     );
@@ -94,7 +94,7 @@ const listOf = (text: string | undefined): string[] | undefined => text?.split('
 
 const listCommand = (): Command =>
   new Command('list').description('list keys, without their values').action(() =>
-    withGround(async ({ database: { db } }) => {
+    withContext(async ({ database: { db } }) => {
       const rows = await db.selectFrom('keys').selectAll().orderBy('created_at').execute();
       for (const row of rows) {
         const state = row.revoked_at ? 'revoked' : row.expires_at && row.expires_at < new Date() ? 'expired' : 'valid';
@@ -108,12 +108,12 @@ const revokeCommand = (): Command =>
     .description('refuse a key from now on, on every replica within seconds')
     .argument('<id>', 'key_...')
     .action((id: string) =>
-      withGround(async ({ database: { db } }) => {
+      withContext(async ({ database: { db } }) => {
         await db.transaction().execute(async (tx) => {
           if (!(await revokeKey(tx, id)))
-            throw new Refusal(`There is no valid key ${id}; "dragoman key list" shows them.`);
+            throw new CliError(`There is no valid key ${id}; "dragoman key list" shows them.`);
           await writeAudit(tx, BY_CLI, { action: 'key.revoked', subject: `key:${id}` });
         });
-        say(`Key ${id} is revoked.`);
+        info(`Key ${id} is revoked.`);
       }),
     );

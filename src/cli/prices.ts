@@ -1,7 +1,7 @@
 /** `dragoman prices import | list`: prices from the public list that comes with the package, and what is in force. */
 import { Command, Option } from 'commander';
 import { parseNanos, parsePpm } from '../core/index.ts';
-import { type Ground, Refusal } from '../main.ts';
+import { type AppContext, CliError } from '../main.ts';
 import {
   applyImport,
   type ImportOptions,
@@ -11,8 +11,8 @@ import {
   TIER_CHOICES,
   type TierChoice,
 } from '../setup/index.ts';
-import { withGround } from './context.ts';
-import { print, say } from './output.ts';
+import { withContext } from './context.ts';
+import { info, print } from './output.ts';
 import { confirm } from './prompt.ts';
 
 interface Options {
@@ -44,12 +44,12 @@ const importCommand = (): Command =>
     .option('--dry-run', 'show what would change, change nothing')
     .option('--yes', 'do not ask')
     .option('--force', 'also apply changes by more than ten times, and to nothing')
-    .action((options: Options) => withGround((ground) => importPrices(ground, options)));
+    .action((options: Options) => withContext((ground) => importPrices(ground, options)));
 
-async function importPrices({ database: { db }, clock }: Ground, options: Options): Promise<void> {
+async function importPrices({ database: { db }, clock }: AppContext, options: Options): Promise<void> {
   const ppm = parsePpm(options.multiplier);
   if (ppm === undefined)
-    throw new Refusal(`--multiplier: "${options.multiplier}" is not a decimal factor such as 1.25.`);
+    throw new CliError(`--multiplier: "${options.multiplier}" is not a decimal factor such as 1.25.`);
   const { group, model, provider, tiers } = options;
   const wish: ImportOptions = { group, model, provider, tiers, multiplierPpm: BigInt(ppm), now: clock.now() };
   const plan = await planImport(db, wish);
@@ -57,13 +57,13 @@ async function importPrices({ database: { db }, clock }: Ground, options: Option
   if (plan.changes.length === 0 || options.dryRun) return;
   const suspicious = plan.changes.flatMap(({ changes }) => changes.filter(({ isSuspicious }) => isSuspicious)).length;
   if (suspicious > 0 && !options.force)
-    throw new Refusal(
+    throw new CliError(
       `${suspicious} marked ! ${suspicious === 1 ? 'is a change' : 'are changes'} by more than ten times or to nothing; nothing was changed. Add --force if that is right.`,
     );
-  if (!options.yes && !process.stdin.isTTY) return say('Nothing was changed; add --yes to apply this.');
-  if (!options.yes && !(await confirm('Apply these prices?'))) return say('Nothing was changed.');
+  if (!options.yes && !process.stdin.isTTY) return info('Nothing was changed; add --yes to apply this.');
+  if (!options.yes && !(await confirm('Apply these prices?'))) return info('Nothing was changed.');
   await applyImport(db, plan, wish);
-  say(`${plan.changes.length} ${plan.changes.length === 1 ? 'price' : 'prices'} applied; charges so far keep theirs.`);
+  info(`${plan.changes.length} ${plan.changes.length === 1 ? 'price' : 'prices'} applied; charges so far keep theirs.`);
 }
 
 function show({ changes, unchanged, remarks, skipped }: ImportPlan): void {
@@ -72,9 +72,9 @@ function show({ changes, unchanged, remarks, skipped }: ImportPlan): void {
     print(`${model} of ${group}, from ${source}${from === undefined ? '' : `, beginning ${from.slice(0, 10)}`}`);
     for (const line of linesOf(change)) print(`  ${line}`);
   }
-  for (const remark of remarks) say(`Note: ${remark}.`);
-  for (const sentence of skipped) say(`Left out: ${sentence}.`);
-  say(`${changes.length} to change, ${unchanged} as they are, ${skipped.length} left out.`);
+  for (const remark of remarks) info(`Note: ${remark}.`);
+  for (const sentence of skipped) info(`Left out: ${sentence}.`);
+  info(`${changes.length} to change, ${unchanged} as they are, ${skipped.length} left out.`);
 }
 
 function linesOf({ changes }: PriceChange): string[] {
@@ -100,7 +100,7 @@ function percentOf(before: string, after: string): string {
 
 const listCommand = (): Command =>
   new Command('list').description('prices in force and announced: group, model, since, rates').action(() =>
-    withGround(async ({ database: { db }, clock }) => {
+    withContext(async ({ database: { db }, clock }) => {
       const now = new Date(clock.now());
       const models = await db
         .selectFrom('models')

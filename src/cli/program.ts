@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { ConfigError } from '../config.ts';
 import { WrongMasterKey } from '../core/index.ts';
 import { MigrationError } from '../db/index.ts';
-import { Refusal } from '../main.ts';
+import { CliError } from '../main.ts';
 import { MasterKeyError } from '../master-key.ts';
 import { ImportError, SetupError } from '../setup/index.ts';
 import { version } from '../version.ts';
@@ -17,7 +17,7 @@ import { replicaCommand } from './replica.ts';
 import { serveCommand } from './serve.ts';
 import { workCommand } from './work.ts';
 
-const EXPECTED = [Refusal, ConfigError, SetupError, ImportError, MasterKeyError, MigrationError, WrongMasterKey];
+const EXPECTED = [CliError, ConfigError, SetupError, ImportError, MasterKeyError, MigrationError, WrongMasterKey];
 
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('dragoman')
@@ -40,7 +40,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = 1;
-    process.stderr.write(`${sentenceOf(error)}\n`);
+    process.stderr.write(`${messageFor(error)}\n`);
   }
 }
 
@@ -52,7 +52,7 @@ Examples:
   dragoman prices import --multiplier 1.2 prices of the models in your configuration, from a public list
   DATABASE_URL=postgres://... dragoman serve`;
 
-function sentenceOf(error: unknown): string {
+function messageFor(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (EXPECTED.some((kind) => error instanceof kind)) return error.message;
   const isPostgres = 'code' in error && typeof error.code === 'string';

@@ -2,10 +2,10 @@
 import { Command } from 'commander';
 import { formatNanos } from '../core/index.ts';
 import { writeAudit } from '../identity/index.ts';
-import { fenceSilent, retireReplica, silentReplicas } from '../ledger/index.ts';
-import { Refusal } from '../main.ts';
-import { BY_CLI, withGround } from './context.ts';
-import { print, say } from './output.ts';
+import { fenceIfStale, removeReplica, staleReplicas } from '../ledger/index.ts';
+import { CliError } from '../main.ts';
+import { BY_CLI, withContext } from './context.ts';
+import { info, print } from './output.ts';
 
 export const replicaCommand = (): Command =>
   new Command('replica')
@@ -14,8 +14,8 @@ export const replicaCommand = (): Command =>
       new Command('list')
         .description('those that ended without their journal having been read: id, host, last seen, held')
         .action(() =>
-          withGround(async ({ database: { db } }) => {
-            for (const { id, host, seenAt, leased } of await silentReplicas(db))
+          withContext(async ({ database: { db } }) => {
+            for (const { id, host, seenAt, leased } of await staleReplicas(db))
               print([id, host, seenAt.toISOString(), formatNanos(leased)].join('\t'));
           }),
         ),
@@ -25,19 +25,19 @@ export const replicaCommand = (): Command =>
         .description('give back what it held; calls that only its journal knows are never charged')
         .argument('<id>', 'rep_...')
         .action((id: string) =>
-          withGround(async ({ database: { db } }) => {
-            const isSilent = await fenceSilent(db, id);
+          withContext(async ({ database: { db } }) => {
+            const isSilent = await fenceIfStale(db, id);
             if (isSilent === undefined)
-              throw new Refusal(`There is no replica ${id}; "dragoman replica list" shows them.`);
+              throw new CliError(`There is no replica ${id}; "dragoman replica list" shows them.`);
             if (!isSilent)
-              throw new Refusal(`${id} was seen within the last minute; it gives back by itself what it holds.`);
+              throw new CliError(`${id} was seen within the last minute; it gives back by itself what it holds.`);
             await db.transaction().execute(async (tx) => {
-              const held = (await silentReplicas(tx)).find((replica) => replica.id === id)?.leased ?? 0n;
-              await retireReplica(tx, id);
+              const held = (await staleReplicas(tx)).find((replica) => replica.id === id)?.leased ?? 0n;
+              await removeReplica(tx, id);
               const after = { given_back: formatNanos(held) };
               await writeAudit(tx, BY_CLI, { action: 'replica.forgotten', subject: `replica:${id}`, after });
             });
-            say(`${id} is forgotten, and what it held is given back.`);
+            info(`${id} is forgotten, and what it held is given back.`);
           }),
         ),
     );

@@ -1,15 +1,15 @@
 /** `dragoman work`: the background duties without the API, beside servers that run with --no-worker. */
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { openGround } from '../main.ts';
+import { openContext } from '../main.ts';
 import { runWorker } from '../worker/index.ts';
-import { say } from './output.ts';
+import { info } from './output.ts';
 
 export const workCommand = (): Command =>
   new Command('work').description('run the background duties only').action(async () => {
-    const ground = await openGround(loadConfig(process.env), { say });
+    const ground = await openContext(loadConfig(process.env), { say: info });
     const worker = runWorker(ground);
-    say('Working. Stop with Ctrl-C.');
+    info('Working. Stop with Ctrl-C.');
     // Timers of duties do not keep the process alive by themselves; this one does until a signal comes.
     const alive = setInterval(() => {}, 60_000);
     await new Promise<void>((resolve) => {
@@ -19,5 +19,5 @@ export const workCommand = (): Command =>
     clearInterval(alive);
     await worker.stop();
     await ground.close();
-    say('Stopped.');
+    info('Stopped.');
   });

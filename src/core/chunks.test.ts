@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { law } from '../../test/laws/runs.ts';
 import { ChunkedBody } from './chunks.ts';
-import { HttpFault } from './head.ts';
+import { HttpParseError } from './head.ts';
 
 interface Reading {
   readonly payload: Buffer;
@@ -42,7 +42,7 @@ const whole = (text: string): string => {
   return payload.toString('latin1');
 };
 const refused = (text: string): void =>
-  assert.throws(() => read(Buffer.from(text, 'latin1')), HttpFault, JSON.stringify(text.slice(0, 60)));
+  assert.throws(() => read(Buffer.from(text, 'latin1')), HttpParseError, JSON.stringify(text.slice(0, 60)));
 
 const token = fc.string({ unit: fc.constantFrom(..."aZ09!#$%&'*+-.^_`|~"), minLength: 1, maxLength: 6 });
 const quoted = fc
@@ -155,7 +155,7 @@ test('a byte that stands in for one of the framing is refused, or the body still
       try {
         return read(damaged, places);
       } catch (error) {
-        assert.ok(error instanceof HttpFault);
+        assert.ok(error instanceof HttpParseError);
         return 'refused';
       }
     });

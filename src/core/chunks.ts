@@ -2,7 +2,7 @@
  * A chunked body, read off the bytes of a connection as they come. What one read brought is handed on in one piece: servers send
  * every event as a chunk of its own, and one by one they would cost several times as much.
  */
-import { HttpFault, readHead, TOKEN } from './head.ts';
+import { HttpParseError, readHead, TOKEN } from './head.ts';
 
 /** What the next byte belongs to. */
 type Place =
@@ -140,4 +140,4 @@ function only(wanted: number, byte: number, place: Place): Place {
   return place;
 }
 
-const noChunk = (): HttpFault => new HttpFault('a chunk that is none');
+const noChunk = (): HttpParseError => new HttpParseError('a chunk that is none');

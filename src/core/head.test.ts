@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { law } from '../../test/laws/runs.ts';
-import { framingOf, HttpFault, headEnd, headerLine, readHead } from './head.ts';
+import { framingOf, HttpParseError, headEnd, headerLine, readHead } from './head.ts';
 
 const TOKEN_CHARS = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const VALUE_CHARS = ['\t', ...Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code))].filter((char) =>
@@ -24,7 +24,7 @@ const heads = fc.array(lines, { maxLength: 12 }).map((fields) => ({
   text: ['GET /x HTTP/1.1', ...fields.map((one) => `${one.name}:${one.before}${one.value}${one.after}`)].join('\r\n'),
 }));
 
-const refused = (text: string): void => assert.throws(() => readHead(text), HttpFault, JSON.stringify(text));
+const refused = (text: string): void => assert.throws(() => readHead(text), HttpParseError, JSON.stringify(text));
 
 test('a head is its line and its headers', () => {
   const head = readHead(
@@ -125,7 +125,7 @@ test('whatever is written as a header is read as that one header, or is not writ
     try {
       line = headerLine(name, value);
     } catch (error) {
-      assert.ok(error instanceof HttpFault);
+      assert.ok(error instanceof HttpParseError);
       assert.ok(!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t -~\x80-\xff]/.test(value), 'a proper header is written');
       return;
     }
@@ -180,5 +180,5 @@ for (const headers of [
   ['content-length: 5', 'transfer-encoding: '],
 ] as const)
   test(`nobody guesses how long a body with ${JSON.stringify(headers.join(' and '))} is`, () => {
-    assert.throws(() => framing(...headers), HttpFault);
+    assert.throws(() => framing(...headers), HttpParseError);
   });

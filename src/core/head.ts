@@ -15,7 +15,7 @@ export interface HttpHead {
 }
 
 /** Bytes that are no HTTP, or of a kind that is not spoken here. */
-export class HttpFault extends Error {
+export class HttpParseError extends Error {
   override readonly name = 'HttpFault';
   readonly code = 'BAD_HTTP';
 }
@@ -40,7 +40,7 @@ export function headEnd(bytes: Buffer, from = 0): number {
 
 /** `text` is the head, byte for character, without its blank line. */
 export function readHead(text: string): HttpHead {
-  if (!LINES.test(text)) throw new HttpFault('a head that is not made of lines');
+  if (!LINES.test(text)) throw new HttpParseError('a head that is not made of lines');
   let lineEnd = endOfLine(text, 0);
   const line = text.slice(0, lineEnd);
   const headers: Record<string, string> = Object.create(null);
@@ -49,7 +49,7 @@ export function readHead(text: string): HttpHead {
     const start = lineEnd + 2;
     lineEnd = endOfLine(text, start);
     const colon = text.indexOf(':', start);
-    if (colon < 0 || colon >= lineEnd) throw new HttpFault('a header without a colon');
+    if (colon < 0 || colon >= lineEnd) throw new HttpParseError('a header without a colon');
     const name = nameOf(text.slice(start, colon));
     const value = trimmed(text, colon + 1, lineEnd);
     const before = headers[name];
@@ -71,7 +71,7 @@ const MAX_KNOWN = 512;
 function nameOf(written: string): string {
   const known = KNOWN.get(written);
   if (known !== undefined) return known;
-  if (!NAME.test(written)) throw new HttpFault('a header without a proper name');
+  if (!NAME.test(written)) throw new HttpParseError('a header without a proper name');
   const name = written.toLowerCase();
   // Whoever invents names fills no memory; copied, since a part of a text keeps all of it alive.
   if (KNOWN.size < MAX_KNOWN && written.length <= 64) KNOWN.set(copyOf(written), copyOf(name));
@@ -98,7 +98,7 @@ export const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 export function headerLine(name: string, value: string): string {
   // For its refusal: a name is written as it was given.
   nameOf(name);
-  if (UNSAFE.test(value)) throw new HttpFault(`${name} holds a character that no header may hold`);
+  if (UNSAFE.test(value)) throw new HttpParseError(`${name} holds a character that no header may hold`);
   return `${name}: ${value}\r\n`;
 }
 
@@ -110,11 +110,11 @@ export function framingOf(headers: HttpHeaders): number | 'chunked' | undefined 
   const coding = headers['transfer-encoding'];
   const length = headers['content-length'];
   if (coding !== undefined) {
-    if (length !== undefined) throw new HttpFault('a length and a transfer coding');
-    if (coding.toLowerCase() !== 'chunked') throw new HttpFault('a transfer coding that is not chunked');
+    if (length !== undefined) throw new HttpParseError('a length and a transfer coding');
+    if (coding.toLowerCase() !== 'chunked') throw new HttpParseError('a transfer coding that is not chunked');
     return 'chunked';
   }
   if (length === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(length)) throw new HttpFault('a length that is no number');
+  if (!/^\d{1,15}$/.test(length)) throw new HttpParseError('a length that is no number');
   return Number(length);
 }

@@ -1,6 +1,6 @@
 export { isAddressIn, isPublicAddress, isSameAddress, parseRange } from './address.ts';
 export { base62 } from './base62.ts';
-export { inOne } from './buffers.ts';
+export { concatBuffers } from './buffers.ts';
 export { ChunkedBody } from './chunks.ts';
 export { type Clock, FakeClock, systemClock } from './clock.ts';
 export { ApiError, type FailureDetails, fail } from './errors.ts';
@@ -8,19 +8,28 @@ export { isGlob, matchesGlob } from './glob.ts';
 export {
   type Framing,
   framingOf,
-  HttpFault,
   type HttpHead,
   type HttpHeaders,
+  HttpParseError,
   headEnd,
   headerLine,
   isAscii,
   readHead,
 } from './head.ts';
 export { newId, newRequestId } from './ids.ts';
-export { type Member, Roster } from './indexed-list.ts';
-export { elementsAt, JsonFault, type JsonLimits, membersAt, type Span, scanMembers, splice, valueAt } from './json.ts';
-export { type Limited, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
-export { createLog, faultOf, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
+export { IndexedList, type IndexedMember } from './indexed-list.ts';
+export {
+  elementsAt,
+  type JsonLimits,
+  JsonScanError,
+  membersAt,
+  type Span,
+  scanMembers,
+  splice,
+  valueAt,
+} from './json.ts';
+export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
+export { createLog, errorFields, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
 export {
   createSealer,
@@ -29,10 +38,10 @@ export {
   newMasterKey,
   parseMasterKeys,
   type Sealer,
-  type SealPlace,
+  type SealLocation,
   WrongMasterKey,
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { estimateTokens } from './token-estimate.ts';
-export { publicUrl, type UrlRefusal } from './url.ts';
+export { publicUrl, type UrlRejection } from './url.ts';
 export type { Usage } from './usage.ts';

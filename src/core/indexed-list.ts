@@ -3,12 +3,12 @@
  * alive what they held until the next full collection. With one element per call that made every call survive, and a fifth of all
  * time went into copying them.
  */
-export interface Member {
+export interface IndexedMember {
   /** Belongs to the roster. */
-  place: number;
+  index: number;
 }
 
-export class Roster<M extends Member> {
+export class IndexedList<M extends IndexedMember> {
   readonly #members: M[] = [];
 
   get size(): number {
@@ -16,17 +16,17 @@ export class Roster<M extends Member> {
   }
 
   add(member: M): void {
-    member.place = this.#members.push(member) - 1;
+    member.index = this.#members.push(member) - 1;
   }
 
   /** The last one takes its place. Whoever is not there, or no longer, takes nobody along. */
   remove(member: M): void {
-    const { place } = member;
+    const { index: place } = member;
     if (this.#members[place] !== member) return;
     const last = this.#members.pop();
     if (!last || last === member) return;
     this.#members[place] = last;
-    last.place = place;
+    last.index = place;
   }
 
   /** A copy: whoever looks at the members may remove some. */

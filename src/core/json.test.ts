@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { JsonFault, scanMembers, splice, valueAt } from './json.ts';
+import { JsonScanError, scanMembers, splice, valueAt } from './json.ts';
 
 const LIMITS = { depth: 8, tokens: 100_000 };
 const scan = (text: string | Buffer, ...wanted: string[]) => scanMembers(Buffer.from(text), new Set(wanted), LIMITS);
-const isFault = (pattern: RegExp) => (error: unknown) => error instanceof JsonFault && pattern.test(error.message);
+const isFault = (pattern: RegExp) => (error: unknown) => error instanceof JsonScanError && pattern.test(error.message);
 
 test('the span of a member is exactly its value, whatever stands around it', () => {
   const body = Buffer.from('\n{ "a" : [1, {"model":"inner"}], "model" :\t"x-1" , "z":1.50e+3}');
@@ -40,7 +40,7 @@ test('whatever JSON.parse accepts is accepted, with the same value', () => {
 
 test('what is cut off or damaged is refused, never mistaken and never endless', () => {
   const body = '{"model":"m","messages":[{"role":"user","content":"hello \\"you\\" \\\\"}],"n":[1,2.5,-3e4,true,null]}';
-  for (let cut = 0; cut < body.length; cut++) assert.throws(() => scan(body.slice(0, cut), 'model'), JsonFault);
+  for (let cut = 0; cut < body.length; cut++) assert.throws(() => scan(body.slice(0, cut), 'model'), JsonScanError);
   for (const bad of [
     '[]',
     '"x"',
@@ -54,7 +54,7 @@ test('what is cut off or damaged is refused, never mistaken and never endless', 
     '{"a":"\n"}',
     '{"a":[1}',
   ]) {
-    assert.throws(() => scan(bad), JsonFault, bad);
+    assert.throws(() => scan(bad), JsonScanError, bad);
   }
   assert.throws(() => scan(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), isFault(/UTF-8/));
 });

@@ -17,7 +17,7 @@ export interface JsonLimits {
 }
 
 /** Why the bytes are not acceptable; `at` is a byte offset. */
-export class JsonFault extends Error {
+export class JsonScanError extends Error {
   readonly at: number;
   constructor(message: string, at: number) {
     super(message);
@@ -40,7 +40,7 @@ const ZERO = 0x30;
 
 /** Where each wanted member of the top-level object stands. A wanted member that occurs twice is refused: readers differ on which one counts. */
 export function scanMembers(bytes: Buffer, wanted: ReadonlySet<string>, limits: JsonLimits): Map<string, Span> {
-  if (!isUtf8(bytes)) throw new JsonFault('The body is not valid UTF-8.', 0);
+  if (!isUtf8(bytes)) throw new JsonScanError('The body is not valid UTF-8.', 0);
   return new Scanner(bytes, limits).members(wanted);
 }
 
@@ -63,7 +63,7 @@ export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
     return JSON.parse(bytes.toString('utf8', start, end));
   } catch {
     // The scan passes over the inside of strings; what it did not look at shows here.
-    throw new JsonFault('The body is not valid JSON: a string holds what must be escaped, or a bad escape.', start);
+    throw new JsonScanError('The body is not valid JSON: a string holds what must be escaped, or a bad escape.', start);
   }
 }
 
@@ -83,7 +83,7 @@ class Scanner {
     // A byte order mark is no JSON, but editors on some systems put one in front of a file that curl then sends.
     if (this.#bytes[0] === 0xef && this.#bytes[1] === 0xbb && this.#bytes[2] === 0xbf) this.#at = 3;
     this.#space();
-    if (this.#peek() !== OPEN_OBJECT) throw new JsonFault('The body must be a JSON object.', this.#at);
+    if (this.#peek() !== OPEN_OBJECT) throw new JsonScanError('The body must be a JSON object.', this.#at);
     const found = this.objectMembers(wanted);
     this.#space();
     if (this.#at < this.#bytes.length) throw this.#unexpected();
@@ -121,7 +121,7 @@ class Scanner {
       const start = this.#at;
       this.#value();
       if (wanted.has(key)) {
-        if (found.has(key)) throw new JsonFault(`The member "${key}" occurs twice.`, start);
+        if (found.has(key)) throw new JsonScanError(`The member "${key}" occurs twice.`, start);
         found.set(key, { start, end: this.#at });
       }
       this.#space();
@@ -156,7 +156,7 @@ class Scanner {
       const byte = this.#peek();
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         if (closers.length + 1 >= maxDepth)
-          throw new JsonFault(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
+          throw new JsonScanError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
         const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
         this.#at += 1;
         this.#space();
@@ -170,7 +170,7 @@ class Scanner {
         this.#scalar(byte);
       }
       this.#tokens += 1;
-      if (this.#tokens > maxTokens) throw new JsonFault(`The body has more than ${maxTokens} values.`, this.#at);
+      if (this.#tokens > maxTokens) throw new JsonScanError(`The body has more than ${maxTokens} values.`, this.#at);
       if (this.#closeFinished(closers)) return;
     }
   }
@@ -247,8 +247,8 @@ class Scanner {
         this.#at = at + 1;
         return escaped;
       }
-      if (byte === undefined) throw new JsonFault('The body ends inside a string.', at);
-      if (byte < 0x20) throw new JsonFault('A control character stands unescaped inside a string.', at);
+      if (byte === undefined) throw new JsonScanError('The body ends inside a string.', at);
+      if (byte < 0x20) throw new JsonScanError('A control character stands unescaped inside a string.', at);
       if (byte === BACKSLASH) {
         escaped = true;
         at += 1;
@@ -256,7 +256,7 @@ class Scanner {
     }
     for (;;) {
       const quote = bytes.indexOf(QUOTE, at);
-      if (quote < 0) throw new JsonFault('The body ends inside a string.', bytes.length);
+      if (quote < 0) throw new JsonScanError('The body ends inside a string.', bytes.length);
       const backslashes = countBackslashes(bytes, quote, at);
       at = quote + 1;
       if (backslashes % 2 === 1) continue;
@@ -281,11 +281,11 @@ class Scanner {
     return this.#bytes[this.#at++];
   }
 
-  #unexpected(offset = 0): JsonFault {
+  #unexpected(offset = 0): JsonScanError {
     const at = this.#at + offset;
     return at >= this.#bytes.length
-      ? new JsonFault('The body ends in the middle of the JSON.', at)
-      : new JsonFault(`The body is not valid JSON: unexpected character at byte ${at}.`, at);
+      ? new JsonScanError('The body ends in the middle of the JSON.', at)
+      : new JsonScanError(`The body is not valid JSON: unexpected character at byte ${at}.`, at);
   }
 }
 

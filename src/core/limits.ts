@@ -20,7 +20,7 @@ export interface Limits {
 }
 
 /** A key as limits see it; a call must fit both its own limits and those of its user. */
-export interface Limited {
+export interface LimitedKey {
   readonly id: string;
   readonly userId: string;
   /** Undefined when there are none at all, so that such calls pass without a look. */

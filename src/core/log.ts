@@ -115,7 +115,7 @@ function timeNow(): string {
 export const silentLog: Log = createLog('silent', { write() {} });
 
 /** What may be said of a thrown thing in a log: its name, code and first line; never its properties, which may hold a request. */
-export function faultOf(error: unknown): { fault: string; detail: string } {
+export function errorFields(error: unknown): { fault: string; detail: string } {
   if (!(error instanceof Error)) return { fault: typeof error, detail: '' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   return { fault: code, detail: (error.message.split('\n', 1)[0] ?? '').slice(0, 200) };

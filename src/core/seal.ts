@@ -6,14 +6,14 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import { base62 } from './base62.ts';
 
 /** Where a secret lives, e.g. `accounts.credential:oa1`; part of what is authenticated. */
-export type SealPlace = `${string}.${string}:${string}`;
+export type SealLocation = `${string}.${string}:${string}`;
 
 export interface Sealer {
   /** Name of the master key that new secrets are sealed with. */
   readonly active: string;
-  seal(secret: string, place: SealPlace): string;
+  seal(secret: string, place: SealLocation): string;
   /** Throws `WrongMasterKey` when the text was sealed by a key we do not have, or elsewhere, or was tampered with. */
-  open(sealed: string, place: SealPlace): string;
+  open(sealed: string, place: SealLocation): string;
 }
 
 export class WrongMasterKey extends Error {}

@@ -17,7 +17,9 @@ type Sample = {
 };
 type Corpus = { tokenizers: { name: string; package: string; version: string }[]; samples: Sample[] };
 
-const corpus: Corpus = JSON.parse(readFileSync(new URL('../../test/fixtures/tokens.corpus.json', import.meta.url), 'utf8'));
+const corpus: Corpus = JSON.parse(
+  readFileSync(new URL('../../test/fixtures/tokens.corpus.json', import.meta.url), 'utf8'),
+);
 const { tokenizers, samples } = corpus;
 
 /** The mean over the tokenizers. */

@@ -5,7 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 
-export interface UrlRefusal {
+export interface UrlRejection {
   /** Why not, for the caller. */
   readonly sentence: string;
 }
@@ -41,7 +41,7 @@ const INWARD = [
 const HTTPS = 'The address must start with https://.';
 
 /** `allow` holds origins that pass whatever their scheme, port and host are; the other rules hold for them, too. */
-export function publicUrl(text: string, allow: readonly string[]): URL | UrlRefusal {
+export function publicUrl(text: string, allow: readonly string[]): URL | UrlRejection {
   if (Buffer.byteLength(text) > MAX_BYTES) return no(`The address must not be longer than ${MAX_BYTES} bytes.`);
   if (UNSAFE.test(text) || !text.isWellFormed())
     return no('The address must not contain spaces, control characters or backslashes.');
@@ -61,7 +61,7 @@ export function publicUrl(text: string, allow: readonly string[]): URL | UrlRefu
 }
 
 /** `host` as the parser leaves it: lower case, ASCII, every spelling of an IPv4 address in four decimal parts. */
-function checkHost(host: string): UrlRefusal | undefined {
+function checkHost(host: string): UrlRejection | undefined {
   if (host.startsWith('[') || ipaddr.IPv4.isIPv4(host)) return no('The address must name a host, not an IP address.');
   const labels = host.split('.');
   if (host.length > MAX_HOST || !labels.every((label) => LABEL.test(label)))
@@ -72,4 +72,4 @@ function checkHost(host: string): UrlRefusal | undefined {
   return undefined;
 }
 
-const no = (sentence: string): UrlRefusal => ({ sentence });
+const no = (sentence: string): UrlRejection => ({ sentence });

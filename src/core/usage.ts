@@ -22,5 +22,5 @@ export interface Usage {
   /** Set when the upstream broke off before it reported. */
   readonly estimated?: boolean;
   /** What the upstream reported and cannot be true, in words: such a call is looked at by a person and never charged. */
-  readonly odd?: string;
+  readonly invalid?: string;
 }

@@ -2,7 +2,7 @@
  * Tells a replica that another process changed something: triggers move a revision on and notify; we listen, and also look
  * every two seconds, because a notification is lost when the connection is (and poolers do not pass LISTEN on).
  */
-import { type Clock, faultOf, type Log } from '../core/index.ts';
+import { type Clock, errorFields, type Log } from '../core/index.ts';
 import { connect, type Database } from './db.ts';
 
 export type Revised = 'catalog' | 'identity';
@@ -42,7 +42,7 @@ export async function watchRevisions(
     looking = looking.catch(() => {}).then(lookOnce);
     return looking;
   };
-  const safeLook = () => look().catch((error: unknown) => log.warn('watch.failed', faultOf(error)));
+  const safeLook = () => look().catch((error: unknown) => log.warn('watch.failed', errorFields(error)));
 
   const tick = (): void => {
     cancelTimer = clock.after(LOOK_MS, () => {
@@ -64,7 +64,7 @@ export async function watchRevisions(
       await client.query('listen dragoman');
       if (stopped) await endListening();
     } catch (error) {
-      log.warn('watch.disconnected', faultOf(error));
+      log.warn('watch.disconnected', errorFields(error));
       clock.after(RECONNECT_MS, () => void listen());
     }
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inClientsFields } from './client-field.ts';
+import { withClientField } from './client-field.ts';
 import { codecOf } from './index.ts';
 
 type Named = Parameters<typeof codecOf>[0];
@@ -31,7 +31,7 @@ const BODIES = {
 const blamed = (client: keyof typeof BODIES, upstream: Named, param: string): string | undefined => {
   const pair = { client: codecOf(client), upstream: codecOf(upstream) };
   const request = pair.client.client.decodeRequest(BODIES[client], { headers: {} });
-  const error = inClientsFields(pair, request, { code: 'invalid_value', message: `Bad ${param}.`, param });
+  const error = withClientField(pair, request, { code: 'invalid_value', message: `Bad ${param}.`, param });
   assert.equal(error.message, `Bad ${param}.`, 'the words stay');
   return error.param;
 };

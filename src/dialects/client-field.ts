@@ -6,10 +6,10 @@ import type { Dialect } from '../rules/index.ts';
 import type { Codec } from './codec.ts';
 import type { Pair } from './convert.ts';
 import type { Place } from './errors/rejection.ts';
-import { HUB_FIELDS, type HubField, isUsed } from './hub/fields.ts';
+import { HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
 import type { HubError, HubRequest } from './hub/types.ts';
 
-export function inClientsFields(pair: Pair, request: HubRequest, error: HubError): HubError {
+export function withClientField(pair: Pair, request: HubRequest, error: HubError): HubError {
   const { param, ...rest } = error;
   if (param === undefined) return error;
   const own = clientField(pair, request, param);
@@ -37,7 +37,7 @@ const SENT: readonly { readonly field: Field; isSent(request: HubRequest): boole
   // A user's name has two fields in some dialects; which one was sent is not known any more.
   ...HUB_FIELDS.filter((field) => field !== 'userId').map((field) => ({
     field,
-    isSent: (request: HubRequest) => isUsed(field, request),
+    isSent: (request: HubRequest) => isPresent(field, request),
   })),
 ];
 

@@ -16,33 +16,33 @@ export interface Codec {
 
 export interface ClientSide {
   /** Throws `fail(...)` with the name of the field, in the client's own words. */
-  decodeRequest(body: unknown, from: RequestHead): HubRequest;
-  encodeReply(reply: HubReply, answer: AnswerContext): unknown;
-  openEncoder(answer: AnswerContext): StreamEncoder;
+  decodeRequest(body: unknown, from: ClientRequestHead): HubRequest;
+  encodeReply(reply: HubReply, answer: ReplyContext): unknown;
+  openEncoder(answer: ReplyContext): StreamEncoder;
   /** What this dialect calls a hub field; losses and refusals are told to the caller under that name. */
   readonly fieldNames: FieldNames;
 }
 
 export interface UpstreamSide {
   /** Refuses what cannot be written with `refuse(...)`, which `encodeFor` tells in the client's words. */
-  encodeRequest(request: HubRequest, target: Target): EncodedRequest;
+  encodeRequest(request: HubRequest, target: UpstreamTarget): EncodedRequest;
   /**
    * Throws an `ApiError` and nothing else, whatever the body is: `upstream_error` for one that cannot be read as an answer,
    * or the error that the body itself tells (a failed response under status 200), as the stream would have told it.
    */
-  decodeReply(body: unknown, context: UpstreamContext): HubReply;
-  openDecoder(context: UpstreamContext): StreamDecoder;
+  decodeReply(body: unknown, context: DecodeContext): HubReply;
+  openDecoder(context: DecodeContext): StreamDecoder;
   decodeError(response: UpstreamFailure): Fault;
   /** The usage object of a reply or stream event alone; undefined when it is none. */
   readUsage(usage: unknown): HubUsage | undefined;
   /** Kept, changed, dropped or refused: the fate of every hub field on the way to this dialect (see `fate.ts`). */
-  readonly fate: Readonly<Record<HubField, Fate>>;
+  readonly support: Readonly<Record<HubField, Support>>;
 }
 
-export type Fate = 'kept' | 'changed' | 'dropped' | 'refused';
+export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
 
 /** What of the HTTP request the body decoder may look at. */
-export interface RequestHead {
+export interface ClientRequestHead {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** From the path, where the dialect puts model and method there. */
   readonly model?: string;
@@ -50,7 +50,7 @@ export interface RequestHead {
 }
 
 /** The account and model that a request is encoded for. */
-export interface Target {
+export interface UpstreamTarget {
   readonly model: string;
   readonly capabilities: Capabilities;
   readonly maxOutput?: number;
@@ -63,7 +63,7 @@ export interface EncodedRequest {
   /** Extra request headers of the dialect (versions, betas). */
   readonly headers: Readonly<Record<string, string>>;
   /** Hub fields that this model cannot take and that were left out, beyond those the fate table drops anyway. */
-  readonly dropped: readonly HubField[];
+  readonly droppedFields: readonly HubField[];
   /** From the name that was sent upstream back to the client's own; empty when every name went through as it was. */
   readonly names: ReadonlyMap<string, { readonly name: string; readonly namespace?: string }>;
   /** Stop sequences that the upstream has no field for; the pipeline cuts the text itself. */
@@ -72,20 +72,20 @@ export interface EncodedRequest {
 export type JsonBody = Readonly<Record<string, unknown>>;
 
 /** What a decoder needs to know that the wire does not say. */
-export interface UpstreamContext {
+export interface DecodeContext {
   /** Seed for ids that the upstream does not give. */
   readonly requestId: string;
   readonly account?: string;
 }
 
 /** What an encoder needs to know beside the hub events. */
-export interface AnswerContext {
+export interface ReplyContext {
   readonly request: HubRequest;
   /** The name the client asked for; answers carry it whatever the upstream calls its model. */
   readonly model: string;
   readonly requestId: string;
   /** Whose opaque values arrive; those of the client's own family are handed on bare, others wrapped. */
-  readonly home: Style;
+  readonly issuer: Style;
   /** Unix seconds. */
   readonly created: number;
 }

@@ -3,16 +3,16 @@
  * the client's. What a conversion loses is listed under the client's own field names.
  */
 import type {
-  AnswerContext,
+  ClientRequestHead,
   Codec,
+  DecodeContext,
   EncodedRequest,
-  RequestHead,
+  ReplyContext,
   StreamEncoder,
-  Target,
-  UpstreamContext,
+  UpstreamTarget,
 } from './codec.ts';
-import { inWordsOf } from './errors/rejection.ts';
-import { applyFate, type FieldNames } from './hub/fields.ts';
+import { withClientFieldName } from './errors/rejection.ts';
+import { checkSupport, type FieldNames } from './hub/fields.ts';
 import { cutReply, openStopCutter, type StopCutter } from './hub/stop-sequences.ts';
 import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub/types.ts';
 import { restoreEvent, restoreItem } from './tools/restore-names.ts';
@@ -22,28 +22,32 @@ export interface Pair {
   readonly upstream: Codec;
 }
 
-export const decodeFor = ({ client }: Pair, body: unknown, head: RequestHead): HubRequest =>
+export const decodeRequestFor = ({ client }: Pair, body: unknown, head: ClientRequestHead): HubRequest =>
   client.client.decodeRequest(body, head);
 
-export interface Encoded extends EncodedRequest {
-  /** Client fields that are lost, in its own words. */
-  readonly lost: readonly string[];
+export interface ConvertedRequest extends EncodedRequest {
+  /** What was dropped, under the client's own field names: the value of `x-gateway-dropped`. */
+  readonly dropped: readonly string[];
 }
 
 /** May be called again for another account: the hub request is never changed. */
-export function encodeFor({ client, upstream }: Pair, request: HubRequest, target: Target): Encoded {
+export function encodeRequestFor(
+  { client, upstream }: Pair,
+  request: HubRequest,
+  target: UpstreamTarget,
+): ConvertedRequest {
   const names = client.client.fieldNames;
-  const dropped = applyFate(request, upstream.upstream.fate, names);
+  const dropped = checkSupport(request, upstream.upstream.support, names);
   const encoded = inClientsWords(names, () => upstream.upstream.encodeRequest(request, target));
-  const lost = [...dropped, ...encoded.dropped].map((field) => names[field]);
-  return { ...encoded, lost: [...new Set([...lost, ...request.unknown])] };
+  const named = [...dropped, ...encoded.droppedFields].map((field) => names[field]);
+  return { ...encoded, dropped: [...new Set([...named, ...request.unknown])] };
 }
 
 function inClientsWords<T>(names: FieldNames, encode: () => T): T {
   try {
     return encode();
   } catch (error) {
-    throw inWordsOf(names, error);
+    throw withClientFieldName(names, error);
   }
 }
 
@@ -52,15 +56,15 @@ export function convertReply(
   { client, upstream }: Pair,
   encoded: EncodedRequest,
   body: unknown,
-  from: UpstreamContext,
-  answer: AnswerContext,
+  from: DecodeContext,
+  answer: ReplyContext,
 ): { body: unknown; reply: HubReply } {
   const reply = readReply({ client, upstream }, encoded, body, from);
   return { body: client.client.encodeReply(reply, answer), reply };
 }
 
 /** The answer as the client shall see it, still in the hub's form. */
-export function readReply({ upstream }: Pair, encoded: EncodedRequest, body: unknown, from: UpstreamContext): HubReply {
+export function readReply({ upstream }: Pair, encoded: EncodedRequest, body: unknown, from: DecodeContext): HubReply {
   const decoded = upstream.upstream.decodeReply(body, from);
   const restored = { ...decoded, items: decoded.items.map((item) => restoreItem(item, encoded.names)) };
   return encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
@@ -84,8 +88,8 @@ export interface StreamConversion {
 export function openConversion(
   { client, upstream }: Pair,
   encoded: EncodedRequest,
-  from: UpstreamContext,
-  answer: AnswerContext,
+  from: DecodeContext,
+  answer: ReplyContext,
   /** Of an answer that is told in several rounds; a fresh one otherwise. */
   encoder: StreamEncoder = client.client.openEncoder(answer),
 ): StreamConversion {

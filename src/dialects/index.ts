@@ -2,7 +2,7 @@
 import type { Dialect } from '../rules/index.ts';
 import { encodeError as encodeChatError } from './chat/errors.ts';
 import { chatCodec } from './chat/index.ts';
-import type { Codec, RequestHead } from './codec.ts';
+import type { ClientRequestHead, Codec } from './codec.ts';
 import { encodeError as encodeGenerateError, generateCodec } from './generate/index.ts';
 import type { HubError, HubRequest, JsonObject } from './hub/types.ts';
 import { decodeCountRequest, encodeError as encodeMessagesError, messagesCodec } from './messages/index.ts';
@@ -18,7 +18,7 @@ const CODECS: Readonly<Record<Dialect, Codec>> = {
 export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
 
 /** A request that only asks how long it is: the same, but that nothing need be said about the answer. */
-export function decodeCount(dialect: Dialect, body: unknown, head: RequestHead): HubRequest {
+export function decodeCount(dialect: Dialect, body: unknown, head: ClientRequestHead): HubRequest {
   return dialect === 'messages'
     ? decodeCountRequest(body, head)
     : codecOf(dialect).client.decodeRequest(countBody(body), head);
@@ -41,34 +41,34 @@ export function wordingFor(envelope: keyof typeof ERROR_BODIES, error: HubError)
   return (isObject(said) && maybeString(said.message)) || error.message;
 }
 
-export { inClientsFields } from './client-field.ts';
+export { withClientField } from './client-field.ts';
 export type * from './codec.ts';
 export {
+  type ConvertedRequest,
   convertReply,
-  decodeFor,
-  type Encoded,
-  encodeFor,
+  decodeRequestFor,
+  encodeRequestFor,
   openConversion,
   type Pair,
   readReply,
   type StreamConversion,
 } from './convert.ts';
 export type { Fault } from './errors/fault.ts';
-export { refuseForeign } from './generate/client/wrong-dialect.ts';
-export { applyFate, HUB_FIELDS, type HubField } from './hub/fields.ts';
+export { rejectWrongDialect } from './generate/client/wrong-dialect.ts';
+export { checkSupport, HUB_FIELDS, type HubField } from './hub/fields.ts';
 export { type Folded, fold, unfold } from './hub/fold.ts';
 export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';
 export { isSynthetic, SYNTHETIC } from './messages/server-tools.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export {
-  carriedAccounts,
-  carriesOpaque,
+  accountTagsIn,
+  hasOpaque,
+  type OpaqueForCall,
+  opaqueByCall,
   opaquesIn,
-  type Remembered,
-  recall,
-  rememberedOf,
+  restoreOpaque,
   withoutOpaque,
-  withoutThese,
+  withoutOpaques,
 } from './opaque/in-request.ts';
 export { isObject } from './wire/read.ts';

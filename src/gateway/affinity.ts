@@ -7,9 +7,10 @@ import type { Call } from '../web/index.ts';
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'thread-id'] as const;
 
 /** A number from 0 to below 1, the same for the same session on every replica. */
-export const diceOf = (session: string): number => Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48;
+export const sessionHash = (session: string): number =>
+  Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48;
 
-export function headerAffinity(call: Call): Affinity {
+export function affinityFromHeaders(call: Call): Affinity {
   const name = SESSION_HEADERS.find((header) => call.header(header) !== undefined);
-  return name === undefined ? {} : { dice: diceOf(call.header(name) ?? '') };
+  return name === undefined ? {} : { hash: sessionHash(call.header(name) ?? '') };
 }

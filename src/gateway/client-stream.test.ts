@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { FakeClock } from '../core/index.ts';
-import type { Answer } from '../web/index.ts';
-import { type OutletOptions, Outlets } from './client-stream.ts';
+import type { ResponseWriter } from '../web/index.ts';
+import { type ClientStreamOptions, ClientStreams } from './client-stream.ts';
 
 /** A client whose socket takes bytes or does not. */
 class Client extends EventEmitter {
@@ -28,13 +28,13 @@ class Client extends EventEmitter {
   }
 }
 
-function open(options: Partial<OutletOptions> = {}) {
+function open(options: Partial<ClientStreamOptions> = {}) {
   const clock = new FakeClock();
   const client = new Client();
   const seen = { drained: 0, stalled: 0 };
-  const outlets = new Outlets(clock, { heartbeatMs: 1_000, stalledMs: 5_000 });
+  const outlets = new ClientStreams(clock, { heartbeatMs: 1_000, stalledMs: 5_000 });
   const call = {
-    response: client as unknown as Answer,
+    response: client as unknown as ResponseWriter,
     onClose: (left: () => void) => client.once('close', left),
   };
   const outlet = outlets.open(call, {

@@ -2,15 +2,15 @@
  * The client's end of an answer: writes with back-pressure, keeps a silent stream alive with heartbeats of the right kind,
  * and gives up on a client that takes nothing. One clock tick looks after all open streams, so that an event costs no timer.
  */
-import { type Clock, type Member, Roster } from '../core/index.ts';
-import type { Answer, Call } from '../web/index.ts';
+import { type Clock, IndexedList, type IndexedMember } from '../core/index.ts';
+import type { Call, ResponseWriter } from '../web/index.ts';
 
-export interface OutletLimits {
+export interface ClientStreamLimits {
   readonly heartbeatMs: number;
   readonly stalledMs: number;
 }
 
-export interface OutletOptions {
+export interface ClientStreamOptions {
   /** A block for silent times; undefined where the format has none. */
   readonly heartbeat?: (() => string) | undefined;
   readonly onDrain: () => void;
@@ -20,19 +20,19 @@ export interface OutletOptions {
 /** So much must be taken within the time that a stalled client has; less fits into the buffers of a connection anyway. */
 const PIECE_BYTES = 64 * 1024;
 
-export class Outlets {
+export class ClientStreams {
   readonly #clock: Clock;
-  readonly #limits: OutletLimits;
-  readonly #open = new Roster<Outlet>();
+  readonly #limits: ClientStreamLimits;
+  readonly #open = new IndexedList<ClientStream>();
   #cancel: (() => void) | undefined;
 
-  constructor(clock: Clock, limits: OutletLimits) {
+  constructor(clock: Clock, limits: ClientStreamLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
 
-  open(call: Pick<Call, 'response' | 'onClose'>, options: OutletOptions): Outlet {
-    const outlet = new Outlet(call.response, options, this.#clock);
+  open(call: Pick<Call, 'response' | 'onClose'>, options: ClientStreamOptions): ClientStream {
+    const outlet = new ClientStream(call.response, options, this.#clock);
     this.#open.add(outlet);
     call.onClose(() => this.#open.remove(outlet));
     this.#cancel ??= this.#tick();
@@ -63,23 +63,23 @@ export class Outlets {
   #tick(): () => void {
     return this.#clock.after(Math.max(10, this.#limits.heartbeatMs / 10), () => {
       const now = this.#clock.now();
-      for (const outlet of this.#open.all()) outlet.look(now, this.#limits);
+      for (const outlet of this.#open.all()) outlet.checkTimeouts(now, this.#limits);
       this.#cancel = this.#open.size > 0 ? this.#tick() : undefined;
     });
   }
 }
 
-export class Outlet implements Member {
-  place = -1;
-  readonly #response: Answer;
-  readonly #options: OutletOptions;
+export class ClientStream implements IndexedMember {
+  index = -1;
+  readonly #response: ResponseWriter;
+  readonly #options: ClientStreamOptions;
   readonly #clock: Clock;
   #lastAt: number;
   #blockedAt: number | undefined;
   /** The last characters written, as many as show whether an event is whole. */
   #tail = '\n\n';
 
-  constructor(response: Answer, options: OutletOptions, clock: Clock) {
+  constructor(response: ResponseWriter, options: ClientStreamOptions, clock: Clock) {
     this.#response = response;
     this.#options = options;
     this.#clock = clock;
@@ -111,7 +111,7 @@ export class Outlet implements Member {
     return /(?:\n\n|\n\r\n|\r\r)$/.test(this.#tail);
   }
 
-  look(now: number, { heartbeatMs, stalledMs }: OutletLimits): void {
+  checkTimeouts(now: number, { heartbeatMs, stalledMs }: ClientStreamLimits): void {
     // Nothing may be written after the end; the client still has to take what was.
     const blockedAt = this.#blockedAt ?? (this.#response.writableEnded ? this.#lastAt : undefined);
     if (blockedAt !== undefined) {

@@ -8,37 +8,43 @@ import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { OnStep } from '../ledger/index.ts';
 import type { Affinity, Pool } from '../pool/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
-import type { Exchange, Trouble, Upstream, UpstreamListener, UpstreamRequest } from '../upstream/index.ts';
+import type {
+  TransportError,
+  UpstreamClient,
+  UpstreamExchange,
+  UpstreamListener,
+  UpstreamRequest,
+} from '../upstream/index.ts';
 import type { Call } from '../web/index.ts';
 
-export interface AttemptParts {
+export interface FailoverServices {
   readonly pool: Pool;
-  readonly upstream: Upstream;
+  readonly upstream: UpstreamClient;
   readonly log: Log;
   readonly onStep?: OnStep | undefined;
 }
 
-export interface Plan {
+export interface UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity?: Affinity;
   /** The same call without opaque values; tried once when an upstream rejects one of them. */
-  readonly plain?: Plan | undefined;
+  readonly withoutOpaque?: UpstreamCall | undefined;
   build(account: Account): UpstreamRequest;
   /** A good head arrived; from here on the answer belongs to the taker. */
-  take(head: Head, source: Source): Taker;
+  onResponse(head: ResponseHead, source: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure): Fault;
   /** The request itself is at fault: tell the client in the upstream's words. */
-  refuse(failure: UpstreamFailure, fault: Fault, account: Account): void;
+  onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void;
 }
 
-export interface Head {
+export interface ResponseHead {
   readonly status: number;
   readonly headers: HttpHeaders;
   readonly account: Account;
 }
 
 /** What a taker can do to the upstream while it takes. */
-export interface Source {
+export interface UpstreamControl {
   resume(): void;
   abort(): void;
   /** The answer turned out to be a failure before anything was passed on: go on as if the head had said so. */
@@ -47,32 +53,32 @@ export interface Source {
   done(kind?: FaultKind): void;
 }
 
-export interface Taker {
+export interface ResponseHandler {
   /** False asks for a pause. */
   onData(chunk: Buffer): boolean;
   /** The upstream is done, well or badly. Says how the account did, or that nothing was passed on and another may be tried. */
-  onEnd(trouble?: Trouble): FaultKind | Fault | undefined;
+  onEnd(trouble?: TransportError): FaultKind | Fault | undefined;
 }
 
 const MAX_ATTEMPTS = 3;
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Settles when the client has its answer or is gone; rejects with the error it should be told. */
-export function attempt(call: Call, plan: Plan, parts: AttemptParts): Promise<void> {
-  return new Attempt(call, plan, parts).run();
+export function runWithFailover(call: Call, plan: UpstreamCall, parts: FailoverServices): Promise<void> {
+  return new Failover(call, plan, parts).run();
 }
 
-class Attempt {
+class Failover {
   readonly #call: Call;
-  #plan: Plan;
-  readonly #parts: AttemptParts;
+  #plan: UpstreamCall;
+  readonly #parts: FailoverServices;
   readonly #tried: string[] = [];
   readonly #faults: FaultKind[] = [];
   readonly #done = Promise.withResolvers<void>();
-  #exchange: Exchange | undefined;
+  #exchange: UpstreamExchange | undefined;
   #release: (fault?: { kind: FaultKind; restMs?: number | undefined }) => void = () => {};
 
-  constructor(call: Call, plan: Plan, parts: AttemptParts) {
+  constructor(call: Call, plan: UpstreamCall, parts: FailoverServices) {
     this.#call = call;
     this.#plan = plan;
     this.#parts = parts;
@@ -80,7 +86,7 @@ class Attempt {
 
   run(): Promise<void> {
     // Wired before anything is sent: an abort that comes before the upstream's head must not be lost.
-    this.#call.onGone(() => {
+    this.#call.onClientGone(() => {
       this.#exchange?.abort();
       this.#release();
       this.#done.resolve();
@@ -90,11 +96,11 @@ class Attempt {
   }
 
   #next(last: ApiError | undefined): void {
-    if (this.#call.isGone) return;
+    if (this.#call.isClientGone) return;
     const open = this.#plan.accounts.filter((account) => !this.#tried.includes(account.id));
-    if (open.length === 0 || this.#tried.length >= MAX_ATTEMPTS) return this.#giveUp(last ?? noAccounts());
+    if (open.length === 0 || this.#tried.length >= MAX_ATTEMPTS) return this.#giveUp(last ?? noAccountConfigured());
     const lease = this.#parts.pool.lease(open, this.#plan.affinity);
-    if (!('account' in lease)) return this.#giveUp(last ?? unavailable(lease.because, lease.retryMs));
+    if (!('account' in lease)) return this.#giveUp(last ?? allAccountsBusy(lease.reason, lease.retryMs));
     this.#tried.push(lease.account.id);
     this.#release = lease.release;
     try {
@@ -107,7 +113,7 @@ class Attempt {
 
   #send(account: Account, request: UpstreamRequest): void {
     const { upstream, onStep } = this.#parts;
-    const trial = new Trial(this, account, onStep);
+    const trial = new Attempt(this, account, onStep);
     this.#exchange = upstream.send(request, trial);
     trial.exchange = this.#exchange;
     onStep?.('upstream.asked');
@@ -115,12 +121,12 @@ class Attempt {
 
   // ---------------------------------------------------------------- told by a trial
 
-  take(head: Head, source: Source): Taker {
-    return this.#plan.take(head, source);
+  take(head: ResponseHead, source: UpstreamControl): ResponseHandler {
+    return this.#plan.onResponse(head, source);
   }
 
   /** A bug in a taker must end this call, and not silently: thrown into the socket's callback it would hang it. */
-  finish(taker: Taker, account: Account, trouble?: Trouble): void {
+  finish(taker: ResponseHandler, account: Account, trouble?: TransportError): void {
     try {
       const verdict = taker.onEnd(trouble);
       if (typeof verdict === 'object') this.fail(verdict, account, undefined);
@@ -138,7 +144,7 @@ class Attempt {
     this.#done.resolve();
   }
 
-  refused({ status, headers, chunks }: Refusal, account: Account): void {
+  refused({ status, headers, chunks }: Rejection, account: Account): void {
     const failure = { status, headers, body: Buffer.concat(chunks).toString('utf8') };
     this.fail(this.#plan.classify(failure), account, failure);
   }
@@ -152,15 +158,15 @@ class Attempt {
       fault: fault.kind,
       status: failure?.status,
     });
-    if (fault.kind === 'carrier' && this.#plan.plain) {
-      this.#plan = { ...this.#plan.plain, affinity: { accountId: account.id } };
+    if (fault.kind === 'opaque_rejected' && this.#plan.withoutOpaque) {
+      this.#plan = { ...this.#plan.withoutOpaque, affinity: { accountId: account.id } };
       this.#tried.pop();
       return this.#next(undefined);
     }
-    if (faultRow(fault.kind).tryAnother) return this.#next(toldOf(fault));
-    if (!failure) return this.#giveUp(toldOf(fault));
+    if (faultRow(fault.kind).failover) return this.#next(clientErrorFor(fault));
+    if (!failure) return this.#giveUp(clientErrorFor(fault));
     try {
-      this.#plan.refuse(failure, fault, account);
+      this.#plan.onRejected(failure, fault, account);
       this.#done.resolve();
     } catch (error) {
       this.#done.reject(error);
@@ -173,12 +179,15 @@ class Attempt {
 
   #note(kind: FaultKind | undefined): void {
     if (kind) this.#faults.push(kind);
-    this.#call.note({ attempts: this.#tried.length, faults: this.#faults.length > 0 ? this.#faults : undefined });
+    this.#call.addLogFields({
+      attempts: this.#tried.length,
+      faults: this.#faults.length > 0 ? this.#faults : undefined,
+    });
   }
 }
 
 /** An answer that is a failure, as far as it has come. */
-interface Refusal {
+interface Rejection {
   readonly status: number;
   readonly headers: HttpHeaders;
   readonly chunks: Buffer[];
@@ -186,16 +195,16 @@ interface Refusal {
 }
 
 /** What one account makes of the call: hears its upstream, and is what the taker sees of it. */
-class Trial implements UpstreamListener, Source {
-  exchange: Exchange | undefined;
-  readonly #attempt: Attempt;
+class Attempt implements UpstreamListener, UpstreamControl {
+  exchange: UpstreamExchange | undefined;
+  readonly #attempt: Failover;
   readonly #account: Account;
   readonly #onStep: OnStep | undefined;
-  #taker: Taker | undefined;
-  #refusal: Refusal | undefined;
+  #taker: ResponseHandler | undefined;
+  #refusal: Rejection | undefined;
   #isSettled = false;
 
-  constructor(attempt: Attempt, account: Account, onStep: OnStep | undefined) {
+  constructor(attempt: Failover, account: Account, onStep: OnStep | undefined) {
     this.#attempt = attempt;
     this.#account = account;
     this.#onStep = onStep;
@@ -222,7 +231,7 @@ class Trial implements UpstreamListener, Source {
     else if (this.#refusal) this.#attempt.refused(this.#refusal, this.#account);
   }
 
-  onTrouble(trouble: Trouble): void {
+  onError(trouble: TransportError): void {
     if (this.#isSettled) return;
     if (this.#taker) this.#attempt.finish(this.#taker, this.#account, trouble);
     else this.#attempt.fail(faultOf(trouble), this.#account, undefined);
@@ -249,30 +258,31 @@ class Trial implements UpstreamListener, Source {
   }
 }
 
-const faultOf = (trouble: Trouble): Fault => ({
+const faultOf = (trouble: TransportError): Fault => ({
   kind: trouble.kind,
-  error: { code: faultRow(trouble.kind).code, message: SAID[trouble.kind] },
+  error: { code: faultRow(trouble.kind).code, message: TRANSPORT_MESSAGES[trouble.kind] },
 });
 
-const SAID: Readonly<Record<Trouble['kind'], string>> = {
+const TRANSPORT_MESSAGES: Readonly<Record<TransportError['kind'], string>> = {
   unreachable: 'The provider cannot be reached.',
-  broken: 'The provider broke the connection before it answered.',
-  silent: 'The provider did not answer in time.',
+  failed: 'The provider broke the connection before it answered.',
+  timeout: 'The provider did not answer in time.',
 };
 
 /** What the client is told when nobody is left to try. Faults of our accounts are not the caller's business: they read as overload. */
-export function toldOf({ kind, error, restMs }: Fault): ApiError {
+export function clientErrorFor({ kind, error, restMs }: Fault): ApiError {
   const row = faultRow(kind);
   // A fault of the request is told under its own code; nobody else's business is.
-  if (!row.tryAnother) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });
+  if (!row.failover) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });
   const wait =
-    kind === 'limited'
-      ? (error.retryAfterMs ?? restMs ?? row.restMs)
+    kind === 'rate_limited'
+      ? (error.retryAfterMs ?? restMs ?? row.cooldownMs)
       : kind === 'overloaded'
         ? (error.retryAfterMs ?? restMs)
         : undefined;
   const retryAfter = wait === undefined ? undefined : wait / 1000;
-  if (kind === 'limited' && retryAfter !== undefined) return fail(row.code, limitedFor(retryAfter), { retryAfter });
+  if (kind === 'rate_limited' && retryAfter !== undefined)
+    return fail(row.code, limitedFor(retryAfter), { retryAfter });
   return fail(row.code, MESSAGES[kind] ?? error.message, retryAfter === undefined ? {} : { retryAfter });
 }
 
@@ -280,17 +290,17 @@ const limitedFor = (seconds: number): string =>
   `The provider's rate limit is reached. Please try again in ${seconds}s.`;
 
 const MESSAGES: Partial<Record<FaultKind, string>> = {
-  exhausted: 'No upstream account can take the request now. Try again later.',
+  quota_exhausted: 'No upstream account can take the request now. Try again later.',
   credential: 'No upstream account can take the request now. Try again later.',
   overloaded: 'The provider is overloaded. Try again shortly.',
-  broken: 'The provider failed to answer.',
+  failed: 'The provider failed to answer.',
 };
 
-const noAccounts = (): ApiError =>
+const noAccountConfigured = (): ApiError =>
   fail('server_is_overloaded', 'No upstream account is set up for this group and endpoint.');
 
-function unavailable(because: FaultKind | 'full', retryMs: number): ApiError {
+function allAccountsBusy(because: FaultKind | 'full', retryMs: number): ApiError {
   const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
-  if (because === 'limited') return fail('rate_limit_exceeded', limitedFor(retryAfter), { retryAfter });
+  if (because === 'rate_limited') return fail('rate_limit_exceeded', limitedFor(retryAfter), { retryAfter });
   return fail('server_is_overloaded', 'Every upstream account is busy or resting. Try again shortly.', { retryAfter });
 }

@@ -7,8 +7,8 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { PROPAGATION_MS } from '../rules/index.ts';
-import { isTokenForm } from './key-format.ts';
-import { findKey, hashToken, type Key } from './keys.ts';
+import { isKeyFormat } from './key-format.ts';
+import { findKey, hashKey, type Key } from './keys.ts';
 
 /** Refreshed well before the limit, since a look-up takes time too. */
 const MEMORY_MS = PROPAGATION_MS - 1_000;
@@ -19,7 +19,7 @@ interface Entry {
   readonly until: number;
 }
 
-export class KeyDirectory {
+export class KeyCache {
   readonly #db: Db;
   readonly #pepper: Buffer;
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class KeyDirectory {
 
   /** A plain value when it is remembered, a promise when it must be looked up. */
   find(token: string): Key | undefined | Promise<Key | undefined> {
-    if (!isTokenForm(token)) return undefined;
+    if (!isKeyFormat(token)) return undefined;
     const name = nameOf(token);
     if (name === this.#admin) return undefined;
     const now = this.#clock.now();
@@ -58,7 +58,7 @@ export class KeyDirectory {
     const pending = this.#pending.get(name);
     if (pending) return pending;
     const generation = this.#generation;
-    const query = findKey(this.#db, hashToken(token, this.#pepper), this.#clock.now())
+    const query = findKey(this.#db, hashKey(token, this.#pepper), this.#clock.now())
       .then((key) => {
         if (generation === this.#generation) this.#remember(name, key);
         return key;

@@ -11,13 +11,13 @@ const CHECKSUM_CHARS = 6;
 const BODY = /^dg-([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 
-export function newToken(): string {
+export function newKeyValue(): string {
   const body = base62(randomBytes(32));
   return PREFIX + body + checksum(body);
 }
 
 /** Could this text be a key at all? */
-export function isTokenForm(text: string): boolean {
+export function isKeyFormat(text: string): boolean {
   if (text.length < KEY_CHARS.min || text.length > KEY_CHARS.max || !VISIBLE.test(text)) return false;
   // Those of administrators; see admin-token.ts.
   if (text.startsWith('dga-')) return false;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Selectable } from 'kysely';
 import { derive, hmac, type Limits, newId, readLimits, type Sealer, type StoredLimits } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
-import { hintOf, newToken } from './key-format.ts';
+import { hintOf, newKeyValue } from './key-format.ts';
 
 /** What the gateway needs to know of a key during a call. */
 export interface Key {
@@ -24,7 +24,7 @@ export interface Key {
   readonly userMultiplierPpm: bigint;
 }
 
-export interface KeyWish {
+export interface KeyInput {
   readonly user: string;
   readonly group: string;
   readonly name: string;
@@ -46,7 +46,7 @@ export interface KeySecrets {
 /** The secret that signs callbacks depends on the key alone (V 6 r5), so it is derived while the value is at hand. */
 const CALLBACK_INFO = 'gateway-video-callback-v1';
 
-export const hashToken = (token: string, pepper: Buffer): Buffer => hmac(pepper, token);
+export const hashKey = (token: string, pepper: Buffer): Buffer => hmac(pepper, token);
 
 export interface SavedKey {
   readonly id: string;
@@ -56,7 +56,7 @@ export interface SavedKey {
 }
 
 /** Makes the key, or changes the one of the same user, group and name to match what is given. */
-export async function saveKey(db: Db, wish: KeyWish, secrets: KeySecrets): Promise<SavedKey> {
+export async function saveKey(db: Db, wish: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const stored = await db
     .selectFrom('keys')
     .selectAll()
@@ -66,7 +66,7 @@ export async function saveKey(db: Db, wish: KeyWish, secrets: KeySecrets): Promi
     .executeTakeFirst();
   if (!stored) return makeKey(db, wish, secrets);
   const token =
-    wish.token !== undefined && !hashToken(wish.token, secrets.pepper).equals(stored.hash) ? wish.token : undefined;
+    wish.token !== undefined && !hashKey(wish.token, secrets.pepper).equals(stored.hash) ? wish.token : undefined;
   const columns = { ...settingsOf(wish), ...(token !== undefined && tokenColumns(stored.id, token, secrets)) };
   const changed = Object.entries(columns).filter(
     ([name, value]) => !isSame(stored[name as keyof typeof stored], value),
@@ -76,9 +76,9 @@ export async function saveKey(db: Db, wish: KeyWish, secrets: KeySecrets): Promi
   return { id: stored.id, what: 'changed' };
 }
 
-async function makeKey(db: Db, wish: KeyWish, secrets: KeySecrets): Promise<SavedKey> {
+async function makeKey(db: Db, wish: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const id = newId('key');
-  const token = wish.token ?? newToken();
+  const token = wish.token ?? newKeyValue();
   const owner = { id, user_id: wish.user, group_id: wish.group, name: wish.name };
   await db
     .insertInto('keys')
@@ -88,7 +88,7 @@ async function makeKey(db: Db, wish: KeyWish, secrets: KeySecrets): Promise<Save
 }
 
 /** Only what is given: a setting that the wish does not name keeps its value. */
-const settingsOf = (wish: KeyWish) => ({
+const settingsOf = (wish: KeyInput) => ({
   ...(wish.videoGroups && { video_groups: [...wish.videoGroups] }),
   ...(wish.allowedModels && { allowed_models: [...wish.allowedModels] }),
   ...(wish.allowedAddresses && { allowed_addresses: [...wish.allowedAddresses] }),
@@ -103,7 +103,7 @@ const isSame = (stored: unknown, wanted: unknown): boolean =>
 function tokenColumns(id: string, token: string, { pepper, sealer }: KeySecrets) {
   const callbackSecret = derive(token, CALLBACK_INFO).toString('base64');
   return {
-    hash: hashToken(token, pepper),
+    hash: hashKey(token, pepper),
     hint: hintOf(token),
     callback_secret_sealed: sealer.seal(callbackSecret, `keys.callback_secret:${id}`),
   };

@@ -7,11 +7,11 @@ import type { Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 
 const NAME = 'key-pepper';
-export const PEPPER_PLACE = `secrets.sealed:${NAME}` as const;
+export const PEPPER_LOCATION = `secrets.sealed:${NAME}` as const;
 
 /** Throws `WrongMasterKey` when the stored pepper does not open. */
 export async function loadPepper(db: Db, sealer: Sealer): Promise<Buffer> {
-  const fresh = { name: NAME, sealed: sealer.seal(randomBytes(32).toString('base64'), PEPPER_PLACE) };
+  const fresh = { name: NAME, sealed: sealer.seal(randomBytes(32).toString('base64'), PEPPER_LOCATION) };
   // Of several replicas that start on an empty database, one inserts and all read the same.
   await db
     .insertInto('secrets')
@@ -19,5 +19,5 @@ export async function loadPepper(db: Db, sealer: Sealer): Promise<Buffer> {
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   const { sealed } = await db.selectFrom('secrets').select('sealed').where('name', '=', NAME).executeTakeFirstOrThrow();
-  return Buffer.from(sealer.open(sealed, PEPPER_PLACE), 'base64');
+  return Buffer.from(sealer.open(sealed, PEPPER_LOCATION), 'base64');
 }

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Log } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
-import { silentReplicas } from './records/replica.ts';
+import { staleReplicas } from './records/replica.ts';
 import { ledgerFaults } from './wallets/wallets.ts';
 
 /** What is wrong, and what to do next. */
@@ -48,7 +48,7 @@ export interface Alarm {
 /** One for every kind that the database can tell, with a count of nought while all is well. */
 export async function findAlarms(db: Db): Promise<Alarm[]> {
   const faults = await ledgerFaults(db);
-  const silent = await silentReplicas(db);
+  const silent = await staleReplicas(db);
   const { rows: aside } = await sql<{ id: string }>`
     select id from usage_quarantine where outcome is null order by created_at desc limit 1000`.execute(db);
   const { rows: beyond } = await sql<{ user: string; charges: bigint }>`
@@ -78,7 +78,7 @@ const alarm = <T>(name: AlarmName, rows: readonly T[], textOf: (row: T) => strin
 });
 
 /** Of several workers that look, one tells. */
-export async function lookForAlarms(db: Db, log: Log): Promise<void> {
+export async function checkAlarms(db: Db, log: Log): Promise<void> {
   const found = await findAlarms(db);
   const told: (() => void)[] = [];
   await db.transaction().execute(async (tx) => {

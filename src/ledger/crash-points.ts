@@ -4,7 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel';
 
-export type Step =
+export type CrashPoint =
   | 'call.admitting'
   | 'call.admitted'
   | 'upstream.asked'
@@ -30,7 +30,7 @@ export type Step =
   | 'close.drained'
   | 'close.retired';
 
-export type OnStep = (step: Step) => void;
+export type OnStep = (step: CrashPoint) => void;
 
 const steps = channel('dragoman:step');
 

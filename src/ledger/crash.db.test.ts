@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
 import { type CrashPlan, inParallel, makeUser, metering } from '../../test/support/ledger-process.ts';
 import { type Database, type Db, openDatabase } from '../db/index.ts';
-import type { Step } from './crash-points.ts';
+import type { CrashPoint } from './crash-points.ts';
 import { available, checkLedger } from './wallets/wallets.ts';
 
 let own: TestDatabase;
@@ -79,7 +79,7 @@ async function expectWhole(dataDir: string, userId: string, safe: readonly strin
   assert.deepEqual(await db.selectFrom('leases').selectAll().where('user_id', '=', userId).execute(), []);
 }
 
-const POINTS: readonly (readonly [Step, readonly number[]])[] = [
+const POINTS: readonly (readonly [CrashPoint, readonly number[]])[] = [
   ['lease.taken', [1, 2]],
   ['lease.returned', [1]],
   ['record.appended', [1, 7]],
@@ -110,7 +110,7 @@ test('killed at any step, a call is charged exactly or not at all, and what was 
 });
 
 test('killed while bringing home what another left, the next one brings home both', async () => {
-  const steps: readonly Step[] = [
+  const steps: readonly CrashPoint[] = [
     'recover.claimed',
     'flush.begun',
     'flush.recorded',
@@ -122,7 +122,7 @@ test('killed while bringing home what another left, the next one brings home bot
     const dataDir = join(home, `twice${n}`);
     const userId = await makeUser(db, `twice${n}`, OPENING);
     const first = await crash({ dataDir, userId, step: 'journal.written', nth: 4 });
-    const second = await crash({ dataDir, userId, step: steps[n] as Step, nth: 1 });
+    const second = await crash({ dataDir, userId, step: steps[n] as CrashPoint, nth: 1 });
     assert.equal(second.signal, 'SIGKILL', second.output);
     await expectWhole(dataDir, userId, [...first.safe, ...second.safe], 2 * CALLS);
   });

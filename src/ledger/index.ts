@@ -4,16 +4,16 @@ export {
   type Alarm,
   type AlarmName,
   type AlarmState,
+  checkAlarms,
   findAlarms,
-  lookForAlarms,
   readAlarms,
 } from './alarms.ts';
 export { type OnStep, stepListener } from './crash-points.ts';
 export { type Metering, type MeteringOptions, type MeteringState, startMetering } from './metering.ts';
 export {
-  boundOf,
   type Cost,
   costOf,
+  maxCostOf,
   parseRates,
   type Rates,
   type RequestFacts,
@@ -21,11 +21,11 @@ export {
   videoRateOf,
 } from './pricing/rates.ts';
 export { recordUsage } from './records/flusher.ts';
-export { fenceSilent, retireReplica, type SilentReplica, silentReplicas } from './records/replica.ts';
+export { fenceIfStale, removeReplica, type StaleReplica, staleReplicas } from './records/replica.ts';
 export { type RetentionOptions, removeOldMonths, removeOldQuarantine } from './records/retention.ts';
 export {
+  type BreakdownQuery,
   type BreakdownRow,
-  type BreakdownWish,
   breakdownQuery,
   DIMENSIONS,
   type Dimension,
@@ -42,8 +42,8 @@ export {
   type UsagePeriod,
   type UsageReport,
   usageReport,
+  type WalletQuery,
   type WalletReport,
-  type WalletWish,
   walletReports,
 } from './reports/usage-report.ts';
 export { type MeteredUsage, newRecordId, type UsageRecord } from './usage-record.ts';
@@ -53,8 +53,8 @@ export {
   charge,
   checkLedger,
   credit,
+  type HoldInput,
   type HoldResult,
-  type HoldWish,
   type HouseAccount,
   hold,
   LedgerError,
@@ -63,7 +63,7 @@ export {
   review,
   type Settled,
   type StatementLine,
-  type StatementWish,
+  type StatementQuery,
   settle,
   statement,
   statementPages,

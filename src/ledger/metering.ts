@@ -1,17 +1,17 @@
 /** Joins allowance, journal and flusher for one process: from "may this call be made" to a charge in the database. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, fail, faultOf, type Limited, type Log, type Nanos } from '../core/index.ts';
+import { type Clock, errorFields, fail, type LimitedKey, type Log, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Redis } from '../redis/index.ts';
-import { SPENDING_REFRESH_MS, type SpendHold, Spending } from './admission/spend-limits.ts';
-import { SharedSpending } from './admission/spend-limits-redis.ts';
-import { Allowance, type Reservation } from './admission/wallet-leases.ts';
+import { SPEND_REFRESH_MS, type SpendHold, SpendLimits } from './admission/spend-limits.ts';
+import { RedisSpendLimits } from './admission/spend-limits-redis.ts';
+import { type Reservation, WalletLeases } from './admission/wallet-leases.ts';
 import type { OnStep } from './crash-points.ts';
-import { Flusher, UsageStore } from './records/flusher.ts';
+import { Flusher, UsageWriter } from './records/flusher.ts';
 import { Journal } from './records/journal.ts';
 import { makeOwnFolder, recoverDead } from './records/recover.ts';
-import { BEAT_MS, newReplicaId, Replica, retireReplica } from './records/replica.ts';
+import { HEARTBEAT_INTERVAL_MS, newReplicaId, Replica, removeReplica } from './records/replica.ts';
 import { chargeOf, type UsageRecord } from './usage-record.ts';
 
 export interface MeteringOptions {
@@ -45,11 +45,11 @@ export interface Metering {
    * The right to make a call that costs at most `bound`; throws or rejects with `insufficient_balance`, or `spend_limit_reached` when
    * it is made with a key that has such a limit.
    */
-  admit(userId: string, bound: Nanos, key?: Limited): Reservation | Promise<Reservation>;
+  admit(userId: string, bound: Nanos, key?: LimitedKey): Reservation | Promise<Reservation>;
   /** What was settled so far survives the end of the process. Rejects when the disk refuses. */
   flushed(): Promise<void>;
   /** The same for who goes on in any case, also when the disk refuses: to be awaited before an answer ends. */
-  tried(): Promise<void>;
+  flushedOrFailed(): Promise<void>;
   /** What was settled so far is in the database. */
   drain(): Promise<void>;
   /** Brings journals and leases of dead processes home; done at the start and every half minute anyway. */
@@ -69,7 +69,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   const { db, clock, log, onStep, sync = false, segmentBytes } = options;
   const home = join(options.dataDir, 'journal');
   await mkdir(home, { recursive: true, mode: 0o700 });
-  const store = new UsageStore({ db, log, onStep });
+  const store = new UsageWriter({ db, log, onStep });
   await store.prepare(clock.now());
 
   const firstId = newReplicaId();
@@ -91,7 +91,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     onLost: async (oldId) => {
       log.error('replica.lost', { replica: oldId, now: replica.id });
       onStep?.('replica.lost');
-      allowance.lost();
+      allowance.onFenced();
       dir = await makeOwnFolder(home, replica.id, ledgerId);
       await journal.renew(dir);
       onStep?.('replica.renewed');
@@ -101,7 +101,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     journal.append(record);
     spending.settled(record);
   };
-  const allowance = new Allowance({ db, replica, append, clock, log, onStep });
+  const allowance = new WalletLeases({ db, replica, append, clock, log, onStep });
   const flusher = new Flusher({
     store,
     journal,
@@ -113,12 +113,12 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
       spending.moved(records);
     },
   });
-  const spending = new Spending({
+  const spending = new SpendLimits({
     db,
     clock,
     between: (task) => flusher.between(task),
     pending: () => journal.peek(journal.pending),
-    shared: options.redis && new SharedSpending(options.redis),
+    shared: options.redis && new RedisSpendLimits(options.redis),
   });
   await replica.register();
 
@@ -127,10 +127,10 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   await recover();
   let isClosed = false;
   const rounds = [
-    every(BEAT_MS, 'replica.unseen', () => replica.beat()),
-    every(TIDY_MS, 'lease.untidy', () => allowance.tidy()),
+    every(HEARTBEAT_INTERVAL_MS, 'replica.unseen', () => replica.beat()),
+    every(TIDY_MS, 'lease.untidy', () => allowance.returnIdle()),
     every(RECOVER_MS, 'journal.unrecovered', recover),
-    every(SPENDING_REFRESH_MS, 'spending.unread', () => spending.refresh()),
+    every(SPEND_REFRESH_MS, 'spending.unread', () => spending.refresh()),
     every(PREPARE_MS, 'usage.unprepared', () => store.prepare(clock.now())),
   ];
 
@@ -159,7 +159,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         : admitHeld(allowance, userId, bound, hold);
     },
     flushed: () => journal.flushed(),
-    tried: () => journal.tried(),
+    flushedOrFailed: () => journal.tried(),
     drain: () => flusher.drain(),
     recover,
     async close() {
@@ -172,13 +172,13 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         await flusher.drain();
         onStep?.('close.drained');
         if (!isQuiet) throw new Error('calls are still open');
-        await retireReplica(db, replica.id);
+        await removeReplica(db, replica.id);
         onStep?.('close.retired');
         await journal.close();
         await rm(dir, { recursive: true, force: true });
       } catch (error) {
         await journal.close();
-        log.error('journal.left', { replica: replica.id, pending: journal.pending, ...faultOf(error) });
+        log.error('journal.left', { replica: replica.id, pending: journal.pending, ...errorFields(error) });
       }
     },
   };
@@ -190,7 +190,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     let cancel = clock.after(ms, round);
     function round(): void {
       running = task()
-        .catch((error: unknown) => log.error(failure, faultOf(error)))
+        .catch((error: unknown) => log.error(failure, errorFields(error)))
         .then(() => {
           if (!isStopped) cancel = clock.after(ms, round);
         });
@@ -207,7 +207,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
 
 /** The wallet must cover the call too; what is set aside under a limit ends with the reservation, or without one. */
 function admitHeld(
-  allowance: Allowance,
+  allowance: WalletLeases,
   userId: string,
   bound: Nanos,
   hold: SpendHold,

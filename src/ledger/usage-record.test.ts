@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { usageRecord } from '../../test/support/ledger-process.ts';
-import { chargeOf, decodeRecord, encodeRecord, newRecordId, usageFault } from './usage-record.ts';
+import { chargeOf, decodeRecord, encodeRecord, invalidUsage, newRecordId } from './usage-record.ts';
 
 const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1 };
 
@@ -32,10 +32,10 @@ test('numbers that only a fault explains are never charged', () => {
     usageRecord('ann', 5n, { at: Number.NaN }),
   ];
   for (const record of faulty) {
-    assert.notEqual(usageFault(record), undefined);
+    assert.notEqual(invalidUsage(record), undefined);
     assert.equal(chargeOf(record), 0n);
     // Also after it went through the journal, where what is no number is written as null.
-    assert.notEqual(usageFault(decodeRecord(encodeRecord(record))), undefined);
+    assert.notEqual(invalidUsage(decodeRecord(encodeRecord(record))), undefined);
   }
-  assert.equal(usageFault(usageRecord('ann', 5n, { usage: { ...usage, input: 1e9 } })), undefined);
+  assert.equal(invalidUsage(usageRecord('ann', 5n, { usage: { ...usage, input: 1e9 } })), undefined);
 });

@@ -60,9 +60,9 @@ const COUNTS: ReadonlySet<string> = new Set([
 ] satisfies (keyof MeteredUsage)[]);
 
 /** Why a record must not be charged, if it must not. Asked several times for every call: only what is there is looked at. */
-export function usageFault(record: UsageRecord): string | undefined {
+export function invalidUsage(record: UsageRecord): string | undefined {
   const { usage, images, nanos, at } = record;
-  if (usage.odd !== undefined) return usage.odd;
+  if (usage.invalid !== undefined) return usage.invalid;
   for (const name in usage) {
     const fault = COUNTS.has(name) ? countFault(usage[name as keyof MeteredUsage]) : undefined;
     if (fault) return `${name} is ${fault}`;
@@ -85,7 +85,7 @@ function countFault(count: unknown): string | undefined {
 }
 
 /** What the record costs its wallet. */
-export const chargeOf = (record: UsageRecord): Nanos => (usageFault(record) === undefined ? record.nanos : 0n);
+export const chargeOf = (record: UsageRecord): Nanos => (invalidUsage(record) === undefined ? record.nanos : 0n);
 
 /** One line of text. JSON has no integers of 64 bits, so those travel as strings. */
 export const encodeRecord = (record: UsageRecord): string =>

@@ -1,4 +1,4 @@
-export type { Limiter, Visit } from './limiter.ts';
+export type { Limiter, Slot } from './limiter.ts';
 export { LocalLimiter } from './local-limiter.ts';
-export { type Affinity, type Lease, type NoAccount, Pool, type Poolable } from './pool.ts';
-export { SharedLimiter } from './redis-limiter.ts';
+export { type AccountLease, type Affinity, type NoAccount, Pool, type PooledAccount } from './pool.ts';
+export { RedisLimiter } from './redis-limiter.ts';

@@ -16,10 +16,10 @@ const key = (limits: Limits, id = 'k') => ({ id, userId: 'u', limits });
 test('a minute holds as many requests as the limit says, and the bucket fills evenly', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
-  for (let n = 0; n < 6; n++) limiter.enter(key({ rpm: 6 }))?.leave();
-  assert.throws(() => limiter.enter(key({ rpm: 6 })), refused(10));
+  for (let n = 0; n < 6; n++) limiter.acquire(key({ rpm: 6 }))?.release();
+  assert.throws(() => limiter.acquire(key({ rpm: 6 })), refused(10));
   clock.advance(10_000);
-  const visit = limiter.enter(key({ rpm: 6 }));
+  const visit = limiter.acquire(key({ rpm: 6 }));
   assert.deepEqual(visit?.headers, {
     'x-ratelimit-limit-requests': '6',
     'x-ratelimit-remaining-requests': '0',
@@ -30,62 +30,62 @@ test('a minute holds as many requests as the limit says, and the bucket fills ev
 test('tokens are counted when they are known, and a burst is paid back', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
-  limiter.enter(key({ tpm: 600 }))?.leave();
+  limiter.acquire(key({ tpm: 600 }))?.release();
   limiter.count(key({ tpm: 600 }), 1_200);
-  assert.throws(() => limiter.enter(key({ tpm: 600 })), refused(61));
+  assert.throws(() => limiter.acquire(key({ tpm: 600 })), refused(61));
   clock.advance(61_000);
-  limiter.enter(key({ tpm: 600 }));
+  limiter.acquire(key({ tpm: 600 }));
 });
 
 test('a debt of tokens outlives the memory of idle keys', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
-  limiter.enter(key({ tpm: 60 }))?.leave();
+  limiter.acquire(key({ tpm: 60 }))?.release();
   limiter.count(key({ tpm: 60 }), 6_000);
   for (let minute = 0; minute < 90; minute++) {
     clock.advance(60_000);
-    limiter.enter(key({ tpm: 60 }, `other-${minute}`))?.leave();
+    limiter.acquire(key({ tpm: 60 }, `other-${minute}`))?.release();
   }
-  assert.throws(() => limiter.enter(key({ tpm: 60 })), refused(541));
+  assert.throws(() => limiter.acquire(key({ tpm: 60 })), refused(541));
 });
 
 test('calls at once are counted until they leave, each once', () => {
   const limiter = new LocalLimiter(new FakeClock());
-  const visit = limiter.enter(key({ concurrency: 1 }));
-  assert.throws(() => limiter.enter(key({ concurrency: 1 })), refused(1));
-  limiter.enter(key({ concurrency: 1 }, 'other'));
-  visit?.leave();
-  visit?.leave();
-  limiter.enter(key({ concurrency: 1 }));
-  assert.throws(() => limiter.enter(key({ concurrency: 1 })), refused(1));
+  const visit = limiter.acquire(key({ concurrency: 1 }));
+  assert.throws(() => limiter.acquire(key({ concurrency: 1 })), refused(1));
+  limiter.acquire(key({ concurrency: 1 }, 'other'));
+  visit?.release();
+  visit?.release();
+  limiter.acquire(key({ concurrency: 1 }));
+  assert.throws(() => limiter.acquire(key({ concurrency: 1 })), refused(1));
 });
 
 test('a key without limits is not looked at', () => {
   const limiter = new LocalLimiter(new FakeClock());
-  assert.equal(limiter.enter({ id: 'k', userId: 'u' }), undefined);
-  assert.equal(limiter.enter(key({ spendDay: 1n })), undefined, 'money is counted elsewhere');
+  assert.equal(limiter.acquire({ id: 'k', userId: 'u' }), undefined);
+  assert.equal(limiter.acquire(key({ spendDay: 1n })), undefined, 'money is counted elsewhere');
 });
 
 test('the limits of a user hold for all keys together, and a refusal takes nothing from either', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
-  const enter = (id: string) => limiter.enter({ id, userId: 'u', limits: { rpm: 5 }, userLimits: { rpm: 3 } });
+  const enter = (id: string) => limiter.acquire({ id, userId: 'u', limits: { rpm: 5 }, userLimits: { rpm: 3 } });
   assert.equal(enter('a')?.headers['x-ratelimit-remaining-requests'], '2', 'the user has less left than the key');
   enter('a');
   enter('b');
   for (let n = 0; n < 5; n++) assert.throws(() => enter('b'), refused(20, /This user's limit of 3 requests/));
   clock.advance(20_000);
   enter('a');
-  const own = limiter.enter({ id: 'b', userId: 'other', limits: { rpm: 5 } });
+  const own = limiter.acquire({ id: 'b', userId: 'other', limits: { rpm: 5 } });
   assert.equal(own?.headers['x-ratelimit-remaining-requests'], '4', 'refused calls of b did not count');
 });
 
 test('a refusal says what is left, and of two reasons the one that lasts longer', () => {
   const limiter = new LocalLimiter(new FakeClock());
   const who = { id: 'k', userId: 'u', limits: { rpm: 60 }, userLimits: { rpm: 1, concurrency: 1 } };
-  limiter.enter(who);
+  limiter.acquire(who);
   assert.throws(
-    () => limiter.enter(who),
+    () => limiter.acquire(who),
     (error: unknown) =>
       refused(60)(error) &&
       (error as ApiError).details.headers?.['x-ratelimit-limit-requests'] === '1' &&
@@ -95,10 +95,10 @@ test('a refusal says what is left, and of two reasons the one that lasts longer'
 
 test('a limit that is raised is in force with the next call', () => {
   const limiter = new LocalLimiter(new FakeClock());
-  limiter.enter(key({ concurrency: 9 }));
-  limiter.enter(key({ rpm: 1 }));
-  assert.throws(() => limiter.enter(key({ rpm: 1 })));
-  assert.equal(limiter.enter(key({ rpm: 100 }))?.headers['x-ratelimit-remaining-requests'], '98');
+  limiter.acquire(key({ concurrency: 9 }));
+  limiter.acquire(key({ rpm: 1 }));
+  assert.throws(() => limiter.acquire(key({ rpm: 1 })));
+  assert.equal(limiter.acquire(key({ rpm: 100 }))?.headers['x-ratelimit-remaining-requests'], '98');
 });
 
 /** What is used up, in sixty-thousandths, so that every sum is exact. */
@@ -157,7 +157,7 @@ test('whatever comes in whatever order: key and user admit exactly what exact bu
         const expected = own.requests.hasOne && own.tokens.hasOne && user.hasOne;
         let admitted = true;
         try {
-          limiter.enter(who(one.who))?.leave();
+          limiter.acquire(who(one.who))?.release();
         } catch {
           admitted = false;
         }
@@ -174,7 +174,7 @@ test('whatever comes in whatever order: key and user admit exactly what exact bu
 test('a clock that is set back uses up nothing', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
-  limiter.enter(key({ rpm: 10 }));
+  limiter.acquire(key({ rpm: 10 }));
   clock.advance(-3_600_000);
-  assert.equal(limiter.enter(key({ rpm: 10 }))?.headers['x-ratelimit-remaining-requests'], '8');
+  assert.equal(limiter.acquire(key({ rpm: 10 }))?.headers['x-ratelimit-remaining-requests'], '8');
 });

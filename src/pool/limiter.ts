@@ -3,33 +3,33 @@
  * are counted when they are known, so a burst may overdraw its bucket, and the next calls wait until that is paid back.
  * Here is what the two ways of keeping count share: who is limited, whether a call fits, and what its caller is told.
  */
-import { type ApiError, fail, type Limited, type Limits } from '../core/index.ts';
+import { type ApiError, fail, type LimitedKey, type Limits } from '../core/index.ts';
 
 export interface Limiter {
   /**
    * Counts a call in. Undefined when nothing limits it, a promise only where somebody else must be asked. Throws or rejects with
    * `rate_limit_exceeded` and the time to wait.
    */
-  enter(who: Limited): Visit | undefined | Promise<Visit>;
+  acquire(who: LimitedKey): Slot | undefined | Promise<Slot>;
   /** What a call turned out to use. */
-  count(who: Limited, tokens: number): void;
+  count(who: LimitedKey, tokens: number): void;
 }
 
-export interface Visit {
+export interface Slot {
   /** For the answer: what is left, of the tighter limit. */
   readonly headers: Readonly<Record<string, string>>;
-  leave(): void;
+  release(): void;
 }
 
 /** One of the two that a call must fit. */
-export interface Side {
+export interface LimitScope {
   readonly owner: 'key' | 'user';
   readonly id: string;
   readonly limits: Limits;
 }
 
 /** What is used up of each bucket, so that a limit may change under it, and the calls that are open. */
-export interface Used {
+export interface LimitUsage {
   readonly requests: number;
   readonly tokens: number;
   readonly open: number;
@@ -37,10 +37,10 @@ export interface Used {
 
 export const MINUTE_MS = 60_000;
 /** Thirds and sevenths of a request do not add up to whole ones in binary. */
-const HAIR = 1e-6;
+const EPSILON = 1e-6;
 
-export function sidesOf({ id, userId, limits, userLimits }: Limited): readonly Side[] {
-  const sides: Side[] = [];
+export function scopesOf({ id, userId, limits, userLimits }: LimitedKey): readonly LimitScope[] {
+  const sides: LimitScope[] = [];
   if (limits && hasRates(limits)) sides.push({ owner: 'key', id, limits });
   if (userLimits && hasRates(userLimits)) sides.push({ owner: 'user', id: userId, limits: userLimits });
   return sides;
@@ -53,18 +53,18 @@ const hasRates = ({ rpm, tpm, concurrency }: Limits): boolean =>
 export const drained = (used: number, perMinute: number | undefined, ms: number): number =>
   perMinute === undefined ? 0 : Math.max(0, used - (Math.max(0, ms) * perMinute) / MINUTE_MS);
 
-export const fits = ({ rpm, tpm, concurrency }: Limits, { requests, tokens, open }: Used): boolean =>
+export const fits = ({ rpm, tpm, concurrency }: Limits, { requests, tokens, open }: LimitUsage): boolean =>
   hasOne(rpm, requests) && hasOne(tpm, tokens) && (concurrency === undefined || open < concurrency);
 
 const hasOne = (perMinute: number | undefined, used: number): boolean =>
-  perMinute === undefined || perMinute - used >= 1 - HAIR;
+  perMinute === undefined || perMinute - used >= 1 - EPSILON;
 
 /** The refusal of a call that does not fit: of several reasons, the one that lasts longest. */
-export function refusalOf(sides: readonly Side[], used: readonly Used[]): ApiError {
+export function limitRejection(sides: readonly LimitScope[], used: readonly LimitUsage[]): ApiError {
   const reasons = sides.flatMap((side, n) => reasonsOf(side, used[n] ?? NOTHING));
   const [longest = { retryAfter: 1, message: undefined }] = reasons.sort((a, b) => b.retryAfter - a.retryAfter);
   const { retryAfter, message } = longest;
-  return fail('rate_limit_exceeded', message, { retryAfter, headers: headersOf(sides, used) });
+  return fail('rate_limit_exceeded', message, { retryAfter, headers: limitHeaders(sides, used) });
 }
 
 interface Reason {
@@ -72,7 +72,7 @@ interface Reason {
   readonly message: string;
 }
 
-function reasonsOf({ owner, limits: { rpm, tpm, concurrency } }: Side, used: Used): Reason[] {
+function reasonsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, used: LimitUsage): Reason[] {
   const reasons: Reason[] = [];
   if (concurrency !== undefined && used.open >= concurrency)
     reasons.push({ retryAfter: 1, message: `This ${owner} may have ${concurrency} calls at once, and has them.` });
@@ -82,7 +82,7 @@ function reasonsOf({ owner, limits: { rpm, tpm, concurrency } }: Side, used: Use
   ] as const;
   for (const [perMinute, gone, what] of buckets) {
     if (perMinute === undefined || hasOne(perMinute, gone)) continue;
-    const retryAfter = Math.max(1, Math.ceil(((1 + gone - perMinute) / perMinute) * 60 - HAIR));
+    const retryAfter = Math.max(1, Math.ceil(((1 + gone - perMinute) / perMinute) * 60 - EPSILON));
     const message = `This ${owner}'s limit of ${perMinute} ${what} per minute is reached. Please try again in ${retryAfter}s.`;
     reasons.push({ retryAfter, message });
   }
@@ -90,7 +90,7 @@ function reasonsOf({ owner, limits: { rpm, tpm, concurrency } }: Side, used: Use
 }
 
 /** Of key and user, the one that has less left. */
-export function headersOf(sides: readonly Side[], used: readonly Used[]): Record<string, string> {
+export function limitHeaders(sides: readonly LimitScope[], used: readonly LimitUsage[]): Record<string, string> {
   return {
     ...bucketHeaders(
       'requests',
@@ -118,9 +118,9 @@ function bucketHeaders(
   const { perMinute, left } = tighter;
   return {
     [`x-ratelimit-limit-${what}`]: String(perMinute),
-    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, Math.floor(left + HAIR))),
-    [`x-ratelimit-reset-${what}`]: `${Math.ceil(((perMinute - left) / perMinute) * 60 - HAIR)}s`,
+    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, Math.floor(left + EPSILON))),
+    [`x-ratelimit-reset-${what}`]: `${Math.ceil(((perMinute - left) / perMinute) * 60 - EPSILON)}s`,
   };
 }
 
-const NOTHING: Used = { requests: 0, tokens: 0, open: 0 };
+const NOTHING: LimitUsage = { requests: 0, tokens: 0, open: 0 };

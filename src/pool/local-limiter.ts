@@ -1,15 +1,15 @@
 /** Keeps count in the memory of this replica: every replica grants the whole limit. */
-import type { Clock, Limited } from '../core/index.ts';
+import type { Clock, LimitedKey } from '../core/index.ts';
 import {
   drained,
   fits,
-  headersOf,
   type Limiter,
+  type LimitScope,
+  limitHeaders,
+  limitRejection,
   MINUTE_MS,
-  refusalOf,
-  type Side,
-  sidesOf,
-  type Visit,
+  type Slot,
+  scopesOf,
 } from './limiter.ts';
 
 interface State {
@@ -17,7 +17,7 @@ interface State {
   tokens: number;
   open: number;
   at: number;
-  side: Side;
+  side: LimitScope;
 }
 
 export class LocalLimiter implements Limiter {
@@ -29,41 +29,41 @@ export class LocalLimiter implements Limiter {
     this.#clock = clock;
   }
 
-  enter(who: Limited): Visit | undefined {
+  acquire(who: LimitedKey): Slot | undefined {
     if (!who.limits && !who.userLimits) return undefined;
-    const sides = sidesOf(who);
+    const sides = scopesOf(who);
     if (sides.length === 0) return undefined;
     const states = this.#statesOf(sides);
-    if (!states.every((state) => fits(state.side.limits, state))) throw refusalOf(sides, states);
+    if (!states.every((state) => fits(state.side.limits, state))) throw limitRejection(sides, states);
     return this.#take(sides, states);
   }
 
   /** Counts a call in without asking: another has. */
-  take(sides: readonly Side[]): Visit {
+  take(sides: readonly LimitScope[]): Slot {
     return this.#take(sides, this.#statesOf(sides));
   }
 
-  count(who: Limited, tokens: number): void {
+  count(who: LimitedKey, tokens: number): void {
     if (!who.limits && !who.userLimits) return;
-    for (const state of this.#statesOf(sidesOf(who))) if (state.side.limits.tpm !== undefined) state.tokens += tokens;
+    for (const state of this.#statesOf(scopesOf(who))) if (state.side.limits.tpm !== undefined) state.tokens += tokens;
   }
 
-  #take(sides: readonly Side[], states: readonly State[]): Visit {
+  #take(sides: readonly LimitScope[], states: readonly State[]): Slot {
     for (const state of states) {
       if (state.side.limits.rpm !== undefined) state.requests += 1;
       state.open += 1;
     }
     let isHere = true;
     return {
-      headers: headersOf(sides, states),
-      leave: () => {
+      headers: limitHeaders(sides, states),
+      release: () => {
         if (isHere) for (const state of states) state.open -= 1;
         isHere = false;
       },
     };
   }
 
-  #statesOf(sides: readonly Side[]): State[] {
+  #statesOf(sides: readonly LimitScope[]): State[] {
     const now = this.#clock.now();
     if (now - this.#sweptAt >= MINUTE_MS) this.#sweep(now);
     return sides.map((side) => {
@@ -89,7 +89,7 @@ export class LocalLimiter implements Limiter {
   }
 }
 
-const nameOf = ({ owner, id }: Side): string => `${owner}:${id}`;
+const nameOf = ({ owner, id }: LimitScope): string => `${owner}:${id}`;
 
 function settle(state: State, now: number): void {
   const { rpm, tpm } = state.side.limits;

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../core/index.ts';
-import { type Lease, Pool, type Poolable } from './pool.ts';
+import { type AccountLease, Pool, type PooledAccount } from './pool.ts';
 
-const account = (id: string, given: Partial<Poolable> = {}): Poolable => ({
+const account = (id: string, given: Partial<PooledAccount> = {}): PooledAccount => ({
   id,
   weight: 1,
   priority: 0,
   maxConcurrency: 2,
   ...given,
 });
-const taken = (got: ReturnType<Pool['lease']>): Lease<Poolable> =>
-  'account' in got ? got : assert.fail(`refused: ${got.because}`);
+const taken = (got: ReturnType<Pool['lease']>): AccountLease<PooledAccount> =>
+  'account' in got ? got : assert.fail(`refused: ${got.reason}`);
 
 test('accounts are used in proportion to their weights', () => {
   let n = 0;
@@ -37,7 +37,7 @@ test('no account takes more calls at once than it may, and a place that is given
   const pool = new Pool(new FakeClock());
   const one = [account('a', { maxConcurrency: 1 })];
   const lease = taken(pool.lease(one));
-  assert.deepEqual(pool.lease(one), { retryMs: 1_000, because: 'full' });
+  assert.deepEqual(pool.lease(one), { retryMs: 1_000, reason: 'full' });
   lease.release();
   lease.release();
   assert.equal(pool.inFlight('a'), 0);
@@ -48,8 +48,8 @@ test('a limited account rests as long as the upstream said, and nobody is sent t
   const clock = new FakeClock();
   const pool = new Pool(clock);
   const one = [account('a')];
-  taken(pool.lease(one)).release({ kind: 'limited', restMs: 12_000 });
-  assert.deepEqual(pool.lease(one), { retryMs: 12_000, because: 'limited' });
+  taken(pool.lease(one)).release({ kind: 'rate_limited', restMs: 12_000 });
+  assert.deepEqual(pool.lease(one), { retryMs: 12_000, reason: 'rate_limited' });
   assert.equal(taken(pool.lease([...one, account('b')])).account.id, 'b');
   clock.advance(12_000);
   taken(pool.lease(one));
@@ -63,9 +63,9 @@ test('when every account is broken the least bad one is still tried', () => {
     taken(pool.lease([accounts[0] ?? assert.fail()])),
     taken(pool.lease([accounts[1] ?? assert.fail()])),
   ];
-  first.release({ kind: 'broken' });
+  first.release({ kind: 'failed' });
   clock.advance(100);
-  second.release({ kind: 'broken' });
+  second.release({ kind: 'failed' });
   assert.equal(taken(pool.lease(accounts)).account.id, 'a');
 });
 

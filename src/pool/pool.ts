@@ -6,14 +6,14 @@ import type { Clock } from '../core/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 
 /** What the pool needs to know of an account; the catalog brings it. */
-export interface Poolable {
+export interface PooledAccount {
   readonly id: string;
   readonly weight: number;
   readonly priority: number;
   readonly maxConcurrency: number;
 }
 
-export interface Lease<A extends Poolable> {
+export interface AccountLease<A extends PooledAccount> {
   readonly account: A;
   /** Gives the place back, once; a fault may send the account to rest. */
   release(fault?: { readonly kind: FaultKind; readonly restMs?: number | undefined }): void;
@@ -23,13 +23,13 @@ export interface Lease<A extends Poolable> {
 export interface Affinity {
   readonly accountId?: string | undefined;
   /** From 0 to below 1, the same for every call of a session; stands in for chance. */
-  readonly dice?: number | undefined;
+  readonly hash?: number | undefined;
 }
 
 /** Nobody can take the call: when it is worth asking again, and why the first to be free is resting. */
 export interface NoAccount {
   readonly retryMs: number;
-  readonly because: FaultKind | 'full';
+  readonly reason: FaultKind | 'full';
 }
 
 interface State {
@@ -39,11 +39,11 @@ interface State {
 }
 
 /** A provider that asks for longer than this is asked again anyway: its clock may be wrong, and ours is cheap. */
-const MAX_REST_MS = 3_600_000;
+const MAX_COOLDOWN_MS = 3_600_000;
 const FULL_RETRY_MS = 1_000;
 
 /** Resting for these says little about the next call: better a try than a certain refusal when nobody else is there. */
-const WORTH_A_TRY: ReadonlySet<FaultKind> = new Set(['broken', 'silent', 'unreachable', 'overloaded']);
+const WORTH_A_TRY: ReadonlySet<FaultKind> = new Set(['failed', 'timeout', 'unreachable', 'overloaded']);
 
 export class Pool {
   readonly #clock: Clock;
@@ -55,12 +55,12 @@ export class Pool {
     this.#random = random;
   }
 
-  lease<A extends Poolable>(accounts: readonly A[], affinity: Affinity = {}): Lease<A> | NoAccount {
+  lease<A extends PooledAccount>(accounts: readonly A[], affinity: Affinity = {}): AccountLease<A> | NoAccount {
     const now = this.#clock.now();
     const open = accounts.filter((account) => !this.#isFull(account));
     const rested = open.filter((account) => this.#state(account.id).restUntil <= now);
     const wanted = rested.find((account) => account.id === affinity.accountId);
-    const chosen = wanted ?? this.#choose(rested, affinity.dice ?? this.#random()) ?? this.#leastBad(open);
+    const chosen = wanted ?? this.#choose(rested, affinity.hash ?? this.#random()) ?? this.#leastBad(open);
     return chosen ? this.#grant(chosen) : this.#refusal(open, now);
   }
 
@@ -69,11 +69,11 @@ export class Pool {
     return this.#states.get(id)?.inFlight ?? 0;
   }
 
-  #isFull(account: Poolable): boolean {
+  #isFull(account: PooledAccount): boolean {
     return this.#state(account.id).inFlight >= account.maxConcurrency;
   }
 
-  #choose<A extends Poolable>(accounts: readonly A[], chance: number): A | undefined {
+  #choose<A extends PooledAccount>(accounts: readonly A[], chance: number): A | undefined {
     const [first] = accounts;
     if (accounts.length <= 1) return first;
     const best = Math.min(...accounts.map((account) => account.priority));
@@ -86,13 +86,13 @@ export class Pool {
     return among.at(-1);
   }
 
-  #leastBad<A extends Poolable>(accounts: readonly A[]): A | undefined {
+  #leastBad<A extends PooledAccount>(accounts: readonly A[]): A | undefined {
     return accounts
       .filter((account) => WORTH_A_TRY.has(this.#state(account.id).restKind ?? 'request'))
       .sort((a, b) => this.#state(a.id).restUntil - this.#state(b.id).restUntil)[0];
   }
 
-  #grant<A extends Poolable>(account: A): Lease<A> {
+  #grant<A extends PooledAccount>(account: A): AccountLease<A> {
     const state = this.#state(account.id);
     state.inFlight += 1;
     const { restUntil } = state;
@@ -115,18 +115,18 @@ export class Pool {
     state.restKind = undefined;
   }
 
-  #judge(state: State, fault: NonNullable<Parameters<Lease<Poolable>['release']>[0]>): void {
-    const restMs = Math.min(MAX_REST_MS, fault.restMs ?? faultRow(fault.kind).restMs);
+  #judge(state: State, fault: NonNullable<Parameters<AccountLease<PooledAccount>['release']>[0]>): void {
+    const restMs = Math.min(MAX_COOLDOWN_MS, fault.restMs ?? faultRow(fault.kind).cooldownMs);
     if (restMs === 0) return;
     state.restUntil = this.#clock.now() + restMs;
     state.restKind = fault.kind;
   }
 
-  #refusal(open: readonly Poolable[], now: number): NoAccount {
+  #refusal(open: readonly PooledAccount[], now: number): NoAccount {
     const [first] = open.map((account) => this.#state(account.id)).sort((a, b) => a.restUntil - b.restUntil);
     return first
-      ? { retryMs: first.restUntil - now, because: first.restKind ?? 'full' }
-      : { retryMs: FULL_RETRY_MS, because: 'full' };
+      ? { retryMs: first.restUntil - now, reason: first.restKind ?? 'full' }
+      : { retryMs: FULL_RETRY_MS, reason: 'full' };
   }
 
   #state(id: string): State {

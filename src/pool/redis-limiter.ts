@@ -3,12 +3,20 @@
  * While Redis is down every replica counts for itself, and it counts along while it is up, so that the change is no holiday.
  */
 import { randomUUID } from 'node:crypto';
-import type { Limited } from '../core/index.ts';
+import type { LimitedKey } from '../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../redis/index.ts';
-import { headersOf, type Limiter, refusalOf, type Side, sidesOf, type Used, type Visit } from './limiter.ts';
+import {
+  type Limiter,
+  type LimitScope,
+  type LimitUsage,
+  limitHeaders,
+  limitRejection,
+  type Slot,
+  scopesOf,
+} from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 
-export class SharedLimiter implements Limiter {
+export class RedisLimiter implements Limiter {
   readonly #redis: Redis;
   readonly #local: LocalLimiter;
 
@@ -17,26 +25,26 @@ export class SharedLimiter implements Limiter {
     this.#local = local;
   }
 
-  enter(who: Limited): Visit | undefined | Promise<Visit> {
+  acquire(who: LimitedKey): Slot | undefined | Promise<Slot> {
     if (!who.limits && !who.userLimits) return undefined;
-    const sides = sidesOf(who);
+    const sides = scopesOf(who);
     if (sides.length === 0) return undefined;
     const id = randomUUID();
     if (this.#redis.isUp) return this.#ask(id, who, sides);
-    const visit = this.#local.enter(who);
+    const visit = this.#local.acquire(who);
     return visit && this.#kept(id, who, sides, visit, false);
   }
 
-  count(who: Limited, tokens: number): void {
+  count(who: LimitedKey, tokens: number): void {
     if (!who.limits && !who.userLimits) return;
     this.#local.count(who, tokens);
-    const sides = sidesOf(who).filter(({ limits }) => limits.tpm !== undefined);
+    const sides = scopesOf(who).filter(({ limits }) => limits.tpm !== undefined);
     if (sides.length === 0) return;
     const keys = sides.map((side) => keyOf(who, side, 'rates'));
     this.#redis.post(COUNT, keys, [String(tokens), ...sides.map(({ limits }) => String(limits.tpm))]);
   }
 
-  async #ask(id: string, who: Limited, sides: readonly Side[]): Promise<Visit> {
+  async #ask(id: string, who: LimitedKey, sides: readonly LimitScope[]): Promise<Slot> {
     const keys = sides.flatMap((side) => [keyOf(who, side, 'rates'), keyOf(who, side, 'open')]);
     const args = sides.flatMap(({ limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [rpm, tpm, concurrency]);
     let reply: unknown;
@@ -44,15 +52,15 @@ export class SharedLimiter implements Limiter {
       reply = await this.#redis.run(ENTER, keys, [id, String(LEASE_MS), ...args.map(String)]);
     } catch {
       // Its place may be taken there; it is given back like any other.
-      return this.#kept(id, who, sides, this.#local.enter(who) ?? this.#local.take(sides));
+      return this.#kept(id, who, sides, this.#local.acquire(who) ?? this.#local.take(sides));
     }
     const [isIn, used] = readUsed(reply, sides.length);
-    if (!isIn) throw refusalOf(sides, used);
-    return this.#kept(id, who, sides, { ...this.#local.take(sides), headers: headersOf(sides, used) });
+    if (!isIn) throw limitRejection(sides, used);
+    return this.#kept(id, who, sides, { ...this.#local.take(sides), headers: limitHeaders(sides, used) });
   }
 
   /** A visit that has a place in Redis keeps it, or gets it once Redis is there, until it leaves. */
-  #kept(id: string, who: Limited, sides: readonly Side[], visit: Visit, mayBeThere = true): Visit {
+  #kept(id: string, who: LimitedKey, sides: readonly LimitScope[], visit: Slot, mayBeThere = true): Slot {
     const keys = sides.flatMap((side) => (side.limits.concurrency === undefined ? [] : [keyOf(who, side, 'open')]));
     if (keys.length === 0) return visit;
     let isThere = mayBeThere;
@@ -63,10 +71,10 @@ export class SharedLimiter implements Limiter {
     let isHere = true;
     return {
       headers: visit.headers,
-      leave: () => {
+      release: () => {
         if (!isHere) return;
         isHere = false;
-        visit.leave();
+        visit.release();
         forget();
         if (isThere) this.#redis.end(LEAVE, keys, [id]);
       },
@@ -75,10 +83,10 @@ export class SharedLimiter implements Limiter {
 }
 
 /** Everything of one user is in one place of a cluster. Ids only: nothing here opens anything. */
-const keyOf = ({ userId }: Limited, { owner, id }: Side, what: 'rates' | 'open'): string =>
+const keyOf = ({ userId }: LimitedKey, { owner, id }: LimitScope, what: 'rates' | 'open'): string =>
   `dragoman:{${userId}}:${owner === 'key' ? `key:${id}` : 'user'}:${what}`;
 
-function readUsed(reply: unknown, count: number): [isIn: boolean, used: Used[]] {
+function readUsed(reply: unknown, count: number): [isIn: boolean, used: LimitUsage[]] {
   const [isIn, ...numbers] = (reply as readonly unknown[]).map(Number);
   const used = Array.from({ length: count }, (_, n) => {
     const [requests = 0, tokens = 0, open = 0] = numbers.slice(3 * n);

@@ -11,7 +11,7 @@ export interface Script {
 export const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
 /** All keys of one call carry the same hash tag, so that a cluster runs it in one place. */
-export interface Link {
+export interface RedisClient {
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Waits for what is under way. */
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export interface Link {
 
 type Send = (key: string, args: string[]) => Promise<unknown>;
 
-export interface LinkOptions {
+export interface RedisClientOptions {
   readonly url: string;
   readonly clock: Clock;
   /** Longer than this nobody waits for it to open. */
@@ -30,7 +30,7 @@ export interface LinkOptions {
 }
 
 /** Reconnecting is not the library's business: while it tries, calls would wait. */
-export async function openLink(options: LinkOptions): Promise<Link> {
+export async function openRedisClient(options: RedisClientOptions): Promise<RedisClient> {
   const { promise, reject } = Promise.withResolvers<never>();
   let client: Closable | undefined;
   let isLate = false;
@@ -52,7 +52,10 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     .finally(cancel);
 }
 
-async function open({ url, ms, onLost = () => {} }: LinkOptions, begin: (client: Closable) => void): Promise<Link> {
+async function open(
+  { url, ms, onLost = () => {} }: RedisClientOptions,
+  begin: (client: Closable) => void,
+): Promise<RedisClient> {
   const { createClient, createCluster } = await import('@redis/client');
   const socket = { connectTimeout: ms, reconnectStrategy: false as const };
   const client = createClient({ url, disableOfflineQueue: true, socket });
@@ -84,7 +87,7 @@ interface Closable {
   destroy(): void;
 }
 
-const linkOver = (send: Send, client: Closable): Link => ({
+const linkOver = (send: Send, client: Closable): RedisClient => ({
   run: ({ text, sha }, keys, args) => {
     const rest = [String(keys.length), ...keys, ...args];
     return send(keys[0] ?? '', ['EVALSHA', sha, ...rest]).catch((error: unknown) => {
@@ -106,7 +109,7 @@ function destroy(client: Closable): void {
 const TIME = script("return redis.call('TIME')");
 
 /** A server that answers but may not run scripts, is loading, or has no memory left, is of no use. */
-async function tried(link: Link): Promise<Link> {
+async function tried(link: RedisClient): Promise<RedisClient> {
   await link.run(TIME, ['dragoman:{probe}'], []);
   return link;
 }

@@ -2,8 +2,8 @@
  * What replicas share: scripts that run in Redis, if it answers at once. It never holds up a call for longer than 100 ms: who
  * asks is told that it is down and goes on alone, and the connection is tried again in the background until it is back.
  */
-import { type Clock, faultOf, type Log } from '../core/index.ts';
-import { type Link, openLink, type Script } from './client.ts';
+import { type Clock, errorFields, type Log } from '../core/index.ts';
+import { openRedisClient, type RedisClient, type Script } from './client.ts';
 
 export interface RedisOptions {
   readonly url: string;
@@ -31,7 +31,7 @@ export const LEASE_MS = 3 * RENEW_MS;
 export class Redis {
   readonly #options: RedisOptions;
   readonly #renewals = new Set<() => void>();
-  #link: Link | undefined;
+  #link: RedisClient | undefined;
   #upSince = 0;
   #pause: number = RETRY_MS.least;
   #connecting: Promise<void> | undefined;
@@ -133,14 +133,14 @@ export class Redis {
 
   async #tryToConnect(): Promise<void> {
     const { url, clock } = this.#options;
-    let link: Link | undefined;
+    let link: RedisClient | undefined;
     let lost: Error | undefined;
     const onLost = (error: Error): void => {
       lost ??= error;
       if (link) this.#lose(link, error);
     };
     try {
-      link = await openLink({ url, clock, ms: CONNECT_MS, onLost });
+      link = await openRedisClient({ url, clock, ms: CONNECT_MS, onLost });
       if (lost) throw lost;
     } catch (error) {
       link?.destroy();
@@ -154,7 +154,7 @@ export class Redis {
     this.#renewAll();
   }
 
-  #lose(link: Link, error: Error): void {
+  #lose(link: RedisClient, error: Error): void {
     if (this.#link !== link) return;
     this.#link = undefined;
     link.destroy();
@@ -173,7 +173,7 @@ export class Redis {
     if (this.#told === isUp) return;
     this.#told = isUp;
     if (isUp) this.#options.log.info('limits.shared');
-    else this.#options.log.warn('limits.local', { because: 'Redis is down', ...faultOf(error) });
+    else this.#options.log.warn('limits.local', { because: 'Redis is down', ...errorFields(error) });
     this.#options.onChange?.(isUp);
   }
 

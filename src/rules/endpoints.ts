@@ -7,7 +7,7 @@ import type { Dialect, Feature, Style } from './groups.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Which error body a path answers with. */
-export type Envelope = 'messages' | 'generate' | 'openai' | 'video';
+export type ErrorFormat = 'messages' | 'generate' | 'openai' | 'video';
 
 /** What a key of one group gets at an endpoint. */
 export type Cell =
@@ -29,7 +29,7 @@ interface Row {
   readonly path: string;
   /** Root form without a version (G 4.1 r1). */
   readonly alias?: string;
-  readonly envelope: Envelope;
+  readonly errorFormat: ErrorFormat;
   readonly body: BodyKind;
   /** Takes an Idempotency-Key (V 8). */
   readonly idempotent?: true;
@@ -38,7 +38,7 @@ export interface TextRow extends Row {
   readonly groups: Readonly<Record<Style, Cell>>;
 }
 export interface VideoRow extends Row {
-  readonly envelope: 'video';
+  readonly errorFormat: 'video';
 }
 export type EndpointRow = TextRow | VideoRow;
 
@@ -72,7 +72,7 @@ export const TEXT_ENDPOINTS = {
     about: 'Send a messages-dialect request',
     method: 'POST',
     path: '/v1/messages',
-    envelope: 'messages',
+    errorFormat: 'messages',
     body: 'json',
     groups: { responses: convert('responses'), messages: native('messages'), 'generate-content': convert('generate') },
   },
@@ -81,7 +81,7 @@ export const TEXT_ENDPOINTS = {
     about: 'Count the tokens of a messages-dialect request',
     method: 'POST',
     path: '/v1/messages/count_tokens',
-    envelope: 'messages',
+    errorFormat: 'messages',
     body: 'json',
     groups: { responses: refuse, messages: native('messages', 'count'), 'generate-content': convert('generate') },
   },
@@ -91,7 +91,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/chat/completions',
     alias: '/chat/completions',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'json',
     groups: {
       responses: prefer('chat', 'chat', 'responses'),
@@ -105,7 +105,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/responses',
     alias: '/responses',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'json',
     groups: responsesEverywhere,
   },
@@ -115,7 +115,7 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1/responses',
     alias: '/responses',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'none',
     groups: responsesEverywhere,
   },
@@ -125,7 +125,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/responses/input_tokens',
     alias: '/responses/input_tokens',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'json',
     groups: responsesEverywhere,
   },
@@ -135,7 +135,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/responses/compact',
     alias: '/responses/compact',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'json',
     groups: { responses: native('responses'), messages: refuse, 'generate-content': refuse },
   },
@@ -145,7 +145,7 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1/responses/{response_id}',
     alias: '/responses/{response_id}',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'none',
     groups: storedResponses,
   },
@@ -155,7 +155,7 @@ export const TEXT_ENDPOINTS = {
     method: 'DELETE',
     path: '/v1/responses/{response_id}',
     alias: '/responses/{response_id}',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'none',
     groups: storedResponses,
   },
@@ -165,7 +165,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/responses/{response_id}/cancel',
     alias: '/responses/{response_id}/cancel',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'json',
     groups: { responses: native('responses'), messages: refuse, 'generate-content': refuse },
   },
@@ -175,7 +175,7 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1/responses/{response_id}/input_items',
     alias: '/responses/{response_id}/input_items',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'none',
     groups: storedResponses,
   },
@@ -185,7 +185,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/embeddings',
     alias: '/embeddings',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'json',
     // Their usage is counted in the words of chat completions.
     groups: onlyResponses('chat', 'embeddings'),
@@ -196,7 +196,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/images/generations',
     alias: '/images/generations',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'json',
     groups: onlyResponses('responses', 'images'),
   },
@@ -206,7 +206,7 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/images/edits',
     alias: '/images/edits',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'multipart',
     groups: onlyResponses('responses', 'images'),
   },
@@ -215,7 +215,7 @@ export const TEXT_ENDPOINTS = {
     about: 'List the models this key may use',
     method: 'GET',
     path: '/v1/models',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'none',
     groups: everywhere,
   },
@@ -224,7 +224,7 @@ export const TEXT_ENDPOINTS = {
     about: 'Read one model',
     method: 'GET',
     path: '/v1/models/{model}',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'none',
     groups: everywhere,
   },
@@ -233,7 +233,7 @@ export const TEXT_ENDPOINTS = {
     about: "Usage and balance of the key's user",
     method: 'GET',
     path: '/v1/usage',
-    envelope: 'openai',
+    errorFormat: 'openai',
     body: 'none',
     groups: everywhere,
   },
@@ -242,7 +242,7 @@ export const TEXT_ENDPOINTS = {
     about: 'List the models in the native form',
     method: 'GET',
     path: '/v1beta/models',
-    envelope: 'generate',
+    errorFormat: 'generate',
     body: 'none',
     groups: { ...onlyGenerate, 'generate-content': own },
   },
@@ -251,7 +251,7 @@ export const TEXT_ENDPOINTS = {
     about: 'Read one model in the native form',
     method: 'GET',
     path: '/v1beta/models/{model}',
-    envelope: 'generate',
+    errorFormat: 'generate',
     body: 'none',
     groups: { ...onlyGenerate, 'generate-content': own },
   },
@@ -260,7 +260,7 @@ export const TEXT_ENDPOINTS = {
     about: 'Send a native generate-content request',
     method: 'POST',
     path: '/v1beta/models/{model}:generateContent',
-    envelope: 'generate',
+    errorFormat: 'generate',
     body: 'json',
     groups: onlyGenerate,
   },
@@ -269,7 +269,7 @@ export const TEXT_ENDPOINTS = {
     about: 'Stream a native generate-content answer',
     method: 'POST',
     path: '/v1beta/models/{model}:streamGenerateContent',
-    envelope: 'generate',
+    errorFormat: 'generate',
     body: 'json',
     groups: onlyGenerate,
   },
@@ -278,7 +278,7 @@ export const TEXT_ENDPOINTS = {
     about: 'Count the tokens of a native request',
     method: 'POST',
     path: '/v1beta/models/{model}:countTokens',
-    envelope: 'generate',
+    errorFormat: 'generate',
     body: 'json',
     groups: { ...onlyGenerate, 'generate-content': native('generate', 'count') },
   },
@@ -290,7 +290,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Create a video task',
     method: 'POST',
     path: TASKS,
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'json',
     idempotent: true,
   },
@@ -299,7 +299,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'List video tasks',
     method: 'GET',
     path: TASKS,
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'tasks.get': {
@@ -307,7 +307,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read a video task',
     method: 'GET',
     path: `${TASKS}/{task_id}`,
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'tasks.delete': {
@@ -315,7 +315,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Cancel or delete a video task',
     method: 'DELETE',
     path: `${TASKS}/{task_id}`,
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'videos.create': {
@@ -323,7 +323,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Create a video task, compatibility form',
     method: 'POST',
     path: '/v1/videos',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'json',
     idempotent: true,
   },
@@ -332,7 +332,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'List video tasks, compatibility form',
     method: 'GET',
     path: '/v1/videos',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'videos.get': {
@@ -340,7 +340,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read a video task, compatibility form',
     method: 'GET',
     path: '/v1/videos/{task_id}',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'videos.content': {
@@ -348,7 +348,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read the video',
     method: 'GET',
     path: '/v1/videos/{task_id}/content',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'videos.lastFrame': {
@@ -356,7 +356,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read the last frame',
     method: 'GET',
     path: '/v1/videos/{task_id}/last-frame',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'assetGroups.create': {
@@ -364,7 +364,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Create an asset group',
     method: 'POST',
     path: '/v1/asset-groups',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'json',
     idempotent: true,
   },
@@ -373,7 +373,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'List asset groups',
     method: 'GET',
     path: '/v1/asset-groups',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'assetGroups.get': {
@@ -381,7 +381,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read an asset group',
     method: 'GET',
     path: '/v1/asset-groups/{group_id}',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'assetGroups.delete': {
@@ -389,7 +389,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Delete an asset group',
     method: 'DELETE',
     path: '/v1/asset-groups/{group_id}',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'assets.create': {
@@ -397,7 +397,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Register a private asset',
     method: 'POST',
     path: '/v1/assets',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'json',
     idempotent: true,
   },
@@ -406,7 +406,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'List private assets',
     method: 'GET',
     path: '/v1/assets',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'assets.get': {
@@ -414,7 +414,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read a private asset',
     method: 'GET',
     path: '/v1/assets/{asset_id}',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'assets.refresh': {
@@ -422,7 +422,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Ask for the present state of an asset',
     method: 'POST',
     path: '/v1/assets/{asset_id}/refresh',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'assets.delete': {
@@ -430,7 +430,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Delete a private asset',
     method: 'DELETE',
     path: '/v1/assets/{asset_id}',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'sessions.create': {
@@ -438,7 +438,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Start a real-person authorization',
     method: 'POST',
     path: SESSIONS,
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'json',
     idempotent: true,
   },
@@ -447,7 +447,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read a real-person authorization',
     method: 'GET',
     path: `${SESSIONS}/{session_id}`,
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'characters.list': {
@@ -455,7 +455,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'List public characters',
     method: 'GET',
     path: '/v1/public-characters',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
   'characters.get': {
@@ -463,7 +463,7 @@ export const VIDEO_ENDPOINTS = {
     about: 'Read a public character',
     method: 'GET',
     path: '/v1/public-characters/{character_id}',
-    envelope: 'video',
+    errorFormat: 'video',
     body: 'none',
   },
 } as const satisfies Record<string, VideoRow>;
@@ -501,7 +501,7 @@ export const OPERATOR_ENDPOINTS = {
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 
 /** The error body of a path that is no endpoint, by its beginning; a wrong path still gets an answer its SDK can read. */
-const ENVELOPE_BY_PREFIX: readonly (readonly [string, Envelope])[] = [
+const ERROR_FORMAT_BY_PREFIX: readonly (readonly [string, ErrorFormat])[] = [
   ['/v1/messages', 'messages'],
   ['/v1beta', 'generate'],
   ['/api/v3', 'video'],
@@ -509,5 +509,5 @@ const ENVELOPE_BY_PREFIX: readonly (readonly [string, Envelope])[] = [
   ['/v1/asset', 'video'],
   ['/v1/public-characters', 'video'],
 ];
-export const envelopeOf = (path: string): Envelope =>
-  ENVELOPE_BY_PREFIX.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'openai';
+export const errorFormatOf = (path: string): ErrorFormat =>
+  ERROR_FORMAT_BY_PREFIX.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'openai';

@@ -2,7 +2,7 @@
  * The error catalogue of both documents (G 7, V 7): code -> status and meaning. A client decides on the code, so a code
  * never changes its meaning. `src/api/errors.ts` turns a row into the caller's dialect; docs/errors.md is printed from here.
  */
-import type { Envelope } from './endpoints.ts';
+import type { ErrorFormat } from './endpoints.ts';
 import type { VideoVariant } from './groups.ts';
 
 export interface ErrorRow {
@@ -14,9 +14,9 @@ export interface ErrorRow {
   /** SDKs retry 409 and every 5xx by themselves; `false` sends `x-should-retry: false` so that they do not. */
   readonly retry?: false;
   /** A status that one dialect spells differently. */
-  readonly statusIn?: Partial<Record<Envelope, number>>;
+  readonly statusIn?: Partial<Record<ErrorFormat, number>>;
   /** The word in `error.type` where it is not the usual one of the status (see ERROR_TYPES). */
-  readonly typeIn?: Partial<Record<Envelope, string>>;
+  readonly typeIn?: Partial<Record<ErrorFormat, string>>;
 }
 
 export const ERRORS = {
@@ -222,7 +222,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export const errorRow = (code: ErrorCode): ErrorRow => ERRORS[code];
 
 /** The word each dialect puts in `error.type` (or `status`) for an HTTP status; a missing one falls back to the 4xx/5xx default. */
-export const ERROR_TYPES: Readonly<Record<Envelope, Readonly<Record<number, string>>>> = {
+export const ERROR_TYPES: Readonly<Record<ErrorFormat, Readonly<Record<number, string>>>> = {
   messages: {
     400: 'invalid_request_error',
     401: 'authentication_error',
@@ -271,7 +271,7 @@ export const ERROR_TYPES: Readonly<Record<Envelope, Readonly<Record<number, stri
   },
 };
 
-export function errorType(envelope: Envelope, status: number): string {
+export function errorType(envelope: ErrorFormat, status: number): string {
   const words = ERROR_TYPES[envelope];
   return words[status] ?? words[status < 500 ? 400 : 500] ?? 'error';
 }

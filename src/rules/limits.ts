@@ -29,21 +29,21 @@ export const HEADER_BYTES = 32 * 1024;
 export const MULTIPART = { parts: 20, fieldBytes: 64 * 1024 } as const;
 
 /** Milliseconds an upstream gets. Long thinking is honest silence before the first byte of a unary answer. */
-export interface Patience {
+export interface Timeouts {
   readonly connect: number;
   readonly firstByte: number;
   readonly idle: number;
   readonly total: number;
 }
 const HOUR = 3_600_000;
-export const PATIENCE = {
+export const TIMEOUTS = {
   unary: { connect: 5_000, firstByte: 600_000, idle: 300_000, total: HOUR },
   stream: { connect: 5_000, firstByte: 120_000, idle: 300_000, total: HOUR },
   /** 4K images take 3-5 minutes (G 4.9 r4). */
   image: { connect: 5_000, firstByte: 600_000, idle: 600_000, total: HOUR },
   count: { connect: 5_000, firstByte: 30_000, idle: 30_000, total: 60_000 },
-} as const satisfies Record<string, Patience>;
-export type PatienceName = keyof typeof PATIENCE;
+} as const satisfies Record<string, Timeouts>;
+export type TimeoutsName = keyof typeof TIMEOUTS;
 
 /** Silence on a stream after which a heartbeat is sent; proxies in between cut at 30-100 s. */
 export const HEARTBEAT_MS = 15_000;

@@ -1,7 +1,7 @@
 /** Limits of the responses WebSocket (G 4.7). Clients know most of these numbers and plan with them. */
 const MIB = 2 ** 20;
 
-export const SOCKET = {
+export const WEBSOCKET = {
   /** As much as an HTTP body. */
   messageBytes: 32 * MIB,
   /** Clients rotate their connections near 55 minutes. */

@@ -3,8 +3,8 @@
  * that the file does not name are left alone unless pruning is asked for; fields that it does not give keep their value.
  */
 import { type Insertable, sql, type Transaction } from 'kysely';
-import { credentialPlace } from '../catalog/index.ts';
-import { newId, parseNanos, parsePpm, type SealPlace, type StoredLimits, WrongMasterKey } from '../core/index.ts';
+import { credentialLocation } from '../catalog/index.ts';
+import { newId, parseNanos, parsePpm, type SealLocation, type StoredLimits, WrongMasterKey } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, revokeKey, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
@@ -122,7 +122,7 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     .where('id', '=', account.id)
     .executeTakeFirst();
   // Sealing the same secret twice gives two texts, so compare what is inside; else every run would look like a change.
-  const kept = (sealed: string | null | undefined, place: SealPlace, secret: string): string => {
+  const kept = (sealed: string | null | undefined, place: SealLocation, secret: string): string => {
     try {
       if (sealed && sealer.open(sealed, place) === secret) return sealed;
     } catch (error) {
@@ -139,7 +139,7 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     {
       group_id: account.group,
       base_url: account.base_url,
-      credential_sealed: kept(stored?.credential_sealed, credentialPlace(account.id), account.api_key),
+      credential_sealed: kept(stored?.credential_sealed, credentialLocation(account.id), account.api_key),
       weight: account.weight,
       priority: account.priority,
       max_concurrency: account.max_concurrency,

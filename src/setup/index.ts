@@ -11,7 +11,7 @@ export {
 export { TIER_CHOICES, type TierChoice } from './price-list.ts';
 export {
   factor,
-  faultsOf,
+  issuesOf,
   Key as KeyEntry,
   parseSetup,
   SetupError,

@@ -9,7 +9,7 @@ import type { Db, Rows } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import type { Style } from '../rules/index.ts';
 import { SETUP_LOCK } from './apply.ts';
-import { multiplied, type SeedRates, type SeedWindow, seedOf, type TierChoice } from './price-list.ts';
+import { type ListedRates, type ListedWindow, listedPrice, multiplied, type TierChoice } from './price-list.ts';
 import { savePrice } from './save-price.ts';
 
 export interface ImportOptions {
@@ -41,9 +41,9 @@ export interface PriceChange {
   readonly source: string;
   /** Absent: now. */
   readonly from?: string;
-  readonly rates: SeedRates;
+  readonly rates: ListedRates;
   /** What the provider takes. */
-  readonly cost: SeedRates;
+  readonly cost: ListedRates;
   /** Empty when only the provider's part was not known, or another. */
   readonly changes: readonly RateChange[];
 }
@@ -152,8 +152,8 @@ async function readLines(db: Db, { group, model }: ImportOptions): Promise<reado
 type Found =
   | { readonly source: string; readonly windows: readonly PricedWindow[]; readonly remarks: readonly string[] }
   | { readonly skip: string };
-interface PricedWindow extends SeedWindow {
-  readonly cost: SeedRates;
+interface PricedWindow extends ListedWindow {
+  readonly cost: ListedRates;
 }
 
 async function findPrice(db: Db, list: readonly Provider[], line: Line, options: ImportOptions): Promise<Found> {
@@ -170,7 +170,7 @@ async function findPrice(db: Db, list: readonly Provider[], line: Line, options:
   const [first, ...others] = models;
   if (!first) return { skip: `the price list of ${provider.id} has no such model` };
   const read = (model: typeof first) =>
-    seedOf(model, { now: options.now, context: line.context ?? undefined, tiers: options.tiers });
+    listedPrice(model, { now: options.now, context: line.context ?? undefined, tiers: options.tiers });
   const seed = read(first);
   if (others.some((other) => JSON.stringify(read(other)) !== JSON.stringify(seed)))
     return {
@@ -189,7 +189,7 @@ async function findPrice(db: Db, list: readonly Provider[], line: Line, options:
   return { source: `${provider.id}/${first.id}`, windows, remarks: seed.remarks };
 }
 
-const isSkip = (value: SeedRates | { skip: string }): value is { skip: string } => 'skip' in value;
+const isSkip = (value: ListedRates | { skip: string }): value is { skip: string } => 'skip' in value;
 
 /** Whose models a style usually means, when the addresses of its accounts say nothing else. */
 const USUAL: Readonly<Record<Style, string>> = {
@@ -239,7 +239,7 @@ async function changeOf(
     .executeTakeFirst();
   const before = (stored?.rates ?? {}) as Record<string, unknown>;
   const kept = Object.fromEntries(OURS.flatMap((name) => (name in before ? [[name, before[name]]] : [])));
-  const rates = { ...listed, ...kept } as SeedRates;
+  const rates = { ...listed, ...kept } as ListedRates;
   const names = new Set([...Object.keys(before), ...Object.keys(listed)]);
   const changes = [...names].sort().flatMap((rate): RateChange[] => {
     if (OURS.includes(rate)) return [];
@@ -247,7 +247,7 @@ async function changeOf(
     if (was === is) return [];
     return [{ rate, before: shown(was), after: shown(is), isSuspicious: isSuspicious(was, is) }];
   });
-  const sameCost = isSameCost((stored?.cost ?? undefined) as SeedRates | undefined, cost);
+  const sameCost = isSameCost((stored?.cost ?? undefined) as ListedRates | undefined, cost);
   if (changes.length === 0 && sameCost) return undefined;
   return {
     modelId: line.id,
@@ -264,7 +264,7 @@ async function changeOf(
 const amountOf = (value: unknown): Nanos | undefined => (typeof value === 'string' ? parseNanos(value) : undefined);
 const shown = (nanos: Nanos | undefined): string | null => (nanos === undefined ? null : formatNanos(nanos));
 
-const isSameCost = (before: SeedRates | undefined, after: SeedRates): boolean =>
+const isSameCost = (before: ListedRates | undefined, after: ListedRates): boolean =>
   before !== undefined &&
   Object.keys(before).length === Object.keys(after).length &&
   Object.entries(after).every(([rate, text]) => amountOf(before[rate]) === parseNanos(text));

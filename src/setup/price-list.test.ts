@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type ModelInfo, type Provider, waitForUpdate } from '@pydantic/genai-prices';
 import fc from 'fast-check';
 import { formatNanos, parseNanos } from '../core/index.ts';
-import { decimalOf, multiplied, seedOf } from './price-list.ts';
+import { decimalOf, listedPrice, multiplied } from './price-list.ts';
 
 const NOW = Date.UTC(2026, 10, 15);
 
@@ -50,7 +50,7 @@ test('every model of the list is taken exactly or left out with a sentence', asy
   let [taken, skipped] = [0, 0];
   for (const { id, models } of await providers()) {
     for (const model of models) {
-      const seed = seedOf(model, { now: NOW });
+      const seed = listedPrice(model, { now: NOW });
       if ('skip' in seed) {
         skipped += 1;
         assert.match(seed.skip, /\w+ \w+/, `${id} ${model.id}`);
@@ -78,10 +78,10 @@ const model = (prices: ModelInfo['prices'], more: Partial<ModelInfo> = {}): Mode
 const TIERED = model({ input_mtok: { base: 3, tiers: [{ start: 200_000, price: 6 }] }, output_mtok: 15 });
 
 test('a price by the length of the input is taken only where no input is that long, or an operator says which', () => {
-  const seed = seedOf(TIERED, { now: NOW });
+  const seed = listedPrice(TIERED, { now: NOW });
   assert.match('skip' in seed ? seed.skip : '', /length of the input \(another one above 200000 tokens\)/);
   const input = (options: object, of = TIERED) => {
-    const read = seedOf(of, { now: NOW, ...options });
+    const read = listedPrice(of, { now: NOW, ...options });
     return 'skip' in read ? read.skip : read.windows[0]?.rates.input;
   };
   assert.equal(input({ context: 200_000 }), '3');
@@ -97,7 +97,7 @@ test('a price from a date on becomes a window of its own; one by the time of day
     { constraint: { type: 'start_date', start_date: '2026-01-01' }, prices: { input_mtok: 2 } },
     { constraint: { type: 'start_date', start_date: '2027-01-01' }, prices: { input_mtok: 4 } },
   ]);
-  assert.deepEqual(seedOf(dated, { now: NOW }), {
+  assert.deepEqual(listedPrice(dated, { now: NOW }), {
     windows: [{ rates: { input: '2' } }, { from: '2027-01-01T00:00:00.000Z', rates: { input: '4' } }],
     remarks: [],
   });
@@ -108,12 +108,12 @@ test('a price from a date on becomes a window of its own; one by the time of day
       prices: { input_mtok: 2 },
     },
   ]);
-  assert.deepEqual(seedOf(daily, { now: NOW }), { skip: 'its price depends on the time of day' });
+  assert.deepEqual(listedPrice(daily, { now: NOW }), { skip: 'its price depends on the time of day' });
 });
 
 test('what is not metered is left out, and what is billed as something else is said', () => {
   const skip = (prices: Record<string, number>) => {
-    const seed = seedOf(model(prices), { now: NOW });
+    const seed = listedPrice(model(prices), { now: NOW });
     return 'skip' in seed ? seed.skip : seed;
   };
   assert.match(String(skip({ input_mtok: 1, requests_kcount: 5 })), /requests_kcount/);

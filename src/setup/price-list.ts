@@ -6,17 +6,19 @@ import type { ModelInfo, ModelPrice } from '@pydantic/genai-prices';
 import { formatNanos, type Nanos, parseNanos } from '../core/index.ts';
 
 /** Rates by their names in the configuration; decimal dollars. */
-export type SeedRates = Readonly<Record<string, string>>;
+export type ListedRates = Readonly<Record<string, string>>;
 
 /** In force from then on; without a time it is now. */
-export interface SeedWindow {
+export interface ListedWindow {
   readonly from?: string;
-  readonly rates: SeedRates;
+  readonly rates: ListedRates;
 }
 
-export type Seed = { readonly windows: readonly SeedWindow[]; readonly remarks: readonly string[] } | { skip: string };
+export type ListedPrice =
+  | { readonly windows: readonly ListedWindow[]; readonly remarks: readonly string[] }
+  | { skip: string };
 
-export interface SeedOptions {
+export interface PriceListOptions {
   readonly now: number;
   /** The most the model can read, if the configuration says so. */
   readonly context?: number | undefined;
@@ -50,7 +52,7 @@ const REMARKS: Readonly<Record<string, string>> = {
 
 const DECIMALS = 9;
 
-export function seedOf(model: ModelInfo, options: SeedOptions): Seed {
+export function listedPrice(model: ModelInfo, options: PriceListOptions): ListedPrice {
   const { prices } = model;
   if (!Array.isArray(prices)) return windowsOf([{ prices }], options);
   if (prices.some(({ constraint }) => constraint?.type === 'time_of_date'))
@@ -72,9 +74,9 @@ export function seedOf(model: ModelInfo, options: SeedOptions): Seed {
 
 function windowsOf(
   list: readonly { readonly from?: string; readonly prices: ModelPrice }[],
-  options: SeedOptions,
-): Seed {
-  const windows: SeedWindow[] = [];
+  options: PriceListOptions,
+): ListedPrice {
+  const windows: ListedWindow[] = [];
   const remarks = new Set<string>();
   for (const { from, prices } of list) {
     const read = ratesOf(prices, options);
@@ -85,7 +87,10 @@ function windowsOf(
   return { windows, remarks: [...remarks] };
 }
 
-function ratesOf(prices: ModelPrice, options: SeedOptions): { rates: SeedRates; remarks: string[] } | { skip: string } {
+function ratesOf(
+  prices: ModelPrice,
+  options: PriceListOptions,
+): { rates: ListedRates; remarks: string[] } | { skip: string } {
   const rates: Record<string, string> = {};
   const remarks: string[] = [];
   for (const [name, price] of Object.entries(prices)) {
@@ -114,7 +119,7 @@ function ratesOf(prices: ModelPrice, options: SeedOptions): { rates: SeedRates; 
  */
 function flattened(
   { base, tiers }: { readonly base: number; readonly tiers: readonly { start: number; price: number }[] },
-  { context, tiers: choice }: SeedOptions,
+  { context, tiers: choice }: PriceListOptions,
 ): { number: number; remark?: string } | { skip: string } {
   const start = Math.min(...tiers.map((tier) => tier.start));
   if (context !== undefined && context <= start) return { number: base };
@@ -146,7 +151,7 @@ export function decimalOf(number: number, places = 0): string {
 }
 
 /** Exactly, or not at all. */
-export function multiplied(rates: SeedRates, ppm: bigint): SeedRates | { skip: string } {
+export function multiplied(rates: ListedRates, ppm: bigint): ListedRates | { skip: string } {
   const out: Record<string, string> = {};
   for (const [name, text] of Object.entries(rates)) {
     const product: Nanos = (parseNanos(text) ?? 0n) * ppm;

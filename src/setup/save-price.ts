@@ -2,7 +2,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
 
-export interface PriceWish {
+export interface PriceInput {
   /** Decimal strings, as a configuration says them. A half that is absent stays as it is. */
   readonly rates?: object | undefined;
   /** What the provider takes. */
@@ -15,7 +15,7 @@ export interface PriceWish {
  * Compared with the price that would be in force at that time otherwise: one that is announced for later is neither touched nor
  * taken for the present one. False when there is nothing to write.
  */
-export async function savePrice(tx: Transaction<Rows>, modelId: bigint, wish: PriceWish): Promise<boolean> {
+export async function savePrice(tx: Transaction<Rows>, modelId: bigint, wish: PriceInput): Promise<boolean> {
   const rates = wish.rates && JSON.stringify(wish.rates);
   const cost = wish.cost && JSON.stringify(wish.cost);
   const from = sql<Date>`greatest(${wish.validFrom ?? null}::timestamptz, now())`;

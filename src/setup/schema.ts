@@ -5,7 +5,7 @@
 import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
-import { isTokenForm } from '../identity/index.ts';
+import { isKeyFormat } from '../identity/index.ts';
 import { FEATURES, KEY_CHARS, STYLES, USER_ID, VIDEO_VARIANTS } from '../rules/index.ts';
 
 const id = z
@@ -121,7 +121,7 @@ export const Key = z.strictObject({
   user: z.string(),
   group: z.string(),
   name: z.string().min(1).max(100).optional(),
-  key: z.string().refine(isTokenForm, keyForm).optional(),
+  key: z.string().refine(isKeyFormat, keyForm).optional(),
   video_groups: z.array(z.string()).optional(),
   expires_at: time.optional(),
   models: z.array(z.string()).optional(),
@@ -170,12 +170,12 @@ export function parseSetup(text: string): SetupFile {
     throw new SetupError(document.errors.map((error) => error.message.split('\n')[0] ?? ''));
   const value = plainOf(document) ?? {};
   const result = SetupFile.safeParse(value);
-  if (!result.success) throw new SetupError(faultsOf(result.error, value));
+  if (!result.success) throw new SetupError(issuesOf(result.error, value));
   return result.data;
 }
 
 /** Where, what stood there and what was expected, a line each: `amount: found 5, expected a value of type string`. */
-export const faultsOf = ({ issues }: z.ZodError, value: unknown, whole = 'the file'): string[] =>
+export const issuesOf = ({ issues }: z.ZodError, value: unknown, whole = 'the file'): string[] =>
   issues.flatMap((issue) => describe(issue, value, whole));
 
 /** Aliases are followed only now; their names are not repeated, since a secret may begin with an asterisk. */

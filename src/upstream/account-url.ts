@@ -12,7 +12,7 @@ export const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => r
  * Base addresses follow each family's SDK: with /v1 for responses, without a version for the others. `path` is our own
  * canonical path, `/v1/responses`.
  */
-export function locate(style: Style, baseUrl: string, path: string): { origin: string; path: string } {
+export function locateUpstream(style: Style, baseUrl: string, path: string): { origin: string; path: string } {
   const { origin, prefix } = baseOf(baseUrl);
   return { origin, path: prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path) };
 }

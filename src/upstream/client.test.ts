@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Clock, FakeClock, systemClock } from '../core/index.ts';
-import type { Patience } from '../rules/index.ts';
-import { locate } from './account-url.ts';
-import { type Exchange, type Trouble, Upstream, type UpstreamRequest } from './client.ts';
+import type { Timeouts } from '../rules/index.ts';
+import { locateUpstream } from './account-url.ts';
+import { type TransportError, UpstreamClient, type UpstreamExchange, type UpstreamRequest } from './client.ts';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -17,7 +17,7 @@ const server = createServer((request, response) => {
 let asked: IncomingMessage[] = [];
 let answer: Answer = (response) => response.end('ok');
 let origin = '';
-const open: Upstream[] = [];
+const open: UpstreamClient[] = [];
 
 before(async () => {
   server.listen(0, '127.0.0.1');
@@ -34,30 +34,30 @@ after(async () => {
   server.close();
 });
 
-const PATIENCE: Patience = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
+const PATIENCE: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
 
 interface Sent {
-  readonly exchange: Exchange;
+  readonly exchange: UpstreamExchange;
   /** What the listener heard, in order. */
   readonly heard: string[];
   /** Settles with the end or the trouble. */
-  readonly done: Promise<Trouble | 'end'>;
+  readonly done: Promise<TransportError | 'end'>;
   /** Settles when a head arrived. */
   readonly head: Promise<void>;
 }
 
-function upstreamOn(clock: Clock = systemClock): Upstream {
-  const upstream = new Upstream(clock, PATIENCE.connect);
+function upstreamOn(clock: Clock = systemClock): UpstreamClient {
+  const upstream = new UpstreamClient(clock, PATIENCE.connect);
   open.push(upstream);
   return upstream;
 }
 
-function send(upstream: Upstream, given: Partial<UpstreamRequest> = {}, onData = (_chunk: Buffer) => true): Sent {
+function send(upstream: UpstreamClient, given: Partial<UpstreamRequest> = {}, onData = (_chunk: Buffer) => true): Sent {
   const heard: string[] = [];
-  const done = Promise.withResolvers<Trouble | 'end'>();
+  const done = Promise.withResolvers<TransportError | 'end'>();
   const head = Promise.withResolvers<void>();
   const exchange = upstream.send(
-    { method: 'GET', origin, path: '/', headers: [], body: null, patience: PATIENCE, ...given },
+    { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: PATIENCE, ...given },
     {
       onHead(status) {
         heard.push(`head ${status}`);
@@ -71,7 +71,7 @@ function send(upstream: Upstream, given: Partial<UpstreamRequest> = {}, onData =
         heard.push('end');
         done.resolve('end');
       },
-      onTrouble(trouble) {
+      onError(trouble) {
         heard.push(`trouble ${trouble.kind}`);
         done.resolve(trouble);
       },
@@ -126,7 +126,7 @@ test('an abort in the middle closes the connection, and nothing more is heard', 
 test('the total time ends an answer that never ends', async () => {
   const clock = new FakeClock();
   answer = (response) => void response.write('half');
-  const { done, head, heard } = send(upstreamOn(clock), { patience: { ...PATIENCE, idle: 120_000 } });
+  const { done, head, heard } = send(upstreamOn(clock), { timeouts: { ...PATIENCE, idle: 120_000 } });
   await head;
   clock.advance(59_999);
   // What falls due is told in a microtask.
@@ -136,14 +136,14 @@ test('the total time ends an answer that never ends', async () => {
     false,
   );
   clock.advance(1);
-  assert.deepEqual(await done, { kind: 'silent', code: 'TOTAL_TIME' });
+  assert.deepEqual(await done, { kind: 'timeout', code: 'TOTAL_TIME' });
 });
 
 test('the total time counts while a request still waits for its connection', async () => {
   const clock = new FakeClock();
   const { done } = send(upstreamOn(clock));
   clock.advance(60_000);
-  assert.deepEqual(await done, { kind: 'silent', code: 'TOTAL_TIME' });
+  assert.deepEqual(await done, { kind: 'timeout', code: 'TOTAL_TIME' });
   assert.equal(asked.length, 0);
 });
 
@@ -173,7 +173,7 @@ test('an answer has to begin in its time, whatever is said before it', async () 
   await Promise.resolve();
   assert.deepEqual(heard, []);
   clock.advance(1);
-  assert.deepEqual(await done, { kind: 'silent', code: 'FIRST_BYTE_TIME' });
+  assert.deepEqual(await done, { kind: 'timeout', code: 'FIRST_BYTE_TIME' });
   assert.deepEqual(heard, ['trouble silent']);
 });
 
@@ -203,7 +203,7 @@ test('the time between two reads begins anew with each of them, and stands still
   await Promise.resolve();
   assert.deepEqual(heard, ['head 200', 'data', 'data', 'data']);
   clock.advance(1);
-  assert.deepEqual(await done, { kind: 'silent', code: 'IDLE_TIME' });
+  assert.deepEqual(await done, { kind: 'timeout', code: 'IDLE_TIME' });
 });
 
 test('each of many calls has its own time, the short ones among the long ones', async () => {
@@ -211,7 +211,7 @@ test('each of many calls has its own time, the short ones among the long ones', 
   const upstream = upstreamOn(clock);
   answer = () => {};
   const calls = [9_000, 500, 3_000, 500, 7_000].map((firstByte) =>
-    send(upstream, { patience: { ...PATIENCE, firstByte } }),
+    send(upstream, { timeouts: { ...PATIENCE, firstByte } }),
   );
   while (asked.length < calls.length) await once(server, 'request');
   const ended: number[] = [];
@@ -232,28 +232,28 @@ test('each of many calls has its own time, the short ones among the long ones', 
 test('a listener that throws, wherever, is told of it as a trouble, and nobody else is harmed', async () => {
   const upstream = upstreamOn();
   for (const place of ['onHead', 'onData', 'onEnd'] as const) {
-    const told = Promise.withResolvers<Trouble>();
-    const listener = { onHead() {}, onData: () => true, onEnd() {}, onTrouble: told.resolve };
-    const request = { method: 'GET', origin, path: '/', headers: [], body: null, patience: PATIENCE } as const;
+    const told = Promise.withResolvers<TransportError>();
+    const listener = { onHead() {}, onData: () => true, onEnd() {}, onError: told.resolve };
+    const request = { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: PATIENCE } as const;
     upstream.send(request, {
       ...listener,
       [place]: () => {
         throw new TypeError('a bug');
       },
     });
-    assert.deepEqual(await told.promise, { kind: 'broken', code: 'TypeError' });
+    assert.deepEqual(await told.promise, { kind: 'failed', code: 'TypeError' });
     assert.equal(await send(upstream).done, 'end');
   }
 });
 
-for (const [about, patience, script] of [
+for (const [about, timeouts, script] of [
   ['does not begin', { firstByte: 200 }, () => {}],
   ['falls silent', { idle: 200 }, (response) => void response.write('half')],
-] as const satisfies readonly (readonly [string, Partial<Patience>, Answer])[]) {
+] as const satisfies readonly (readonly [string, Partial<Timeouts>, Answer])[]) {
   test(`an answer that ${about} is a silence`, async () => {
     answer = script;
-    const trouble = await send(upstreamOn(), { patience: { ...PATIENCE, ...patience } }).done;
-    assert.equal(typeof trouble === 'object' && trouble.kind, 'silent');
+    const trouble = await send(upstreamOn(), { timeouts: { ...PATIENCE, ...timeouts } }).done;
+    assert.equal(typeof trouble === 'object' && trouble.kind, 'timeout');
   });
 }
 
@@ -268,7 +268,7 @@ test('a provider that breaks off, before or in its answer, is broken', async () 
   ] satisfies Answer[]) {
     answer = script;
     const trouble = await send(upstreamOn()).done;
-    assert.equal(typeof trouble === 'object' && trouble.kind, 'broken');
+    assert.equal(typeof trouble === 'object' && trouble.kind, 'failed');
   }
 });
 
@@ -328,6 +328,6 @@ test('an account is found under its base address, with or without a version and 
     ['messages', 'https://a.test/anthropic/', '/v1/messages', '/anthropic/v1/messages'],
     ['generate-content', 'https://a.test', '/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
   ] as const) {
-    assert.deepEqual(locate(style, base, path), { origin: 'https://a.test', path: at });
+    assert.deepEqual(locateUpstream(style, base, path), { origin: 'https://a.test', path: at });
   }
 });

@@ -3,11 +3,11 @@
  * A failure is a value with a kind, because callers branch on it. Never logs, never looks into a body.
  */
 import type { Clock, HttpHeaders } from '../core/index.ts';
-import type { FaultKind, Patience } from '../rules/index.ts';
-import type { Connection, User } from './connection.ts';
-import { Connections } from './connection-pool.ts';
-import { Deadlines, type Limited } from './deadlines.ts';
-import { type Dial, dial } from './open-socket.ts';
+import type { FaultKind, Timeouts } from '../rules/index.ts';
+import type { ClientConnection, ConnectionUser } from './connection.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { Deadlines, type HasDeadline } from './deadlines.ts';
+import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
 import { requestHead } from './request-head.ts';
 
 export interface UpstreamRequest {
@@ -17,7 +17,7 @@ export interface UpstreamRequest {
   /** Flat name, value, name, value. */
   readonly headers: readonly string[];
   readonly body: Buffer | string | null;
-  readonly patience: Patience;
+  readonly timeouts: Timeouts;
 }
 
 /** Exactly one of `onEnd` and `onTrouble` comes last, unless the exchange was aborted by us: then nothing more comes. */
@@ -26,31 +26,31 @@ export interface UpstreamListener {
   /** False asks for a pause; `resume` ends it. */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
-  onTrouble(trouble: Trouble): void;
+  onError(trouble: TransportError): void;
 }
 
-export interface Trouble {
-  readonly kind: Extract<FaultKind, 'unreachable' | 'broken' | 'silent'>;
+export interface TransportError {
+  readonly kind: Extract<FaultKind, 'unreachable' | 'failed' | 'timeout'>;
   /** For the log: an error code, never a message that might quote something. */
   readonly code: string;
 }
 
-export interface Exchange {
+export interface UpstreamExchange {
   resume(): void;
   abort(): void;
 }
 
-export class Upstream {
-  readonly #connections: Connections;
+export class UpstreamClient {
+  readonly #connections: ConnectionPool;
   readonly #deadlines: Deadlines;
 
-  constructor(clock: Clock, connectMs: number, dialling: Dial = dial) {
-    this.#connections = new Connections(clock, connectMs, dialling);
+  constructor(clock: Clock, connectMs: number, dialling: OpenSocket = openTcpOrTls) {
+    this.#connections = new ConnectionPool(clock, connectMs, dialling);
     this.#deadlines = new Deadlines(clock);
   }
 
-  send(request: UpstreamRequest, listener: UpstreamListener): Exchange {
-    const exchange = new LiveExchange(request.patience, listener, this.#deadlines);
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamExchange {
+    const exchange = new LiveExchange(request.timeouts, listener, this.#deadlines);
     exchange.begin(request, this.#connections);
     return exchange;
   }
@@ -63,29 +63,29 @@ export class Upstream {
 /** What it waits for. For a listener that asked for a pause only the total time counts. */
 type Stage = 'connection' | 'head' | 'body' | 'listener' | 'nothing';
 
-class LiveExchange implements Exchange, User, Limited {
-  place = 0;
-  due: number;
-  readonly #patience: Patience;
+class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
+  index = 0;
+  deadline: number;
+  readonly #patience: Timeouts;
   readonly #listener: UpstreamListener;
   readonly #deadlines: Deadlines;
   readonly #totalDue: number;
   #stage: Stage = 'connection';
   #isAborted = false;
-  #connection: Connection | undefined;
+  #connection: ClientConnection | undefined;
   /** Until they are written: a body may be large, and its answer may take an hour. */
   #head = '';
   #body: Buffer | string | null = null;
 
-  constructor(patience: Patience, listener: UpstreamListener, deadlines: Deadlines) {
+  constructor(patience: Timeouts, listener: UpstreamListener, deadlines: Deadlines) {
     this.#patience = patience;
     this.#listener = listener;
     this.#deadlines = deadlines;
     this.#totalDue = deadlines.now() + patience.total;
-    this.due = this.#totalDue;
+    this.deadline = this.#totalDue;
   }
 
-  begin(request: UpstreamRequest, connections: Connections): void {
+  begin(request: UpstreamRequest, connections: ConnectionPool): void {
     try {
       const origin = connections.at(request.origin);
       this.#head = requestHead(request, origin.host, request.body);
@@ -96,7 +96,7 @@ class LiveExchange implements Exchange, User, Limited {
       this.#deadlines.add(this);
     } catch (error) {
       this.#stage = 'nothing';
-      this.#tell({ kind: 'broken', code: codeOf(error as Error) });
+      this.#tell({ kind: 'failed', code: codeOf(error as Error) });
     }
   }
 
@@ -104,10 +104,10 @@ class LiveExchange implements Exchange, User, Limited {
     const now = this.#deadlines.now();
     const { firstByte, idle } = this.#patience;
     this.#stage = 'head';
-    this.due = Math.min(this.#totalDue, now + firstByte);
+    this.deadline = Math.min(this.#totalDue, now + firstByte);
     // Also the time between two reads, which counts next: an answer that comes in time needs no second timer.
-    this.#deadlines.nearer(Math.min(this.due, now + idle));
-    this.#connection?.ask(this, this.#head, this.#body);
+    this.#deadlines.schedule(Math.min(this.deadline, now + idle));
+    this.#connection?.send(this, this.#head, this.#body);
     this.#head = '';
     this.#body = null;
   }
@@ -120,8 +120,8 @@ class LiveExchange implements Exchange, User, Limited {
   onData(chunk: Buffer): boolean {
     const goesOn = this.#listener.onData(chunk);
     if (this.#stage !== 'body') return goesOn;
-    this.due = this.#totalDue;
-    if (goesOn) this.due = Math.min(this.due, this.#deadlines.now() + this.#patience.idle);
+    this.deadline = this.#totalDue;
+    if (goesOn) this.deadline = Math.min(this.deadline, this.#deadlines.now() + this.#patience.idle);
     else this.#stage = 'listener';
     return goesOn;
   }
@@ -133,13 +133,13 @@ class LiveExchange implements Exchange, User, Limited {
 
   onFault(error: Error, wasOpen: boolean): void {
     this.#over();
-    this.#tell({ kind: wasOpen ? 'broken' : 'unreachable', code: codeOf(error) });
+    this.#tell({ kind: wasOpen ? 'failed' : 'unreachable', code: codeOf(error) });
   }
 
   onDue(now: number): void {
     const code = now >= this.#totalDue ? 'TOTAL_TIME' : this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
     this.#over()?.close();
-    this.#tell({ kind: 'silent', code });
+    this.#tell({ kind: 'timeout', code });
   }
 
   resume(): void {
@@ -155,12 +155,12 @@ class LiveExchange implements Exchange, User, Limited {
 
   #awaitBody(): void {
     this.#stage = 'body';
-    this.due = Math.min(this.#totalDue, this.#deadlines.now() + this.#patience.idle);
-    this.#deadlines.nearer(this.due);
+    this.deadline = Math.min(this.#totalDue, this.#deadlines.now() + this.#patience.idle);
+    this.#deadlines.schedule(this.deadline);
   }
 
   /** The connection that it had: it may work for somebody else from now on. */
-  #over(): Connection | undefined {
+  #over(): ClientConnection | undefined {
     if (this.#stage === 'nothing') return undefined;
     const connection = this.#connection;
     this.#stage = 'nothing';
@@ -170,9 +170,9 @@ class LiveExchange implements Exchange, User, Limited {
   }
 
   /** Later: a request that cannot even be written fails inside `send`, before the caller has the exchange. */
-  #tell(trouble: Trouble): void {
+  #tell(trouble: TransportError): void {
     queueMicrotask(() => {
-      if (!this.#isAborted) this.#listener.onTrouble(trouble);
+      if (!this.#isAborted) this.#listener.onError(trouble);
     });
   }
 }

@@ -8,16 +8,16 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { certificateFor } from '../../test/support/certificate.ts';
 import { type RawPeer, RawServer } from '../../test/support/raw-server.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
-import type { Patience } from '../rules/index.ts';
-import { type Trouble, Upstream } from './client.ts';
-import { type Dial, dial, targetOf } from './open-socket.ts';
+import type { Timeouts } from '../rules/index.ts';
+import { type TransportError, UpstreamClient } from './client.ts';
+import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
 
-const PATIENCE: Patience = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
+const PATIENCE: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 const server = new RawServer();
 let origin = '';
-const open: Upstream[] = [];
+const open: UpstreamClient[] = [];
 
 before(async () => {
   origin = await server.listen();
@@ -32,9 +32,12 @@ after(async () => {
 });
 
 /** With the sockets that it opened, in order. */
-function upstreamOn(clock = systemClock, connectMs = PATIENCE.connect): { upstream: Upstream; dialled: Socket[] } {
+function upstreamOn(
+  clock = systemClock,
+  connectMs = PATIENCE.connect,
+): { upstream: UpstreamClient; dialled: Socket[] } {
   const dialled: Socket[] = [];
-  const upstream = new Upstream(clock, connectMs, (target) => {
+  const upstream = new UpstreamClient(clock, connectMs, (target) => {
     const socket = connect(target);
     dialled.push(socket);
     return socket;
@@ -44,11 +47,16 @@ function upstreamOn(clock = systemClock, connectMs = PATIENCE.connect): { upstre
 }
 
 /** Settles with the body or the trouble. */
-function call(upstream: Upstream, path = '/', at = origin, onEnd = (): void => {}): Promise<string | Trouble> {
-  const { promise, resolve } = Promise.withResolvers<string | Trouble>();
+function call(
+  upstream: UpstreamClient,
+  path = '/',
+  at = origin,
+  onEnd = (): void => {},
+): Promise<string | TransportError> {
+  const { promise, resolve } = Promise.withResolvers<string | TransportError>();
   let body = '';
   upstream.send(
-    { method: 'GET', origin: at, path, headers: [], body: null, patience: PATIENCE },
+    { method: 'GET', origin: at, path, headers: [], body: null, timeouts: PATIENCE },
     {
       onHead() {},
       onData(chunk) {
@@ -59,7 +67,7 @@ function call(upstream: Upstream, path = '/', at = origin, onEnd = (): void => {
         onEnd();
         resolve(body);
       },
-      onTrouble: resolve,
+      onError: resolve,
     },
   );
   return promise;
@@ -72,7 +80,7 @@ const closed = async (socket: Socket | undefined): Promise<void> => {
 test('one connection serves one call after the other, also a call that is made at the end of one', async () => {
   const { upstream, dialled } = upstreamOn();
   assert.equal(await call(upstream), 'ok');
-  let next: Promise<string | Trouble> | undefined;
+  let next: Promise<string | TransportError> | undefined;
   await call(upstream, '/', origin, () => {
     next = call(upstream);
   });
@@ -181,7 +189,7 @@ test('a kept connection that breaks on its next request is broken, and nothing i
   const { upstream, dialled } = upstreamOn();
   await call(upstream);
   server.reply = ({ socket }) => socket.destroy();
-  assert.deepEqual(await call(upstream), { kind: 'broken', code: 'CLOSED_EARLY' });
+  assert.deepEqual(await call(upstream), { kind: 'failed', code: 'CLOSED_EARLY' });
   assert.equal(server.requests.length, 2);
   assert.equal(dialled.length, 1);
 });
@@ -194,8 +202,8 @@ test('closing ends what is under way and what waits, and nothing begins afterwar
   const under = [call(upstream), call(upstream)];
   while (server.requests.length < 3) await turn();
   await upstream.close();
-  assert.deepEqual(await Promise.all(under), new Array(2).fill({ kind: 'broken', code: 'CLOSED' }));
-  assert.deepEqual(await call(upstream), { kind: 'broken', code: 'CLOSED' });
+  assert.deepEqual(await Promise.all(under), new Array(2).fill({ kind: 'failed', code: 'CLOSED' }));
+  assert.deepEqual(await call(upstream), { kind: 'failed', code: 'CLOSED' });
   assert.equal(dialled.length, 3);
   assert.ok(dialled.every(({ destroyed }) => destroyed));
 });
@@ -221,7 +229,7 @@ async function startTls(host = 'localhost') {
   });
   tls.listen(0, '127.0.0.1');
   await once(tls, 'listening');
-  const trusting: Dial = (target) => dial({ ...target, ca: cert });
+  const trusting: OpenSocket = (target) => openTcpOrTls({ ...target, ca: cert });
   return {
     at: `https://localhost:${(tls.address() as AddressInfo).port}`,
     seen,
@@ -232,7 +240,7 @@ async function startTls(host = 'localhost') {
 
 test('TLS: a trusted certificate of the right name is called, and its session saves the next handshake', async () => {
   const tls = await startTls();
-  const upstream = new Upstream(systemClock, PATIENCE.connect, tls.trusting);
+  const upstream = new UpstreamClient(systemClock, PATIENCE.connect, tls.trusting);
   try {
     for (let n = 0; n < 3; n++) assert.equal(await call(upstream, '/', tls.at), 'ok');
     assert.deepEqual(
@@ -250,10 +258,10 @@ test('TLS: nobody is called whose certificate is not trusted or for another name
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   try {
     for (const [tls, dialling, code] of [
-      [own, dial, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+      [own, openTcpOrTls, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
       [other, other.trusting, 'ERR_TLS_CERT_ALTNAME_INVALID'],
     ] as const) {
-      const upstream = new Upstream(systemClock, PATIENCE.connect, dialling);
+      const upstream = new UpstreamClient(systemClock, PATIENCE.connect, dialling);
       assert.deepEqual(await call(upstream, '/', tls.at), { kind: 'unreachable', code });
       await upstream.close();
     }
@@ -272,7 +280,7 @@ test('a connection that does not come about, its handshake included, is unreacha
   });
   mute.listen(0, '127.0.0.1');
   await once(mute, 'listening');
-  const upstream = new Upstream(systemClock, 50);
+  const upstream = new UpstreamClient(systemClock, 50);
   const at = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`;
   assert.deepEqual(await call(upstream, '/', at), { kind: 'unreachable', code: 'CONNECT_TIME' });
   await Promise.all(sockets.map(closed));

@@ -1,37 +1,37 @@
 /** Connections by origin: the ones that wait for a request, and the making of new ones. One call at a time on each. */
-import { type Clock, Roster, systemClock } from '../core/index.ts';
-import { Connection, ConnectionFault, type Home, type User } from './connection.ts';
-import { type Dial, type Target, targetOf } from './open-socket.ts';
+import { type Clock, IndexedList, systemClock } from '../core/index.ts';
+import { ClientConnection, ConnectionError, type ConnectionOwner, type ConnectionUser } from './connection.ts';
+import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
 
 /** How often connections that waited too long are closed. None of them is used in the meantime. */
 const SWEEP_MS = 1_000;
 
-export class Connections {
+export class ConnectionPool {
   readonly #clock: Clock;
   readonly #connectMs: number;
-  readonly #dial: Dial;
-  readonly #origins = new Map<string, Origin>();
-  readonly #all = new Roster<Connection>();
+  readonly #dial: OpenSocket;
+  readonly #origins = new Map<string, OriginPool>();
+  readonly #all = new IndexedList<ClientConnection>();
   #isSweeping = false;
   #isClosed = false;
 
-  constructor(clock: Clock, connectMs: number, dial: Dial) {
+  constructor(clock: Clock, connectMs: number, dial: OpenSocket) {
     this.#clock = clock;
     this.#connectMs = connectMs;
     this.#dial = dial;
   }
 
-  at(origin: string): Origin {
+  at(origin: string): OriginPool {
     const known = this.#origins.get(origin);
     if (known) return known;
-    const made = new Origin(new URL(origin), this);
+    const made = new OriginPool(new URL(origin), this);
     this.#origins.set(origin, made);
     return made;
   }
 
   /** There is no upper bound: live streams hold a connection each, and a bound would make them wait for one another. */
-  open(origin: Origin, user: User): Connection {
-    if (this.#isClosed) throw new ConnectionFault('CLOSED', 'this side has stopped');
+  open(origin: OriginPool, user: ConnectionUser): ClientConnection {
+    if (this.#isClosed) throw new ConnectionError('CLOSED', 'this side has stopped');
     const { target, session } = origin;
     const socket = this.#dial({ ...target, session });
     if (target.isTls) {
@@ -39,7 +39,10 @@ export class Connections {
       socket.on('session', (latest: Buffer) => origin.remember(latest));
       socket.on('error', () => origin.remember(undefined));
     }
-    const connection = new Connection({ socket, isTls: target.isTls, connectMs: this.#connectMs, home: origin }, user);
+    const connection = new ClientConnection(
+      { socket, isTls: target.isTls, connectMs: this.#connectMs, owner: origin },
+      user,
+    );
     this.#all.add(connection);
     return connection;
   }
@@ -48,7 +51,7 @@ export class Connections {
     return this.#clock.now();
   }
 
-  forget(connection: Connection): void {
+  forget(connection: ClientConnection): void {
     this.#all.remove(connection);
   }
 
@@ -65,20 +68,20 @@ export class Connections {
 
   close(): void {
     this.#isClosed = true;
-    for (const connection of this.#all.all()) connection.shut();
+    for (const connection of this.#all.all()) connection.closeWithError();
   }
 }
 
-export class Origin implements Home {
+export class OriginPool implements ConnectionOwner {
   /** As the `host` header says it. */
   readonly host: string;
   readonly target: Target;
-  readonly #connections: Connections;
+  readonly #connections: ConnectionPool;
   /** The one used last is used first: what is not needed grows old and goes. */
-  readonly #idle: Connection[] = [];
+  readonly #idle: ClientConnection[] = [];
   #session: Buffer | undefined;
 
-  constructor(url: URL, connections: Connections) {
+  constructor(url: URL, connections: ConnectionPool) {
     this.host = url.host;
     this.target = targetOf(url);
     this.#connections = connections;
@@ -93,7 +96,7 @@ export class Origin implements Home {
   }
 
   /** One that can take a request at once. */
-  take(): Connection | undefined {
+  take(): ClientConnection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
       if (!connection) return undefined;
@@ -102,17 +105,17 @@ export class Origin implements Home {
     }
   }
 
-  open(user: User): Connection {
+  open(user: ConnectionUser): ClientConnection {
     return this.#connections.open(this, user);
   }
 
-  onIdle(connection: Connection, keepMs: number): void {
+  onIdle(connection: ClientConnection, keepMs: number): void {
     connection.keptUntil = this.#connections.now() + keepMs;
     this.#idle.push(connection);
     this.#connections.sweepSoon();
   }
 
-  onClosed(connection: Connection): void {
+  onClosed(connection: ClientConnection): void {
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
     this.#connections.forget(connection);

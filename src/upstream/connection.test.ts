@@ -7,10 +7,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { RawServer } from '../../test/support/raw-server.ts';
 import { until } from '../../test/support/wait.ts';
 import { systemClock } from '../core/index.ts';
-import type { Patience } from '../rules/index.ts';
-import { type Trouble, Upstream, type UpstreamRequest } from './client.ts';
+import type { Timeouts } from '../rules/index.ts';
+import { type TransportError, UpstreamClient, type UpstreamRequest } from './client.ts';
 
-const PATIENCE: Patience = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
+const PATIENCE: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
 
 /** What the system knows of every connection. */
 const TABLE = '/proc/net/tcp';
@@ -19,7 +19,7 @@ const server = new RawServer();
 let origin = '';
 /** The sockets of the client, in the order in which they were opened. */
 let dialled: Socket[] = [];
-const upstream = new Upstream(systemClock, PATIENCE.connect, (target) => {
+const upstream = new UpstreamClient(systemClock, PATIENCE.connect, (target) => {
   const socket = connect(target);
   dialled.push(socket);
   return socket;
@@ -46,25 +46,25 @@ interface Heard {
   readonly body: string;
   /** How many calls of `onData`. */
   readonly pieces: number;
-  readonly trouble: Trouble | undefined;
+  readonly trouble: TransportError | undefined;
 }
 
 function call(given: Partial<UpstreamRequest> = {}): Promise<Heard> {
   const { promise, resolve } = Promise.withResolvers<Heard>();
   const heads: { status: number; headers: Heard['headers'] }[] = [];
   const pieces: Buffer[] = [];
-  const over = (trouble?: Trouble): void => {
+  const over = (trouble?: TransportError): void => {
     assert.ok(heads.length <= 1, 'one head at most');
     const { status = 0, headers = {} } = heads[0] ?? {};
     resolve({ status, headers, body: Buffer.concat(pieces).toString('latin1'), pieces: pieces.length, trouble });
   };
   upstream.send(
-    { method: 'GET', origin, path: '/', headers: [], body: null, patience: PATIENCE, ...given },
+    { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: PATIENCE, ...given },
     {
       onHead: (status, headers) => heads.push({ status, headers }),
       onData: (chunk) => pieces.push(chunk) > 0,
       onEnd: () => over(),
-      onTrouble: over,
+      onError: over,
     },
   );
   return promise;
@@ -133,7 +133,7 @@ test('an answer that is cut off is broken, wherever; one that was whole is not',
       const { trouble } = await call();
       assert.deepEqual(
         trouble,
-        cut < answer.length ? { kind: 'broken', code: 'CLOSED_EARLY' } : undefined,
+        cut < answer.length ? { kind: 'failed', code: 'CLOSED_EARLY' } : undefined,
         `cut at ${cut}`,
       );
     }
@@ -211,8 +211,8 @@ test('nothing leaves that would end a line or frame the body anew', async () => 
     { headers: ['transfer-encoding', 'chunked'] },
     { headers: ['host', 'elsewhere.test'] },
   ] satisfies Partial<UpstreamRequest>[])
-    assert.deepEqual((await call(request)).trouble, { kind: 'broken', code: 'BAD_HTTP' }, JSON.stringify(request));
-  assert.equal((await call({ origin: 'no address' })).trouble?.kind, 'broken');
+    assert.deepEqual((await call(request)).trouble, { kind: 'failed', code: 'BAD_HTTP' }, JSON.stringify(request));
+  assert.equal((await call({ origin: 'no address' })).trouble?.kind, 'failed');
   assert.equal(dialled.length, 0);
 });
 
@@ -244,7 +244,7 @@ test('what is no HTTP is broken, and the next call is not touched by it', async 
   ] as const) {
     server.reply = ({ socket }) => socket.write(answer, 'latin1');
     const { trouble } = await call();
-    assert.deepEqual(trouble, { kind: 'broken', code: 'BAD_HTTP' }, about);
+    assert.deepEqual(trouble, { kind: 'failed', code: 'BAD_HTTP' }, about);
     server.reply = ({ socket }) => socket.write(SIZED);
     assert.equal((await call()).body, 'one two', about);
     await startAnew();
@@ -318,7 +318,7 @@ test('answers with a few wrong bytes end, one way or the other, and harm nobody'
     };
     const heard = await Promise.all(Array.from({ length: 10 }, () => call()));
     for (const { status, trouble } of heard) {
-      if (trouble) assert.equal(trouble.kind, 'broken');
+      if (trouble) assert.equal(trouble.kind, 'failed');
       else assert.ok(status >= 200);
       if (!trouble) whole += 1;
     }

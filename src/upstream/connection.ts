@@ -3,11 +3,19 @@
  * set once for its whole life, and its user is an object: a call costs no closures. Never resends, never logs.
  */
 import type { Socket } from 'node:net';
-import { ChunkedBody, HttpFault, type HttpHeaders, headEnd, isAscii, type Member, systemClock } from '../core/index.ts';
-import { readAnswer } from './response-head.ts';
+import {
+  ChunkedBody,
+  type HttpHeaders,
+  HttpParseError,
+  headEnd,
+  type IndexedMember,
+  isAscii,
+  systemClock,
+} from '../core/index.ts';
+import { readResponseHead } from './response-head.ts';
 
 /** Whom the connection works for at present. Exactly one of `onEnd` and `onFault` comes last, unless the user closes it: then nothing. */
-export interface User {
+export interface ConnectionUser {
   /** A new connection can take its request now. */
   onOpen(): void;
   onHead(status: number, headers: HttpHeaders): void;
@@ -19,13 +27,13 @@ export interface User {
 }
 
 /** Where a connection belongs when it works for nobody. */
-export interface Home {
+export interface ConnectionOwner {
   /** It has read its answer whole and may be used again for so long. */
-  onIdle(connection: Connection, keepMs: number): void;
-  onClosed(connection: Connection): void;
+  onIdle(connection: ClientConnection, keepMs: number): void;
+  onClosed(connection: ClientConnection): void;
 }
 
-export interface Opening {
+export interface ConnectionOptions {
   readonly socket: Socket;
   readonly isTls: boolean;
   /** Covers the handshake of TLS. */
@@ -33,14 +41,14 @@ export interface Opening {
   /** Asked about the address that was really reached, before anything is sent there. */
   readonly accepts?: (remoteAddress: string) => boolean;
   /** A connection without one is closed after its first answer. */
-  readonly home?: Home;
+  readonly owner?: ConnectionOwner;
 }
 
-export class ConnectionFault extends Error {
+export class ConnectionError extends Error {
   override readonly name = 'ConnectionFault';
   readonly code: 'CONNECT_TIME' | 'OTHER_ADDRESS' | 'CLOSED_EARLY' | 'CLOSED';
 
-  constructor(code: ConnectionFault['code'], message: string) {
+  constructor(code: ConnectionError['code'], message: string) {
     super(message);
     this.code = code;
   }
@@ -52,19 +60,19 @@ const ONE_WRITE = 16 * 1024;
 const MAX_HEAD_BYTES = 64 * 1024;
 const BLANK_LINE_BYTES = 4;
 /** Address translators forget a connection that says nothing for some minutes, which a model that thinks does. */
-const REMIND_MS = 60_000;
+const TCP_KEEPALIVE_MS = 60_000;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
-export class Connection implements Member {
-  place = 0;
-  /** Belongs to its home. */
+export class ClientConnection implements IndexedMember {
+  index = 0;
+  /** Belongs to its owner. */
   keptUntil = 0;
   readonly #socket: Socket;
-  readonly #opening: Opening;
+  readonly #opening: ConnectionOptions;
   readonly #cancelConnect: () => void;
   #phase: Phase = 'opening';
-  #user: User | undefined;
+  #user: ConnectionUser | undefined;
   /** The beginning of a head of which the rest is still to come. */
   #partial: Buffer | undefined;
   /** Of the body under way: a chunked one, or else how many bytes are missing; Infinity until the connection ends. */
@@ -72,7 +80,7 @@ export class Connection implements Member {
   #missing = 0;
   #keepMs = 0;
 
-  constructor(opening: Opening, user: User) {
+  constructor(opening: ConnectionOptions, user: ConnectionUser) {
     const { socket, isTls, connectMs } = opening;
     this.#opening = opening;
     this.#socket = socket;
@@ -85,7 +93,7 @@ export class Connection implements Member {
     socket.once(isTls ? 'secureConnect' : 'connect', () => this.#onOpen());
     // Of the system, whatever clock the limits of a call are on: the network knows no other.
     this.#cancelConnect = systemClock.after(connectMs, () =>
-      this.#fail(new ConnectionFault('CONNECT_TIME', 'no connection in time')),
+      this.#fail(new ConnectionError('CONNECT_TIME', 'no connection in time')),
     );
   }
 
@@ -95,7 +103,7 @@ export class Connection implements Member {
   }
 
   /** The request leaves at once. */
-  ask(user: User, head: string, body: Buffer | string | null): void {
+  send(user: ConnectionUser, head: string, body: Buffer | string | null): void {
     this.#user = user;
     this.#phase = 'head';
     if (!body || body.length === 0) this.#socket.write(head, 'latin1');
@@ -124,20 +132,20 @@ export class Connection implements Member {
     this.#partial = undefined;
     this.#cancelConnect();
     this.#socket.destroy();
-    this.#opening.home?.onClosed(this);
+    this.#opening.owner?.onClosed(this);
   }
 
   /** Closed by us, and its user is told. */
-  shut(): void {
-    this.#fail(new ConnectionFault('CLOSED', 'this side stops'));
+  closeWithError(): void {
+    this.#fail(new ConnectionError('CLOSED', 'this side stops'));
   }
 
   #onOpen(): void {
     if (this.#phase !== 'opening') return;
     this.#cancelConnect();
-    this.#socket.setKeepAlive(true, REMIND_MS);
+    this.#socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
     if (this.#opening.accepts?.(this.#socket.remoteAddress ?? '') === false)
-      return this.#fail(new ConnectionFault('OTHER_ADDRESS', 'connected to another address'));
+      return this.#fail(new ConnectionError('OTHER_ADDRESS', 'connected to another address'));
     this.#phase = 'idle';
     try {
       this.#user?.onOpen();
@@ -151,7 +159,7 @@ export class Connection implements Member {
       if (this.#phase === 'body') this.#readBody(bytes, 0);
       else if (this.#phase === 'head') this.#readHead(bytes);
       // Nobody asked: whatever it is, it must not become the answer to the next request.
-      else this.#fail(new HttpFault('an answer without a question'));
+      else this.#fail(new HttpParseError('an answer without a question'));
     } catch (error) {
       // Also what a user throws: in the callback of a socket it would end the process.
       this.#fail(asError(error));
@@ -167,12 +175,14 @@ export class Connection implements Member {
     let start = 0;
     while (start < all.length) {
       const end = headEnd(all, searchFrom);
-      if ((end < 0 ? all.length : end) - start > MAX_HEAD_BYTES) throw new HttpFault('a head without end');
+      if ((end < 0 ? all.length : end) - start > MAX_HEAD_BYTES) throw new HttpParseError('a head without end');
       if (end < 0) {
         this.#partial = start === 0 ? all : all.subarray(start);
         return;
       }
-      const { status, headers, framing, keepMs } = readAnswer(all.toString('latin1', start, end - BLANK_LINE_BYTES));
+      const { status, headers, framing, keepMs } = readResponseHead(
+        all.toString('latin1', start, end - BLANK_LINE_BYTES),
+      );
       start = searchFrom = end;
       // 100 and 103 announce the real head.
       if (status < 200) continue;
@@ -207,16 +217,16 @@ export class Connection implements Member {
     else if (!goesOn) this.#socket.pause();
   }
 
-  /** Back home before the user is told, so that its next call finds it there. */
+  /** Back owner before the user is told, so that its next call finds it there. */
   #finish(isClean: boolean): void {
     const user = this.#user;
-    const { home } = this.#opening;
+    const { owner } = this.#opening;
     // Bytes after the end belong to nothing; a request that is answered before it has left would run into the next one.
-    if (home && isClean && this.#keepMs > 0 && this.#socket.writableLength === 0) {
+    if (owner && isClean && this.#keepMs > 0 && this.#socket.writableLength === 0) {
       this.#phase = 'idle';
       this.#user = undefined;
       this.#chunked = undefined;
-      home.onIdle(this, this.#keepMs);
+      owner.onIdle(this, this.#keepMs);
     } else this.close();
     try {
       user?.onEnd();
@@ -241,4 +251,4 @@ export class Connection implements Member {
 
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error('something was thrown'));
 
-const closedEarly = (): ConnectionFault => new ConnectionFault('CLOSED_EARLY', 'closed before the answer was whole');
+const closedEarly = (): ConnectionError => new ConnectionError('CLOSED_EARLY', 'closed before the answer was whole');

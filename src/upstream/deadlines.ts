@@ -2,18 +2,18 @@
  * Time limits of what is under way: one timer for all of them. It is set for the nearest limit; one that moves away is found out when
  * the timer fires. So a limit that is pushed back with every read, and hardly ever reached, costs a number.
  */
-import { type Clock, type Member, Roster } from '../core/index.ts';
+import { type Clock, IndexedList, type IndexedMember } from '../core/index.ts';
 
-export interface Limited extends Member {
+export interface HasDeadline extends IndexedMember {
   /** On the clock. May become later without a word; `Deadlines.nearer` must be told when it becomes earlier. */
-  readonly due: number;
+  readonly deadline: number;
   /** It is past: takes itself out. */
   onDue(now: number): void;
 }
 
 export class Deadlines {
   readonly #clock: Clock;
-  readonly #waiting = new Roster<Limited>();
+  readonly #waiting = new IndexedList<HasDeadline>();
   #timerFor = Number.POSITIVE_INFINITY;
   #cancelTimer: () => void = () => {};
 
@@ -25,19 +25,19 @@ export class Deadlines {
     return this.#clock.now();
   }
 
-  add(limited: Limited): void {
+  add(limited: HasDeadline): void {
     this.#waiting.add(limited);
-    this.nearer(limited.due);
+    this.schedule(limited.deadline);
   }
 
-  remove(limited: Limited): void {
+  remove(limited: HasDeadline): void {
     this.#waiting.remove(limited);
     if (this.#waiting.size > 0) return;
     this.#cancelTimer();
     this.#timerFor = Number.POSITIVE_INFINITY;
   }
 
-  nearer(due: number): void {
+  schedule(due: number): void {
     if (due >= this.#timerFor) return;
     this.#cancelTimer();
     this.#timerFor = due;
@@ -47,7 +47,9 @@ export class Deadlines {
   #look(): void {
     this.#timerFor = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    for (const limited of this.#waiting.all()) if (limited.due <= now) limited.onDue(now);
-    this.nearer(this.#waiting.all().reduce((nearest, { due }) => Math.min(nearest, due), Number.POSITIVE_INFINITY));
+    for (const limited of this.#waiting.all()) if (limited.deadline <= now) limited.onDue(now);
+    this.schedule(
+      this.#waiting.all().reduce((nearest, { deadline: due }) => Math.min(nearest, due), Number.POSITIVE_INFINITY),
+    );
   }
 }

@@ -1,7 +1,7 @@
 /** A small JSON question to an upstream, answered whole: model lists and counts, nothing hot. */
-import type { Upstream, UpstreamRequest } from './client.ts';
+import type { UpstreamClient, UpstreamRequest } from './client.ts';
 
-export interface JsonAnswer {
+export interface JsonResult {
   readonly status: number;
   readonly body: unknown;
 }
@@ -9,8 +9,8 @@ export interface JsonAnswer {
 const MAX_BYTES = 8 * 2 ** 20;
 
 /** Undefined when no usable JSON came. */
-export function fetchJson(upstream: Upstream, request: UpstreamRequest): Promise<JsonAnswer | undefined> {
-  const { promise, resolve } = Promise.withResolvers<JsonAnswer | undefined>();
+export function fetchJson(upstream: UpstreamClient, request: UpstreamRequest): Promise<JsonResult | undefined> {
+  const { promise, resolve } = Promise.withResolvers<JsonResult | undefined>();
   const chunks: Buffer[] = [];
   let size = 0;
   let status = 0;
@@ -28,12 +28,12 @@ export function fetchJson(upstream: Upstream, request: UpstreamRequest): Promise
       return true;
     },
     onEnd: () => resolve(parse(status, Buffer.concat(chunks).toString('utf8'))),
-    onTrouble: () => resolve(undefined),
+    onError: () => resolve(undefined),
   });
   return promise;
 }
 
-function parse(status: number, text: string): JsonAnswer | undefined {
+function parse(status: number, text: string): JsonResult | undefined {
   try {
     return { status, body: JSON.parse(text) };
   } catch {

@@ -1,6 +1,12 @@
-export { CREDENTIAL_HEADER, locate } from './account-url.ts';
-export { type Exchange, type Trouble, Upstream, type UpstreamListener, type UpstreamRequest } from './client.ts';
-export { fetchJson, type JsonAnswer } from './fetch-json.ts';
+export { CREDENTIAL_HEADER, locateUpstream } from './account-url.ts';
+export {
+  type TransportError,
+  UpstreamClient,
+  type UpstreamExchange,
+  type UpstreamListener,
+  type UpstreamRequest,
+} from './client.ts';
+export { fetchJson, type JsonResult } from './fetch-json.ts';
 export { mimeOf } from './mime-sniff.ts';
 export { PublicFetcher, type PublicFetcherOptions, type PublicRequest, type PublicResult } from './public-fetch.ts';
-export { openSocket, type SocketListener, type SocketRequest, type UpstreamSocket } from './websocket.ts';
+export { openUpstreamSocket, type SocketListener, type SocketRequest, type UpstreamSocket } from './websocket.ts';

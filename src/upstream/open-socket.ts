@@ -11,7 +11,7 @@ export interface Target extends Pick<ConnectionOptions, 'ca' | 'checkServerIdent
   readonly session?: Buffer | undefined;
 }
 
-export type Dial = (target: Target) => Socket;
+export type OpenSocket = (target: Target) => Socket;
 
 export function targetOf(url: URL): Target {
   const isTls = url.protocol === 'https:';
@@ -22,7 +22,7 @@ export function targetOf(url: URL): Target {
   };
 }
 
-export const dial: Dial = ({ isTls, ...target }) => {
+export const openTcpOrTls: OpenSocket = ({ isTls, ...target }) => {
   if (!isTls) return openPlain(target);
   return openTls({
     ...target,

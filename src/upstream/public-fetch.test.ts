@@ -17,7 +17,7 @@ import { INWARD_ADDRESSES, PASSED, PUBLIC_ADDRESSES, REFUSED } from '../../test/
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
 import { mimeOf } from './mime-sniff.ts';
-import { type Dial, dial } from './open-socket.ts';
+import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
 import { connectTo, PublicFetcher, type PublicFetcherOptions, type PublicResult, resolverOf } from './public-fetch.ts';
 import { requestHead } from './request-head.ts';
 
@@ -34,7 +34,7 @@ const countSocket = (): void => {
 /** The hosts that the code under test wanted a connection to; none is made. */
 let dialled: string[] = [];
 const NOT_HERE = new Error('not in a test');
-const refuseToDial: Dial = ({ host }) => {
+const refuseToDial: OpenSocket = ({ host }) => {
   dialled.push(host);
   return new Socket().destroy(NOT_HERE);
 };
@@ -426,7 +426,7 @@ async function startTls() {
 
 test('the pinned address is really where the connection goes, under the name', async () => {
   const tls = await startTls();
-  const trusting: Dial = (target) => dial({ ...target, ca: tls.cert });
+  const trusting: OpenSocket = (target) => openTcpOrTls({ ...target, ca: tls.cert });
   const read = (addresses: string[], host = HOST, dialling = trusting): Promise<number> => {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const url = new URL(`https://${host}:${tls.port}/`);
@@ -436,7 +436,7 @@ test('the pinned address is really where the connection goes, under the name', a
       { addresses, connectMs: 2_000, dial: dialling },
       {
         onOpen() {
-          connection.ask(this, requestHead({ method: 'GET', path: '/', headers: [] }, url.host, null), null);
+          connection.send(this, requestHead({ method: 'GET', path: '/', headers: [] }, url.host, null), null);
         },
         onHead(code) {
           status = code;
@@ -453,9 +453,9 @@ test('the pinned address is really where the connection goes, under the name', a
     assert.equal(await read(['127.0.0.1']), 200);
     assert.deepEqual(tls.requests, [{ sni: HOST, host: `${HOST}:${tls.port}`, alpn: 'http/1.1' }]);
     await assert.rejects(read(['127.0.0.1'], 'other.pinned-host.net'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
-    await assert.rejects(read(['127.0.0.1'], HOST, dial), /self-signed/);
+    await assert.rejects(read(['127.0.0.1'], HOST, openTcpOrTls), /self-signed/);
     // The hook is not asked about a host that is an address; the check of the socket is what stops it.
-    const unchecked: Dial = (target) => trusting({ ...target, checkServerIdentity: () => undefined });
+    const unchecked: OpenSocket = (target) => trusting({ ...target, checkServerIdentity: () => undefined });
     assert.equal(await read(['127.0.0.1'], '127.0.0.1', unchecked), 200);
     await assert.rejects(read([PUBLIC], '127.0.0.1', unchecked), /another address/);
     assert.equal(tls.requests.length, 2);
@@ -465,7 +465,7 @@ test('the pinned address is really where the connection goes, under the name', a
 });
 
 /** Stands between the fetcher and the world: what the hook offers is noted, and loopback is where it leads. */
-const diversion = (port: number, ca: string, offered: unknown[], pretended: string | undefined): Dial => {
+const diversion = (port: number, ca: string, offered: unknown[], pretended: string | undefined): OpenSocket => {
   const to: LookupFunction = (_host, { all }, callback) =>
     all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
   return ({ lookup = assert.fail(), ...target }) => {
@@ -474,7 +474,7 @@ const diversion = (port: number, ca: string, offered: unknown[], pretended: stri
         offered.push(host, answers);
         to(host, wish, callback);
       });
-    const socket = dial({ ...target, port, ca, lookup: diverted });
+    const socket = openTcpOrTls({ ...target, port, ca, lookup: diverted });
     return pretended ? Object.defineProperty(socket, 'remoteAddress', { value: pretended }) : socket;
   };
 };
@@ -482,7 +482,7 @@ const diversion = (port: number, ca: string, offered: unknown[], pretended: stri
 test('a public name is fetched over verified TLS from the address that was vetted', async () => {
   const tls = await startTls();
   const offered: unknown[] = [];
-  const through = (dialling: Dial): Promise<PublicResult> =>
+  const through = (dialling: OpenSocket): Promise<PublicResult> =>
     new PublicFetcher({ allow: [], clock: systemClock, resolve: async () => [PUBLIC], dial: dialling }).fetch(
       `https://${HOST}/x`,
       LIMITS,

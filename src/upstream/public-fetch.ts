@@ -7,9 +7,9 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Clock, type HttpHeaders, isPublicAddress, isSameAddress, publicUrl } from '../core/index.ts';
-import { Connection, type User } from './connection.ts';
+import { ClientConnection, type ConnectionUser } from './connection.ts';
 import { claimedMime, isUnknown, mimeOf } from './mime-sniff.ts';
-import { type Dial, dial, targetOf } from './open-socket.ts';
+import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
 import { requestHead } from './request-head.ts';
 
 export interface PublicFetcherOptions {
@@ -21,7 +21,7 @@ export interface PublicFetcherOptions {
   readonly resolveMs?: number;
   readonly connectMs?: number;
   /** Opens the socket. */
-  readonly dial?: Dial;
+  readonly dial?: OpenSocket;
 }
 
 export interface PublicRequest {
@@ -51,7 +51,7 @@ export class PublicFetcher {
       resolve: resolverOf(),
       resolveMs: RESOLVE_MS,
       connectMs: CONNECT_MS,
-      dial,
+      dial: openTcpOrTls,
       ...options,
     };
   }
@@ -66,7 +66,7 @@ export class PublicFetcher {
     try {
       const vetted = allow.includes(url.origin) ? undefined : await this.#vet(url.hostname, stop);
       if (vetted && 'ok' in vetted) return vetted;
-      const way: Way = { addresses: vetted, connectMs: Math.min(connectMs, request.timeoutMs), dial: dialling };
+      const way: Route = { addresses: vetted, connectMs: Math.min(connectMs, request.timeoutMs), dial: dialling };
       return await get(url, way, request, stop.signal);
     } finally {
       cancel();
@@ -107,22 +107,26 @@ export const resolverOf =
   };
 
 /** How to get there: by one of `addresses` only, or by any when there are none given. */
-export interface Way {
+export interface Route {
   readonly addresses: readonly string[] | undefined;
   readonly connectMs: number;
-  readonly dial: Dial;
+  readonly dial: OpenSocket;
 }
 
 /**
  * A connection for one answer, without a session of an earlier one. The lookup hook is not asked about a host that is an IP address;
  * `publicUrl` lets none through, and the check of the address that was reached would find it.
  */
-export function connectTo(url: URL, { addresses, connectMs, dial: dialling }: Way, user: User): Connection {
+export function connectTo(
+  url: URL,
+  { addresses, connectMs, dial: dialling }: Route,
+  user: ConnectionUser,
+): ClientConnection {
   const target = targetOf(url);
   const socket = dialling({ ...target, ...(addresses && { lookup: lookupOf(addresses) }) });
   const accepts = (reached: string): boolean =>
     !addresses || addresses.some((address) => isSameAddress(address, reached));
-  return new Connection({ socket, isTls: target.isTls, connectMs, accepts }, user);
+  return new ClientConnection({ socket, isTls: target.isTls, connectMs, accepts }, user);
 }
 
 /** Answers net.connect with the addresses that were vetted, whatever it asks for. */
@@ -137,7 +141,7 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
   };
 }
 
-async function get(url: URL, way: Way, request: PublicRequest, overTime: AbortSignal): Promise<PublicResult> {
+async function get(url: URL, way: Route, request: PublicRequest, overTime: AbortSignal): Promise<PublicResult> {
   if (overTime.aborted) return TOO_LONG;
   const { promise, resolve } = Promise.withResolvers<PublicResult>();
   overTime.addEventListener('abort', () => resolve(TOO_LONG), { once: true });
@@ -159,8 +163,8 @@ const HEADERS = [
 ].flat();
 
 /** Reads one answer; the first thing wrong with it ends it. */
-class Download implements User {
-  connection: Connection | undefined;
+class Download implements ConnectionUser {
+  connection: ClientConnection | undefined;
   readonly #url: URL;
   readonly #request: PublicRequest;
   readonly #done: (result: PublicResult) => void;
@@ -177,7 +181,7 @@ class Download implements User {
   onOpen(): void {
     const { host, pathname, search } = this.#url;
     const head = requestHead({ method: 'GET', path: pathname + search, headers: HEADERS }, host, null);
-    this.connection?.ask(this, head, null);
+    this.connection?.send(this, head, null);
   }
 
   onHead(status: number, headers: HttpHeaders): void {

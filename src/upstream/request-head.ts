@@ -1,5 +1,5 @@
 /** The head of a request as it goes over the wire. Nothing leaves in it that could end it early or frame its body anew. */
-import { HttpFault, headerLine } from '../core/index.ts';
+import { HttpParseError, headerLine } from '../core/index.ts';
 
 export interface RequestHead {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -19,11 +19,11 @@ export function requestHead(
   host: string,
   body: Buffer | string | null,
 ): string {
-  if (!path.startsWith('/') || UNSAFE_PATH.test(path)) throw new HttpFault('a path that no request line may hold');
+  if (!path.startsWith('/') || UNSAFE_PATH.test(path)) throw new HttpParseError('a path that no request line may hold');
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   for (let n = 0; n < headers.length; n += 2) {
     const name = headers[n] ?? '';
-    if (FRAMING.has(name)) throw new HttpFault(`${name} is not for the caller to say`);
+    if (FRAMING.has(name)) throw new HttpParseError(`${name} is not for the caller to say`);
     text += headerLine(name, headers[n + 1] ?? '');
   }
   // A POST without a length is taken for one that is still coming by some servers.

@@ -1,7 +1,7 @@
 /** The head of an answer, understood: which status, what ends its body, and how long its connection may be kept. Pure. */
-import { type Framing, framingOf, HttpFault, type HttpHead, type HttpHeaders, readHead } from '../core/index.ts';
+import { type Framing, framingOf, type HttpHead, type HttpHeaders, HttpParseError, readHead } from '../core/index.ts';
 
-export interface AnswerHead {
+export interface UpstreamResponseHead {
   readonly status: number;
   readonly headers: HttpHeaders;
   readonly framing: Framing;
@@ -17,12 +17,12 @@ const HINT_MARGIN_MS = 1_000;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 
 /** `text` is the head, byte for character, without its blank line. */
-export function readAnswer(text: string): AnswerHead {
+export function readResponseHead(text: string): UpstreamResponseHead {
   const head = readHead(text);
   const [, minor, digits] = STATUS_LINE.exec(head.line) ?? [];
-  if (digits === undefined) throw new HttpFault('a status line that is none');
+  if (digits === undefined) throw new HttpParseError('a status line that is none');
   const status = Number(digits);
-  if (status === 101) throw new HttpFault('another protocol, which nobody asked for');
+  if (status === 101) throw new HttpParseError('another protocol, which nobody asked for');
   // A length beside chunks is refused, as nginx and Node do: who believes which would decide where the answer ends.
   const framing = hasNoBody(status) ? 0 : (framingOf(head.headers) ?? 'close');
   return { status, headers: head.headers, framing, keepMs: framing === 'close' || minor === '0' ? 0 : keepMsOf(head) };

@@ -3,7 +3,7 @@
  * callbacks; like `send` over HTTP it never logs and never looks into what it carries.
  */
 import { WebSocket } from 'ws';
-import { SOCKET } from '../rules/index.ts';
+import { WEBSOCKET } from '../rules/index.ts';
 
 export interface SocketRequest {
   readonly origin: string;
@@ -30,11 +30,11 @@ export interface UpstreamSocket {
   close(): void;
 }
 
-export function openSocket({ origin, path, headers }: SocketRequest, listener: SocketListener): UpstreamSocket {
+export function openUpstreamSocket({ origin, path, headers }: SocketRequest, listener: SocketListener): UpstreamSocket {
   const socket = new WebSocket(origin.replace(/^http/, 'ws') + path, {
     headers: collected(headers),
-    handshakeTimeout: SOCKET.handshakeMs,
-    maxPayload: SOCKET.upstreamBytes,
+    handshakeTimeout: WEBSOCKET.handshakeMs,
+    maxPayload: WEBSOCKET.upstreamBytes,
     perMessageDeflate: false,
     followRedirects: false,
   });
@@ -47,7 +47,7 @@ export function openSocket({ origin, path, headers }: SocketRequest, listener: S
     tell();
   };
   // Middle boxes forget a connection on which nothing happens, and people think for minutes between two turns.
-  const pings = setInterval(() => socket.readyState === WebSocket.OPEN && socket.ping(), SOCKET.pingMs).unref();
+  const pings = setInterval(() => socket.readyState === WebSocket.OPEN && socket.ping(), WEBSOCKET.pingMs).unref();
   socket.on('open', () => isOver || listener.onOpen());
   socket.on('message', (data, isBinary) => {
     if (!isOver && !isBinary) listener.onText(String(data));

@@ -1,9 +1,9 @@
 /** Reading request bodies: bounded, decoded when compressed, as raw bytes. Nothing is parsed here. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { ApiError, fail, inOne } from '../core/index.ts';
+import { ApiError, concatBuffers, fail } from '../core/index.ts';
 import type { Call } from './call.ts';
-import type { Incoming } from './request.ts';
+import type { IncomingRequest } from './request.ts';
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
   gzip: createGunzip,
@@ -42,8 +42,8 @@ const cutOff = () => fail('invalid_request', 'The connection closed before the w
 const tooLarge = (limit: number) =>
   fail('request_too_large', `The body is larger than ${limit} bytes, the most this endpoint takes.`);
 
-function collect(request: Incoming, limit: number): Buffer | Promise<Buffer> {
-  const { whole } = request;
+function collect(request: IncomingRequest, limit: number): Buffer | Promise<Buffer> {
+  const { completeBody: whole } = request;
   if (whole) {
     if (whole.length > limit) throw tooLarge(limit);
     return whole;
@@ -58,13 +58,13 @@ function collect(request: Incoming, limit: number): Buffer | Promise<Buffer> {
       reject(tooLarge(limit));
       return false;
     },
-    onEnd: () => resolve(inOne(chunks)),
+    onEnd: () => resolve(concatBuffers(chunks)),
     onCut: () => reject(cutOff()),
   });
   return promise;
 }
 
-function decode(request: Incoming, decoder: NodeJS.ReadWriteStream & Readable, limit: number): Promise<Buffer> {
+function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, limit: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;

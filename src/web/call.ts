@@ -1,14 +1,14 @@
 /** One HTTP call as a handler sees it: the raw request and response, what the route table knows, and notes for the log line. */
 import type { Duplex } from 'node:stream';
 import type { LogFields, LogValue } from '../core/index.ts';
-import type { AdminOperation, Envelope, Operation, OperatorOperation } from '../rules/index.ts';
-import type { Incoming } from './request.ts';
+import type { AdminOperation, ErrorFormat, Operation, OperatorOperation } from '../rules/index.ts';
+import type { IncomingRequest } from './request.ts';
 
 /** Of callers, of whoever watches the process, of operators. */
 export type AnyOperation = Operation | OperatorOperation | AdminOperation;
 
 /** Where an answer goes: an HTTP response, or one turn of a socket that stands in for it. */
-export interface Answer {
+export interface ResponseWriter {
   statusCode: number;
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
@@ -33,9 +33,9 @@ export interface Upgrade {
 export class Call {
   readonly id: string;
   readonly operation: AnyOperation | 'none';
-  readonly envelope: Envelope;
-  readonly request: Incoming;
-  readonly response: Answer;
+  readonly envelope: ErrorFormat;
+  readonly request: IncomingRequest;
+  readonly response: ResponseWriter;
   readonly params: Readonly<Record<string, string>>;
   readonly path: string;
   /** Without the question mark; empty when there is none. */
@@ -46,7 +46,7 @@ export class Call {
   body: Buffer | undefined;
   readonly upgrade: Upgrade | undefined;
   /** Fields of the one `call.done` line. */
-  readonly notes: Record<string, LogValue>;
+  readonly logFields: Record<string, LogValue>;
   /** Headers that every answer to this call carries, whatever it says. */
   headers: Readonly<Record<string, string>> = {};
   #gone = false;
@@ -63,7 +63,7 @@ export class Call {
   ) {
     this.id = given.id;
     this.operation = given.operation;
-    this.notes = { request: given.id, op: given.operation };
+    this.logFields = { request: given.id, op: given.operation };
     this.envelope = given.envelope;
     this.request = given.request;
     this.response = given.response;
@@ -78,17 +78,17 @@ export class Call {
   }
 
   /** The client left before it had the whole answer. */
-  get isGone(): boolean {
+  get isClientGone(): boolean {
     return this.#gone;
   }
 
   /** Handlers add what they know to the log line: ids and sizes only. */
-  note(fields: LogFields): void {
-    Object.assign(this.notes, fields);
+  addLogFields(fields: LogFields): void {
+    Object.assign(this.logFields, fields);
   }
 
   /** At most once, and at once when the client is gone already, so that nothing is started for nobody. */
-  onGone(listener: () => void): void {
+  onClientGone(listener: () => void): void {
     if (this.#gone) listener();
     else this.#onGone.push(listener);
   }
@@ -100,9 +100,9 @@ export class Call {
   }
 
   /** Goes on when the promise is kept. A fault in that ends this call, and not the process. */
-  goOn(when: Promise<void>, task: () => void): void {
+  runAfter(when: Promise<void>, task: () => void): void {
     const giveUp = (): void => {
-      this.note({ code: 'internal_error' });
+      this.addLogFields({ code: 'internal_error' });
       this.response.destroy();
     };
     when.then(() => {

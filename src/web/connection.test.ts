@@ -4,19 +4,19 @@ import { afterEach, test } from 'node:test';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
-import type { Breach, Connection } from './connection.ts';
+import type { ProtocolViolation, ServerConnection } from './connection.ts';
 import { Listener } from './listener.ts';
-import type { Incoming } from './request.ts';
-import type { Outgoing } from './response.ts';
+import type { IncomingRequest } from './request.ts';
+import type { OutgoingResponse } from './response.ts';
 
-type Handler = (incoming: Incoming, outgoing: Outgoing, connection: Connection) => void;
+type Handler = (incoming: IncomingRequest, outgoing: OutgoingResponse, connection: ServerConnection) => void;
 
-const STATUS: Readonly<Record<Breach, number>> = { malformed: 400, headers_too_large: 431, too_slow: 408 };
+const STATUS: Readonly<Record<ProtocolViolation, number>> = { malformed: 400, headers_too_large: 431, too_slow: 408 };
 
 class Bed {
   readonly clock = new FakeClock();
   readonly bugs: unknown[] = [];
-  readonly calls: { incoming: Incoming; outgoing: Outgoing }[] = [];
+  readonly calls: { incoming: IncomingRequest; outgoing: OutgoingResponse }[] = [];
   url = '';
   isDraining = false;
   readonly listener: Listener;
@@ -33,7 +33,7 @@ class Bed {
         handler(incoming, outgoing, connection);
       },
       onBug: (error) => void this.bugs.push(error),
-      onBreach: (breach) => `HTTP/1.1 ${STATUS[breach]} Refused\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
+      onViolation: (breach) => `HTTP/1.1 ${STATUS[breach]} Refused\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
     });
   }
 
@@ -56,13 +56,13 @@ afterEach(async () => {
   for (const bed of beds.splice(0)) await bed.listener.close(0);
 });
 
-const greet = (_incoming: Incoming, outgoing: Outgoing): void => {
+const greet = (_incoming: IncomingRequest, outgoing: OutgoingResponse): void => {
   outgoing.writeHead(200, { 'content-type': 'text/plain' });
   outgoing.end('hello');
 };
 
 /** Reads the body to its end, then says how long it was. */
-const measure = (incoming: Incoming, outgoing: Outgoing): void => {
+const measure = (incoming: IncomingRequest, outgoing: OutgoingResponse): void => {
   let size = 0;
   incoming.read({
     onData(chunk) {
@@ -390,8 +390,8 @@ test('whoever takes a connection over at once has what came behind its request',
 });
 
 test('a refusal of broken bytes is the last that is said, whatever a handler says later', async () => {
-  let outgoing: Outgoing | undefined;
-  let socket: Connection['socket'] | undefined;
+  let outgoing: OutgoingResponse | undefined;
+  let socket: ServerConnection['socket'] | undefined;
   const bed = await open((_incoming, answer, connection) => {
     outgoing = answer;
     socket = connection.socket;

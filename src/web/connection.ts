@@ -4,23 +4,31 @@
  */
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
-import { ChunkedBody, type Clock, framingOf, HttpFault, headEnd, type Member, readHead } from '../core/index.ts';
+import {
+  ChunkedBody,
+  type Clock,
+  framingOf,
+  HttpParseError,
+  headEnd,
+  type IndexedMember,
+  readHead,
+} from '../core/index.ts';
 import { HEADER_BYTES } from '../rules/index.ts';
-import { Incoming, type RequestLine, type Sender } from './request.ts';
-import { type Carrier, KEEP_ALIVE_MS, Outgoing } from './response.ts';
+import { IncomingRequest, type RequestConnection, type RequestLine } from './request.ts';
+import { KEEP_ALIVE_MS, OutgoingResponse, type ResponseConnection } from './response.ts';
 
 /** What is wrong with the bytes of a connection, or with their pace. */
-export type Breach = 'malformed' | 'headers_too_large' | 'too_slow';
+export type ProtocolViolation = 'malformed' | 'headers_too_large' | 'too_slow';
 
 /** Who the connections belong to. */
-export interface Site {
+export interface ConnectionHost {
   readonly clock: Clock;
   readonly isDraining: boolean;
-  onRequest(incoming: Incoming, outgoing: Outgoing, connection: Connection): void;
+  onRequest(incoming: IncomingRequest, outgoing: OutgoingResponse, connection: ServerConnection): void;
   /** Something was thrown that should not be. */
   onBug(error: unknown): void;
   /** The bytes of the answer to a message that is none. */
-  onBreach(breach: Breach, fault: HttpFault): string;
+  onViolation(breach: ProtocolViolation, fault: HttpParseError): string;
 }
 
 /** Slow senders are cut: headers within 10 s, the whole request within 5 minutes (64 MiB on a poor line). */
@@ -37,20 +45,20 @@ const CR = 0x0d;
 const LF = 0x0a;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 /** Another protocol, or line ends that are none: whoever sends it would wait for an answer. */
-const HOPELESS = /^[^A-Z\r]|[^\t\r\n -~\x80-\xff]|(?<!\r)\n/;
+const CANNOT_BE_HTTP = /^[^A-Z\r]|[^\t\r\n -~\x80-\xff]|(?<!\r)\n/;
 const NOTHING = Buffer.alloc(0);
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 
-export class Connection implements Member, Carrier, Sender {
-  place = -1;
+export class ServerConnection implements IndexedMember, ResponseConnection, RequestConnection {
+  index = -1;
   readonly socket: Socket;
-  readonly #site: Site;
-  readonly #onLeave: (connection: Connection) => void;
+  readonly #site: ConnectionHost;
+  readonly #onLeave: (connection: ServerConnection) => void;
   readonly address: string;
   /** Came before its time: a part of a head, or what follows a request that is not answered yet. */
-  #early: Buffer | undefined;
-  #incoming: Incoming | undefined;
-  #outgoing: Outgoing | undefined;
+  #buffered: Buffer | undefined;
+  #incoming: IncomingRequest | undefined;
+  #outgoing: OutgoingResponse | undefined;
   /** What of the body is still to come. */
   #body: number | ChunkedBody = 0;
   /** The client sends its body when it is asked to. */
@@ -65,7 +73,7 @@ export class Connection implements Member, Carrier, Sender {
   #cancelCut: (() => void) | undefined;
 
   /** `onLeave`: it is closed. */
-  constructor(socket: Socket, site: Site, onLeave: (connection: Connection) => void) {
+  constructor(socket: Socket, site: ConnectionHost, onLeave: (connection: ServerConnection) => void) {
     this.socket = socket;
     this.#site = site;
     this.#onLeave = onLeave;
@@ -83,15 +91,15 @@ export class Connection implements Member, Carrier, Sender {
   }
 
   get isIdle(): boolean {
-    return !this.#incoming && !this.#early;
+    return !this.#incoming && !this.#buffered;
   }
 
   /** What came behind the request. From here on the connection is somebody else's; that it closed is still told, and a stop ends it. */
   release(): Buffer {
     const { socket } = this;
-    const early = this.#early ?? NOTHING;
+    const early = this.#buffered ?? NOTHING;
     this.#isReleased = true;
-    this.#early = undefined;
+    this.#buffered = undefined;
     this.#outgoing?.abandon();
     socket.off('data', this.#onData);
     socket.off('drain', this.#onDrain);
@@ -109,19 +117,19 @@ export class Connection implements Member, Carrier, Sender {
     const isResting = this.#hasServed && this.isIdle;
     if (isResting && age >= KEEP_ALIVE_MS) this.socket.destroy();
     else if (!isResting && age >= (this.#incoming ? REQUEST_MS : HEADERS_MS))
-      this.#breach('too_slow', new HttpFault('a request that takes too long'));
+      this.#breach('too_slow', new HttpParseError('a request that takes too long'));
   }
 
   // ---------------------------------------------------------------- what the socket tells
 
   readonly #onData = (bytes: Buffer): void => {
     if (this.#isLeaving) return this.#discard(bytes);
-    const early = this.#early;
-    this.#early = undefined;
+    const early = this.#buffered;
+    this.#buffered = undefined;
     try {
       this.#read(early ? Buffer.concat([early, bytes]) : bytes, early?.length ?? 0);
     } catch (error) {
-      if (error instanceof HttpFault) return this.#breach('malformed', error);
+      if (error instanceof HttpParseError) return this.#breach('malformed', error);
       // A request costs its own connection at most.
       this.#site.onBug(error);
       this.socket.destroy();
@@ -133,13 +141,13 @@ export class Connection implements Member, Carrier, Sender {
   /** The client sends nothing more. One who still waits for an answer cannot be told from one who left. */
   readonly #onEnd = (): void => {
     const { socket } = this;
-    const isHalf = this.#incoming ? !this.#incoming.isComplete : this.#early !== undefined;
+    const isHalf = this.#incoming ? !this.#incoming.isComplete : this.#buffered !== undefined;
     if (this.#isLeaving) socket.destroy();
-    else if (isHalf) this.#breach('malformed', new HttpFault('an end in the middle'));
+    else if (isHalf) this.#breach('malformed', new HttpParseError('an end in the middle'));
     else if (this.#incoming && !this.#outgoing?.writableEnded) socket.destroy();
     else {
       // The answer that is on its way is the last one: nobody would get another.
-      this.#early = undefined;
+      this.#buffered = undefined;
       socket.end();
     }
   };
@@ -171,13 +179,14 @@ export class Connection implements Member, Carrier, Sender {
     while (bytes[start] === CR && bytes[start + 1] === LF) start += 2;
     const end = headEnd(bytes, Math.max(start, seen - 3));
     if ((end < 0 ? bytes.length : end) - start > HEADER_BYTES) {
-      this.#breach('headers_too_large', new HttpFault('too many bytes of headers'));
+      this.#breach('headers_too_large', new HttpParseError('too many bytes of headers'));
       return bytes.length;
     }
     // Line breaks are no beginning: whoever sends nothing else would never be late.
     if (seen <= start && (bytes[start] ?? CR) !== CR) this.#since = this.#site.clock.now();
     if (end >= 0) return this.#begin(bytes, start, end);
-    if (HOPELESS.test(bytes.toString('latin1', start))) throw new HttpFault('a beginning that can become no head');
+    if (CANNOT_BE_HTTP.test(bytes.toString('latin1', start)))
+      throw new HttpParseError('a beginning that can become no head');
     return start;
   }
 
@@ -185,8 +194,8 @@ export class Connection implements Member, Carrier, Sender {
     const head = readHead(bytes.toString('latin1', start, end - 4));
     const line = readLine(head.line);
     const framing = framingOf(head.headers) ?? 0;
-    const incoming = new Incoming(line, head, this);
-    const outgoing = new Outgoing(this, incoming);
+    const incoming = new IncomingRequest(line, head, this);
+    const outgoing = new OutgoingResponse(this, incoming);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#body = framing === 'chunked' ? new ChunkedBody() : framing;
@@ -226,11 +235,11 @@ export class Connection implements Member, Carrier, Sender {
   /** A part of a head, or the next request, whose turn comes when this one is answered. */
   #keep(bytes: Buffer): void {
     if (this.#isLeaving) return;
-    this.#early = bytes;
+    this.#buffered = bytes;
     if (this.#incoming && bytes.length > EARLY_BYTES) this.socket.pause();
   }
 
-  wanted(): void {
+  requestBody(): void {
     if (this.#awaitsContinue && !this.#outgoing?.headersSent) this.socket.write(CONTINUE);
     this.#awaitsContinue = false;
     this.socket.resume();
@@ -239,9 +248,9 @@ export class Connection implements Member, Carrier, Sender {
   // ---------------------------------------------------------------- after the answer
 
   /** Decides whether the answer announces the end of the connection. */
-  mayGoOn({ isComplete, headers, version }: Incoming): boolean {
+  canKeepAlive({ isComplete, headers, version }: IncomingRequest): boolean {
     // Who has asked already is told; nobody else will be.
-    if (this.#site.isDraining && !this.#early) return false;
+    if (this.#site.isDraining && !this.#buffered) return false;
     // A client that was never asked for its body sends it or not; and a large one is not worth reading.
     const isSoonRead = typeof this.#body === 'number' && this.#body <= DISCARD_BYTES && !this.#awaitsContinue;
     if (!isComplete && !isSoonRead) return false;
@@ -250,7 +259,7 @@ export class Connection implements Member, Carrier, Sender {
     return wish === undefined || !/\bclose\b/i.test(wish);
   }
 
-  answered(incoming: Incoming, goesOn: boolean): void {
+  answered(incoming: IncomingRequest, goesOn: boolean): void {
     this.#hasServed = true;
     if (!goesOn) return incoming.isComplete ? this.socket.destroySoon() : this.#leave();
     if (incoming.isComplete) return this.#next();
@@ -259,12 +268,12 @@ export class Connection implements Member, Carrier, Sender {
   }
 
   #next(): void {
-    const early = this.#early;
+    const early = this.#buffered;
     this.#cancelCut?.();
     this.#cancelCut = undefined;
     this.#incoming = undefined;
     this.#outgoing = undefined;
-    this.#early = undefined;
+    this.#buffered = undefined;
     this.#since = this.#site.clock.now();
     if (!early) return;
     this.socket.resume();
@@ -272,17 +281,17 @@ export class Connection implements Member, Carrier, Sender {
   }
 
   /** Bytes that are no request, or not in time. An answer that is on its way must not get a second one into its middle. */
-  #breach(breach: Breach, fault: HttpFault): void {
+  #breach(breach: ProtocolViolation, fault: HttpParseError): void {
     if (this.#outgoing?.headersSent) return this.socket.destroySoon();
     this.#outgoing?.abandon();
-    this.socket.write(this.#site.onBreach(breach, fault));
+    this.socket.write(this.#site.onViolation(breach, fault));
     this.#leave();
   }
 
   /** Ends our side, and takes in a little of what is under way: a connection cut with bytes unread may cost the client its answer. */
   #leave(): void {
     this.#isLeaving = true;
-    this.#early = undefined;
+    this.#buffered = undefined;
     this.socket.end();
     this.socket.resume();
     this.#cutSoon();
@@ -300,6 +309,6 @@ export class Connection implements Member, Carrier, Sender {
 
 function readLine(line: string): RequestLine {
   const [, method = '', url = '', minor] = /^([A-Z-]+) ([!-~]+) HTTP\/1\.([01])$/.exec(line) ?? [];
-  if (!KNOWN_METHODS.has(method)) throw new HttpFault('a request line that is none');
+  if (!KNOWN_METHODS.has(method)) throw new HttpParseError('a request line that is none');
   return { method, url, version: minor === '0' ? '1.0' : '1.1' };
 }

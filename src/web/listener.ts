@@ -1,23 +1,23 @@
 /** The port: accepts connections, looks after slow and silent ones, and closes them all in the end. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { Roster } from '../core/index.ts';
-import { Connection, type Site } from './connection.ts';
+import { IndexedList } from '../core/index.ts';
+import { type ConnectionHost, ServerConnection } from './connection.ts';
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
 
 export class Listener {
-  readonly #connections = new Roster<Connection>();
-  readonly #site: Site;
+  readonly #connections = new IndexedList<ServerConnection>();
+  readonly #site: ConnectionHost;
   readonly #server;
   #cancelCheck: () => void = () => {};
 
-  constructor(site: Site) {
+  constructor(site: ConnectionHost) {
     this.#site = site;
-    const forget = (connection: Connection): void => this.#connections.remove(connection);
+    const forget = (connection: ServerConnection): void => this.#connections.remove(connection);
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      this.#connections.add(new Connection(socket, site, forget)),
+      this.#connections.add(new ServerConnection(socket, site, forget)),
     );
   }
 
@@ -40,7 +40,7 @@ export class Listener {
     this.#cancelCheck();
   }
 
-  #destroyAll(which: (connection: Connection) => boolean): void {
+  #destroyAll(which: (connection: ServerConnection) => boolean): void {
     for (const connection of this.#connections.all()) if (which(connection)) connection.socket.destroy();
   }
 

@@ -1,8 +1,8 @@
 /** What is proper HTTP and still not taken: messages that two servers in a row might read differently. */
-import type { Incoming } from './request.ts';
+import type { IncomingRequest } from './request.ts';
 
 /** A sentence about what is wrong, or undefined. */
-export function refusalOf({ url, headers, version, fields }: Incoming): string | undefined {
+export function rejectionFor({ url, headers, version, rawHeaders: fields }: IncomingRequest): string | undefined {
   if (url.charCodeAt(0) !== 0x2f) return 'The request target must be a path that starts with a slash.';
   // PostgreSQL stores no zero byte, and no honest name holds one.
   if (url.includes('%00')) return 'The request target holds a zero byte.';

@@ -1,5 +1,5 @@
 /** One request as it came over a connection: its head, and its body for one reader. */
-import { type HttpHead, type HttpHeaders, inOne } from '../core/index.ts';
+import { concatBuffers, type HttpHead, type HttpHeaders } from '../core/index.ts';
 
 export interface BodyReader {
   /** False asks for a pause; `resume` ends it. */
@@ -17,11 +17,11 @@ export interface RequestLine {
 }
 
 /** The connection, as a request sees it. */
-export interface Sender {
+export interface RequestConnection {
   /** Of its other end. */
   readonly address: string;
   /** Somebody reads the body, or reads on. */
-  wanted(): void;
+  requestBody(): void;
 }
 
 /** So much of a body is kept for a reader that is still to come; then the sender waits. */
@@ -29,29 +29,29 @@ const HELD_BYTES = 64 * 1024;
 /** Stands in for a reader that is done: it holds the pieces of the body, and the request lives as long as its answer. */
 const NOBODY: BodyReader = { onData: () => true, onEnd() {}, onCut() {} };
 
-export class Incoming implements RequestLine {
+export class IncomingRequest implements RequestLine {
   readonly method: string;
   readonly url: string;
   readonly version: RequestLine['version'];
   readonly headers: HttpHeaders;
   /** Name, value, name, value as they came, names in lower case. */
-  readonly fields: readonly string[];
+  readonly rawHeaders: readonly string[];
   /** Of the other end of the connection. */
   readonly address: string;
   /** The whole body has come. */
   isComplete = false;
-  readonly #sender: Sender;
+  readonly #sender: RequestConnection;
   #held: Buffer[] = [];
   #heldBytes = 0;
   #reader: BodyReader | undefined;
   #isCut = false;
 
-  constructor(line: RequestLine, head: HttpHead, sender: Sender) {
+  constructor(line: RequestLine, head: HttpHead, sender: RequestConnection) {
     this.method = line.method;
     this.url = line.url;
     this.version = line.version;
     this.headers = head.headers;
-    this.fields = head.fields;
+    this.rawHeaders = head.fields;
     this.address = sender.address;
     this.#sender = sender;
   }
@@ -65,17 +65,17 @@ export class Incoming implements RequestLine {
     for (const chunk of held) reader.onData(chunk);
     if (this.isComplete) this.#letGo()?.onEnd();
     else if (this.#isCut) this.#letGo()?.onCut();
-    else this.#sender.wanted();
+    else this.#sender.requestBody();
   }
 
   resume(): void {
-    this.#sender.wanted();
+    this.#sender.requestBody();
   }
 
   /** The body, when all of it is here and nobody has read it: most have come before anybody asks. */
-  get whole(): Buffer | undefined {
+  get completeBody(): Buffer | undefined {
     if (!this.isComplete || this.#reader) return undefined;
-    return inOne(this.#held);
+    return concatBuffers(this.#held);
   }
 
   // ---------------------------------------------------------------- told by the connection

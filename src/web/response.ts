@@ -5,17 +5,17 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Clock, headerLine, isAscii } from '../core/index.ts';
-import type { Answer } from './call.ts';
-import type { Incoming } from './request.ts';
+import type { ResponseWriter } from './call.ts';
+import type { IncomingRequest } from './request.ts';
 
 /** The connection, as an answer sees it. */
-export interface Carrier {
+export interface ResponseConnection {
   readonly socket: Socket;
   readonly clock: Clock;
   /** Asked when the head is written: whether another request may follow this one. */
-  mayGoOn(request: Incoming): boolean;
+  canKeepAlive(request: IncomingRequest): boolean;
   /** Everything is handed to the system. */
-  answered(request: Incoming, goesOn: boolean): void;
+  answered(request: IncomingRequest, goesOn: boolean): void;
 }
 
 /** Up to this, bytes become a text with their head: Node writes that without another copy. Latin-1 is byte for byte. */
@@ -27,9 +27,9 @@ const LAST_CHUNK = '0\r\n\r\n';
 export const KEEP_ALIVE_MS = 65_000;
 
 /** What shows the client where the body ends. */
-type Ending = 'none' | 'length' | 'chunked' | 'close';
+type BodyFraming = 'none' | 'length' | 'chunked' | 'close';
 
-export class Outgoing implements Answer {
+export class OutgoingResponse implements ResponseWriter {
   statusCode = 200;
   headersSent = false;
   writableEnded = false;
@@ -37,11 +37,11 @@ export class Outgoing implements Answer {
   destroyed = false;
   /** When all of it was written, whether or not the client has it. */
   endedAt = Number.POSITIVE_INFINITY;
-  readonly #carrier: Carrier;
-  readonly #request: Incoming;
+  readonly #carrier: ResponseConnection;
+  readonly #request: IncomingRequest;
   /** The head without its end, until it is written. */
   #head = '';
-  #ending: Ending | undefined;
+  #ending: BodyFraming | undefined;
   #hasLength = false;
   #goesOn = true;
   /** What else the connection header names: that an upgrade is possible. */
@@ -49,7 +49,7 @@ export class Outgoing implements Answer {
   #onClose: (() => void)[] = [];
   #onDrain: (() => void)[] = [];
 
-  constructor(carrier: Carrier, request: Incoming) {
+  constructor(carrier: ResponseConnection, request: IncomingRequest) {
     this.#carrier = carrier;
     this.#request = request;
   }
@@ -147,7 +147,7 @@ export class Outgoing implements Answer {
     const isBodiless = method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304;
     const isSized = this.#hasLength || whole !== undefined;
     this.#ending = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
-    this.#goesOn = this.#goesOn && this.#ending !== 'close' && this.#carrier.mayGoOn(this.#request);
+    this.#goesOn = this.#goesOn && this.#ending !== 'close' && this.#carrier.canKeepAlive(this.#request);
     let head = this.#head;
     this.#head = '';
     if (this.#ending === 'chunked') head += 'transfer-encoding: chunked\r\n';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ENDPOINTS, envelopeOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../rules/index.ts';
+import { ENDPOINTS, errorFormatOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../rules/index.ts';
 import { matchRoute, methodsOf, ROUTES } from './routes.ts';
 
 test('every operation has its route, and its root form where it has one', () => {
@@ -19,7 +19,7 @@ test('no two routes have the same method and path', () => {
 });
 
 test('a wrong path under an endpoint speaks the dialect of that endpoint', () => {
-  for (const { path, envelope } of ROUTES) assert.equal(envelopeOf(path), envelope, path);
+  for (const { path, errorFormat: envelope } of ROUTES) assert.equal(errorFormatOf(path), envelope, path);
 });
 
 test('a request finds its route and its parameters, decoded', () => {

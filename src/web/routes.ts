@@ -3,7 +3,7 @@ import {
   ADMIN_ENDPOINTS,
   ADMIN_OPERATIONS,
   ENDPOINTS,
-  type Envelope,
+  type ErrorFormat,
   type Method,
   OPERATIONS,
   OPERATOR_ENDPOINTS,
@@ -16,23 +16,23 @@ export interface Route {
   readonly method: Method | 'HEAD';
   /** As in the table: `/v1/models/{model}`. */
   readonly path: string;
-  readonly envelope: Envelope;
+  readonly errorFormat: ErrorFormat;
 }
 
 export const ROUTES: readonly Route[] = [
   ...OPERATIONS.flatMap((operation): Route[] => {
     const row = ENDPOINTS[operation];
-    const route = { operation, method: row.method, path: row.path, envelope: row.envelope };
+    const route = { operation, method: row.method, path: row.path, errorFormat: row.errorFormat };
     return 'alias' in row ? [route, { ...route, path: row.alias }] : [route];
   }),
   ...(Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[]).flatMap((operation): Route[] => {
     const row = OPERATOR_ENDPOINTS[operation];
-    const route: Route = { operation, method: row.method, path: row.path, envelope: 'openai' };
+    const route: Route = { operation, method: row.method, path: row.path, errorFormat: 'openai' };
     return 'head' in row ? [route, { ...route, method: 'HEAD' }] : [route];
   }),
   ...ADMIN_OPERATIONS.map((operation): Route => {
     const { method, path } = ADMIN_ENDPOINTS[operation];
-    return { operation, method, path, envelope: 'openai' };
+    return { operation, method, path, errorFormat: 'openai' };
   }),
 ];
 

@@ -5,21 +5,21 @@
 import {
   ApiError,
   type Clock,
+  errorFields,
   fail,
-  faultOf,
-  type HttpFault,
+  type HttpParseError,
   isAddressIn,
   type Log,
   newRequestId,
 } from '../core/index.ts';
-import { envelopeOf } from '../rules/index.ts';
+import { errorFormatOf } from '../rules/index.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
-import type { Breach, Connection } from './connection.ts';
+import type { ProtocolViolation, ServerConnection } from './connection.ts';
 import { Listener } from './listener.ts';
 import type { Metrics } from './metrics.ts';
-import type { Incoming } from './request.ts';
-import { refusalOf } from './request-checks.ts';
-import type { Outgoing } from './response.ts';
+import type { IncomingRequest } from './request.ts';
+import { rejectionFor } from './request-checks.ts';
+import type { OutgoingResponse } from './response.ts';
 import { matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { type RenderError, sendError } from './send.ts';
 
@@ -54,8 +54,8 @@ export function createWeb(options: WebOptions): Web {
       return draining;
     },
     onRequest: (request, response, connection) => dispatch(options, own, request, response, connection),
-    onBug: (error) => options.log.error('call.bug', faultOf(error)),
-    onBreach: (breach, fault) => answerTo(breach, fault, options.log),
+    onBug: (error) => options.log.error('call.bug', errorFields(error)),
+    onViolation: (breach, fault) => violationResponse(breach, fault, options.log),
   });
   return {
     get isDraining() {
@@ -73,12 +73,12 @@ export function createWeb(options: WebOptions): Web {
 function dispatch(
   options: WebOptions,
   own: Readonly<Record<AnyOperation, Handler>>,
-  request: Incoming,
-  response: Outgoing,
-  connection: Connection,
+  request: IncomingRequest,
+  response: OutgoingResponse,
+  connection: ServerConnection,
 ): void {
   const target = targetOf(request);
-  const refusal = refusalOf(request);
+  const refusal = rejectionFor(request);
   if (refusal !== undefined) return refuse(options, request, response, target, { sentence: refusal, status: 400 });
   if (request.headers.expect !== undefined && !/^100-continue$/i.test(request.headers.expect)) {
     const sentence = 'The only Expect header accepted is 100-continue.';
@@ -86,13 +86,13 @@ function dispatch(
   }
   if (isUpgrade(request)) return upgrade(options, own, request, response, target, connection);
   const match = matchRoute(request.method, target.path);
-  if (!match) return answerStray(options, toCall(options, request, response, target));
+  if (!match) return respondUnrouted(options, toCall(options, request, response, target));
   const { route, params } = match;
   void answer(options, toCall(options, request, response, target, route, params), own[route.operation]);
 }
 
 /** Other upgrades are offers, which a server may pass over: clients that would rather speak HTTP/2 make one with every call. */
-const isUpgrade = ({ headers }: Incoming): boolean =>
+const isUpgrade = ({ headers }: IncomingRequest): boolean =>
   headers.upgrade !== undefined && /websocket/i.test(headers.upgrade) && /\bupgrade\b/i.test(headers.connection ?? '');
 
 /** A server that is stopping still says that it is alive, and nothing else. */
@@ -108,10 +108,10 @@ function wrapped(operation: Route['operation'], { handlers }: WebOptions, isDrai
 function upgrade(
   options: WebOptions,
   own: Readonly<Record<AnyOperation, Handler>>,
-  request: Incoming,
-  response: Outgoing,
+  request: IncomingRequest,
+  response: OutgoingResponse,
   target: Target,
-  connection: Connection,
+  connection: ServerConnection,
 ): void {
   const route = ROUTES.find(({ operation, path }) => operation === 'responses.socket' && path === target.path);
   const { socket } = connection;
@@ -125,17 +125,17 @@ const refuseUpgrade: Handler = () => {
 
 function toCall(
   options: WebOptions,
-  request: Incoming,
-  response: Outgoing,
+  request: IncomingRequest,
+  response: OutgoingResponse,
   { path, query }: Target,
-  route?: Pick<Route, 'operation' | 'envelope'>,
+  route?: Pick<Route, 'operation' | 'errorFormat'>,
   params: Readonly<Record<string, string>> = {},
   upgrade?: Upgrade,
 ): Call {
   return new Call({
     id: newRequestId(),
     operation: route?.operation ?? 'none',
-    envelope: route?.envelope ?? envelopeOf(path),
+    envelope: route?.errorFormat ?? errorFormatOf(path),
     request,
     response,
     params,
@@ -152,7 +152,7 @@ interface Target {
   readonly query: string;
 }
 
-function targetOf({ url }: Incoming): Target {
+function targetOf({ url }: IncomingRequest): Target {
   const mark = url.indexOf('?');
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
@@ -165,26 +165,26 @@ async function answer(options: WebOptions, call: Call, handler: Handler): Promis
     const pending = handler(call);
     if (pending) await pending;
   } catch (error) {
-    if (error instanceof ApiError) call.note({ code: error.code });
-    else options.log.error('call.bug', { request: call.id, op: call.operation, ...faultOf(error) });
+    if (error instanceof ApiError) call.addLogFields({ code: error.code });
+    else options.log.error('call.bug', { request: call.id, op: call.operation, ...errorFields(error) });
     sendError(call, error, options.renderError);
   }
 }
 
 function finish({ metrics, log, clock }: WebOptions, call: Call): void {
   const ms = clock.now() - call.startedAt;
-  const end = call.isGone ? 'left' : 'finished';
+  const end = call.isClientGone ? 'left' : 'finished';
   const status = call.response.statusCode;
   metrics.openCalls.value -= 1;
   metrics.callDone({ operation: call.operation, status, ms, end });
-  call.note({ status, end, ms });
-  log[isOperator(call.operation) ? 'debug' : 'info']('call.done', call.notes);
+  call.addLogFields({ status, end, ms });
+  log[isOperator(call.operation) ? 'debug' : 'info']('call.done', call.logFields);
 }
 
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');
 
 /** A path that is no route, or not with this method. */
-function answerStray(options: WebOptions, call: Call): void {
+function respondUnrouted(options: WebOptions, call: Call): void {
   const { request } = call;
   void answer(options, call, () => {
     const methods = methodsOf(call.path);
@@ -205,8 +205,8 @@ const printable = (path: string): string => path.slice(0, 120);
 
 function refuse(
   options: WebOptions,
-  request: Incoming,
-  response: Outgoing,
+  request: IncomingRequest,
+  response: OutgoingResponse,
   target: Target,
   { sentence, status }: { readonly sentence: string; readonly status: number },
 ): void {
@@ -215,23 +215,23 @@ function refuse(
   });
 }
 
-const BREACHES: Readonly<Record<Breach, readonly [number, string, string]>> = {
+const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, string]>> = {
   malformed: [400, 'invalid_request', 'The request is not valid HTTP.'],
   headers_too_large: [431, 'headers_too_large', 'The request headers are too large.'],
   too_slow: [408, 'request_timeout', 'The request was not received in time.'],
 };
 
 /** What is no request has no path and no caller yet; it gets a plain answer, and the connection is closed. */
-function answerTo(breach: Breach, fault: HttpFault, log: Log): string {
-  const [status, code, message] = BREACHES[breach];
+function violationResponse(breach: ProtocolViolation, fault: HttpParseError, log: Log): string {
+  const [status, code, message] = VIOLATIONS[breach];
   const id = newRequestId();
-  log.info('call.broken', { request: id, status, ...faultOf(fault) });
+  log.info('call.broken', { request: id, status, ...errorFields(fault) });
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code, param: null } });
   return `HTTP/1.1 ${status} Refused\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
 }
 
 /** The socket's address, or the nearest hop that no trusted proxy vouches for. */
-function clientAddress(request: Incoming, trusted: readonly string[]): string {
+function clientAddress(request: IncomingRequest, trusted: readonly string[]): string {
   const direct = request.address;
   if (trusted.length === 0 || !isAddressIn(direct, trusted)) return direct;
   const hops = (request.headers['x-forwarded-for'] ?? '').split(',').map((hop) => hop.trim());

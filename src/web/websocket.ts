@@ -1,12 +1,12 @@
 /** Turning an upgrade request into a WebSocket, once its caller is known. Text frames in and out; no compression, bounded frames. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer as WsServer } from 'ws';
 import { fail } from '../core/index.ts';
-import { SOCKET } from '../rules/index.ts';
+import { WEBSOCKET } from '../rules/index.ts';
 import type { Call } from './call.ts';
 
-export interface Socket {
+export interface WebSocketConnection {
   /** False when the client is slow; `onDrain` follows. */
   send(text: string): boolean;
   close(code: number, reason: string): void;
@@ -15,17 +15,17 @@ export interface Socket {
   onClose(listener: () => void): void;
 }
 
-export class Sockets {
-  readonly #server = new WebSocketServer({
+export class WebSocketServer {
+  readonly #server = new WsServer({
     noServer: true,
-    maxPayload: SOCKET.messageBytes,
+    maxPayload: WEBSOCKET.messageBytes,
     perMessageDeflate: false,
     clientTracking: false,
   });
 
   /** The call must carry an upgrade; from here on its HTTP response is not used any more. */
-  accept(call: Call): Promise<Socket> {
-    const { promise, resolve } = Promise.withResolvers<Socket>();
+  accept(call: Call): Promise<WebSocketConnection> {
+    const { promise, resolve } = Promise.withResolvers<WebSocketConnection>();
     const { upgrade } = call;
     if (!upgrade) throw new TypeError('only an upgrade can become a socket');
     if (!isHandshake(call))
@@ -36,7 +36,7 @@ export class Sockets {
       upgrade.socket,
       upgrade.release(),
       (socket) => {
-        resolve(new LiveSocket(socket, upgrade.socket));
+        resolve(new LiveWebSocket(socket, upgrade.socket));
       },
     );
     return promise;
@@ -57,7 +57,7 @@ function isHandshake({ request: { method, headers } }: Call): boolean {
   );
 }
 
-class LiveSocket implements Socket {
+class LiveWebSocket implements WebSocketConnection {
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
   #isCorked = false;
@@ -71,7 +71,7 @@ class LiveSocket implements Socket {
     socket.on('error', () => {});
     // What came with the handshake would be told before anybody listens.
     socket.pause();
-    this.#pings = setInterval(() => socket.ping(), SOCKET.pingMs).unref();
+    this.#pings = setInterval(() => socket.ping(), WEBSOCKET.pingMs).unref();
     socket.once('close', () => clearInterval(this.#pings));
   }
 
@@ -79,7 +79,7 @@ class LiveSocket implements Socket {
     if (this.#socket.readyState !== this.#socket.OPEN) return true;
     this.#cork();
     this.#socket.send(text);
-    if (this.#socket.bufferedAmount < SOCKET.bufferedBytes) return true;
+    if (this.#socket.bufferedAmount < WEBSOCKET.bufferedBytes) return true;
     if (!this.#isFull) this.#stream.once('drain', () => this.#drained());
     this.#isFull = true;
     return false;

@@ -1,6 +1,6 @@
-import { type DutyParts, dutiesOf } from './jobs.ts';
-import { startDuties, type Worker } from './runner.ts';
+import { type JobServices, jobsFor } from './jobs.ts';
+import { startJobs, type Worker } from './runner.ts';
 
-export const runWorker = (parts: DutyParts): Worker => startDuties(dutiesOf(parts), parts);
+export const runWorker = (parts: JobServices): Worker => startJobs(jobsFor(parts), parts);
 export { reseal } from './reseal.ts';
 export type { Worker };

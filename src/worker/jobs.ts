@@ -2,12 +2,12 @@
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
-import { lookForAlarms, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
+import { checkAlarms, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
 import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
-import type { Duty } from './runner.ts';
+import type { Job } from './runner.ts';
 
-export interface DutyParts {
+export interface JobServices {
   readonly database: Database;
   readonly sealer: Sealer;
   readonly clock: Clock;
@@ -15,12 +15,12 @@ export interface DutyParts {
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_LOOK_MS'>;
 }
 
-export const dutiesOf = ({ database, sealer, clock, log, config }: DutyParts): Duty[] => {
+export const jobsFor = ({ database, sealer, clock, log, config }: JobServices): Job[] => {
   const kept = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
     // Re-derives the whole ledger, too.
-    { name: 'alarms.look', everyMs: config.ALARM_LOOK_MS, run: () => lookForAlarms(database.db, log).then(() => 0) },
+    { name: 'alarms.look', everyMs: config.ALARM_LOOK_MS, run: () => checkAlarms(database.db, log).then(() => 0) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, kept()) },
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, kept()) },

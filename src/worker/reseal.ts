@@ -3,11 +3,11 @@
  * has nothing left to do, the old key can be taken out. Safe to kill anywhere: a row is either old or new, and both open.
  */
 import { type Kysely, sql } from 'kysely';
-import type { Sealer, SealPlace } from '../core/index.ts';
+import type { Sealer, SealLocation } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 
 /** Every sealed column, and the place its secrets are bound to. */
-const SEALED: readonly { table: string; id: string; column: string; place: (id: string) => SealPlace }[] = [
+const SEALED: readonly { table: string; id: string; column: string; place: (id: string) => SealLocation }[] = [
   { table: 'secrets', id: 'name', column: 'sealed', place: (id) => `secrets.sealed:${id}` },
   { table: 'accounts', id: 'id', column: 'credential_sealed', place: (id) => `accounts.credential:${id}` },
   { table: 'accounts', id: 'id', column: 'assets_secret_sealed', place: (id) => `accounts.assets_secret:${id}` },

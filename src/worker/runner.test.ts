@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createLog, FakeClock } from '../core/index.ts';
-import { type Duty, startDuties } from './runner.ts';
+import { type Job, startJobs } from './runner.ts';
 
 interface Line {
   readonly msg: string;
@@ -10,11 +10,11 @@ interface Line {
   readonly detail?: string;
 }
 
-function start(...duties: Duty[]) {
+function start(...duties: Job[]) {
   const clock = new FakeClock();
   const lines: Line[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) });
-  const worker = startDuties(duties, { clock, log });
+  const worker = startJobs(duties, { clock, log });
   /** Moves the time on, then lets what fell due run to its end. */
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);

@@ -1,7 +1,7 @@
 /** Runs duties over and over: each on its own pace, a failing one backs off, none overlaps itself, all stop cleanly. */
-import { type Clock, faultOf, type Log } from '../core/index.ts';
+import { type Clock, errorFields, type Log } from '../core/index.ts';
 
-export interface Duty {
+export interface Job {
   readonly name: string;
   readonly everyMs: number;
   /** Answers how many things were done; the next run follows at once while there is something to do. */
@@ -14,8 +14,8 @@ export interface Worker {
 
 const MAX_BACKOFF_MS = 60_000;
 
-export function startDuties(duties: readonly Duty[], { clock, log }: { clock: Clock; log: Log }): Worker {
-  const loops = duties.map((duty) => startDuty(duty, clock, log));
+export function startJobs(duties: readonly Job[], { clock, log }: { clock: Clock; log: Log }): Worker {
+  const loops = duties.map((duty) => startJob(duty, clock, log));
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -23,7 +23,7 @@ export function startDuties(duties: readonly Duty[], { clock, log }: { clock: Cl
   };
 }
 
-function startDuty(duty: Duty, clock: Clock, log: Log): Worker {
+function startJob(duty: Job, clock: Clock, log: Log): Worker {
   let stopped = false;
   let failures = 0;
   let running: Promise<void> = Promise.resolve();
@@ -37,7 +37,7 @@ function startDuty(duty: Duty, clock: Clock, log: Log): Worker {
       schedule(done > 0 ? 0 : duty.everyMs);
     } catch (error) {
       failures += 1;
-      log.warn('duty.failed', { duty: duty.name, failures, ...faultOf(error) });
+      log.warn('duty.failed', { duty: duty.name, failures, ...errorFields(error) });
       schedule(Math.min(MAX_BACKOFF_MS, duty.everyMs * 2 ** failures));
     }
   };

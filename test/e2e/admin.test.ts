@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { formatNanos, parseNanos, silentLog } from '../../src/core/index.ts';
-import { checkLedger, lookForAlarms, newRecordId } from '../../src/ledger/index.ts';
+import { checkAlarms, checkLedger, newRecordId } from '../../src/ledger/index.ts';
 import { ADMIN_ENDPOINTS, ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, type AdminAnswer, adminApi } from '../support/admin.ts';
 import { run } from '../support/command.ts';
@@ -576,7 +576,7 @@ test('a record that was set aside is charged or dismissed once, with a reason', 
 
 test('alarms say what needs an operator and what to do', async () => {
   const id = await setAside('ana');
-  await lookForAlarms(db(), silentLog);
+  await checkAlarms(db(), silentLog);
   const { body } = await admin<Page<{ name: string; count: number; advice: string }>>('GET', '/alarms');
   const alarm = body.data.find(({ name }) => name === 'usage.quarantined');
   assert.ok(alarm && alarm.count > 0 && alarm.advice.includes('/admin/v1/quarantine'));

@@ -161,7 +161,7 @@ for (const pair of PAIRS) {
         assert.equal(told.status, 502);
         assert.equal(told.code, 'upstream_error');
         assert.doesNotMatch(told.text, /this is/);
-        assert.deepEqual((await lineOf(told.headers)).faults, ['broken']);
+        assert.deepEqual((await lineOf(told.headers)).faults, ['failed']);
       });
 
       for (const status of [400, 404]) {
@@ -293,7 +293,7 @@ for (const pair of PAIRS) {
           assert.equal(failure.type, isOverload ? 'service_unavailable_error' : 'server_error');
         if (fault !== 'error_mid') assert.match(failure.message, /closed the stream before completion/);
         const line = await lineOf(answer.headers);
-        assert.deepEqual(line.faults, [isOverload ? 'overloaded' : 'broken']);
+        assert.deepEqual(line.faults, [isOverload ? 'overloaded' : 'failed']);
         assert.equal(line.attempts, 1, 'what was begun is not begun again elsewhere');
         assert.equal((await ask(pair, token, { text: TEXT })).status, 200);
         assert.deepEqual(accountsAsked(), ['0', '1']);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { connect } from '../../src/db/index.ts';
-import { newToken, revokeKey } from '../../src/identity/index.ts';
-import { ENDPOINTS, type Envelope, OPERATIONS } from '../../src/rules/index.ts';
+import { newKeyValue, revokeKey } from '../../src/identity/index.ts';
+import { ENDPOINTS, type ErrorFormat, OPERATIONS } from '../../src/rules/index.ts';
 import { codeIn } from '../support/envelope.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { jsonOf, type RawAnswer, request, sendRaw } from '../support/raw.ts';
@@ -132,7 +132,7 @@ test('two different keys of ours are refused, in every order and form', async ()
 });
 
 test('a mistyped key is refused without asking the database', async () => {
-  const fresh = newToken();
+  const fresh = newKeyValue();
   const mistyped = `${fresh.slice(0, -1)}${fresh.endsWith('a') ? 'b' : 'a'}`;
   const locker = await connect(gateway.database.url);
   try {
@@ -301,7 +301,7 @@ test('a failing database is not held against the caller', async () => {
   }
 });
 
-const SAID: Readonly<Record<Envelope, string>> = {
+const SAID: Readonly<Record<ErrorFormat, string>> = {
   messages: 'authentication_error',
   generate: 'UNAUTHENTICATED',
   openai: 'invalid_request_error',
@@ -311,7 +311,7 @@ const SAID: Readonly<Record<Envelope, string>> = {
 test('every refusal of a key is 401 in the dialect of the path, and says nothing of the key', async () => {
   const guess = 'a-guess-that-is-no-key-at-all';
   for (const operation of OPERATIONS) {
-    const { method, path, envelope } = ENDPOINTS[operation];
+    const { method, path, errorFormat } = ENDPOINTS[operation];
     const answer = await sendRaw(
       gateway.url,
       request(`${method} ${path.replaceAll(/\{\w+\}/g, 'x')} HTTP/1.1`, [bearer(guess), ['content-length', '0']]),
@@ -319,9 +319,9 @@ test('every refusal of a key is 401 in the dialect of the path, and says nothing
     assert.ok(answer);
     assert.equal(answer.status, 401, operation);
     const body = jsonOf(answer);
-    assert.equal(codeIn(envelope, 401, body), 'invalid_api_key', operation);
+    assert.equal(codeIn(errorFormat, 401, body), 'invalid_api_key', operation);
     const { error } = body as { error: { type?: string; status?: string } };
-    assert.equal(error.type ?? error.status, SAID[envelope]);
+    assert.equal(error.type ?? error.status, SAID[errorFormat]);
     assert.ok(!answer.text.includes(guess));
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { connect } from '../../src/db/index.ts';
-import type { Envelope } from '../../src/rules/index.ts';
+import type { ErrorFormat } from '../../src/rules/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { codeIn } from '../support/envelope.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -121,7 +121,7 @@ test('headers beyond all measure are 431, in one piece or in many', async () => 
 });
 
 test('a path that cannot be decoded is 400 in the dialect of the path', async () => {
-  const paths: [string, Envelope][] = [
+  const paths: [string, ErrorFormat][] = [
     ['/v1/models/%', 'openai'],
     ['/v1/models/%zz', 'openai'],
     ['/v1/models/%ff%fe', 'openai'],
@@ -139,7 +139,7 @@ test('a path that cannot be decoded is 400 in the dialect of the path', async ()
 });
 
 test('a path that is no endpoint is 404 in the dialect of its beginning', async () => {
-  const paths: [string, Envelope][] = [
+  const paths: [string, ErrorFormat][] = [
     ['/v1/messages/nowhere', 'messages'],
     ['/v1beta/nowhere', 'generate'],
     ['/api/v3/nowhere', 'video'],

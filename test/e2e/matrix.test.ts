@@ -39,12 +39,12 @@ function codeOf(row: EndpointRow, body: unknown): unknown {
     error: { code: unknown; details?: { reason?: string }[]; type?: string; status?: string; message: string };
   };
   assert.ok(error.message.length > 10, 'an error says something');
-  if (row.envelope === 'generate') {
+  if (row.errorFormat === 'generate') {
     assert.equal(typeof error.status, 'string');
     return error.details?.[0]?.reason;
   }
   assert.equal(typeof error.type, 'string');
-  if (row.envelope === 'messages') assert.equal((body as { type: string }).type, 'error');
+  if (row.errorFormat === 'messages') assert.equal((body as { type: string }).type, 'error');
   return error.code;
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { ENDPOINTS, envelopeOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../../src/rules/index.ts';
+import { ENDPOINTS, errorFormatOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../../src/rules/index.ts';
 import { codeIn } from '../support/envelope.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { type RawAnswer, Wire } from '../support/raw.ts';
@@ -271,7 +271,7 @@ function judge(answer: RawAnswer | undefined, { path, isHead }: Mutant): void {
   const isBroken = [400, 408, 431].includes(status) && answer.headers.get('connection') === 'close';
   const plain = path.split(/[?#]/, 1)[0] ?? '';
   const isOpenAi = typeof (parsed as { error?: { param?: unknown } }).error?.param !== 'undefined';
-  codeIn(isBroken && isOpenAi ? 'openai' : envelopeOf(plain), status, parsed);
+  codeIn(isBroken && isOpenAi ? 'openai' : errorFormatOf(plain), status, parsed);
 }
 
 async function lane(seed: number, count: number, deadline: number): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import type { Envelope } from '../../src/rules/index.ts';
+import type { ErrorFormat } from '../../src/rules/index.ts';
 import { type Canned, sayJson, saySse, startCanned } from '../support/canned.ts';
 import { codeIn } from '../support/envelope.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -548,7 +548,7 @@ describe('an image edit', () => {
 
 // ---------------------------------------------------------------- refusals
 
-const PLACES: readonly [Envelope, string, string, string][] = [
+const PLACES: readonly [ErrorFormat, string, string, string][] = [
   ['messages', 'claude', '/v1/messages', '"model":"demo-messages"'],
   ['openai', 'openai', '/v1/responses', '"model":"demo-responses"'],
   ['openai', 'openai', '/v1/chat/completions', '"model":"demo-responses"'],

@@ -10,10 +10,10 @@ import { readSse } from '../../src/core/index.ts';
 import {
   DIALECTS,
   type Dialect,
-  type Envelope,
-  PATIENCE,
-  type Patience,
-  type PatienceName,
+  type ErrorFormat,
+  TIMEOUTS,
+  type Timeouts,
+  type TimeoutsName,
 } from '../../src/rules/index.ts';
 import { type Canned, sayJson, startCanned } from '../support/canned.ts';
 import { codeIn } from '../support/envelope.ts';
@@ -23,7 +23,7 @@ import { until } from '../support/wait.ts';
 
 const HEARTBEAT_MS = 100;
 /** Nobody waits minutes for a timeout here. */
-const patience: Record<PatienceName, Mutable<Patience>> = PATIENCE;
+const patience: Record<TimeoutsName, Mutable<Timeouts>> = TIMEOUTS;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 let sim: Sim;
@@ -44,7 +44,7 @@ beforeEach(() => sim.journal.clear());
 
 interface Way {
   readonly style: string;
-  readonly envelope: Envelope;
+  readonly envelope: ErrorFormat;
   /** The status of "nobody can take this now". */
   readonly overloaded: number;
   path(model: string, stream: boolean): string;

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { loadConfig } from '../../src/config.ts';
 import { createSealer, parseMasterKeys, WrongMasterKey } from '../../src/core/index.ts';
 import { type Db, joinEmbedded, openDatabase } from '../../src/db/index.ts';
-import { openGround } from '../../src/main.ts';
+import { openContext } from '../../src/main.ts';
 import { loadMasterKeys } from '../../src/master-key.ts';
 import { reseal } from '../../src/worker/index.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -187,7 +187,7 @@ for (const [about, masterKey] of [
 ] as const) {
   test(`with ${about} nothing starts, and a sentence says so`, async () => {
     const config = loadConfig({ DATABASE_URL: database.url, DATA_DIR: tmpdir(), MASTER_KEY: masterKey });
-    await assert.rejects(openGround(config), (error) => {
+    await assert.rejects(openContext(config), (error) => {
       assert.ok(error instanceof WrongMasterKey);
       assert.match(error.message, /^[A-Z].*master key.*\.$/i);
       assert.ok(!error.message.includes(OLD));
@@ -199,7 +199,7 @@ for (const [about, masterKey] of [
 test('a lost master key file is not replaced by a new one', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'dragoman-secrets-'));
   const config = loadConfig({ DATABASE_URL: database.url, DATA_DIR: dataDir });
-  await assert.rejects(openGround(config), /master\.key is missing\. Put the file back, or set MASTER_KEY/);
+  await assert.rejects(openContext(config), /master\.key is missing\. Put the file back, or set MASTER_KEY/);
   assert.deepEqual(await readdir(dataDir), []);
   await rm(dataDir, { recursive: true });
 });

@@ -5,15 +5,15 @@ import * as generate from '../../sim/grammar/generate.ts';
 import * as messages from '../../sim/grammar/messages.ts';
 import * as responses from '../../sim/grammar/responses.ts';
 import {
-  type AnswerContext,
   codecOf,
+  type DecodeContext,
   type EncodedRequest,
   type HubEvent,
   type HubRequest,
   openConversion,
   type Pair,
-  type Target,
-  type UpstreamContext,
+  type ReplyContext,
+  type UpstreamTarget,
 } from '../../src/dialects/index.ts';
 import { type CapabilityOverrides, capabilitiesOf, type Dialect, type Style } from '../../src/rules/index.ts';
 import { dataOf, hubRequest, type WireEvent } from '../support/dialects/codecs.ts';
@@ -52,30 +52,30 @@ export const HOMES: Readonly<Record<Dialect, Style>> = {
   generate: 'generate-content',
 };
 
-export const targetFor = (upstream: Dialect, model = 'demo-1', flags: CapabilityOverrides = {}): Target => ({
+export const targetFor = (upstream: Dialect, model = 'demo-1', flags: CapabilityOverrides = {}): UpstreamTarget => ({
   model,
   capabilities: capabilitiesOf(HOMES[upstream], model, flags),
 });
 
-export const FROM: UpstreamContext = { requestId: 'req_law' };
+export const FROM: DecodeContext = { requestId: 'req_law' };
 
 export const NOTHING_ENCODED: EncodedRequest = {
   body: {},
   headers: {},
-  dropped: [],
+  droppedFields: [],
   names: new Map(),
   emulateStop: [],
 };
 
 /** A client that wants to see everything. */
 export const askedBy = (client: Dialect, changes: Partial<HubRequest> = {}): HubRequest =>
-  hubRequest({ dialect: client, stream: true, wants: { usageChunk: true, thoughts: true }, ...changes });
+  hubRequest({ dialect: client, stream: true, clientOptions: { usageChunk: true, thoughts: true }, ...changes });
 
-export const answerTo = (request: HubRequest, upstream: Dialect): AnswerContext => ({
+export const answerTo = (request: HubRequest, upstream: Dialect): ReplyContext => ({
   request,
   model: 'asked-for',
   requestId: 'req_law',
-  home: HOMES[upstream],
+  issuer: HOMES[upstream],
   created: 1_700_000_000,
 });
 
@@ -108,7 +108,7 @@ export function convert(
 
 const GRAMMARS: Readonly<Record<Dialect, (text: string, request: HubRequest) => Told>> = {
   messages: messages.read,
-  chat: (text, request) => chat.read(text, { usage: request.wants.usageChunk === true }),
+  chat: (text, request) => chat.read(text, { usage: request.clientOptions.usageChunk === true }),
   responses: responses.read,
   generate: generate.read,
 };

@@ -27,7 +27,7 @@ const bugs: string[] = [];
 
 /** Answers with the request as the server has read it. */
 const echo: Handler = async (call) => {
-  const { method, url: target, fields } = call.request;
+  const { method, url: target, rawHeaders: fields } = call.request;
   const body = await readBody(call, 2 ** 20);
   sendJson(call, 200, { method, target, fields, body: body.toString('latin1') });
 };
@@ -96,7 +96,7 @@ test('any bytes give the answers that Node would have given, or a refusal and th
     'GET /nowhere',
     'PUT /v1/models',
   ]);
-  const seen = { whole: 0, refused: 0 };
+  const seen = { whole: 0, rejected: 0 };
   await laterLaw(fc.tuple(texts, fc.array(fc.nat(), { maxLength: 4 })), async ([text, cuts]) => {
     const bytes = Buffer.from(text, 'latin1');
     const node = await peer.asServer(bytes);
@@ -113,14 +113,14 @@ test('any bytes give the answers that Node would have given, or a refusal and th
       // A body that is not wanted is not waited for.
       assert.ok(
         n < node.begun || isLast(answer),
-        'what Node does not understand is refused, and the connection closed',
+        'what Node does not understand is rejected, and the connection closed',
       );
     }
     const isRefused = answers.some(isLast);
-    if (!isRefused) assert.ok(answers.length >= node.requests.length, 'who is not refused is answered');
-    seen[isRefused ? 'refused' : 'whole'] += 1;
+    if (!isRefused) assert.ok(answers.length >= node.requests.length, 'who is not rejected is answered');
+    seen[isRefused ? 'rejected' : 'whole'] += 1;
   });
-  assert.ok(Math.min(seen.whole, seen.refused) > (seen.whole + seen.refused) / 10, JSON.stringify(seen));
+  assert.ok(Math.min(seen.whole, seen.rejected) > (seen.whole + seen.rejected) / 10, JSON.stringify(seen));
 });
 
 const SMUGGLED = request('GET /v1/models HTTP/1.1');
@@ -219,7 +219,7 @@ for (const [about, bytes] of [
   ['a name with a letter beyond ASCII', 'GET /v1/models HTTP/1.1\r\nhost: a\r\nx\xe9: y\r\n\r\n'],
   ['a header without a colon', 'GET /v1/models HTTP/1.1\r\nhost: a\r\nx\r\n\r\n'],
 ] as const)
-  test(`${about} is refused, and nothing behind it is answered`, async () => {
+  test(`${about} is rejected, and nothing behind it is answered`, async () => {
     const wire = new Wire(url);
     wire.send(Buffer.from(bytes + SMUGGLED + SMUGGLED, 'latin1'));
     const answer = await wire.answer();
@@ -237,7 +237,7 @@ test('a request behind one that asked for the end is not answered', async () => 
   assert.deepEqual(await restOn(wire), []);
 });
 
-test('a body that breaks off is refused, and never handled as if it were whole', async () => {
+test('a body that breaks off is rejected, and never handled as if it were whole', async () => {
   for (const bytes of [
     `${head('content-length: 10')}only`,
     `${CHUNKED}a\r\nonly`,

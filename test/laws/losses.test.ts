@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../src/core/index.ts';
-import { codecOf, encodeFor } from '../../src/dialects/index.ts';
+import { codecOf, encodeRequestFor } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
 import { CROSSINGS, type Crossing, pairOf, targetFor } from './dialect-pairs.ts';
 
@@ -108,19 +108,19 @@ const NEEDS_NO_TRACE = new Set([
 function check(crossing: Crossing, name: string, least: Json, extra: Json, model: string): void {
   const write = (body: Json) => {
     const request = codecOf(crossing.client).client.decodeRequest(body, { headers: {} });
-    return encodeFor(pairOf(crossing), request, targetFor(crossing.upstream, model));
+    return encodeRequestFor(pairOf(crossing), request, targetFor(crossing.upstream, model));
   };
   const plain = write(least);
   try {
     const changed = write({ ...least, ...extra });
-    const told = changed.lost.some(
+    const told = changed.dropped.some(
       (lost) => lost === name || name.startsWith(`${lost}.`) || lost.startsWith(`${name}.`),
     );
     const traced =
       JSON.stringify([changed.body, changed.emulateStop]) !== JSON.stringify([plain.body, plain.emulateStop]);
     assert.ok(
       traced || told || NEEDS_NO_TRACE.has(`${name} over ${crossing.upstream}`),
-      `${name} is lost in silence; named are: ${changed.lost}`,
+      `${name} is lost in silence; named are: ${changed.dropped}`,
     );
   } catch (error) {
     assert.ok(error instanceof ApiError, String(error));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codecOf, encodeFor, type HubRequest, type Target } from '../../src/dialects/index.ts';
+import { codecOf, encodeRequestFor, type HubRequest, type UpstreamTarget } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
 import { decodeAll } from '../support/dialects/codecs.ts';
 import { answerTo, askedBy, CROSSINGS, DIALECTS, HOMES, pairOf, readAs, targetFor } from './dialect-pairs.ts';
@@ -54,13 +54,14 @@ const NEXT: Readonly<Record<Dialect, (body: Json) => Json>> = {
 /** Sent in place of a value that never was. */
 const STAND_IN = 'skip_thought_signature_validator';
 
-const targetOf = (upstream: Dialect, account: string): Target => ({ ...targetFor(upstream), account });
+const targetOf = (upstream: Dialect, account: string): UpstreamTarget => ({ ...targetFor(upstream), account });
 
 /** Values and what they led to. */
 const valuesSent = (upstream: Dialect, request: HubRequest, client: Dialect, account = 'family-a'): string[] =>
-  spokenTo(upstream, encodeFor(pairOf({ client, upstream }), request, targetOf(upstream, account)).body).values.filter(
-    (value) => value !== STAND_IN,
-  );
+  spokenTo(
+    upstream,
+    encodeRequestFor(pairOf({ client, upstream }), request, targetOf(upstream, account)).body,
+  ).values.filter((value) => value !== STAND_IN);
 
 /** What the provider itself had said, with its values where they were. */
 function valuesIn({ blocks }: Story): string[] {
@@ -104,7 +105,7 @@ test('chat over generate: the signature of a call comes back on that call', () =
     stories,
     (story) => {
       const request = nextRequest('chat', 'generate', story);
-      const { body } = encodeFor(
+      const { body } = encodeRequestFor(
         pairOf({ client: 'chat', upstream: 'generate' }),
         request,
         targetOf('generate', 'family-a'),
@@ -134,7 +135,7 @@ for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isO
         const secrets = blocks.flatMap((block) => (block.kind === 'thought' ? [block.value] : []));
         for (const other of DIALECTS) {
           const target = HOMES[other] === HOMES[upstream] ? targetOf(other, 'family-b') : targetFor(other);
-          const text = JSON.stringify(encodeFor(pairOf({ client, upstream: other }), request, target).body);
+          const text = JSON.stringify(encodeRequestFor(pairOf({ client, upstream: other }), request, target).body);
           for (const secret of secrets) assert.ok(!text.includes(secret), `${other} sees a value`);
           assert.doesNotMatch(text, /gw1\.eyJ/, `${other} sees an envelope`);
           assert.ok(!text.includes(THOUGHT), `${other} sees a thought`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ChunkedBody, framingOf, HttpFault, type HttpHead, headEnd, readHead } from '../../src/core/index.ts';
+import { ChunkedBody, framingOf, type HttpHead, HttpParseError, headEnd, readHead } from '../../src/core/index.ts';
 import { type Peer, type ReadAnswer, type ReadRequest, startPeer } from '../support/peer.ts';
 import { anyAnswers, anyRequests, properRequests } from './messages.ts';
 import { laterLaw } from './runs.ts';
@@ -18,7 +18,7 @@ interface Message {
   readonly end: number;
 }
 
-/** The message at `from` as our parsers read it; undefined when it is refused or not whole. */
+/** The message at `from` as our parsers read it; undefined when it is rejected or not whole. */
 function messageAt(bytes: Buffer, from: number, otherwise: 0 | 'close'): Message | undefined {
   const bodyAt = headEnd(bytes, from);
   if (bodyAt < 0) return undefined;
@@ -29,7 +29,7 @@ function messageAt(bytes: Buffer, from: number, otherwise: 0 | 'close'): Message
     const end = framing === 'close' ? bytes.length : bodyAt + framing;
     return end > bytes.length ? undefined : { head, body: bytes.subarray(bodyAt, end), end };
   } catch (error) {
-    assert.ok(error instanceof HttpFault, 'nothing else is thrown');
+    assert.ok(error instanceof HttpParseError, 'nothing else is thrown');
     return undefined;
   }
 }
@@ -87,20 +87,20 @@ test('proper requests are read by us, and by Node as we read them', async () => 
 });
 
 test('requests that we accept Node accepts, and reads the same in them, whatever was done to the bytes', async () => {
-  const seen = { accepted: 0, refused: 0 };
+  const seen = { accepted: 0, rejected: 0 };
   await laterLaw(anyRequests, async (text) => {
     const bytes = Buffer.from(text, 'latin1');
     const ours = ownRequests(bytes);
     const node = await peer.asServer(bytes);
     assert.deepEqual(node.requests.slice(0, ours.requests.length), ours.requests);
     if (ours.isClean) assert.equal(node.fault, undefined);
-    seen[ours.isClean ? 'accepted' : 'refused'] += 1;
+    seen[ours.isClean ? 'accepted' : 'rejected'] += 1;
   });
-  assert.ok(Math.min(seen.accepted, seen.refused) > (seen.accepted + seen.refused) / 10, JSON.stringify(seen));
+  assert.ok(Math.min(seen.accepted, seen.rejected) > (seen.accepted + seen.rejected) / 10, JSON.stringify(seen));
 });
 
 test('answers that we accept Node accepts, and reads the same in them, whatever was done to the bytes', async () => {
-  const seen = { accepted: 0, refused: 0 };
+  const seen = { accepted: 0, rejected: 0 };
   await laterLaw(anyAnswers, async (text) => {
     const bytes = Buffer.from(text, 'latin1');
     const ours = ownAnswer(bytes);
@@ -112,7 +112,7 @@ test('answers that we accept Node accepts, and reads the same in them, whatever 
         'neither more nor fewer bytes belong to it',
       );
     }
-    seen[ours ? 'accepted' : 'refused'] += 1;
+    seen[ours ? 'accepted' : 'rejected'] += 1;
   });
-  assert.ok(Math.min(seen.accepted, seen.refused) > (seen.accepted + seen.refused) / 10, JSON.stringify(seen));
+  assert.ok(Math.min(seen.accepted, seen.rejected) > (seen.accepted + seen.rejected) / 10, JSON.stringify(seen));
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { codecOf, encodeFor, type HubRequest } from '../../src/dialects/index.ts';
+import { codecOf, encodeRequestFor, type HubRequest } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
 import { deepFreeze } from '../support/dialects/codecs.ts';
 import { bodyOf, type Script, scripts, type Turn } from './conversation-arbitrary.ts';
@@ -52,8 +52,8 @@ for (const crossing of CROSSINGS) {
       ([script, capabilities]) => {
         const request = read(client, bodyOf(client, script));
         const target = targetFor(upstream, 'some-model', { ...capabilities, prefill: true });
-        const encoded = encodeFor(pairOf(crossing), request, target);
-        assert.deepEqual(encodeFor(pairOf(crossing), request, target), encoded, 'the same twice');
+        const encoded = encodeRequestFor(pairOf(crossing), request, target);
+        assert.deepEqual(encodeRequestFor(pairOf(crossing), request, target), encoded, 'the same twice');
         assert.deepEqual(JSON.parse(JSON.stringify(encoded.body)), encoded.body, 'nothing that JSON cannot say');
         checkRules(upstream, encoded.body);
 
@@ -84,7 +84,7 @@ for (const crossing of CROSSINGS) {
         const write = (one: Script) =>
           conversationOf(
             upstream,
-            encodeFor(pairOf(crossing), read(client, bodyOf(client, one)), targetFor(upstream)).body,
+            encodeRequestFor(pairOf(crossing), read(client, bodyOf(client, one)), targetFor(upstream)).body,
           );
         const short = write(before);
         assert.deepEqual(write(whole).slice(0, short.length), short);

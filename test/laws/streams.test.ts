@@ -36,7 +36,7 @@ function situationsFor(client: Dialect): Case[] {
     const { hub, text } = convert(vector, vector.events, request, encoded);
     const folded = fold(hub);
     // Without its last chunk the stream of a chat client counts nothing.
-    if (!('reply' in folded) || (client === 'chat' && !request.wants.usageChunk)) return [];
+    if (!('reply' in folded) || (client === 'chat' && !request.clientOptions.usageChunk)) return [];
     const body = codecOf(client).client.encodeReply(folded.reply, answerTo(request, vector.upstream));
     return [{ name: vector.name, request, text, body, reply: folded.reply }];
   });

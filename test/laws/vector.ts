@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { ApiError, readSse } from '../../src/core/index.ts';
 import {
+  type ConvertedRequest,
   codecOf,
   convertReply,
-  type Encoded,
-  encodeFor,
+  encodeRequestFor,
   type HubEvent,
   type HubRequest,
   openConversion,
@@ -26,8 +26,8 @@ export interface Written {
   readonly absent?: readonly string[];
   /** Words that stand in no field at all. */
   readonly nowhere?: readonly string[];
+  readonly droppedFields?: readonly string[];
   readonly dropped?: readonly string[];
-  readonly lost?: readonly string[];
   /** Stop sequences that the gateway has to watch for itself. */
   readonly watched?: readonly string[];
 }
@@ -117,14 +117,19 @@ function read({ client, head }: Vector, request: Json): HubRequest {
   return deepFreeze(codecOf(client).client.decodeRequest(body, { headers: {}, model: 'asked-for', ...head }));
 }
 
-function write(vector: Vector, request: Json, upstream = vector.upstream, place: Place = vector.target ?? {}): Encoded {
+function write(
+  vector: Vector,
+  request: Json,
+  upstream = vector.upstream,
+  place: Place = vector.target ?? {},
+): ConvertedRequest {
   const { model = 'some-model', account, capabilities } = place;
   const target = { ...targetFor(upstream, model, capabilities), ...(account !== undefined && { account }) };
-  return encodeFor(pairOf({ client: vector.client, upstream }), read(vector, request), target);
+  return encodeRequestFor(pairOf({ client: vector.client, upstream }), read(vector, request), target);
 }
 
 /** The request of a situation, read and written; what its answer is told with. */
-export function asked(vector: Vector): { readonly request: HubRequest; readonly encoded: Encoded } {
+export function asked(vector: Vector): { readonly request: HubRequest; readonly encoded: ConvertedRequest } {
   const body = vector.request ?? {};
   return { request: read(vector, body), encoded: write(vector, body) };
 }
@@ -156,8 +161,8 @@ function checkWritten(vector: Vector, request: Json, outcome: Outcome, upstream?
   if (expected.headers) assertMatches(encoded.headers, expected.headers, 'the headers');
   checkAbsent(encoded.body, expected);
   if (expected.watched) assert.deepEqual(encoded.emulateStop, expected.watched);
+  if (expected.droppedFields) assert.deepEqual(encoded.droppedFields, expected.droppedFields);
   if (expected.dropped) assert.deepEqual(encoded.dropped, expected.dropped);
-  if (expected.lost) assert.deepEqual(encoded.lost, expected.lost);
 }
 
 function checkAbsent(body: unknown, { absent = [], nowhere = [] }: Pick<Written, 'absent' | 'nowhere'>): void {
@@ -242,7 +247,12 @@ function* variantsOf({ events = [], cutAt }: Vector): Generator<readonly WireEve
 }
 
 /** Byte by byte, with the other line ends, and without the last blank line where servers forget it. */
-function throughBytes(vector: Vector, events: readonly WireEvent[], request: HubRequest, encoded: Encoded): string {
+function throughBytes(
+  vector: Vector,
+  events: readonly WireEvent[],
+  request: HubRequest,
+  encoded: ConvertedRequest,
+): string {
   const { client, upstream } = vector;
   const keepTail = upstream === 'chat' || upstream === 'generate';
   const conversion = openConversion(pairOf({ client, upstream }), encoded, FROM, answerTo(request, upstream));

@@ -1,6 +1,6 @@
 /** The seven conversions as a caller meets them: one body, one answer and one end of stream per client dialect. */
 import assert from 'node:assert/strict';
-import type { Envelope, Style } from '../../src/rules/index.ts';
+import type { ErrorFormat, Style } from '../../src/rules/index.ts';
 
 export type Spoken = 'messages' | 'chat' | 'responses';
 
@@ -22,7 +22,7 @@ export const PAIRS: readonly Pair[] = [
 ];
 export const nameOf = ({ client, group, upstream }: Pair): string => `${client} on ${group} (${upstream})`;
 
-export const ENVELOPE: Readonly<Record<Spoken, Envelope>> = {
+export const ENVELOPE: Readonly<Record<Spoken, ErrorFormat>> = {
   messages: 'messages',
   chat: 'openai',
   responses: 'openai',

@@ -5,10 +5,10 @@
 import { subscribe } from 'node:diagnostics_channel';
 import fs from 'node:fs';
 import { flushCompileCache, syncBuiltinESMExports } from 'node:module';
-import type { Step } from '../../src/ledger/crash-points.ts';
+import type { CrashPoint } from '../../src/ledger/crash-points.ts';
 
 /** `journal.torn`: half of what should be written to the journal is. */
-export type CrashStep = Step | 'journal.torn';
+export type CrashStep = CrashPoint | 'journal.torn';
 
 const LINE = /^[0-9a-f]{8} [0-9a-f]{8} \{/;
 

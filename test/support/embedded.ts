@@ -13,11 +13,11 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import type { Transport } from '../../src/db/embedded/endpoint.ts';
 import { claimServer, type EmbeddedOptions, joinOver } from '../../src/db/embedded/index.ts';
-import { type Account, canRead } from '../../src/db/embedded/os-user.ts';
+import { canRead, type OsUser } from '../../src/db/embedded/os-user.ts';
 import { isAlive } from '../../src/db/embedded/process.ts';
 
 export const isRoot = process.geteuid?.() === 0;
-export const NOBODY: Account = { uid: 65_534, gid: 65_534 };
+export const NOBODY: OsUser = { uid: 65_534, gid: 65_534 };
 
 export interface Answer {
   readonly url: string;
@@ -30,7 +30,7 @@ export interface Answer {
 }
 
 /** Others may pass through it, as through most folders; `owner` makes it somebody's own. */
-export async function makeFolder(owner: Account | null = null): Promise<string> {
+export async function makeFolder(owner: OsUser | null = null): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'dragoman-test-')));
   await chmod(folder, 0o711);
   if (owner !== null) await chown(folder, owner.uid, owner.gid);
@@ -86,7 +86,7 @@ export class Member {
   readonly process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(options: EmbeddedOptions & { transport?: Transport }, account: Account | null = null) {
+  constructor(options: EmbeddedOptions & { transport?: Transport }, account: OsUser | null = null) {
     this.process = spawn(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify(options)], {
       stdio: ['pipe', 'pipe', 'inherit'],
       cwd: '/',

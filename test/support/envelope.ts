@@ -1,6 +1,6 @@
 /** Is this body an error of the dialect of its path, whole and with nothing else? Answers its stable code. */
 import assert from 'node:assert/strict';
-import type { Envelope } from '../../src/rules/index.ts';
+import type { ErrorFormat } from '../../src/rules/index.ts';
 
 interface ErrorBody {
   readonly type?: unknown;
@@ -14,14 +14,14 @@ interface ErrorBody {
   };
 }
 
-const MEMBERS: Readonly<Record<Envelope, readonly string[]>> = {
+const MEMBERS: Readonly<Record<ErrorFormat, readonly string[]>> = {
   messages: ['code', 'message', 'type'],
   generate: ['code', 'details', 'message', 'status'],
   openai: ['code', 'message', 'param', 'type'],
   video: ['code', 'message', 'type'],
 };
 
-export function codeIn(envelope: Envelope, status: number, body: unknown): string {
+export function codeIn(envelope: ErrorFormat, status: number, body: unknown): string {
   const { error, ...rest } = body as ErrorBody;
   assert.equal(typeof error, 'object', `no error object in ${JSON.stringify(body)?.slice(0, 200)}`);
   assert.deepEqual(Object.keys(error).sort(), MEMBERS[envelope], `an error of the ${envelope} dialect`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Catalog } from '../../src/catalog/index.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/index.ts';
-import { type Ground, openGround, serve } from '../../src/main.ts';
+import { type AppContext, openContext, serve } from '../../src/main.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 
@@ -16,7 +16,7 @@ export interface LogLine {
 
 export interface TestGateway {
   readonly url: string;
-  readonly ground: Ground;
+  readonly ground: AppContext;
   readonly database: TestDatabase;
   readonly log: LogLine[];
   readonly catalog: () => Catalog;
@@ -51,7 +51,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...options.env,
   });
   const log: LogLine[] = [];
-  const ground = await openGround(config, {
+  const ground = await openContext(config, {
     log: createLog(config.LOG_LEVEL, { write: (line) => void log.push(JSON.parse(line)) }),
   });
   const running = await serve(ground, { worker: options.worker === true }).catch(async (error: unknown) => {

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Clock, type FakeClock, silentLog, systemClock } from '../../src/core/index.ts';
 import { type Db, openDatabase } from '../../src/db/index.ts';
-import type { Step } from '../../src/ledger/crash-points.ts';
+import type { CrashPoint } from '../../src/ledger/crash-points.ts';
 import { type Metering, type MeteringOptions, startMetering } from '../../src/ledger/metering.ts';
 import { newRecordId, type UsageRecord } from '../../src/ledger/usage-record.ts';
 import { credit } from '../../src/ledger/wallets/wallets.ts';
@@ -63,7 +63,7 @@ export interface CrashPlan {
   readonly dataDir: string;
   readonly userId: string;
   /** Ends at the `nth` time that this step is reached. */
-  readonly step: Step;
+  readonly step: CrashPoint;
   readonly nth: number;
   readonly calls: number;
   readonly bound: string;

@@ -9,7 +9,7 @@ import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, symlink }
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { EmbeddedUnavailable, unsupported } from './failure.ts';
-import { type Account, canRead } from './os-user.ts';
+import { canRead, type OsUser } from './os-user.ts';
 import { errorCode } from './process.ts';
 
 export interface Binaries {
@@ -37,7 +37,7 @@ const GLIBC_LOADERS: Readonly<Record<string, string>> = {
 const COPY_PREFIX = 'postgres-binaries-';
 
 /** `beside` is where a copy goes when the package cannot be used in place. No postmaster may run from that copy. */
-export async function prepareBinaries(beside: string, account: Account | null): Promise<Binaries> {
+export async function prepareBinaries(beside: string, account: OsUser | null): Promise<Binaries> {
   const root = packageRoot();
   const version = await versionOf(root);
   const usable = (await isReadable(root, account)) && (await linkLibraries(root));
@@ -76,7 +76,7 @@ function programsIn(root: string): Omit<Binaries, 'major'> {
 }
 
 /** One file of each folder stands for all: an install gives the same modes to everything it unpacks. */
-async function isReadable(root: string, account: Account | null): Promise<boolean> {
+async function isReadable(root: string, account: OsUser | null): Promise<boolean> {
   if (account === null) return true;
   const programs = programsIn(root);
   const samples = [programs.postgres, programs.initdb, join(root, 'native', 'share', 'postgresql', 'postgres.bki')];

@@ -7,7 +7,7 @@ import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'n
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { Binaries } from './binaries.ts';
-import type { Home, Say } from './data-location.ts';
+import type { DataLocation, Notify } from './data-location.ts';
 import { APPLICATION_ROLE, DATABASE, LAUNCHER_ROLE, type Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, failed } from './failure.ts';
 import { errorCode, runToEnd } from './process.ts';
@@ -33,9 +33,9 @@ const PART_PREFIX = 'postgres.part-';
 
 /** Makes the cluster if there is none; otherwise makes sure that these binaries can read it. */
 export async function prepareCluster(
-  home: Home,
+  home: DataLocation,
   binaries: Binaries,
-  options: { transport: Transport; durable: boolean; say: Say },
+  options: { transport: Transport; durable: boolean; say: Notify },
 ): Promise<void> {
   await removeParts(home.directory);
   const version = await versionOf(home.cluster);
@@ -59,7 +59,7 @@ export async function prepareCluster(
 }
 
 /** Null where sockets are used. */
-export async function passwordOf(home: Home, transport: Transport): Promise<string | null> {
+export async function passwordOf(home: DataLocation, transport: Transport): Promise<string | null> {
   if (transport === 'socket') return null;
   try {
     return (await readFile(home.password, 'utf8')).trim();
@@ -114,14 +114,14 @@ function removeTree(path: string): Promise<void> {
   return rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 }
 
-async function makeOwnedDirectory(home: Home, directory: string): Promise<void> {
+async function makeOwnedDirectory(home: DataLocation, directory: string): Promise<void> {
   await mkdir(directory, { mode: 0o700 });
   await chmod(directory, 0o700);
   if (home.account !== null) await chown(directory, home.account.uid, home.account.gid);
 }
 
 async function runInitdb(
-  home: Home,
+  home: DataLocation,
   binaries: Binaries,
   directory: string,
   options: { transport: Transport; durable: boolean },

@@ -8,20 +8,20 @@ import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedUnavailable } from './failure.ts';
-import { type Account, accountFor, canEnter } from './os-user.ts';
+import { canEnter, type OsUser, osUserFor } from './os-user.ts';
 import { errorCode } from './process.ts';
 
-export interface Home {
+export interface DataLocation {
   /** Holds the cluster and, when they had to be copied, the binaries. */
   readonly directory: string;
   readonly cluster: string;
-  readonly account: Account | null;
+  readonly account: OsUser | null;
   readonly log: string;
   readonly lock: string;
   readonly password: string;
 }
 
-export type Say = (sentence: string) => void;
+export type Notify = (sentence: string) => void;
 
 /** Others may pass through to the cluster but not list; what is inside guards itself with modes of its own. */
 const PASSABLE = 0o711;
@@ -29,10 +29,10 @@ const PASSABLE = 0o711;
 const MOST_LEFTOVERS = 100;
 
 /** Must run under the lock of DATA_DIR: it decides once where a new database goes. */
-export async function openHome(dataDir: string, say: Say): Promise<Home> {
+export async function openDataLocation(dataDir: string, say: Notify): Promise<DataLocation> {
   const directory = (await pointedAt(dataDir)) ?? (await chooseDirectory(dataDir, say));
   const cluster = join(directory, 'postgres');
-  const account = await accountFor(cluster);
+  const account = await osUserFor(cluster);
   if (!(await canEnter(directory, account))) {
     throw new EmbeddedUnavailable(
       `PostgreSQL runs as user ${account?.uid}, which cannot enter ${directory}. ` +
@@ -51,7 +51,7 @@ export async function openDataDir(path: string): Promise<string> {
   return realpath(path);
 }
 
-export function filesIn(dataDir: string): Pick<Home, 'lock' | 'log' | 'password'> {
+export function filesIn(dataDir: string): Pick<DataLocation, 'lock' | 'log' | 'password'> {
   return {
     lock: join(dataDir, 'postgres.lock'),
     log: join(dataDir, 'postgres.log'),
@@ -87,10 +87,10 @@ function directoryIn(text: string): string | null {
   }
 }
 
-async function chooseDirectory(dataDir: string, say: Say): Promise<string> {
+async function chooseDirectory(dataDir: string, say: Notify): Promise<string> {
   const cluster = join(dataDir, 'postgres');
   if (await exists(cluster)) return dataDir;
-  const account = await accountFor(cluster);
+  const account = await osUserFor(cluster);
   if (await canEnter(dataDir, account)) return dataDir;
   const directory = await makeElsewhere(dataDir, account);
   await writeFile(join(dataDir, 'postgres.location'), `${JSON.stringify({ directory })}\n`);
@@ -104,7 +104,7 @@ async function chooseDirectory(dataDir: string, say: Say): Promise<string> {
   return directory;
 }
 
-async function makeElsewhere(dataDir: string, account: Account | null): Promise<string> {
+async function makeElsewhere(dataDir: string, account: OsUser | null): Promise<string> {
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
   for (const parent of ['/var/lib/dragoman', tmpdir(), '/tmp']) {
     if (!(await isUsable(parent, account))) continue;
@@ -129,7 +129,7 @@ async function makeElsewhere(dataDir: string, account: Account | null): Promise<
   );
 }
 
-async function isUsable(parent: string, account: Account | null): Promise<boolean> {
+async function isUsable(parent: string, account: OsUser | null): Promise<boolean> {
   try {
     if ((await mkdir(parent, { recursive: true })) !== undefined) await chmod(parent, PASSABLE);
     const entry = await stat(parent);

@@ -7,11 +7,11 @@
 import { openDataDir } from './data-location.ts';
 import { platformTransport, type Transport, urlOf } from './endpoint.ts';
 import { EmbeddedUnavailable, failed } from './failure.ts';
-import { hold } from './lock-connection.ts';
+import { holdLock } from './lock-connection.ts';
 import { depart, enter } from './membership.ts';
 
 export { EmbeddedUnavailable } from './failure.ts';
-export { type Claim, claimServer } from './single-server.ts';
+export { claimServer, type ServerClaim } from './single-server.ts';
 
 export interface Embedded {
   /** For `pg`; also a URL whose parts can be exchanged. */
@@ -42,7 +42,7 @@ export async function joinOver(transport: Transport, options: EmbeddedOptions): 
     const dataDir = await openDataDir(options.dataDir);
     const entry = await enter({ dataDir, transport, durable, say, port: null });
     const { port } = entry.endpoint;
-    const held = hold(entry.client, async () => (await enter({ dataDir, transport, durable, say, port })).client);
+    const held = holdLock(entry.client, async () => (await enter({ dataDir, transport, durable, say, port })).client);
     let leaving: Promise<void> | null = null;
     return {
       url: urlOf(entry.endpoint),

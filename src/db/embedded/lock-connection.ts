@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 
-export interface Held {
+export interface LockConnection {
   /** Ends the keeping; the connection, if there is one at this moment, now belongs to the caller. */
   letGo(): Promise<Client | null>;
 }
@@ -15,7 +15,7 @@ export interface Held {
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
-export function hold(first: Client, again: () => Promise<Client>): Held {
+export function holdLock(first: Client, again: () => Promise<Client>): LockConnection {
   const letting = new AbortController();
   let current: Client | null = null;
   let regaining: Promise<void> = Promise.resolve();

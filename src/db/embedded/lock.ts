@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Say } from './data-location.ts';
-import { birthOf, errorCode, isAlive } from './process.ts';
+import type { Notify } from './data-location.ts';
+import { errorCode, isAlive, startTimeOf } from './process.ts';
 
 /** Short against a warm start (about 100 ms), long against the cost of a look (about 0.1 ms). */
 const LOOK_EVERY_MS = 20;
@@ -19,10 +19,10 @@ const EMPTY_IS_STALE_AFTER_MS = 2_000;
 /** In a container the next process often has the number of the last one: the number alone does not say "mine". */
 const mine = new Set<string>();
 
-export async function withLock<T>(path: string, say: Say, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(path: string, say: Notify, work: () => Promise<T>): Promise<T> {
   const claim = JSON.stringify({
     pid: process.pid,
-    birth: birthOf(process.pid),
+    birth: startTimeOf(process.pid),
     token: randomBytes(8).toString('hex'),
   });
   await take(path, claim, say);
@@ -34,7 +34,7 @@ export async function withLock<T>(path: string, say: Say, work: () => Promise<T>
   }
 }
 
-async function take(path: string, claim: string, say: Say): Promise<void> {
+async function take(path: string, claim: string, say: Notify): Promise<void> {
   mine.add(claim);
   const sayAt = Date.now() + SAY_AFTER_MS;
   let said = false;
@@ -85,7 +85,7 @@ async function isStale(path: string, found: string): Promise<boolean> {
     return entry !== null && Date.now() - entry.mtimeMs > EMPTY_IS_STALE_AFTER_MS;
   }
   if (owner.pid === process.pid) return !mine.has(found);
-  return !isAlive(owner.pid) || (owner.birth !== null && owner.birth !== birthOf(owner.pid));
+  return !isAlive(owner.pid) || (owner.birth !== null && owner.birth !== startTimeOf(owner.pid));
 }
 
 function ownerOf(found: string): { pid: number; birth: string | null } | null {

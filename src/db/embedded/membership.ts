@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { prepareBinaries } from './binaries.ts';
 import { ensureDatabase, passwordOf, prepareCluster } from './cluster.ts';
-import { filesIn, type Home, openHome, type Say } from './data-location.ts';
+import { type DataLocation, filesIn, type Notify, openDataLocation } from './data-location.ts';
 import { connect, type Endpoint, LAUNCHER_DATABASE, LAUNCHER_ROLE, type Transport, urlOf } from './endpoint.ts';
 import { withLock } from './lock.ts';
 import {
@@ -23,7 +23,7 @@ import { errorCode, isAlive } from './process.ts';
 export interface Entry {
   /** Holds the shared lock for as long as it is connected. */
   readonly client: Client;
-  readonly home: Home;
+  readonly home: DataLocation;
   readonly endpoint: Endpoint;
   readonly adopted: boolean;
 }
@@ -33,7 +33,7 @@ export interface EnterOptions {
   readonly dataDir: string;
   readonly transport: Transport;
   readonly durable: boolean;
-  readonly say: Say;
+  readonly say: Notify;
   /** Where this process was told the postmaster listens, when it enters again. */
   readonly port: number | null;
 }
@@ -61,7 +61,7 @@ export async function enter(options: EnterOptions): Promise<Entry> {
     let running: Postmaster | null = null;
     try {
       return await withLock(filesIn(options.dataDir).lock, options.say, async () => {
-        const home = await openHome(options.dataDir, options.say);
+        const home = await openDataLocation(options.dataDir, options.say);
         running = await findSettledPostmaster(home.cluster);
         return running === null ? await startAndEnter(home, options) : await enterRunning(home, running, options, true);
       });
@@ -75,7 +75,7 @@ export async function enter(options: EnterOptions): Promise<Entry> {
 }
 
 /** Ends the membership of `client`, or of one that lost its connection, and stops the postmaster after the last. */
-export async function depart(entry: Entry, client: Client | null, say: Say): Promise<void> {
+export async function depart(entry: Entry, client: Client | null, say: Notify): Promise<void> {
   const leave = async () => {
     try {
       await departBy(entry, client ?? (await reopen(entry)));
@@ -113,7 +113,7 @@ async function reopen(entry: Entry): Promise<Client | null> {
   return openSession(entry.endpoint).catch(() => null);
 }
 
-async function startAndEnter(home: Home, options: EnterOptions): Promise<Entry> {
+async function startAndEnter(home: DataLocation, options: EnterOptions): Promise<Entry> {
   const binaries = await prepareBinaries(home.directory, home.account);
   await prepareCluster(home, binaries, options);
   const started = await startPostmaster(home, binaries, options);
@@ -126,7 +126,7 @@ async function startAndEnter(home: Home, options: EnterOptions): Promise<Entry> 
 }
 
 async function enterRunning(
-  home: Home,
+  home: DataLocation,
   postmaster: Postmaster,
   options: EnterOptions,
   adopted: boolean,

@@ -7,25 +7,25 @@ import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-export interface Account {
+export interface OsUser {
   readonly uid: number;
   readonly gid: number;
 }
 
 /** What `nobody` is on nearly every Linux when /etc/passwd does not say. */
-const NOBODY: Account = { uid: 65_534, gid: 65_534 };
+const NOBODY: OsUser = { uid: 65_534, gid: 65_534 };
 
 const READ = 4;
 const ENTER = 1;
 
 /** Null means: the account we already run under. An existing cluster keeps its owner, whoever that is. */
-export async function accountFor(cluster: string): Promise<Account | null> {
+export async function osUserFor(cluster: string): Promise<OsUser | null> {
   if (process.geteuid?.() !== 0) return null;
   const owner = await stat(cluster).catch(() => null);
   return owner !== null && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : nobody();
 }
 
-export async function canEnter(directory: string, account: Account | null): Promise<boolean> {
+export async function canEnter(directory: string, account: OsUser | null): Promise<boolean> {
   if (account === null) return true;
   for (let here = directory; ; here = dirname(here)) {
     if (!allows(await stat(here), account, ENTER)) return false;
@@ -33,19 +33,19 @@ export async function canEnter(directory: string, account: Account | null): Prom
   }
 }
 
-export async function canRead(file: string, account: Account | null): Promise<boolean> {
+export async function canRead(file: string, account: OsUser | null): Promise<boolean> {
   if (account === null) return true;
   return allows(await stat(file), account, READ) && (await canEnter(dirname(file), account));
 }
 
-async function nobody(): Promise<Account> {
+async function nobody(): Promise<OsUser> {
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
   const entry = passwd.match(/^nobody:[^:]*:(\d+):(\d+):/m);
   // macOS writes nobody as -2, which does not match and which spawn could not take: 65534 works there as well.
   return entry === null ? NOBODY : { uid: Number(entry[1]), gid: Number(entry[2]) };
 }
 
-function allows(entry: Stats, account: Account, wanted: number): boolean {
+function allows(entry: Stats, account: OsUser, wanted: number): boolean {
   const shift = entry.uid === account.uid ? 6 : entry.gid === account.gid ? 3 : 0;
   return ((entry.mode >> shift) & wanted) === wanted;
 }

@@ -10,12 +10,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Binaries } from './binaries.ts';
-import type { Home, Say } from './data-location.ts';
+import type { DataLocation, Notify } from './data-location.ts';
 import type { Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, failed, logSince } from './failure.ts';
-import type { Account } from './os-user.ts';
+import type { OsUser } from './os-user.ts';
 import { cleanEnvironment, commandOf, errorCode, isAlive, runToEnd } from './process.ts';
-import { openRunDirectory, removeRunDirectory, SOCKET_PORT } from './socket-dir.ts';
+import { openSocketDir, removeSocketDir, SOCKET_PORT } from './socket-dir.ts';
 
 export interface Postmaster {
   readonly pid: number;
@@ -32,7 +32,7 @@ export interface StartOptions {
   readonly durable: boolean;
   /** Where it listened before, so that connection strings handed out stay true. */
   readonly port: number | null;
-  readonly say: Say;
+  readonly say: Notify;
 }
 
 /** A warm start takes about 70 ms, so looking more rarely would be most of the wait. */
@@ -67,12 +67,16 @@ export async function findSettledPostmaster(cluster: string): Promise<Postmaster
   }
 }
 
-export async function startPostmaster(home: Home, binaries: Binaries, options: StartOptions): Promise<Postmaster> {
+export async function startPostmaster(
+  home: DataLocation,
+  binaries: Binaries,
+  options: StartOptions,
+): Promise<Postmaster> {
   const orphansUntil = Date.now() + ORPHAN_PATIENCE_MS;
   for (;;) {
     const stale = await staleOwner(home.cluster);
     const socketDirectory =
-      options.transport === 'socket' ? await openRunDirectory(home.cluster, home.account, stale) : null;
+      options.transport === 'socket' ? await openSocketDir(home.cluster, home.account, stale) : null;
     const settings = await settingsFor(socketDirectory, options);
     const offset = rotateLog(home.log);
     const start = process.platform === 'win32' ? startWithControl : startDirectly;
@@ -83,7 +87,7 @@ export async function startPostmaster(home: Home, binaries: Binaries, options: S
     const evidence = `${trouble ?? ''}\n${logSince(home.log, offset)}`;
     const orphans = evidence.includes('pre-existing shared memory block');
     if (!orphans || Date.now() > orphansUntil) {
-      if (socketDirectory !== null) await removeRunDirectory(socketDirectory);
+      if (socketDirectory !== null) await removeSocketDir(socketDirectory);
       throw failed('PostgreSQL did not start', evidence, home.log);
     }
     await sleep(LOOK_EVERY_MS * 10);
@@ -91,7 +95,11 @@ export async function startPostmaster(home: Home, binaries: Binaries, options: S
 }
 
 /** Returns when the process is gone and with it, since it waits for its children, every process of the cluster. */
-export async function stopPostmaster(home: Home, binaries: Binaries | null, postmaster: Postmaster): Promise<void> {
+export async function stopPostmaster(
+  home: DataLocation,
+  binaries: Binaries | null,
+  postmaster: Postmaster,
+): Promise<void> {
   if (process.platform === 'win32' && binaries !== null) {
     await runToEnd(binaries.pgCtl, ['stop', '-D', home.cluster, '-m', 'fast', '-w'], {
       cwd: home.cluster,
@@ -104,7 +112,7 @@ export async function stopPostmaster(home: Home, binaries: Binaries | null, post
       await isGone(postmaster, STOP_PATIENCE_MS);
     }
   }
-  if (postmaster.socketDirectory !== '') await removeRunDirectory(postmaster.socketDirectory);
+  if (postmaster.socketDirectory !== '') await removeSocketDir(postmaster.socketDirectory);
 }
 
 export function silent(postmaster: Postmaster): EmbeddedUnavailable {
@@ -145,11 +153,11 @@ async function isRunning(written: Postmaster): Promise<boolean> {
 
 /** Null when it is ready, otherwise what went wrong. */
 async function startDirectly(
-  home: Home,
+  home: DataLocation,
   binaries: Binaries,
   settings: string[],
   stale: number | null,
-  say: Say,
+  say: Notify,
 ): Promise<string | null> {
   const log = openLog(home);
   let child: ChildProcess;
@@ -173,7 +181,7 @@ async function startDirectly(
   return Promise.race([ended, untilReady(home.cluster, child, say)]);
 }
 
-async function untilReady(cluster: string, child: ChildProcess, say: Say): Promise<string | null> {
+async function untilReady(cluster: string, child: ChildProcess, say: Notify): Promise<string | null> {
   const begun = Date.now();
   let said = false;
   while (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
@@ -192,7 +200,7 @@ async function untilReady(cluster: string, child: ChildProcess, say: Say): Promi
 }
 
 /** Windows: only pg_ctl can drop an administrator's rights, which PostgreSQL refuses to run with. */
-async function startWithControl(home: Home, binaries: Binaries, settings: string[]): Promise<string | null> {
+async function startWithControl(home: DataLocation, binaries: Binaries, settings: string[]): Promise<string | null> {
   const passed = settings.map((setting) => `-c ${setting}`).join(' ');
   const args = ['start', '-w', '-D', home.cluster, '-l', home.log, '-o', passed];
   const ran = await runToEnd(binaries.pgCtl, args, { cwd: home.cluster, account: null });
@@ -258,7 +266,7 @@ async function staleOwner(cluster: string): Promise<number | null> {
   return null;
 }
 
-function openLog(home: Home): number {
+function openLog(home: DataLocation): number {
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const log = openSync(home.log, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600);
   giveNewFile(log, home.account);
@@ -266,7 +274,7 @@ function openLog(home: Home): number {
 }
 
 /** So that the owner of the cluster can start it as well, when root did it first. */
-function giveNewFile(file: number, account: Account | null): void {
+function giveNewFile(file: number, account: OsUser | null): void {
   if (account !== null && fstatSync(file).size === 0) fchownSync(file, account.uid, account.gid);
 }
 

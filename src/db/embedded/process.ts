@@ -5,7 +5,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { Account } from './os-user.ts';
+import type { OsUser } from './os-user.ts';
 
 const execute = promisify(execFile);
 
@@ -20,7 +20,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Tells two processes that had the same number apart; null where the system does not say. */
-export function birthOf(pid: number): string | null {
+export function startTimeOf(pid: number): string | null {
   const started = linuxStat(pid)?.[19]; // field 22 of proc(5), counted after the pid and the name
   if (started === undefined) return null;
   return `${readOrNull('/proc/sys/kernel/random/boot_id')?.trim() ?? ''}/${started}`;
@@ -54,7 +54,7 @@ export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.Pro
 export async function runToEnd(
   program: string,
   args: readonly string[],
-  options: { cwd: string; account: Account | null },
+  options: { cwd: string; account: OsUser | null },
 ): Promise<{ ok: boolean; output: string }> {
   const child = spawn(program, args, {
     cwd: options.cwd,

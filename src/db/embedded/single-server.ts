@@ -6,10 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { connect } from './endpoint.ts';
-import { hold } from './lock-connection.ts';
+import { holdLock } from './lock-connection.ts';
 import { isAlive } from './process.ts';
 
-export type Claim = { release(): Promise<void> } | { takenBy: number };
+export type ServerClaim = { release(): Promise<void> } | { takenBy: number };
 
 /** "drag" in ASCII; the second number tells this lock from the launcher's. */
 const LOCK_SPACE = 0x64726167;
@@ -22,7 +22,7 @@ const DEAD_HOLDER_PATIENCE_MS = 1_000;
 const LOOK_EVERY_MS = 20;
 
 /** Claims the single-server role of this database; says which process has it when another live one does. */
-export async function claimServer(url: string): Promise<Claim> {
+export async function claimServer(url: string): Promise<ServerClaim> {
   const client = await connect(url, `${NAME}:${process.pid}`);
   try {
     const takenBy = await take(client);
@@ -34,7 +34,7 @@ export async function claimServer(url: string): Promise<Claim> {
     await client.end().catch(() => undefined);
     throw error;
   }
-  const held = hold(client, () => claimAgain(url));
+  const held = holdLock(client, () => claimAgain(url));
   let releasing: Promise<void> | null = null;
   const release = async () => {
     await (await held.letGo())?.end().catch(() => undefined);

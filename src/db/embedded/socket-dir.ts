@@ -8,7 +8,7 @@ import { chmod, chown, lstat, mkdir, readdir, readFile, rmdir } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedUnavailable } from './failure.ts';
-import { type Account, canEnter } from './os-user.ts';
+import { canEnter, type OsUser } from './os-user.ts';
 import { errorCode, isAlive } from './process.ts';
 
 /** The port is only a part of the socket's name: nothing listens on the network. */
@@ -21,11 +21,7 @@ const LONGEST_PATH = 90;
 const MOST_NAMES = 20;
 
 /** `stale` is the number of the cluster's last postmaster if that left its files behind. */
-export async function openRunDirectory(
-  cluster: string,
-  account: Account | null,
-  stale: number | null,
-): Promise<string> {
+export async function openSocketDir(cluster: string, account: OsUser | null, stale: number | null): Promise<string> {
   const parent = await shortParent(account);
   for (let count = 0; count < MOST_NAMES; count++) {
     const name = createHash('sha256')
@@ -42,18 +38,18 @@ export async function openRunDirectory(
 }
 
 /** Leaves it in place when it is not empty, or not ours to remove. */
-export async function removeRunDirectory(directory: string): Promise<void> {
+export async function removeSocketDir(directory: string): Promise<void> {
   await rmdir(directory).catch(() => undefined);
 }
 
-async function shortParent(account: Account | null): Promise<string> {
+async function shortParent(account: OsUser | null): Promise<string> {
   const wanted = tmpdir();
   const longest = join(wanted, 'dg-00000000', SOCKET_FILE);
   const fits = Buffer.byteLength(longest) <= LONGEST_PATH;
   return fits && (await canEnter(wanted, account).catch(() => false)) ? wanted : '/tmp';
 }
 
-async function makeOwn(directory: string, account: Account | null): Promise<boolean> {
+async function makeOwn(directory: string, account: OsUser | null): Promise<boolean> {
   try {
     await mkdir(directory, { mode: 0o700 });
   } catch (error) {
@@ -66,7 +62,7 @@ async function makeOwn(directory: string, account: Account | null): Promise<bool
 }
 
 /** Root's own empty one counts: a start that was killed before it could hand the folder over. */
-async function isOwn(directory: string, account: Account | null): Promise<boolean> {
+async function isOwn(directory: string, account: OsUser | null): Promise<boolean> {
   const entry = await lstat(directory);
   if (!entry.isDirectory()) return false;
   if (entry.uid === (account?.uid ?? process.geteuid?.())) return true;

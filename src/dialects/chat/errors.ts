@@ -10,13 +10,13 @@ import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(response: UpstreamFailure): Fault {
-  const said = complaintOf(parse(response.body));
+  const said = errorBodyOf(parse(response.body));
   return classify({ ...said, status: response.status }, retryAfterMs(response.headers) ?? said.waitMs);
 }
 
 /** An error object inside a stream or inside a 200 body: no status, so its words have to tell. */
 export function decodeErrorObject(value: unknown): HubError {
-  const said = complaintOf(value);
+  const said = errorBodyOf(value);
   return classify({ ...said, status: said.status || statusOf(said) }, said.waitMs).error;
 }
 
@@ -43,7 +43,7 @@ const CONTEXT_WORDS = 'Your input exceeds the context window of this model. Plea
 
 // ---------------------------------------------------------------- reading
 
-interface Complaint {
+interface ErrorBody {
   readonly status: number;
   readonly code: string;
   readonly type: string;
@@ -61,7 +61,7 @@ function parse(body: string): unknown {
 }
 
 /** `{error:{...}}`, `{error:"..."}`, the object itself, or a flat body; HTML and other text say nothing. */
-function complaintOf(value: unknown): Complaint {
+function errorBodyOf(value: unknown): ErrorBody {
   const body = maybeObject(value);
   const inner = isObject(body.error) ? body.error : body;
   const message = maybeString(inner.message) ?? maybeString(body.error) ?? (typeof value === 'string' ? value : '');
@@ -87,7 +87,7 @@ const STATUS_OF: ReadonlyMap<string, number> = new Map([
   ['service_unavailable_error', 503],
   ['overloaded_error', 503],
 ]);
-const statusOf = (said: Complaint): number => STATUS_OF.get(said.type) ?? STATUS_OF.get(said.code) ?? 500;
+const statusOf = (said: ErrorBody): number => STATUS_OF.get(said.type) ?? STATUS_OF.get(said.code) ?? 500;
 
 const WAIT = /try again in (\d+(?:\.\d+)?)(ms|s)/;
 function waitIn(message: string): number | undefined {
@@ -109,15 +109,15 @@ interface Rule {
   readonly kind: FaultKind;
   /** For `request` faults: which of our codes it is. */
   readonly code?: ErrorCode;
-  when(said: Complaint): boolean;
+  when(said: ErrorBody): boolean;
 }
-const has = (said: Complaint, ...words: readonly string[]): boolean =>
+const has = (said: ErrorBody, ...words: readonly string[]): boolean =>
   words.includes(said.code) || words.includes(said.type);
-const says = (said: Complaint, ...words: readonly string[]): boolean =>
+const says = (said: ErrorBody, ...words: readonly string[]): boolean =>
   words.some((word) => said.message.includes(word));
 
 /** Else it is a page of something in front of the provider, which knows neither the request nor the model. */
-const isSaid = (said: Complaint): boolean => said.message !== '' || said.code !== '' || said.type !== '';
+const isSaid = (said: ErrorBody): boolean => said.message !== '' || said.code !== '' || said.type !== '';
 
 /** The first that fits. */
 const RULES: readonly Rule[] = [
@@ -127,7 +127,7 @@ const RULES: readonly Rule[] = [
     when: (s) => has(s, 'context_length_exceeded') || says(s, 'exceeds the context window', 'maximum context length'),
   },
   {
-    kind: 'carrier',
+    kind: 'opaque_rejected',
     when: (s) =>
       has(s, 'invalid_encrypted_content') ||
       says(
@@ -138,12 +138,15 @@ const RULES: readonly Rule[] = [
       ) ||
       (s.status === 400 && says(s, 'thought_signature', 'hought signature')),
   },
-  { kind: 'exhausted', when: (s) => s.status === 402 || has(s, 'insufficient_quota', 'credit_balance_exhausted') },
+  {
+    kind: 'quota_exhausted',
+    when: (s) => s.status === 402 || has(s, 'insufficient_quota', 'credit_balance_exhausted'),
+  },
   {
     kind: 'overloaded',
     when: (s) => s.status === 503 || s.status === 529 || has(s, 'slow_down', 'server_is_overloaded'),
   },
-  { kind: 'limited', when: (s) => s.status === 429 || has(s, 'rate_limit_exceeded') },
+  { kind: 'rate_limited', when: (s) => s.status === 429 || has(s, 'rate_limit_exceeded') },
   {
     kind: 'request',
     code: 'content_policy_violation',
@@ -153,19 +156,19 @@ const RULES: readonly Rule[] = [
   // The account lacks the path or the model; either way another one may have it.
   { kind: 'model', when: (s) => s.status === 404 && isSaid(s) },
   { kind: 'credential', when: (s) => s.status === 401 || s.status === 403 },
-  { kind: 'silent', when: (s) => s.status === 504 },
-  { kind: 'broken', when: (s) => s.status === 408 || s.status >= 500 },
+  { kind: 'timeout', when: (s) => s.status === 504 },
+  { kind: 'failed', when: (s) => s.status === 408 || s.status >= 500 },
   { kind: 'request', code: 'request_too_large', when: (s) => s.status === 413 },
   { kind: 'request', code: 'unsupported_parameter', when: (s) => has(s, 'unsupported_parameter', 'unsupported_value') },
   { kind: 'request', code: 'invalid_value', when: (s) => has(s, 'invalid_value', 'string_above_max_length') },
   { kind: 'request', code: 'invalid_request', when: (s) => s.status >= 400 && isSaid(s) },
 ];
-const OTHERWISE: Rule = { kind: 'broken', when: () => true };
+const OTHERWISE: Rule = { kind: 'failed', when: () => true };
 
-function classify(said: Complaint, waitMs: number | undefined): Fault {
+function classify(said: ErrorBody, waitMs: number | undefined): Fault {
   const rule = RULES.find((one) => one.when(said)) ?? OTHERWISE;
   const code = rule.code ?? faultRow(rule.kind).code;
-  if (rule.kind === 'request' || rule.kind === 'carrier') {
+  if (rule.kind === 'request' || rule.kind === 'opaque_rejected') {
     const message = said.message || sentence(code);
     return { kind: rule.kind, error: compact({ code, message, status: clientStatus(said.status), param: said.param }) };
   }

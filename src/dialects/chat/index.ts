@@ -7,11 +7,11 @@ import { decodeError } from './errors.ts';
 import { decodeReply, encodeReply } from './reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
-import { fate } from './upstream/support.ts';
-import { decodeUsage } from './usage.ts';
+import { support } from './upstream/support.ts';
+import { readUsage } from './usage.ts';
 
 export const chatCodec: Codec = {
   dialect: 'chat',
   client: { decodeRequest, encodeReply, openEncoder, fieldNames },
-  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, fate, readUsage: decodeUsage },
+  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, support: support, readUsage: readUsage },
 };

@@ -2,35 +2,35 @@
  * Answers in one piece, both ways. Neither direction has its own idea of an answer: decoding reads the message as one large
  * delta, encoding adds up the deltas that a stream would have sent.
  */
-import type { AnswerContext, UpstreamContext } from '../codec.ts';
+import type { DecodeContext, ReplyContext } from '../codec.ts';
 import { failureOf, unreadable } from '../errors/fault.ts';
 import { fold, unfold } from '../hub/fold.ts';
 import type { HubEvent, HubReply, JsonObject } from '../hub/types.ts';
-import { answerId } from '../wire/ids.ts';
+import { responseId } from '../wire/ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
-import { tierTold } from '../wire/service-tiers.ts';
-import { type CallDelta, type Delta, finishReason, openTelling, tell } from './client/delta-writer.ts';
+import { tierForClient } from '../wire/service-tiers.ts';
+import { type CallDelta, type Delta, finishReason, openDeltaWriter, toDeltas } from './client/delta-writer.ts';
 import { MALFORMED_CALL } from './client/stream-encoder.ts';
 import { decodeErrorObject } from './errors.ts';
-import { openAnswer, readDelta } from './upstream/delta-reader.ts';
-import { finishAnswer } from './upstream/stream-decoder.ts';
-import { decodeUsage, encodeUsage } from './usage.ts';
+import { openReply, readDelta } from './upstream/delta-reader.ts';
+import { finishReply } from './upstream/stream-decoder.ts';
+import { encodeUsage, readUsage } from './usage.ts';
 
-export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   const wire = maybeObject(body);
   if (isObject(wire.error)) throw failureOf(decodeErrorObject(wire));
   const choice = maybeObject(maybeList(wire.choices)[0]);
   if (!isObject(choice.message)) throw unreadable();
   const state = {
-    answer: openAnswer(context),
+    answer: openReply(context),
     reason: maybeString(choice.finish_reason),
-    usage: decodeUsage(wire.usage),
+    usage: readUsage(wire.usage),
     tier: maybeString(wire.service_tier),
   };
   const id = maybeString(wire.id) || context.requestId;
   const events: HubEvent[] = [{ kind: 'start', id, model: maybeString(wire.model) ?? '' }];
   readDelta(numbered(choice.message), state.answer, events);
-  finishAnswer(state, events);
+  finishReply(state, events);
   const folded = fold(events);
   if ('error' in folded) throw failureOf(folded.error);
   return folded.reply;
@@ -42,21 +42,21 @@ const numbered = (message: JsonObject): JsonObject =>
     ? { ...message, tool_calls: message.tool_calls.map((call, index) => ({ ...maybeObject(call), index })) }
     : message;
 
-export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject {
-  const telling = openTelling(answer);
+export function encodeReply(reply: HubReply, answer: ReplyContext): JsonObject {
+  const telling = openDeltaWriter(answer);
   const message = unfold(reply)
-    .flatMap((event) => tell(event, telling))
+    .flatMap((event) => toDeltas(event, telling))
     .reduce(add, EMPTY);
   const reason = finishReason(reply.stop, telling);
   if (reason === 'error') throw failureOf(MALFORMED_CALL);
   return compact({
-    id: answerId('chatcmpl-', reply.id),
+    id: responseId('chatcmpl-', reply.id),
     object: 'chat.completion',
     created: answer.created,
     model: answer.model,
     choices: [{ index: 0, message: messageOf(message), logprobs: null, finish_reason: reason }],
     usage: encodeUsage(reply.usage),
-    service_tier: tierTold(reply.usage.tier),
+    service_tier: tierForClient(reply.usage.tier),
     metadata: answer.request.meta.metadata,
   });
 }

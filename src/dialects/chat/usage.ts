@@ -1,14 +1,14 @@
 /** Token counts of the chat dialect. Cached and written tokens are inside `prompt_tokens`, reasoning inside `completion_tokens`. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { oddCount } from '../wire/invalid-usage.ts';
+import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject } from '../wire/read.ts';
 
 /** Undefined when nothing usable was reported, which is not the same as zero. */
-export function decodeUsage(value: unknown): HubUsage | undefined {
+export function readUsage(value: unknown): HubUsage | undefined {
   if (!isObject(value)) return undefined;
   const input = maybeCount(value.prompt_tokens);
   const output = maybeCount(value.completion_tokens);
-  const odd = oddCount(value);
+  const odd = invalidCount(value);
   if (input === undefined && output === undefined && odd === undefined) return undefined;
   const read = maybeObject(value.prompt_tokens_details);
   const written = maybeObject(value.completion_tokens_details);

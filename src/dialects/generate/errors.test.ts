@@ -18,7 +18,7 @@ test('too long an input and a refused signature are told apart from other bad re
   const long = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).';
   assert.equal(fault(400, { message: long, status: 'INVALID_ARGUMENT' }).error.code, 'context_length_exceeded');
   const carrier = fault(400, { message: 'Function call is missing a thought_signature in functionCall parts.' });
-  assert.equal(carrier.kind, 'carrier');
+  assert.equal(carrier.kind, 'opaque_rejected');
   assert.equal(carrier.error.code, 'invalid_encrypted_content');
 });
 
@@ -48,7 +48,7 @@ test('a model that the account lacks lets another account try', () => {
 test('a rate limit rests the account as long as the provider says', () => {
   const details = [rpc('RetryInfo', { retryDelay: '34.07s' })];
   const limited = fault(429, { message: 'Quota.', status: 'RESOURCE_EXHAUSTED', details });
-  assert.deepEqual([limited.kind, limited.restMs, limited.error.retryAfterMs], ['limited', 34_070, 34_070]);
+  assert.deepEqual([limited.kind, limited.restMs, limited.error.retryAfterMs], ['rate_limited', 34_070, 34_070]);
   assert.equal(fault(429, { message: 'Please retry in 2.5s.' }).restMs, 2500);
   assert.equal(fault(429, '', { 'retry-after': '7' }).restMs, 7000);
   assert.equal(fault(429, {}).restMs, undefined);
@@ -57,16 +57,16 @@ test('a rate limit rests the account as long as the provider says', () => {
 test('a daily quota that is used up is no rate limit', () => {
   const details = [rpc('QuotaFailure', { violations: [{ quotaId: 'GenerateRequestsPerDayPerProject' }] })];
   const used = fault(429, { message: 'x', details: [...details, rpc('RetryInfo', { retryDelay: '1s' })] });
-  assert.deepEqual([used.kind, used.error.code, used.restMs], ['exhausted', 'server_is_overloaded', undefined]);
+  assert.deepEqual([used.kind, used.error.code, used.restMs], ['quota_exhausted', 'server_is_overloaded', undefined]);
 });
 
 test('failures of the provider are told by status; pages of HTML are never handed on', () => {
   assert.equal(fault(503, { message: 'overloaded' }).kind, 'overloaded');
-  assert.equal(fault(504, { message: 'slow' }).kind, 'silent');
+  assert.equal(fault(504, { message: 'slow' }).kind, 'timeout');
   const html = fault(502, '<html>secret</html>');
-  assert.equal(html.kind, 'broken');
+  assert.equal(html.kind, 'failed');
   assert.doesNotMatch(html.error.message, /html|secret/);
-  for (const status of [400, 404]) assert.equal(fault(status, '<html></html>').kind, 'broken');
+  for (const status of [400, 404]) assert.equal(fault(status, '<html></html>').kind, 'failed');
   assert.equal(fault(413, { message: 'Too big.' }).error.code, 'request_too_large');
 });
 

@@ -96,11 +96,11 @@ function classify(seen: Seen): Fault {
   if (status === 401) return account('credential');
   if (status === 403) return account(/\bmodels?\b/i.test(seen.message) ? 'model' : 'credential');
   if (status === 404 && isSaid(seen)) return account('model');
-  if (status === 402) return account('exhausted');
+  if (status === 402) return account('quota_exhausted');
   if (status === 503) return account('overloaded', seen);
-  if (status === 504) return account('silent');
-  if (status === 408 || status === 499 || status >= 500 || status < 400) return account('broken');
-  return isSaid(seen) ? request(seen, 'invalid_request') : account('broken');
+  if (status === 504) return account('timeout');
+  if (status === 408 || status === 499 || status >= 500 || status < 400) return account('failed');
+  return isSaid(seen) ? request(seen, 'invalid_request') : account('failed');
 }
 
 /** Else it is a page of something in front of the provider, which knows neither the request nor the model. */
@@ -113,14 +113,17 @@ function badRequest(seen: Seen): Fault {
   if (ours || seen.word === 'FAILED_PRECONDITION') return account('credential');
   if (/input token count.*exceeds the maximum/is.test(seen.message)) return request(seen, 'context_length_exceeded');
   if (/thought[ _]?signature/i.test(seen.message)) {
-    return { kind: 'carrier', error: { code: 'invalid_encrypted_content', message: SIGNATURE_REFUSED, status: 400 } };
+    return {
+      kind: 'opaque_rejected',
+      error: { code: 'invalid_encrypted_content', message: SIGNATURE_REFUSED, status: 400 },
+    };
   }
   return request(seen, 'invalid_request');
 }
 
 function tooMany(seen: Seen): Fault {
-  if (seen.quotas.some((quota) => quota.includes('PerDay'))) return account('exhausted');
-  return account('limited', seen);
+  if (seen.quotas.some((quota) => quota.includes('PerDay'))) return account('quota_exhausted');
+  return account('rate_limited', seen);
 }
 
 function request(seen: Seen, code: ErrorCode): Fault {
@@ -150,8 +153,8 @@ function account(kind: FaultKind, seen?: Seen): Fault {
 /** Accounts are no concern of the caller's, so these say what the caller can know. */
 const TOLD: Partial<Record<FaultKind, string>> = {
   model: 'The provider does not offer this model.',
-  limited: 'The provider is asked too often.',
-  exhausted: 'The provider cannot take the request now.',
+  rate_limited: 'The provider is asked too often.',
+  quota_exhausted: 'The provider cannot take the request now.',
   credential: 'The provider cannot take the request now.',
 };
 

@@ -7,14 +7,14 @@ import { decodeError } from './errors.ts';
 import { decodeReply, encodeReply } from './reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
-import { fate } from './upstream/support.ts';
+import { support } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
-export { type ForeignBody, foreignDialect } from './client/wrong-dialect.ts';
+export { type WrongDialectBody, wrongDialect } from './client/wrong-dialect.ts';
 export { encodeError } from './errors.ts';
 
 export const generateCodec: Codec = {
   dialect: 'generate',
   client: { decodeRequest, encodeReply, openEncoder, fieldNames },
-  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, fate, readUsage },
+  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, support: support, readUsage },
 };

@@ -1,23 +1,23 @@
 /** Whole answers both ways, and the mapping of finished items to parts that the stream encoder shares. */
-import type { AnswerContext, UpstreamContext } from '../codec.ts';
+import type { DecodeContext, ReplyContext } from '../codec.ts';
 import { failureOf } from '../errors/fault.ts';
 import { fold } from '../hub/fold.ts';
 import type { HubItem, HubPart, HubReply, HubStop, HubToolCall, JsonObject } from '../hub/types.ts';
-import { answerId } from '../wire/ids.ts';
+import { responseId } from '../wire/ids.ts';
 import { compact, isObject, parseArgs } from '../wire/read.ts';
 import { FINISH_REASONS } from './stop-reason.ts';
 import { toSlot } from './thought-signature.ts';
 import { decodeWhole } from './upstream/stream-decoder.ts';
 import { encodeUsage } from './usage.ts';
-import { HOME, type WirePart } from './wire.ts';
+import { ISSUER, type WirePart } from './wire.ts';
 
-export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   const folded = fold(decodeWhole(body, context));
   if ('error' in folded) throw failureOf(folded.error);
   return folded.reply;
 }
 
-export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject {
+export function encodeReply(reply: HubReply, answer: ReplyContext): JsonObject {
   const parts = reply.items.flatMap((item) => wholeParts(item, answer));
   const refused = reply.items.flatMap((item) => (item.kind === 'message' ? item.parts : [])).map(refusalOf);
   return {
@@ -30,7 +30,7 @@ export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject 
     ],
     usageMetadata: encodeUsage(reply.usage),
     modelVersion: answer.model,
-    responseId: answerId('', reply.id),
+    responseId: responseId('', reply.id),
   };
 }
 
@@ -40,9 +40,9 @@ export const finishOf = (stop: HubStop, refusal: string): { finishReason: string
   compact({ finishReason: FINISH_REASONS[stop], finishMessage: refusal === '' ? undefined : refusal });
 
 /** The parts of an item that was told at once. */
-function wholeParts(item: HubItem, answer: AnswerContext): WirePart[] {
+function wholeParts(item: HubItem, answer: ReplyContext): WirePart[] {
   if (item.kind === 'message') return item.parts.flatMap((part) => wholePart(part));
-  if (item.kind !== 'reasoning' || answer.request.wants.thoughts !== true) return endParts(item);
+  if (item.kind !== 'reasoning' || answer.request.clientOptions.thoughts !== true) return endParts(item);
   // Thoughts that were asked for carry their own value; it needs no empty part.
   const [last = '', ...before] = [...item.summary].reverse();
   const texts = before.reverse().map((text) => ({ text, thought: true }));
@@ -61,7 +61,7 @@ export function endParts(item: HubItem): WirePart[] {
   if (item.kind === 'tool_call') return [callPart(item)];
   // Wanted or not, the value must reach the client, or its next request lacks it.
   if (item.kind === 'reasoning') return item.opaque ? [{ text: '', thought: true, ...toSlot(item.opaque) }] : [];
-  return item.kind === 'opaque' && item.home === HOME && isObject(item.raw) ? [item.raw] : [];
+  return item.kind === 'opaque' && item.issuer === ISSUER && isObject(item.raw) ? [item.raw] : [];
 }
 
 function endPart(part: HubPart): WirePart[] {

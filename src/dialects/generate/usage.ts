@@ -3,7 +3,7 @@
  * prompt; the hub counts each inside its side. Cached tokens are inside the prompt in both.
  */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { oddCount } from '../wire/invalid-usage.ts';
+import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
 
 /** What has been reported so far. Counts are cumulative; a later chunk may leave out what an earlier one said. */
@@ -41,7 +41,7 @@ export function countUsage(counts: Counts, wire: JsonObject): void {
 
 /** Looks at the report that counts, which is the last: every chunk of a stream brings one, and looking costs more than reading it. */
 export function doubt(counts: Counts, last: JsonObject | undefined): void {
-  set(counts, 'odd', oddCount(last));
+  set(counts, 'odd', invalidCount(last));
 }
 
 const TIERS: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import type { Style } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { given } from '../wire/read.ts';
 
-export const HOME: Style = 'generate-content';
+export const ISSUER: Style = 'generate-content';
 
 /** One entry of `parts`: exactly one data member, plus attributes such as `thought` and `thoughtSignature`. */
 export type WirePart = Readonly<Record<string, unknown>>;

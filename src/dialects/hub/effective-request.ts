@@ -2,7 +2,7 @@
 import type { HubRequest, HubTool } from './types.ts';
 
 /** Settings that changed hold for the whole request: the last value wins. */
-export function settled(request: HubRequest): HubRequest {
+export function effectiveRequest(request: HubRequest): HubRequest {
   let { reasoning, output } = request;
   for (const item of request.items) {
     if (item.kind !== 'config_change') continue;

@@ -3,12 +3,12 @@
  * them, so that nothing can be lost without a row that says so; this file finds out which of them a request uses.
  */
 import { fail } from '../../core/index.ts';
-import type { Fate } from '../codec.ts';
+import type { Support } from '../codec.ts';
 import type { Place } from '../errors/rejection.ts';
 import type { HubPart, HubRequest } from './types.ts';
 
 /** Present in the request? Order is the order in which losses are named. */
-const USES = {
+const IS_PRESENT = {
   temperature: (r) => r.sampling.temperature !== undefined,
   topP: (r) => r.sampling.topP !== undefined,
   topK: (r) => r.sampling.topK !== undefined,
@@ -33,7 +33,7 @@ const USES = {
   parallelTools: (r) => r.parallelTools === false,
   allowedTools: (r) => r.allowedTools !== undefined,
   cacheKey: (r) => r.cache.key !== undefined,
-  cacheMarks: (r) =>
+  cacheBreakpoints: (r) =>
     r.cache.auto === true ||
     r.tools.some((t) => t.cache) ||
     r.system.some((p) => p.cache) ||
@@ -43,19 +43,23 @@ const USES = {
   metadata: (r) => r.meta.metadata !== undefined,
 } as const satisfies Record<string, (request: HubRequest) => boolean>;
 
-export type HubField = keyof typeof USES;
+export type HubField = keyof typeof IS_PRESENT;
 /** What a client's dialect calls each of them, and the places that an encoder can refuse. */
 export type FieldNames = Readonly<Record<HubField | Place, string>>;
-export const HUB_FIELDS = Object.keys(USES) as HubField[];
+export const HUB_FIELDS = Object.keys(IS_PRESENT) as HubField[];
 
-export const isUsed = (field: HubField, request: HubRequest): boolean => USES[field](request);
+export const isPresent = (field: HubField, request: HubRequest): boolean => IS_PRESENT[field](request);
 
 /** Fields of the request that the upstream's table drops; one that it refuses is refused here, under the client's own name. */
-export function applyFate(request: HubRequest, fate: Readonly<Record<HubField, Fate>>, names: FieldNames): HubField[] {
+export function checkSupport(
+  request: HubRequest,
+  fate: Readonly<Record<HubField, Support>>,
+  names: FieldNames,
+): HubField[] {
   const dropped: HubField[] = [];
-  for (const field of endangered(fate)) {
-    if (!USES[field](request)) continue;
-    if (fate[field] === 'refused') {
+  for (const field of unsupportedFields(fate)) {
+    if (!IS_PRESENT[field](request)) continue;
+    if (fate[field] === 'rejected') {
       throw fail('unsupported_parameter', `${names[field]}: this model cannot honour it.`, { param: names[field] });
     }
     dropped.push(field);
@@ -63,10 +67,10 @@ export function applyFate(request: HubRequest, fate: Readonly<Record<HubField, F
   return dropped;
 }
 
-const known = new WeakMap<Readonly<Record<HubField, Fate>>, readonly HubField[]>();
+const known = new WeakMap<Readonly<Record<HubField, Support>>, readonly HubField[]>();
 
 /** What does not get through; a table never changes, and most of its fields do. */
-function endangered(fate: Readonly<Record<HubField, Fate>>): readonly HubField[] {
+function unsupportedFields(fate: Readonly<Record<HubField, Support>>): readonly HubField[] {
   let fields = known.get(fate);
   if (!fields) {
     fields = HUB_FIELDS.filter((field) => fate[field] !== 'kept' && fate[field] !== 'changed');

@@ -9,7 +9,7 @@ export type ItemEvent = Extract<HubEvent, { index: number }>;
 /** What interleaved items may pile up to; beyond it something is wrong upstream. */
 const MAX_HELD_CHARS = 8 * 2 ** 20;
 
-export class Sequence {
+export class ItemSerializer {
   /** Events of items whose turn has not come, oldest item first. */
   readonly #waiting = new Map<number, ItemEvent[]>();
   #active: number | undefined;

@@ -25,10 +25,10 @@ function firstMatch(text: string, sequences: readonly string[]): Match | undefin
 }
 
 export function openStopCutter(sequences: readonly string[]): StopCutter {
-  return new Cutter(sequences);
+  return new LiveStopCutter(sequences);
 }
 
-class Cutter implements StopCutter {
+class LiveStopCutter implements StopCutter {
   readonly #sequences: readonly string[];
   /** So much at the end of the text may be the beginning of a sequence and is held back. */
   readonly #reach: number;

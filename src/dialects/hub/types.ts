@@ -1,7 +1,7 @@
 /**
  * The hub: the neutral form between two dialects. A conversation is one flat, ordered list of items, each holding parts;
  * turns are recovered from role and adjacency. Nothing here knows a wire format, and nothing is ever regrouped by type.
- * What has no meaning outside its home is `opaque`: carried, dropped or replaced as a whole, never edited.
+ * What has no meaning outside its issuer is `opaque`: carried, dropped or replaced as a whole, never edited.
  */
 import type { Usage } from '../../core/index.ts';
 import type { Dialect, ErrorCode, Style } from '../../rules/index.ts';
@@ -31,7 +31,7 @@ export interface HubRequest {
   /** Client fields that no hub field stands for; they are lost in a conversion, and named as lost. */
   readonly unknown: readonly string[];
   /** How the client wants its answer, where only its own dialect has the choice. */
-  readonly wants: { readonly usageChunk?: boolean; readonly thoughts?: boolean; readonly logprobs?: boolean };
+  readonly clientOptions: { readonly usageChunk?: boolean; readonly thoughts?: boolean; readonly logprobs?: boolean };
 }
 
 export interface HubLimits {
@@ -96,7 +96,7 @@ export type HubToolChoice =
   | { readonly kind: 'named'; readonly name: string; readonly namespace?: string }
   | { readonly kind: 'hosted'; readonly tool: ServerTool };
 
-export type HubTool = { readonly cache?: CacheMark; readonly defer?: boolean } & (
+export type HubTool = { readonly cache?: CacheBreakpoint; readonly defer?: boolean } & (
   | {
       readonly kind: 'function';
       readonly name: string;
@@ -139,7 +139,7 @@ export interface ServerToolOptions {
   readonly blockedDomains?: readonly string[];
   readonly maxUses?: number;
   readonly userLocation?: JsonObject;
-  /** It is to run on a machine that its home keeps, or with files there. */
+  /** It is to run on a machine that its issuer keeps, or with files there. */
   readonly machine?: boolean;
 }
 
@@ -157,8 +157,8 @@ export type HubItem =
   | { readonly kind: 'config_change'; readonly effort?: Effort; readonly format?: HubFormat }
   /** Stands for an item that was stored earlier; replaced before encoding. */
   | { readonly kind: 'ref'; readonly id: string }
-  /** A provider's artefact on the assistant's side that only its home understands. */
-  | { readonly kind: 'opaque'; readonly home: Style; readonly raw: unknown };
+  /** A provider's artefact on the assistant's side that only its issuer understands. */
+  | { readonly kind: 'opaque'; readonly issuer: Style; readonly raw: unknown };
 
 export interface HubMessage {
   readonly kind: 'message';
@@ -197,7 +197,7 @@ export interface HubServerCall {
   readonly kind: 'server_call';
   readonly id: string;
   readonly tool: ServerTool;
-  readonly home: Style;
+  readonly issuer: Style;
   readonly status: 'in_progress' | 'completed' | 'failed';
   readonly queries?: readonly string[];
   readonly sources?: readonly { readonly url: string; readonly title: string }[];
@@ -211,25 +211,25 @@ export type HubPart =
       readonly kind: 'image';
       readonly source: MediaSource;
       readonly detail?: string;
-      readonly cache?: CacheMark;
+      readonly cache?: CacheBreakpoint;
       readonly signature?: Opaque;
     }
-  | { readonly kind: 'audio'; readonly source: MediaSource; readonly cache?: CacheMark }
-  | { readonly kind: 'video'; readonly source: MediaSource; readonly cache?: CacheMark }
+  | { readonly kind: 'audio'; readonly source: MediaSource; readonly cache?: CacheBreakpoint }
+  | { readonly kind: 'video'; readonly source: MediaSource; readonly cache?: CacheBreakpoint }
   | {
       readonly kind: 'file';
       readonly source: MediaSource;
       readonly title?: string;
       readonly context?: string;
       readonly citations?: boolean;
-      readonly cache?: CacheMark;
+      readonly cache?: CacheBreakpoint;
     }
   | {
       readonly kind: 'search_result';
       readonly source: string;
       readonly title: string;
       readonly texts: readonly string[];
-      readonly cache?: CacheMark;
+      readonly cache?: CacheBreakpoint;
     }
   /** A tool's answer that is data, not prose. */
   | { readonly kind: 'json'; readonly value: unknown };
@@ -238,14 +238,14 @@ export interface HubText {
   readonly kind: 'text';
   readonly text: string;
   readonly annotations?: readonly HubAnnotation[];
-  readonly cache?: CacheMark;
+  readonly cache?: CacheBreakpoint;
   readonly signature?: Opaque;
 }
 
 export type MediaSource =
   | { readonly kind: 'base64'; readonly mime: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string; readonly mime?: string }
-  | { readonly kind: 'file_id'; readonly id: string; readonly home: Style }
+  | { readonly kind: 'file_id'; readonly id: string; readonly issuer: Style }
   | { readonly kind: 'text'; readonly text: string };
 
 export interface HubAnnotation {
@@ -258,15 +258,15 @@ export interface HubAnnotation {
 }
 
 /** Ask the provider to cache up to here. */
-export interface CacheMark {
+export interface CacheBreakpoint {
   readonly long?: boolean;
 }
 
-/** A value that only its home can read: a thinking signature, encrypted reasoning, a thought signature. */
+/** A value that only its issuer can read: a thinking signature, encrypted reasoning, a thought signature. */
 export interface Opaque {
-  readonly home: Style;
+  readonly issuer: Style;
   readonly kind: 'thinking' | 'redacted' | 'reasoning' | 'thought' | 'compaction';
-  /** The home's id of the item that the value is bound to. */
+  /** The issuer's id of the item that the value is bound to. */
   readonly id?: string;
   /** Which account family it belongs to; compared, never used to choose one. */
   readonly account?: string;

@@ -63,20 +63,20 @@ interface Hints {
 function classify(status: number, message: string | undefined, hints: Hints): Fault {
   // A page of something in front of the provider, which knows neither the request nor the model.
   if (message === undefined && (status === 400 || status === 404 || status === 422))
-    return accountFault('broken', hints);
+    return accountFault('failed', hints);
   if (status === 400 || status === 413 || status === 422) return requestFault(status, message);
   if (status === 404) return accountFault('model', hints);
   if (status === 403 && message !== undefined && /\bmodel\b/i.test(message)) return accountFault('model', hints);
-  if (status === 429) return accountFault(hints.spent ? 'exhausted' : 'limited', hints);
-  return accountFault(KIND_OF_STATUS[status] ?? 'broken', hints);
+  if (status === 429) return accountFault(hints.spent ? 'quota_exhausted' : 'rate_limited', hints);
+  return accountFault(KIND_OF_STATUS[status] ?? 'failed', hints);
 }
 
 const KIND_OF_STATUS: Readonly<Record<number, FaultKind>> = {
   401: 'credential',
-  402: 'exhausted',
+  402: 'quota_exhausted',
   403: 'credential',
   503: 'overloaded',
-  504: 'silent',
+  504: 'timeout',
   529: 'overloaded',
 };
 
@@ -89,17 +89,17 @@ const WORDINGS: readonly { readonly match: RegExp; readonly kind: FaultKind; rea
   },
   {
     match: /signature.*thinking|thinking.*signature|redacted_thinking/is,
-    kind: 'carrier',
+    kind: 'opaque_rejected',
     code: 'invalid_encrypted_content',
   },
   { match: /content filtering policy/i, kind: 'request', code: 'content_policy_violation' },
   // The operator's money, not the caller's request.
-  { match: /credit balance is too low|usage limits/i, kind: 'exhausted', code: 'server_is_overloaded' },
+  { match: /credit balance is too low|usage limits/i, kind: 'quota_exhausted', code: 'server_is_overloaded' },
 ];
 
 function requestFault(status: number, message: string | undefined): Fault {
   const known = status === 400 ? WORDINGS.find((row) => row.match.test(message ?? '')) : undefined;
-  if (known?.kind === 'exhausted') return accountFault('exhausted', { spent: true });
+  if (known?.kind === 'quota_exhausted') return accountFault('quota_exhausted', { spent: true });
   const code = known?.code ?? (status === 413 ? 'request_too_large' : 'invalid_request');
   const text = (message ?? 'The provider refused the request.').slice(0, MAX_MESSAGE_CHARS);
   return { kind: known?.kind ?? 'request', error: { code, message: text, status } };

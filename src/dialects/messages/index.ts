@@ -7,7 +7,7 @@ import { decodeError } from './errors.ts';
 import { decodeReply, encodeReply } from './reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
-import { fate } from './upstream/support.ts';
+import { support } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
 export { decodeCountRequest } from './client/decode-request.ts';
@@ -16,5 +16,5 @@ export { encodeError } from './errors.ts';
 export const messagesCodec: Codec = {
   dialect: 'messages',
   client: { decodeRequest, encodeReply, openEncoder, fieldNames },
-  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, fate, readUsage },
+  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, support: support, readUsage },
 };

@@ -3,7 +3,7 @@
  * mappers, so that a streamed and an unstreamed answer cannot drift apart.
  */
 
-import type { AnswerContext, UpstreamContext } from '../codec.ts';
+import type { DecodeContext, ReplyContext } from '../codec.ts';
 import { failureOf, unreadable } from '../errors/fault.ts';
 import { fold } from '../hub/fold.ts';
 import type {
@@ -19,9 +19,9 @@ import type {
   JsonObject,
 } from '../hub/types.ts';
 import { wrap } from '../opaque/envelope.ts';
-import { answerId } from '../wire/ids.ts';
+import { responseId } from '../wire/ids.ts';
 import { isObject, maybeList, parseArgs } from '../wire/read.ts';
-import { encodeSignature, encodeThinking } from './client/opaque-thinking.ts';
+import { encodeSignature, encodeThinkingBlock } from './client/opaque-thinking.ts';
 import { decodeStreamError } from './errors.ts';
 import { encodeServerCall } from './server-tools.ts';
 import { encodeStop } from './stop-reason.ts';
@@ -30,7 +30,7 @@ import { encodeUsage } from './usage.ts';
 
 // ---------------------------------------------------------------- reading
 
-export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   if (isObject(body) && body.type === 'error') throw failureOf(decodeStreamError(body));
   if (!isObject(body) || !Array.isArray(body.content)) throw unreadable();
   const folded = fold(replayReply(body, maybeList(body.content), context));
@@ -40,7 +40,7 @@ export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
 
 // ---------------------------------------------------------------- writing
 
-export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject {
+export function encodeReply(reply: HubReply, answer: ReplyContext): JsonObject {
   if (reply.stop === 'malformed_call') throw failureOf(MALFORMED);
   const content = reply.items.flatMap((item) => encodeItem(item, reply.stop));
   const calls = content.some((block) => block.type === 'tool_use');
@@ -58,8 +58,8 @@ export const MALFORMED: HubError = {
 };
 
 /** What a message and the first event of a stream begin with. */
-export const messageHead = (id: string, answer: AnswerContext): JsonObject => ({
-  id: answerId('msg_', id),
+export const messageHead = (id: string, answer: ReplyContext): JsonObject => ({
+  id: responseId('msg_', id),
   type: 'message',
   role: 'assistant',
   model: answer.model,
@@ -85,7 +85,7 @@ type EncodeItem<K> = (item: HubItem & { kind: K }, stop: HubStop) => JsonObject[
 const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
   message: (item) => [...item.parts.flatMap(partBlock), ...messageTail(item)],
   reasoning(item) {
-    const block = encodeThinking(item);
+    const block = encodeThinkingBlock(item);
     return block ? [block] : [];
   },
   tool_call(item, stop) {
@@ -96,10 +96,10 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
   },
   server_call: encodeServerCall,
   compaction({ text, opaque }) {
-    if (opaque?.home === 'messages') return [JSON.parse(opaque.data) as JsonObject];
+    if (opaque?.issuer === 'messages') return [JSON.parse(opaque.data) as JsonObject];
     return opaque ? [{ type: 'compaction', content: text ?? null, encrypted_content: wrap(opaque) }] : [];
   },
-  opaque: (item) => (item.home === 'messages' && isObject(item.raw) ? [item.raw] : []),
+  opaque: (item) => (item.issuer === 'messages' && isObject(item.raw) ? [item.raw] : []),
   tool_result: () => [],
   tool_change: () => [],
   config_change: () => [],

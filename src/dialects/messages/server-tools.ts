@@ -1,6 +1,6 @@
 /**
  * Tools that the provider runs, as blocks: a `*_tool_use` and, later, a `*_tool_result` that together are one hub item. The
- * pair is kept as it came, since only its home can read the encrypted parts of it.
+ * pair is kept as it came, since only its issuer can read the encrypted parts of it.
  */
 
 import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
@@ -35,7 +35,7 @@ export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServe
     kind: 'server_call' as const,
     id: maybeString(use.id) ?? '',
     tool,
-    home: 'messages' as const,
+    issuer: 'messages' as const,
     status: !result ? ('in_progress' as const) : failed(result) ? ('failed' as const) : ('completed' as const),
     queries: search && query !== undefined ? [query] : undefined,
     sources: search && result ? sourcesOf(result.content) : undefined,
@@ -60,7 +60,7 @@ export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC);
 
 /** Own pairs as they are; a foreign web search as the pair a client of this dialect knows how to show; others not at all. */
 export function encodeServerCall(call: HubServerCall): JsonObject[] {
-  if (call.home === 'messages') return rawBlocks(call);
+  if (call.issuer === 'messages') return rawBlocks(call);
   if (call.tool !== 'web_search' || call.status === 'in_progress') return [];
   const id = SYNTHETIC + digest(call.id, 20);
   const content =
@@ -81,4 +81,4 @@ export function encodeServerCall(call: HubServerCall): JsonObject[] {
 }
 
 export const rawBlocks = (call: HubServerCall): JsonObject[] =>
-  call.home === 'messages' ? maybeList(call.raw).filter(isObject) : [];
+  call.issuer === 'messages' ? maybeList(call.raw).filter(isObject) : [];

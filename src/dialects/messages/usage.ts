@@ -3,13 +3,13 @@
  * the hub counts all input once and names the cached parts of it.
  */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { oddCount } from '../wire/invalid-usage.ts';
+import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, given, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
 /** Later reports overwrite earlier ones, member by member; what is no count does not overwrite one. */
 export function mergeUsage(before: JsonObject, later: unknown): JsonObject {
   if (!isObject(later)) return before;
-  const merged: Record<string, unknown> = { ...before, odd: before.odd ?? oddCount(later) };
+  const merged: Record<string, unknown> = { ...before, odd: before.odd ?? invalidCount(later) };
   for (const [name, value] of Object.entries(later)) {
     const isCount = maybeCount(value) !== undefined;
     if (!given(value) || (!isCount && (typeof value === 'number' || typeof merged[name] === 'number'))) continue;
@@ -36,7 +36,7 @@ export function decodeUsage(usage: JsonObject, final: boolean): HubUsage {
     fetches: maybeCount(server.web_fetch_requests) || undefined,
     tier: maybeString(usage.service_tier),
     estimated: final ? undefined : true,
-    odd: maybeString(usage.odd) ?? oddCount(usage),
+    odd: maybeString(usage.odd) ?? invalidCount(usage),
   });
 }
 

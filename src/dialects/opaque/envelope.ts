@@ -18,11 +18,11 @@ export const isEnvelope = (text: string): boolean => text.startsWith(ENVELOPE_PR
 
 /** The slot's text for a client whose own family is `client`: bare for its own values, an envelope for all others. */
 export const pack = (opaque: Opaque, client: Style): string =>
-  opaque.home === client && opaque.account === undefined && opaque.id === undefined ? opaque.data : wrap(opaque);
+  opaque.issuer === client && opaque.account === undefined && opaque.id === undefined ? opaque.data : wrap(opaque);
 
 export function wrap(opaque: Opaque): string {
-  const { home, kind, account, id, lengths, data } = opaque;
-  const json = JSON.stringify({ v: 1, p: home, k: kind, a: account, i: id, s: lengths, d: data });
+  const { issuer, kind, account, id, lengths, data } = opaque;
+  const json = JSON.stringify({ v: 1, p: issuer, k: kind, a: account, i: id, s: lengths, d: data });
   return ENVELOPE_PREFIX + Buffer.from(json).toString('base64url');
 }
 
@@ -45,16 +45,16 @@ export function unwrap(text: string): Opaque | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text.slice(ENVELOPE_PREFIX.length), 'base64url').toString('utf8'));
     if (!isObject(value)) return undefined;
-    const home = STYLES[String(value.p)];
+    const issuer = STYLES[String(value.p)];
     const kind = KINDS[String(value.k)];
     const data = maybeString(value.d);
-    if (!home || !kind || data === undefined) return undefined;
+    if (!issuer || !kind || data === undefined) return undefined;
     const id = maybeString(value.i);
     const account = maybeString(value.a);
     const lengths =
       Array.isArray(value.s) && value.s.every((n) => maybeCount(n) !== undefined) ? (value.s as number[]) : undefined;
     return {
-      home,
+      issuer,
       kind,
       data,
       ...(id !== undefined && { id }),

@@ -6,14 +6,14 @@ import type { HubItem, HubPart, HubRequest, HubText, Opaque } from '../hub/types
 import { digest } from '../wire/ids.ts';
 
 /** Marks of the accounts whose values the request carries, most recent first. */
-export function carriedAccounts(request: HubRequest): string[] {
+export function accountTagsIn(request: HubRequest): string[] {
   const marks = request.items.flatMap((item) =>
     opaquesOf(item).flatMap((opaque) => (opaque.account === undefined ? [] : [opaque.account])),
   );
   return [...new Set(marks.reverse())];
 }
 
-export const carriesOpaque = (request: HubRequest): boolean => request.items.some((item) => opaquesOf(item).length > 0);
+export const hasOpaque = (request: HubRequest): boolean => request.items.some((item) => opaquesOf(item).length > 0);
 
 export const opaquesIn = (request: HubRequest): Opaque[] => request.items.flatMap(opaquesOf);
 
@@ -24,7 +24,7 @@ export const withoutOpaque = (request: HubRequest): HubRequest => ({
 });
 
 /** Without those that are known to be rejected; the thoughts that belong to them go too. */
-export const withoutThese = (request: HubRequest, isRejected: (opaque: Opaque) => boolean): HubRequest => ({
+export const withoutOpaques = (request: HubRequest, isRejected: (opaque: Opaque) => boolean): HubRequest => ({
   ...request,
   items: request.items
     .filter((item) => item.kind !== 'reasoning' || !item.opaque || !isRejected(item.opaque))
@@ -54,7 +54,7 @@ function unsigned(part: HubPart, isGone: (opaque: Opaque) => boolean): HubPart {
 }
 
 /** What must stand before (or on) a tool call when the conversation comes back. */
-export interface Remembered {
+export interface OpaqueForCall {
   /** Before the words that the assistant said ahead of the call. */
   readonly ahead: readonly HubItem[];
   /** Directly before the call. */
@@ -72,8 +72,8 @@ interface Piece {
 const wordsId = (words: string): string => `words:${digest(words, 26)}`;
 
 /** The opaque values of an answer, by the id of the call or the words that they belong to. */
-export function rememberedOf(items: readonly HubItem[]): Map<string, Remembered> {
-  const found = new Map<string, Remembered>();
+export function opaqueByCall(items: readonly HubItem[]): Map<string, OpaqueForCall> {
+  const found = new Map<string, OpaqueForCall>();
   let ahead: HubItem[] = [];
   let before: HubItem[] = [];
   for (const item of items) {
@@ -102,12 +102,12 @@ const isText = (part: HubPart): part is HubText => part.kind === 'text';
  * The request with remembered values back in their places; calls that carry their own are left alone. Words are looked up only
  * where a provider signs them, since it means to digest every one of them.
  */
-export function recall(
+export function restoreOpaque(
   request: HubRequest,
-  lookUp: (id: string) => Remembered | undefined,
+  lookUp: (id: string) => OpaqueForCall | undefined,
   signsWords: boolean,
 ): HubRequest {
-  const knownOf = (n: number): Remembered | undefined => {
+  const knownOf = (n: number): OpaqueForCall | undefined => {
     const item = request.items[n];
     if (item?.kind !== 'tool_call' || item.signature) return undefined;
     const known = lookUp(item.callId);
@@ -125,7 +125,7 @@ export function recall(
     : { ...request, items };
 }
 
-function signedAgain(item: HubItem, lookUp: (id: string) => Remembered | undefined): HubItem {
+function signedAgain(item: HubItem, lookUp: (id: string) => OpaqueForCall | undefined): HubItem {
   if (item.kind !== 'message' || !item.parts.every((part) => isText(part) && !part.signature)) return item;
   const words = item.parts.map((part) => (isText(part) ? part.text : '')).join('');
   const pieces = words === '' ? undefined : lookUp(wordsId(words))?.pieces;

@@ -13,7 +13,7 @@ import { decodeUsage, encodeUsage } from './usage.ts';
 
 describe('the responses codec', () => {
   it('says of every field what becomes of it and what it is called', () => {
-    assert.deepEqual(Object.keys(responsesCodec.upstream.fate).sort(), [...HUB_FIELDS].sort());
+    assert.deepEqual(Object.keys(responsesCodec.upstream.support).sort(), [...HUB_FIELDS].sort());
     assert.deepEqual(Object.keys(responsesCodec.client.fieldNames).sort(), [...HUB_FIELDS, ...PLACES].sort());
   });
   it('answers under the name that was asked for, with every setting echoed and no member undefined', () => {

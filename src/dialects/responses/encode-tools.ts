@@ -1,7 +1,7 @@
 /** Tools and tool choice on the way out: to an upstream of this dialect, and echoed to a client of it. */
 
-import type { Target } from '../codec.ts';
-import { refuseBuiltin, refuseHostedChoice } from '../errors/rejection.ts';
+import type { UpstreamTarget } from '../codec.ts';
+import { rejectBuiltin, rejectHostedChoice } from '../errors/rejection.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub/types.ts';
 import { builtinFunction } from '../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
@@ -11,7 +11,7 @@ import { compact, isObject, maybeString } from '../wire/read.ts';
 
 export interface ToolJob {
   readonly request: HubRequest;
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly names: Names;
 }
 
@@ -90,7 +90,7 @@ const freeTextFunction = (tool: Of<'custom'>, name: string): JsonObject =>
 /** This dialect's own typed tools go as they are; another provider's become functions with their public schema. */
 function builtinTool(tool: Of<'builtin'>, job: ToolJob): JsonObject {
   if (job.request.dialect === 'responses') return tool.raw;
-  const { description, schema } = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
+  const { description, schema } = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
   return { type: 'function', name: wireName(job.names, tool), description, parameters: schema, strict: false };
 }
 
@@ -117,7 +117,7 @@ const HOSTED: Readonly<Record<ServerTool, ((tool: Of<'server'>, job: ToolJob) =>
     image_gen: undefined,
     mcp: ({ raw }) => mcpTool(raw),
     tool_search: (_, { request }) => (request.tools.some((tool) => tool.defer) ? { type: 'tool_search' } : undefined),
-    computer: ({ raw }) => refuseBuiltin(maybeString(raw.type) ?? 'computer'),
+    computer: ({ raw }) => rejectBuiltin(maybeString(raw.type) ?? 'computer'),
     maps: undefined,
     other: undefined,
   };
@@ -172,7 +172,7 @@ function choiceOf(offered: readonly JsonObject[], name: string): JsonObject {
 function hostedChoice(tool: ServerTool, offered: readonly JsonObject[]): JsonObject {
   const type = HOSTED_CHOICE[tool];
   if (type !== undefined && offered.some((one) => maybeString(one.type)?.startsWith(type))) return { type };
-  return refuseHostedChoice(tool);
+  return rejectHostedChoice(tool);
 }
 
 // ---------------------------------------------------------------- echo

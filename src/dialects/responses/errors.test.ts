@@ -22,17 +22,17 @@ describe('failures of a responses upstream', () => {
     const cases: readonly (readonly [number, object, string, string])[] = [
       [400, { code: 'context_length_exceeded', message: 'x' }, 'request', 'context_length_exceeded'],
       [400, { message: 'Your input exceeds the context window of this model.' }, 'request', 'context_length_exceeded'],
-      [400, { code: 'invalid_encrypted_content', message: 'x' }, 'carrier', 'invalid_encrypted_content'],
+      [400, { code: 'invalid_encrypted_content', message: 'x' }, 'opaque_rejected', 'invalid_encrypted_content'],
       [
         400,
         { message: "Item 'rs_1' of type 'reasoning' was provided without its required following item." },
-        'carrier',
+        'opaque_rejected',
         'invalid_encrypted_content',
       ],
       [
         404,
         { message: 'Item not found. Items are not persisted when `store` is set to false.' },
-        'carrier',
+        'opaque_rejected',
         'invalid_encrypted_content',
       ],
       [400, { code: 'moderation_blocked', message: 'x' }, 'request', 'content_policy_violation'],
@@ -46,15 +46,15 @@ describe('failures of a responses upstream', () => {
       [403, { code: 'unsupported_country_region_territory', message: 'x' }, 'model', 'model_not_found'],
       [403, { message: 'x' }, 'credential', 'server_is_overloaded'],
       [404, { code: 'model_not_found', message: 'x' }, 'model', 'model_not_found'],
-      [429, { code: 'rate_limit_exceeded', message: 'x' }, 'limited', 'rate_limit_exceeded'],
-      [429, { type: 'insufficient_quota', code: null, message: 'x' }, 'exhausted', 'server_is_overloaded'],
-      [402, { message: 'x' }, 'exhausted', 'server_is_overloaded'],
+      [429, { code: 'rate_limit_exceeded', message: 'x' }, 'rate_limited', 'rate_limit_exceeded'],
+      [429, { type: 'insufficient_quota', code: null, message: 'x' }, 'quota_exhausted', 'server_is_overloaded'],
+      [402, { message: 'x' }, 'quota_exhausted', 'server_is_overloaded'],
       [503, { code: 'slow_down', message: 'x' }, 'overloaded', 'server_is_overloaded'],
-      [500, { type: 'server_error', message: 'x' }, 'broken', 'upstream_error'],
-      [408, { message: 'x' }, 'broken', 'upstream_error'],
+      [500, { type: 'server_error', message: 'x' }, 'failed', 'upstream_error'],
+      [408, { message: 'x' }, 'failed', 'upstream_error'],
       [422, { message: 'x' }, 'request', 'invalid_request'],
       [413, { message: 'x' }, 'request', 'request_too_large'],
-      [504, { type: 'x', message: 'x' }, 'silent', 'upstream_timeout'],
+      [504, { type: 'x', message: 'x' }, 'timeout', 'upstream_timeout'],
     ];
     for (const [status, error, kind, code] of cases) {
       const told = fault(status, error);
@@ -67,11 +67,11 @@ describe('failures of a responses upstream', () => {
       return [kind, error.code];
     };
     for (const body of ['<html>nginx</html>', '', '"no"', '{"detail":"Not Found"}', '[]']) {
-      assert.deepEqual(page(400, body), ['broken', 'upstream_error'], body);
-      assert.deepEqual(page(404, body), ['broken', 'upstream_error'], body);
+      assert.deepEqual(page(400, body), ['failed', 'upstream_error'], body);
+      assert.deepEqual(page(404, body), ['failed', 'upstream_error'], body);
       assert.deepEqual(page(413, body), ['request', 'request_too_large'], body);
-      assert.deepEqual(page(504, body), ['silent', 'upstream_timeout'], body);
-      assert.deepEqual(page(429, body), ['limited', 'rate_limit_exceeded'], body);
+      assert.deepEqual(page(504, body), ['timeout', 'upstream_timeout'], body);
+      assert.deepEqual(page(429, body), ['rate_limited', 'rate_limit_exceeded'], body);
     }
     assert.deepEqual(page(400, '{"message":"Bad."}'), ['request', 'invalid_request']);
   });
@@ -90,7 +90,7 @@ describe('failures of a responses upstream', () => {
   });
   it('never shows markup, our accounts or our credentials', () => {
     const html = decodeError({ status: 502, headers: {}, body: '<html>secret host</html>' });
-    assert.deepEqual([html.kind, html.error.message], ['broken', 'The provider failed.']);
+    assert.deepEqual([html.kind, html.error.message], ['failed', 'The provider failed.']);
     const key = fault(401, { code: 'invalid_api_key', message: 'Incorrect API key provided: sk-live-123456' });
     assert.ok(!key.error.message.includes('sk-'));
     const named = fault(400, { code: 'invalid_value', message: 'Organization org-Abc123def456 may not.' });

@@ -13,7 +13,7 @@ export function decodeError(failure: UpstreamFailure): Fault {
   if (!wire) return unsaid(failure);
   const told = readError(wire, failure.status);
   const restMs = waitOf(failure.headers) ?? told.error.retryAfterMs;
-  const waits = told.kind === 'limited' || told.kind === 'overloaded';
+  const waits = told.kind === 'rate_limited' || told.kind === 'overloaded';
   return {
     kind: told.kind,
     error: waits && restMs !== undefined ? { ...told.error, retryAfterMs: restMs } : told.error,
@@ -47,20 +47,20 @@ function unsaid({ status, headers }: UpstreamFailure): Fault {
   };
 }
 
-export interface Told {
+export interface ReadError {
   readonly kind: FaultKind;
   readonly error: HubError;
 }
 
 /** An error object of the wire, whether it came as a body, as an event or inside a failed response. */
-export function readError(wire: JsonObject, status?: number): Told {
+export function readError(wire: JsonObject, status?: number): ReadError {
   const code = maybeString(wire.code) ?? '';
   const type = maybeString(wire.type) ?? '';
   const message = maybeString(wire.message) ?? '';
   const row = CODES.get(code) ?? byWords(message) ?? CODES.get(type) ?? byStatus(status, type);
   // A model that this account may not use is another matter than a credential that is refused.
   const kind = row.kind === 'credential' && /model|country/i.test(code) ? 'model' : row.kind;
-  const own = kind === 'request' || kind === 'carrier';
+  const own = kind === 'request' || kind === 'opaque_rejected';
   return {
     kind,
     error: compact({
@@ -68,7 +68,7 @@ export function readError(wire: JsonObject, status?: number): Told {
       message: own && message !== '' ? scrub(message) : MESSAGES[kind],
       status: own ? status : undefined,
       param: own ? maybeString(wire.param) : undefined,
-      retryAfterMs: kind === 'limited' ? waitIn(message) : undefined,
+      retryAfterMs: kind === 'rate_limited' ? waitIn(message) : undefined,
     }),
   };
 }
@@ -92,14 +92,14 @@ const CODES: ReadonlyMap<string, CodeRow> = new Map<string, CodeRow>([
   ['bio_policy', request('content_policy_violation')],
   ['cyber_policy', request('content_policy_violation')],
   ['misalignment_policy_violation', request('content_policy_violation')],
-  ['invalid_encrypted_content', { kind: 'carrier' }],
+  ['invalid_encrypted_content', { kind: 'opaque_rejected' }],
   ['model_not_found', { kind: 'model' }],
   ['unsupported_country_region_territory', { kind: 'model' }],
-  ['rate_limit_exceeded', { kind: 'limited' }],
-  ['rate_limit_error', { kind: 'limited' }],
-  ['insufficient_quota', { kind: 'exhausted' }],
-  ['credit_balance_exhausted', { kind: 'exhausted' }],
-  ['usage_not_included', { kind: 'exhausted' }],
+  ['rate_limit_exceeded', { kind: 'rate_limited' }],
+  ['rate_limit_error', { kind: 'rate_limited' }],
+  ['insufficient_quota', { kind: 'quota_exhausted' }],
+  ['credit_balance_exhausted', { kind: 'quota_exhausted' }],
+  ['usage_not_included', { kind: 'quota_exhausted' }],
   ['invalid_api_key', { kind: 'credential' }],
   ['server_is_overloaded', { kind: 'overloaded' }],
   ['slow_down', { kind: 'overloaded' }],
@@ -112,22 +112,22 @@ export const isPolicy = (wire: JsonObject): boolean =>
 
 const WORDS: readonly (readonly [RegExp, CodeRow])[] = [
   [/exceeds the context window|maximum context length/i, request('context_length_exceeded')],
-  [/encrypted content|without its required following item|items are not persisted/i, { kind: 'carrier' }],
+  [/encrypted content|without its required following item|items are not persisted/i, { kind: 'opaque_rejected' }],
   [/the model .{0,200}(does not exist|not found)/i, { kind: 'model' }],
 ];
 const byWords = (message: string): CodeRow | undefined => WORDS.find(([words]) => words.test(message))?.[1];
 
 const REQUEST: CodeRow = { kind: 'request' };
-const BROKEN: CodeRow = { kind: 'broken' };
+const BROKEN: CodeRow = { kind: 'failed' };
 const STATUSES: Readonly<Record<number, CodeRow>> = {
   401: { kind: 'credential' },
-  402: { kind: 'exhausted' },
+  402: { kind: 'quota_exhausted' },
   403: { kind: 'credential' },
   408: BROKEN,
   413: request('request_too_large'),
-  429: { kind: 'limited' },
+  429: { kind: 'rate_limited' },
   503: { kind: 'overloaded' },
-  504: { kind: 'silent' },
+  504: { kind: 'timeout' },
   529: { kind: 'overloaded' },
 };
 function byStatus(status: number | undefined, type = ''): CodeRow {
@@ -137,15 +137,15 @@ function byStatus(status: number | undefined, type = ''): CodeRow {
 
 const MESSAGES: Readonly<Record<FaultKind, string>> = {
   request: 'The provider refused the request.',
-  carrier: 'Encrypted reasoning in the request was rejected by the provider.',
+  opaque_rejected: 'Encrypted reasoning in the request was rejected by the provider.',
   model: 'The model is not available.',
-  limited: 'The provider is asked too often.',
-  exhausted: 'No upstream account can take the request now.',
+  rate_limited: 'The provider is asked too often.',
+  quota_exhausted: 'No upstream account can take the request now.',
   credential: 'No upstream account can take the request now.',
   overloaded: 'The provider is overloaded.',
   unreachable: 'The provider could not be reached.',
-  broken: 'The provider failed.',
-  silent: 'The provider did not answer in time.',
+  failed: 'The provider failed.',
+  timeout: 'The provider did not answer in time.',
 };
 
 /** Ids of our accounts, projects and keys, which providers like to quote. */

@@ -8,11 +8,11 @@ import { decodeError } from './errors.ts';
 import { decodeReply } from './upstream/decode-reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
-import { fate } from './upstream/support.ts';
+import { support } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
 export const responsesCodec: Codec = {
   dialect: 'responses',
   client: { decodeRequest, encodeReply, openEncoder, fieldNames },
-  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, fate, readUsage },
+  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, support: support, readUsage },
 };

@@ -47,7 +47,7 @@ export function formsOf(item: HubItem, declared: Declared): Form[] {
     case 'compaction':
       return item.opaque ? [compactionForm(item.opaque)] : [];
     case 'opaque':
-      return item.home === 'responses' && isObject(item.raw) ? [rawForm(item.raw)] : [];
+      return item.issuer === 'responses' && isObject(item.raw) ? [rawForm(item.raw)] : [];
     case 'tool_result':
     case 'tool_change':
     case 'config_change':
@@ -205,9 +205,9 @@ function isJson(text: string): boolean {
 
 // ---------------------------------------------------------------- hosted tools
 
-/** Web search is understood everywhere; other hosted calls mean something to their home only. */
+/** Web search is understood everywhere; other hosted calls mean something to their issuer only. */
 function serverForms(call: HubServerCall): Form[] {
-  if (call.home === 'responses' && isObject(call.raw)) return [rawForm(call.raw)];
+  if (call.issuer === 'responses' && isObject(call.raw)) return [rawForm(call.raw)];
   if (call.tool !== 'web_search') return [];
   const queries = call.queries ?? [];
   const sources = call.sources?.map(({ url }) => ({ type: 'url', url }));

@@ -3,7 +3,7 @@
  * so that a stream folds into what the unary call would have given. Reading is lenient: an odd field fails nothing.
  */
 
-import type { UpstreamContext } from '../codec.ts';
+import type { DecodeContext } from '../codec.ts';
 import type {
   HubItem,
   HubMessage,
@@ -21,7 +21,7 @@ import { decodeAnnotations } from './annotations.ts';
 
 /** What an item needs to know of the answer that it is part of. */
 export interface Seat {
-  readonly context: UpstreamContext;
+  readonly context: DecodeContext;
   /** The id of a call, given the wire's own. */
   callId(given: string | undefined): string;
 }
@@ -37,7 +37,7 @@ export function decodeOutputItem(item: JsonObject, seat: Seat): HubItem | undefi
   if (isCall(type)) return callOf(item, argsOf(item), seat);
   if (type === 'compaction') return compact({ kind: 'compaction', opaque: opaqueOf(item, 'compaction', seat) });
   if (SERVER_CALLS.has(type)) return decodeServerCall(item, type);
-  return { kind: 'opaque', home: 'responses', raw: item };
+  return { kind: 'opaque', issuer: 'responses', raw: item };
 }
 
 // ---------------------------------------------------------------- messages
@@ -85,7 +85,7 @@ export function reasoningOf(item: JsonObject, summary: readonly string[], seat: 
 function opaqueOf(item: JsonObject, kind: Opaque['kind'], seat: Seat): Opaque | undefined {
   const data = textIn(maybeString(item.encrypted_content));
   if (!data) return undefined;
-  return compact({ home: 'responses', kind, id: maybeString(item.id), account: seat.context.account, data });
+  return compact({ issuer: 'responses', kind, id: maybeString(item.id), account: seat.context.account, data });
 }
 
 // ---------------------------------------------------------------- calls
@@ -155,7 +155,7 @@ export function decodeServerCall(item: JsonObject, type: string): HubServerCall 
     kind: 'server_call',
     id: maybeString(item.id) ?? '',
     tool: SERVER_CALLS.get(type) ?? 'other',
-    home: 'responses',
+    issuer: 'responses',
     status: item.status === 'failed' ? 'failed' : 'completed',
     queries: words.length > 0 ? words : undefined,
     sources: sources.length > 0 ? sources : undefined,

@@ -15,7 +15,7 @@ export function signatureOfText(message: HubMessage): Opaque | undefined {
   return signed?.kind === 'text' && signed.signature ? { ...signed.signature, id: TEXT_BEFORE } : undefined;
 }
 
-/** Puts signatures back where their home expects them. Whatever has no place any more stays a reasoning item. */
+/** Puts signatures back where their issuer expects them. Whatever has no place any more stays a reasoning item. */
 export function restoreSignatures(items: readonly HubItem[]): HubItem[] {
   if (!items.some(isSignature)) return [...items];
   const signatures = new Map(items.filter(isSignature).map((item) => [item.opaque.id, item.opaque]));

@@ -1,8 +1,8 @@
 /** Token counts. Cached and written tokens are inside `input_tokens`, reasoning is inside `output_tokens`. */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
-import { oddCount } from '../wire/invalid-usage.ts';
+import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
-import { tierTold, tierUsed } from '../wire/service-tiers.ts';
+import { tierForClient, tierUsed } from '../wire/service-tiers.ts';
 
 /** The usage of a finished response; one that reports none is marked, so that nobody bills zero. */
 export function decodeUsage(response: JsonObject, items: readonly HubItem[]): HubUsage {
@@ -22,7 +22,7 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
     outputImage: maybeCount(output.image_tokens),
     searches: searchesOf(response, items),
     tier: tierUsed(maybeString(response.service_tier)),
-    odd: oddCount(usage),
+    odd: invalidCount(usage),
   });
 }
 
@@ -51,7 +51,7 @@ const ttlSplit = (written: number, long: number): JsonObject => ({
   ttl_12h_tokens: long,
 });
 
-export const encodeTier = (tier: string | undefined): string => tierTold(tier) ?? 'default';
+export const encodeTier = (tier: string | undefined): string => tierForClient(tier) ?? 'default';
 
 export const readUsage = (usage: unknown): HubUsage | undefined =>
   isObject(usage) ? decodeUsage({ usage }, []) : undefined;

@@ -3,7 +3,7 @@
  * cannot be said of it on the other side is refused, never forgotten.
  */
 
-import { refuse } from '../errors/rejection.ts';
+import { reject } from '../errors/rejection.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { given, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -19,9 +19,9 @@ export function remoteServer(raw: JsonObject): RemoteServer {
   const label = maybeString(raw.server_label) ?? maybeString(raw.name) ?? '';
   const url = maybeString(raw.server_url) ?? maybeString(raw.url);
   if (url === undefined || label === '' || raw.headers !== undefined)
-    refuse('tools', `The MCP server "${label}" can only be reached by an address and a token with this model.`);
+    reject('tools', `The MCP server "${label}" can only be reached by an address and a token with this model.`);
   if (given(raw.require_approval) && raw.require_approval !== 'never')
-    refuse('tools', `Calls of the MCP server "${label}" cannot wait for an approval with this model.`);
+    reject('tools', `Calls of the MCP server "${label}" cannot wait for an approval with this model.`);
   const token = maybeString(raw.authorization) ?? maybeString(raw.authorization_token);
   const allowed = allowedTools(raw, label);
   return { label, url, ...(token !== undefined && { token }), ...(allowed && { allowed }) };
@@ -45,6 +45,6 @@ function enabledTools({ default_config, configs }: JsonObject, label: string): r
 }
 
 const refuseChoice = (label: string): never =>
-  refuse('tools', `Tools of the MCP server "${label}" can only be allowed one by one with this model.`);
+  reject('tools', `Tools of the MCP server "${label}" can only be allowed one by one with this model.`);
 
 const names = (list: unknown): string[] => maybeList(list).filter((name) => typeof name === 'string');

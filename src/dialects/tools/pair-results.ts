@@ -1,6 +1,6 @@
 /** Which result answers which call, for targets that want results directly behind their calls. */
 
-import { refuse } from '../errors/rejection.ts';
+import { reject } from '../errors/rejection.ts';
 import type { HubItem, HubToolCall, HubToolResult } from '../hub/types.ts';
 
 /** Gives each call its result; to be asked once per call, in the order of the conversation. */
@@ -23,7 +23,7 @@ export function pairResults(items: readonly HubItem[]): TakeResult {
     if (item.kind === 'tool_call') asked.set(item.callId, [...(asked.get(item.callId) ?? []), { turn }]);
     else turn += 1;
     if (item.kind !== 'tool_result') continue;
-    const call = waitingFor(asked.get(item.callId) ?? []) ?? refuseOrphan(item.callId);
+    const call = waitingFor(asked.get(item.callId) ?? []) ?? rejectOrphan(item.callId);
     call.result = joined(call.result, item);
   }
   return (call) => asked.get(call.callId)?.shift()?.result;
@@ -37,8 +37,8 @@ function waitingFor(calls: readonly Asked[]): Asked | undefined {
 const joined = (before: HubToolResult | undefined, more: HubToolResult): HubToolResult =>
   before ? { ...before, ...more, parts: [...before.parts, ...more.parts] } : more;
 
-export const refuseOrphan = (callId: string): never =>
-  refuse(
+export const rejectOrphan = (callId: string): never =>
+  reject(
     'conversation',
     `No tool call found for function call output with call_id ${callId.slice(0, 80)}.`,
     'invalid_request',

@@ -34,7 +34,7 @@ export const itemId = (
 
 const KNOWN_PREFIX = /^(?:msg_|chatcmpl-|resp_|gen-)/;
 /** An answer's id in the client's form: another prefix on the upstream's own suffix where that is safe to show. */
-export function answerId(prefix: 'msg_' | 'chatcmpl-' | 'resp_' | '', upstreamId: string): string {
+export function responseId(prefix: 'msg_' | 'chatcmpl-' | 'resp_' | '', upstreamId: string): string {
   const suffix = upstreamId.replace(KNOWN_PREFIX, '');
   return prefix + (/^[a-zA-Z0-9_-]{6,80}$/.test(suffix) ? suffix : digest(upstreamId, 24));
 }

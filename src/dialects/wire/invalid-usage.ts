@@ -7,14 +7,14 @@ const COUNTED = /(?:^|_)(?:tokens|requests)$|^tokenCount$|TokenCount$/;
 const DEPTH = 4;
 
 /** The first count that is none, in words; undefined when all of them can be believed. Runs for every call: names are looked at last. */
-export function oddCount(usage: unknown, depth = DEPTH): string | undefined {
+export function invalidCount(usage: unknown, depth = DEPTH): string | undefined {
   if (!isObject(usage) && !Array.isArray(usage)) return undefined;
   const counts = usage as Readonly<Record<string, unknown>>;
   for (const name in counts) {
     const value = counts[name];
     if (maybeCount(value) !== undefined || !given(value)) continue;
     if (typeof value === 'object') {
-      const odd = depth > 1 ? oddCount(value, depth - 1) : undefined;
+      const odd = depth > 1 ? invalidCount(value, depth - 1) : undefined;
       if (odd !== undefined) return odd;
     } else if (COUNTED.test(name)) return `${name} is ${typeof value === 'number' ? value : `a ${typeof value}`}`;
   }

@@ -4,7 +4,7 @@ import type { HubMeta } from '../hub/types.ts';
 type Tier = NonNullable<HubMeta['serviceTier']>;
 
 /** What a client may ask for. Bought capacity is used by itself where there is some, so `scale` asks for nothing else. */
-export const TIERS_ASKED = {
+export const CLIENT_TIERS = {
   auto: 'auto',
   default: 'standard',
   flex: 'flex',
@@ -13,10 +13,10 @@ export const TIERS_ASKED = {
   fast: 'priority',
   ultrafast: 'priority',
 } as const satisfies Record<string, Tier>;
-export const TIER_WORDS = Object.keys(TIERS_ASKED) as (keyof typeof TIERS_ASKED)[];
+export const TIER_WORDS = Object.keys(CLIENT_TIERS) as (keyof typeof CLIENT_TIERS)[];
 
 /** What an upstream is asked for. */
-export const TIERS_SENT = {
+export const UPSTREAM_TIERS = {
   auto: undefined,
   standard: 'default',
   priority: 'priority',
@@ -35,7 +35,7 @@ const USED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What a client is told was used. */
-export const tierTold = (tier: string | undefined): string | undefined => TOLD.get(tier ?? '');
+export const tierForClient = (tier: string | undefined): string | undefined => TOLD.get(tier ?? '');
 const TOLD: ReadonlyMap<string, string> = new Map([
   ['standard', 'default'],
   ['priority', 'priority'],

@@ -6,9 +6,9 @@ import { type Model, priceAt } from '../../catalog/index.ts';
 import { type Clock, formatNanos } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import {
-  boundOf,
   costOf,
   type Metering,
+  maxCostOf,
   newRecordId,
   type OnStep,
   parseRates,
@@ -37,7 +37,7 @@ export interface ImageCount {
 }
 
 /** The right to make one call. Ends once, by a charge or without one; later words are ignored. */
-export interface Ticket {
+export interface Admission {
   /** Charges what was used. */
   settle(usage: HubUsage, from: { accountId: string; images?: ImageCount }): void;
   release(): void;
@@ -58,10 +58,10 @@ const BILLED: ReadonlySet<TextOperation> = new Set<TextOperation>([
   'generate.stream',
 ]);
 /** Reserved for answers whose request sets no limit; a longer one is charged in full all the same. */
-const USUAL_OUTPUT = 32_000;
-const FREE: Ticket = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
+const DEFAULT_MAX_OUTPUT = 32_000;
+const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
 
-export class Meter {
+export class Billing {
   readonly #metering: Metering;
   readonly #limiter: Limiter;
   readonly #clock: Clock;
@@ -76,15 +76,15 @@ export class Meter {
   }
 
   /** At once when the allowance at hand covers the call, as it mostly does; throws or rejects as `Metering.admit` does. */
-  admit(call: Call, caller: Caller, facts: CallFacts): Ticket | Promise<Ticket> {
-    if (!BILLED.has(facts.operation)) return FREE;
+  admit(call: Call, caller: Caller, facts: CallFacts): Admission | Promise<Admission> {
+    if (!BILLED.has(facts.operation)) return FREE_ADMISSION;
     this.#onStep?.('call.admitting');
     const price = priceAt(facts.model.line, this.#clock.now());
     const rates = price ? this.#ratesOf(price.id, price.rates) : {};
     const multipliers = [caller.group.multiplierPpm, caller.key.userMultiplierPpm];
-    const maxOutput = facts.maxOutput ?? Math.min(USUAL_OUTPUT, facts.model.line.maxOutput ?? USUAL_OUTPUT);
+    const maxOutput = facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, facts.model.line.maxOutput ?? DEFAULT_MAX_OUTPUT);
     const context = facts.model.line.context;
-    const bound = boundOf(
+    const bound = maxCostOf(
       {
         bodyBytes: facts.bodyBytes,
         maxOutput,
@@ -95,7 +95,7 @@ export class Meter {
       multipliers,
     );
     const admitted = this.#metering.admit(caller.key.userId, bound, caller.key);
-    const open = (reservation: Reservation): Ticket =>
+    const open = (reservation: Reservation): Admission =>
       this.#ticket(call, caller, facts, { reservation, rates, multipliers, priceId: price?.id ?? null });
     return admitted instanceof Promise ? admitted.then(open) : open(admitted);
   }
@@ -110,7 +110,7 @@ export class Meter {
       multipliers,
       priceId,
     }: { reservation: Reservation; rates: Rates; multipliers: readonly bigint[]; priceId: bigint | null },
-  ): Ticket {
+  ): Admission {
     let isOpen = true;
     this.#onStep?.('call.admitted');
     return {
@@ -120,8 +120,8 @@ export class Meter {
         const usage = images ? { ...reported, images: byKind(images) } : reported;
         const estimated = reported.estimated === true;
         this.#limiter.count(key, usage.input + usage.output);
-        const nanos = usage.odd === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
-        call.note({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
+        const nanos = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
+        call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
         reservation.settle({
           id: newRecordId(),
           at: this.#clock.now(),
@@ -145,7 +145,7 @@ export class Meter {
         reservation.release();
       },
       flushed: () => {
-        const tried = this.#metering.tried();
+        const tried = this.#metering.flushedOrFailed();
         const onStep = this.#onStep;
         return onStep ? tried.then(() => onStep('call.flushed')) : tried;
       },
@@ -165,7 +165,7 @@ export class Meter {
 const byKind = ({ kind, count }: ImageCount): Record<string, number> => ({ [kind]: count });
 
 /** For answers that never said what they cost: four bytes are about a token. Flagged wherever it is shown. */
-export const guessUsage = (inputBytes: number, outputBytes: number): HubUsage => ({
+export const roughUsage = (inputBytes: number, outputBytes: number): HubUsage => ({
   input: Math.ceil(inputBytes / 4),
   cacheRead: 0,
   cacheWrite: 0,

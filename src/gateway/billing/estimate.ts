@@ -17,7 +17,7 @@ const PER_MESSAGE = 4;
 const TOOLS_BASE = 350;
 
 /** The answer is there and nobody has said what it cost. What was said and is odd stays as it is. */
-export const isUnsaid = ({ estimated, output, odd }: HubUsage): boolean =>
+export const isUsageMissing = ({ estimated, output, invalid: odd }: HubUsage): boolean =>
   estimated === true && output === 0 && odd === undefined;
 
 export const estimateUsage = (request: HubRequest, output: number): HubUsage => ({

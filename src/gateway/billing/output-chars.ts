@@ -14,11 +14,11 @@ const SAID: ReadonlySet<string> = new Set([
 const DEPTH = 8;
 
 /** Characters that the model wrote, in one event. */
-export function wordsIn(event: unknown, depth = DEPTH): number {
+export function outputChars(event: unknown, depth = DEPTH): number {
   if (typeof event !== 'object' || event === null || depth === 0) return 0;
   let sum = 0;
   for (const [name, value] of Object.entries(event))
-    sum += typeof value === 'string' ? (SAID.has(name) ? value.length : 0) : wordsIn(value, depth - 1);
+    sum += typeof value === 'string' ? (SAID.has(name) ? value.length : 0) : outputChars(value, depth - 1);
   return sum;
 }
 
@@ -27,5 +27,5 @@ const DELTA = /"delta"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)"/;
 const MAX_FRAME = 64 * 1024;
 
 /** The same of a frame that need not be parsed for anything else. */
-export const wordsInFrame = (text: string): number =>
+export const outputCharsInFrame = (text: string): number =>
   text.length > MAX_FRAME ? text.length : (DELTA.exec(text)?.[1]?.length ?? 0);

@@ -7,89 +7,95 @@ import { capabilitiesFor } from '../../catalog/index.ts';
 import { ApiError, type Clock, fail } from '../../core/index.ts';
 
 import {
-  type AnswerContext,
-  carriedAccounts,
-  carriesOpaque,
+  accountTagsIn,
+  type ConvertedRequest,
   codecOf,
-  decodeFor,
-  type Encoded,
-  encodeFor,
+  type DecodeContext,
+  decodeRequestFor,
+  encodeRequestFor,
   type HubItem,
   type HubRequest,
   type HubUsage,
-  inClientsFields,
+  hasOpaque,
+  opaqueByCall,
   type Pair,
-  recall,
-  rememberedOf,
-  type UpstreamContext,
+  type ReplyContext,
+  restoreOpaque,
+  withClientField,
   withoutOpaque,
 } from '../../dialects/index.ts';
 import type { Affinity } from '../../pool/index.ts';
-import { type Dialect, PATIENCE, type TextOperation } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER, locate } from '../../upstream/index.ts';
+import { type Dialect, type TextOperation, TIMEOUTS } from '../../rules/index.ts';
+import { CREDENTIAL_HEADER, locateUpstream } from '../../upstream/index.ts';
 import { type Call, expectJson, idHeaders, readBody } from '../../web/index.ts';
-import { diceOf } from '../affinity.ts';
-import type { Ticket } from '../billing/admission.ts';
+import { sessionHash } from '../affinity.ts';
+import type { Admission } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
-import { attempt, type Head, type Plan, type Source, type Taker } from '../failover.ts';
+import {
+  type ResponseHandler,
+  type ResponseHead,
+  runWithFailover,
+  type UpstreamCall,
+  type UpstreamControl,
+} from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
-import type { ForwardParts } from '../native/forward.ts';
+import type { NativeServices } from '../native/forward.ts';
 import { upstreamName } from '../native/request.ts';
 import { redact } from '../redact.ts';
-import { expand } from '../stored/expand.ts';
+import { expandHistory } from '../stored/expand.ts';
 import type { StoredContent } from '../stored/store.ts';
 import { inlineMedia, type MediaFetcher } from './inline-media.ts';
 import { parseBody } from './json-body.ts';
-import type { SideTable } from './opaque-cache.ts';
-import type { RejectedValues } from './rejected-opaque.ts';
-import { Telling } from './rounds.ts';
-import { Pump } from './stream-response.ts';
-import { Whole } from './unary-response.ts';
+import type { OpaqueCache } from './opaque-cache.ts';
+import type { RejectedOpaques } from './rejected-opaque.ts';
+import { ReplyRounds } from './rounds.ts';
+import { StreamResponse } from './stream-response.ts';
+import { UnaryResponse } from './unary-response.ts';
 
-export interface ConverseParts extends ForwardParts {
+export interface ConvertedServices extends NativeServices {
   readonly clock: Clock;
-  readonly sideTable: SideTable;
-  readonly rejected: RejectedValues;
+  readonly sideTable: OpaqueCache;
+  readonly rejected: RejectedOpaques;
   readonly fetcher: MediaFetcher;
   /** A short keyed hash of an account; goes into what clients carry for us, so it must not reveal the account. */
   readonly markOf: (accountId: string) => string;
 }
 
 /** Everything that the two takers of a converted answer need to know. */
-export interface Conversation {
+export interface RoundContext {
   readonly call: Call;
   readonly pair: Pair;
   readonly request: HubRequest;
-  readonly answer: AnswerContext;
-  readonly parts: ConverseParts;
-  preparedFor(account: Account): Prepared;
-  upstreamContext(account: Account): UpstreamContext;
+  readonly answer: ReplyContext;
+  readonly parts: ConvertedServices;
+  preparedFor(account: Account): EncodedFor;
+  upstreamContext(account: Account): DecodeContext;
   /** The answer is complete; what the client's dialect has no slot for is kept for the next turn. */
-  remember(items: readonly HubItem[]): void;
+  cacheOpaque(items: readonly HubItem[]): void;
   /** The answer in the client's own form, for clients that may refer to it later. */
-  keep(response: unknown): void;
-  readonly isKept: boolean;
-  readonly telling: Telling;
+  storeResponse(response: unknown): void;
+  readonly isStored: boolean;
+  readonly telling: ReplyRounds;
   /** Charges the whole answer, all rounds together; resolves when that is on disk. */
   settle(usage: HubUsage, account: Account): Promise<void>;
 }
 
 /** The request as one account gets it. */
-export interface Prepared {
-  readonly encoded: Encoded;
+export interface EncodedFor {
+  readonly encoded: ConvertedRequest;
   /** What the account calls the model. */
   readonly model: string;
   /** The body of the request. */
   readonly text: string;
 }
 
-export async function converse(
+export async function convertCall(
   call: Call,
   caller: Caller,
   operation: TextOperation,
   from: Dialect,
   to: Dialect,
-  parts: ConverseParts,
+  parts: ConvertedServices,
 ): Promise<void> {
   expectJson(call);
   const reading = readBody(call, parts.bodyLimit(operation));
@@ -97,14 +103,14 @@ export async function converse(
   const sent = parseBody(sentBytes);
   const { body, input, previousId } =
     from === 'responses'
-      ? await expand(sent, caller.key.userId, parts.store)
+      ? await expandHistory(sent, caller.key.userId, parts.store)
       : { body: sent, input: [], previousId: undefined };
   const pair: Pair = { client: codecOf(from), upstream: codecOf(to) };
-  const decoded = decodeFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
+  const decoded = decodeRequestFor(pair, body, { headers: call.request.headers as Record<string, string | undefined> });
   const asked = withState(decoded, { ...(previousId && { previousId }), ...(!caller.key.store && { store: false }) });
   const model = resolveModel(parts.catalog(), caller, asked.model);
-  call.note({ model: model.name, stream: asked.stream, converted: `${from}->${to}` });
-  const completing = completed(asked, caller, model, parts);
+  call.addLogFields({ model: model.name, stream: asked.stream, converted: `${from}->${to}` });
+  const completing = withOpaqueAndMedia(asked, caller, model, parts);
   const request = completing instanceof Promise ? await completing : completing;
   // What a stored conversation adds is read by the provider too.
   const bodyBytes = previousId === undefined ? sentBytes.length : Buffer.byteLength(JSON.stringify(body));
@@ -112,7 +118,13 @@ export async function converse(
   const admitted = parts.meter.admit(call, caller, facts);
   const ticket = admitted instanceof Promise ? await admitted : admitted;
   try {
-    await hold(opener({ call, caller, pair, asked, input, model, ticket, parts }), request, caller, to, parts);
+    await runRounds(
+      roundFactory({ call, caller, pair, asked, input, model, ticket, parts }),
+      request,
+      caller,
+      to,
+      parts,
+    );
   } finally {
     ticket.release();
   }
@@ -124,12 +136,12 @@ const withState = (request: HubRequest, more: HubRequest['state']): HubRequest =
 });
 
 /** Asks until the provider has said all; more than once only when it pauses in the middle of its own tools' work. */
-async function hold(
-  open: (request: HubRequest) => Conversation,
+async function runRounds(
+  open: (request: HubRequest) => RoundContext,
   request: HubRequest,
   caller: Caller,
   to: Dialect,
-  parts: ConverseParts,
+  parts: ConvertedServices,
 ): Promise<void> {
   const accounts = parts
     .catalog()
@@ -137,45 +149,49 @@ async function hold(
     .filter((account) => account.features.has(to));
   const conversation = open(request);
   const { telling, call } = conversation;
-  const plainPlan = (round: HubRequest): Plan => {
-    const plan = planOf(open(withoutOpaque(round)), caller, to, accounts);
+  const plainPlan = (round: HubRequest): UpstreamCall => {
+    const plan = upstreamCallFor(open(withoutOpaque(round)), caller, to, accounts);
     return {
       ...plan,
-      take: (head, source) => {
+      onResponse: (head, source) => {
         parts.rejected.add(round);
-        return plan.take(head, source);
+        return plan.onResponse(head, source);
       },
     };
   };
   for (let round = request; ; round = { ...request, items: [...request.items, ...telling.items] }) {
-    const plain = carriesOpaque(round) ? plainPlan(round) : undefined;
+    const plain = hasOpaque(round) ? plainPlan(round) : undefined;
     const turn = round === request ? conversation : open(round);
-    const plan = { ...planOf(turn, caller, to, accounts), affinity: affinityOf(round, accounts, parts), plain };
-    await attempt(call, plan, parts).catch((error: unknown) => {
+    const plan = {
+      ...upstreamCallFor(turn, caller, to, accounts),
+      affinity: affinityOf(round, accounts, parts),
+      plain,
+    };
+    await runWithFailover(call, plan, parts).catch((error: unknown) => {
       if (!telling.outlet || !(error instanceof ApiError)) throw error;
       // Half an answer has been told; what went wrong is told in the stream as well.
       telling.outlet.end(telling.encoder.push({ kind: 'error', error: { code: error.code, message: error.message } }));
-      telling.onCut();
+      telling.onAbandoned();
     });
-    if (call.isGone) telling.onCut();
-    if (!telling.isPaused || call.isGone) return;
+    if (call.isClientGone) telling.onAbandoned();
+    if (!telling.isPaused || call.isClientGone) return;
     telling.nextRound();
   }
 }
 
-interface Opening {
+interface CallSetup {
   readonly call: Call;
   readonly caller: Caller;
   readonly pair: Pair;
   readonly asked: HubRequest;
   readonly input: readonly unknown[];
   readonly model: Model;
-  readonly ticket: Ticket;
-  readonly parts: ConverseParts;
+  readonly ticket: Admission;
+  readonly parts: ConvertedServices;
 }
 
 /** Conversations of one call: the request may vary from round to round, all else stays. */
-function opener({
+function roundFactory({
   call,
   caller,
   pair,
@@ -184,11 +200,11 @@ function opener({
   model,
   ticket,
   parts,
-}: Opening): (request: HubRequest) => Conversation {
+}: CallSetup): (request: HubRequest) => RoundContext {
   const { key, group } = caller;
   const created = Math.floor(parts.clock.now() / 1000);
-  const answer: AnswerContext = { request: asked, model: model.name, requestId: call.id, home: group.style, created };
-  const telling = new Telling(() => pair.client.client.openEncoder(answer));
+  const answer: ReplyContext = { request: asked, model: model.name, requestId: call.id, issuer: group.style, created };
+  const telling = new ReplyRounds(() => pair.client.client.openEncoder(answer));
   return (request) => ({
     call,
     pair,
@@ -196,17 +212,17 @@ function opener({
     parts,
     answer,
     telling,
-    preparedFor: preparer(pair, request, caller, model, parts),
+    preparedFor: requestEncoder(pair, request, caller, model, parts),
     upstreamContext: (account) => ({ requestId: call.id, account: parts.markOf(account.id) }),
-    remember: (items) => {
-      if (asked.dialect === 'chat') parts.sideTable.keep(key.id, rememberedOf(items));
+    cacheOpaque: (items) => {
+      if (asked.dialect === 'chat') parts.sideTable.put(key.id, opaqueByCall(items));
     },
     settle: (usage, account) => {
       ticket.settle(usage, { accountId: account.id });
       return ticket.flushed();
     },
-    isKept: asked.dialect === 'responses' && asked.state.store !== false,
-    keep: (response) => {
+    isStored: asked.dialect === 'responses' && asked.state.store !== false,
+    storeResponse: (response) => {
       const { id } = (response ?? {}) as { id?: unknown };
       if (typeof id !== 'string') return;
       parts.store.save({ id, userId: key.userId, content: { input, response: response as StoredContent['response'] } });
@@ -215,47 +231,47 @@ function opener({
 }
 
 /** The request with what it does not say itself: opaque values that its dialect cannot carry, bytes of media it only names. */
-function completed(
+function withOpaqueAndMedia(
   asked: HubRequest,
   { key, group }: Caller,
   model: Model,
-  { sideTable, rejected, fetcher }: ConverseParts,
+  { sideTable, rejected, fetcher }: ConvertedServices,
 ): HubRequest | Promise<HubRequest> {
   const recalled =
     asked.dialect === 'chat'
-      ? recall(asked, (id) => sideTable.find(key.id, id), group.style === 'generate-content')
+      ? restoreOpaque(asked, (id) => sideTable.get(key.id, id), group.style === 'generate-content')
       : asked;
-  const request = rejected.without(recalled);
+  const request = rejected.strip(recalled);
   return capabilitiesFor(group.style, model).urlMedia ? request : inlineMedia(request, fetcher);
 }
 
 /** A conversation stays with the account whose opaque values it carries; else a session stays where its prompt cache is warm. */
-function affinityOf(request: HubRequest, accounts: readonly Account[], { markOf }: ConverseParts): Affinity {
-  const [mark] = carriedAccounts(request);
+function affinityOf(request: HubRequest, accounts: readonly Account[], { markOf }: ConvertedServices): Affinity {
+  const [mark] = accountTagsIn(request);
   const session = request.session ?? request.cache.key;
   return {
     accountId: mark === undefined ? undefined : accounts.find((account) => markOf(account.id) === mark)?.id,
-    dice: session === undefined ? undefined : diceOf(session),
+    hash: session === undefined ? undefined : sessionHash(session),
   };
 }
 
 /** Encodes once per name that accounts have for the model, usually once in all; opaque values are for one account only. */
-function preparer(
+function requestEncoder(
   pair: Pair,
   request: HubRequest,
   { group }: Caller,
   line: Model,
-  { markOf }: ConverseParts,
-): Conversation['preparedFor'] {
-  const known = new Map<string, Prepared>();
-  const isBound = carriesOpaque(request);
+  { markOf }: ConvertedServices,
+): RoundContext['preparedFor'] {
+  const known = new Map<string, EncodedFor>();
+  const isBound = hasOpaque(request);
   return (account) => {
     const model = upstreamName(line, account);
     const id = isBound ? `${model}\n${account.id}` : model;
     let prepared = known.get(id);
     if (!prepared) {
       const capabilities = capabilitiesFor(group.style, { ...line, upstream: model });
-      const encoded = encodeFor(pair, request, { model, capabilities, account: markOf(account.id) });
+      const encoded = encodeRequestFor(pair, request, { model, capabilities, account: markOf(account.id) });
       prepared = { encoded, model, text: JSON.stringify(encoded.body) };
       known.set(id, prepared);
     }
@@ -273,7 +289,12 @@ const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => strin
     `/v1beta/models/${encodeURIComponent(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
 };
 
-function planOf(conversation: Conversation, caller: Caller, to: Dialect, accounts: readonly Account[]): Plan {
+function upstreamCallFor(
+  conversation: RoundContext,
+  caller: Caller,
+  to: Dialect,
+  accounts: readonly Account[],
+): UpstreamCall {
   const { pair, request, answer } = conversation;
   const { style } = caller.group;
   return {
@@ -282,20 +303,20 @@ function planOf(conversation: Conversation, caller: Caller, to: Dialect, account
       const { encoded, model, text } = conversation.preparedFor(account);
       return {
         method: 'POST',
-        ...locate(style, account.baseUrl, PATH[to](model, request.stream)),
+        ...locateUpstream(style, account.baseUrl, PATH[to](model, request.stream)),
         headers: [
           ...FIXED_HEADERS,
           ...Object.entries(encoded.headers).flat(),
           ...CREDENTIAL_HEADER[style](account.credential),
         ],
         body: text,
-        patience: request.stream ? PATIENCE.stream : PATIENCE.unary,
+        timeouts: request.stream ? TIMEOUTS.stream : TIMEOUTS.unary,
       };
     },
-    take: (head, source) => takerOf(conversation, head, source),
+    onResponse: (head, source) => responseHandlerFor(conversation, head, source),
     classify: (failure) => pair.upstream.upstream.decodeError(failure),
-    refuse: (_failure, { error }, account) => {
-      const { code, status, param } = inClientsFields(pair, answer.request, error);
+    onRejected: (_failure, { error }, account) => {
+      const { code, status, param } = withClientField(pair, answer.request, error);
       const message = redact(error.message, account);
       throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
     },
@@ -312,18 +333,25 @@ const FIXED_HEADERS = [
 ] as const;
 
 /** Some servers answer a stream request with one whole body; it is told as a stream all the same. */
-const takerOf = (conversation: Conversation, head: Head, source: Source): Taker =>
+const responseHandlerFor = (
+  conversation: RoundContext,
+  head: ResponseHead,
+  source: UpstreamControl,
+): ResponseHandler =>
   conversation.request.stream && head.headers['content-type']?.includes('text/event-stream') === true
-    ? new Pump(conversation, head, source)
-    : new Whole(conversation, head);
+    ? new StreamResponse(conversation, head, source)
+    : new UnaryResponse(conversation, head);
 
 /** What every converted answer says about itself. */
-export function conversionHeaders({ pair, call }: Conversation, { encoded, model }: Prepared): Record<string, string> {
+export function conversionHeaders(
+  { pair, call }: RoundContext,
+  { encoded, model }: EncodedFor,
+): Record<string, string> {
   return {
     ...idHeaders(call),
     'x-gateway-converted': `${pair.client.dialect}->${pair.upstream.dialect}`,
     'x-gateway-upstream-model': encodeURIComponent(model),
-    ...(encoded.lost.length > 0 && { 'x-gateway-dropped': namesInHeader(encoded.lost) }),
+    ...(encoded.dropped.length > 0 && { 'x-gateway-dropped': namesInHeader(encoded.dropped) }),
   };
 }
 

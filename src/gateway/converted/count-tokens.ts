@@ -6,15 +6,15 @@
 import type { Account, Model } from '../../catalog/index.ts';
 import { capabilitiesFor } from '../../catalog/index.ts';
 import { codecOf, decodeCount, type HubRequest } from '../../dialects/index.ts';
-import { type Dialect, PATIENCE, type Style, type TextOperation } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER, fetchJson, locate, type UpstreamRequest } from '../../upstream/index.ts';
+import { type Dialect, type Style, type TextOperation, TIMEOUTS } from '../../rules/index.ts';
+import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import { type Call, expectJson, readBody, sendJson } from '../../web/index.ts';
 import { estimateRequest } from '../billing/estimate.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { upstreamName } from '../native/request.ts';
-import { expand } from '../stored/expand.ts';
-import type { ConverseParts } from './convert-call.ts';
+import { expandHistory } from '../stored/expand.ts';
+import type { ConvertedServices } from './convert-call.ts';
 import { parseBody } from './json-body.ts';
 
 /** Counts in flight on this replica; beyond that the estimate answers. */
@@ -36,11 +36,11 @@ export class TokenCounter {
     operation: TextOperation,
     from: keyof typeof ANSWER,
     to: Dialect,
-    parts: ConverseParts,
+    parts: ConvertedServices,
   ): Promise<void> {
     expectJson(call);
     const sent = parseBody(await readBody(call, parts.bodyLimit(operation)));
-    const { body } = from === 'responses' ? await expand(sent, caller.key.userId, parts.store) : { body: sent };
+    const { body } = from === 'responses' ? await expandHistory(sent, caller.key.userId, parts.store) : { body: sent };
     const model = resolveModel(parts.catalog(), caller, call.params.model ?? body.model);
     const head = {
       headers: call.request.headers as Record<string, string | undefined>,
@@ -49,7 +49,7 @@ export class TokenCounter {
     };
     const request = decodeCount(from, body, head);
     const counted = from === to ? undefined : await this.#ask(request, caller, model, to, parts);
-    call.note({ model: model.name, estimated: counted === undefined });
+    call.addLogFields({ model: model.name, estimated: counted === undefined });
     sendJson(
       call,
       200,
@@ -64,7 +64,7 @@ export class TokenCounter {
     { group }: Caller,
     model: Model,
     to: Dialect,
-    parts: ConverseParts,
+    parts: ConvertedServices,
   ): Promise<number | undefined> {
     const account = parts
       .catalog()
@@ -96,7 +96,7 @@ function questionOf(request: HubRequest, style: Style, account: Account, model: 
   const { path, question } = QUESTION[to === 'generate' ? 'generate' : 'messages'](name, body);
   return {
     method: 'POST',
-    ...locate(style, account.baseUrl, path),
+    ...locateUpstream(style, account.baseUrl, path),
     headers: [
       'content-type',
       'application/json',
@@ -104,7 +104,7 @@ function questionOf(request: HubRequest, style: Style, account: Account, model: 
       ...CREDENTIAL_HEADER[style](account.credential),
     ],
     body: Buffer.from(JSON.stringify(question)),
-    patience: PATIENCE.count,
+    timeouts: TIMEOUTS.count,
   };
 }
 

@@ -1,6 +1,6 @@
 /** The body of a call that is converted, parsed; what would stall every other call is refused before it is. */
 import { isUtf8 } from 'node:buffer';
-import { fail, JsonFault, scanMembers } from '../../core/index.ts';
+import { fail, JsonScanError, scanMembers } from '../../core/index.ts';
 import { isObject } from '../../dialects/index.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 
@@ -12,7 +12,7 @@ export function parseBody(bytes: Buffer): Body {
   try {
     return parseHarmless(bytes, text) ?? parseScanned(bytes, text);
   } catch (error) {
-    if (error instanceof JsonFault) throw fail('invalid_request', error.message);
+    if (error instanceof JsonScanError) throw fail('invalid_request', error.message);
     if (error instanceof SyntaxError) throw fail('invalid_request', 'The body is not valid JSON.');
     throw error;
   }

@@ -4,7 +4,7 @@
  * a conversation asks for stays: its beginning must not change while it lasts.
  */
 import type { Clock } from '../../core/index.ts';
-import type { Remembered } from '../../dialects/index.ts';
+import type { OpaqueForCall } from '../../dialects/index.ts';
 
 const LIFETIME_MS = 6 * 3_600_000;
 const MAX_ENTRIES = 50_000;
@@ -13,12 +13,12 @@ const MAX_CHARS = 256 * 1024;
 const MAX_SUM = 64 * 2 ** 20;
 
 interface Entry {
-  readonly value: Remembered;
+  readonly value: OpaqueForCall;
   readonly chars: number;
   readonly until: number;
 }
 
-export class SideTable {
+export class OpaqueCache {
   readonly #clock: Clock;
   /** The one that was used last stands last. */
   readonly #entries = new Map<string, Entry>();
@@ -28,14 +28,14 @@ export class SideTable {
     this.#clock = clock;
   }
 
-  keep(keyId: string, values: ReadonlyMap<string, Remembered>): void {
+  put(keyId: string, values: ReadonlyMap<string, OpaqueForCall>): void {
     for (const [callId, value] of values) {
       const chars = JSON.stringify(value).length;
       if (chars <= MAX_CHARS) this.#put(`${keyId}\n${callId}`, value, chars);
     }
   }
 
-  find(keyId: string, callId: string): Remembered | undefined {
+  get(keyId: string, callId: string): OpaqueForCall | undefined {
     const id = `${keyId}\n${callId}`;
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
@@ -44,7 +44,7 @@ export class SideTable {
     return this.#entries.get(id)?.value;
   }
 
-  #put(id: string, value: Remembered, chars: number): void {
+  #put(id: string, value: OpaqueForCall, chars: number): void {
     this.#drop(id);
     this.#entries.set(id, { value, chars, until: this.#clock.now() + LIFETIME_MS });
     this.#sum += chars;

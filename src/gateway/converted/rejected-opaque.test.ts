@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codecOf, type HubRequest } from '../../dialects/index.ts';
-import { RejectedValues } from './rejected-opaque.ts';
+import { RejectedOpaques } from './rejected-opaque.ts';
 
 const carrying = (...signatures: readonly string[]): HubRequest =>
   codecOf('messages').client.decodeRequest(
@@ -21,21 +21,21 @@ const carrying = (...signatures: readonly string[]): HubRequest =>
   );
 
 test('a value that was rejected is left out, its thoughts with it; others stay', () => {
-  const rejected = new RejectedValues();
+  const rejected = new RejectedOpaques();
   const both = carrying('one', 'two');
-  assert.equal(rejected.without(both), both);
+  assert.equal(rejected.strip(both), both);
   rejected.add(carrying('one'));
-  assert.deepEqual(rejected.without(both), carrying('two'));
+  assert.deepEqual(rejected.strip(both), carrying('two'));
   const other = carrying('three');
-  assert.equal(rejected.without(other), other);
+  assert.equal(rejected.strip(other), other);
 });
 
 test('the oldest are forgotten, those that are met again last', () => {
-  const rejected = new RejectedValues();
+  const rejected = new RejectedOpaques();
   rejected.add(carrying('first'));
   rejected.add(carrying('second'));
-  rejected.without(carrying('first'));
+  rejected.strip(carrying('first'));
   rejected.add(carrying(...Array.from({ length: 19_999 }, (_, n) => `n${n}`)));
-  assert.equal(rejected.without(carrying('second')).items.length, 3, 'forgotten');
-  assert.equal(rejected.without(carrying('first')).items.length, 2);
+  assert.equal(rejected.strip(carrying('second')).items.length, 3, 'forgotten');
+  assert.equal(rejected.strip(carrying('first')).items.length, 2);
 });

@@ -3,11 +3,11 @@
  * failed call first; known ones are left out at once. Digests only, in memory of this replica: a miss costs that one call again.
  */
 import { hash } from 'node:crypto';
-import { type HubRequest, type Opaque, opaquesIn, withoutThese } from '../../dialects/index.ts';
+import { type HubRequest, type Opaque, opaquesIn, withoutOpaques } from '../../dialects/index.ts';
 
 const MAX_ENTRIES = 20_000;
 
-export class RejectedValues {
+export class RejectedOpaques {
   /** The one that was met last stands last. */
   readonly #digests = new Set<string>();
 
@@ -21,11 +21,11 @@ export class RejectedValues {
   }
 
   /** The same object when it holds none of them, which is nearly always so and costs nothing while none are known. */
-  without(request: HubRequest): HubRequest {
+  strip(request: HubRequest): HubRequest {
     if (this.#digests.size === 0) return request;
     const met = new Set(opaquesIn(request).filter((opaque) => this.#digests.has(digestOf(opaque))));
     for (const opaque of met) this.#put(digestOf(opaque));
-    return met.size === 0 ? request : withoutThese(request, (opaque) => met.has(opaque));
+    return met.size === 0 ? request : withoutOpaques(request, (opaque) => met.has(opaque));
   }
 
   #put(digest: string): void {

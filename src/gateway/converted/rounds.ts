@@ -3,20 +3,20 @@
  * expect to be asked again with what it has said; the client sees one answer, its items counted on and its usage added up.
  */
 import type { HubEvent, HubItem, HubReply, HubStop, HubUsage, StreamEncoder } from '../../dialects/index.ts';
-import type { Outlet } from '../client-stream.ts';
+import type { ClientStream } from '../client-stream.ts';
 
 /** Rounds after which a pause is the end all the same. */
 const MAX_ROUNDS = 5;
 
-export class Telling {
+export class ReplyRounds {
   readonly #open: () => StreamEncoder;
   #encoder: StreamEncoder | undefined;
   /** Set when something has been written. */
-  outlet: Outlet | undefined;
+  outlet: ClientStream | undefined;
   /** Wakes the upstream of the present round. */
   resume: () => void = () => {};
   /** The answer ends here, in the middle: the client left, or nobody goes on. Charges what was used, as far as it is known. */
-  onCut: () => void = () => {};
+  onAbandoned: () => void = () => {};
   #items: readonly HubItem[] = [];
   #usage: HubUsage | undefined;
   #rounds = 1;
@@ -38,7 +38,7 @@ export class Telling {
   }
 
   /** Is this end only a pause, and will the provider be asked again? */
-  goesOn(stop: HubStop): boolean {
+  continuesAfter(stop: HubStop): boolean {
     return stop === 'pause' && this.#rounds < MAX_ROUNDS;
   }
 
@@ -48,7 +48,7 @@ export class Telling {
     this.isPaused = true;
     this.#items = [...this.#items, ...items];
     this.#usage = used;
-    this.onCut = () => charge(used);
+    this.onAbandoned = () => charge(used);
   }
 
   /** What the rounds that are over used, and this. */
@@ -62,7 +62,7 @@ export class Telling {
   }
 
   /** An event of the present round as part of the whole answer; undefined when it has been said before. */
-  placed(event: HubEvent): HubEvent | undefined {
+  renumbered(event: HubEvent): HubEvent | undefined {
     if (this.#rounds === 1) return event;
     if (event.kind === 'start') return undefined;
     if (event.kind === 'finish') return { ...event, usage: sumUsage(this.#usage, event.usage) };
@@ -70,7 +70,7 @@ export class Telling {
   }
 
   /** The answer with the rounds before it. */
-  whole(reply: HubReply): HubReply {
+  merged(reply: HubReply): HubReply {
     return this.#rounds === 1
       ? reply
       : { ...reply, items: [...this.#items, ...reply.items], usage: sumUsage(this.#usage, reply.usage) };

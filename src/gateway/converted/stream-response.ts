@@ -14,13 +14,13 @@ import {
   type StreamConversion,
 } from '../../dialects/index.ts';
 import { type FaultKind, faultRow, USAGE_GRACE_MS } from '../../rules/index.ts';
-import type { Trouble } from '../../upstream/index.ts';
-import { estimateUsage, isUnsaid } from '../billing/estimate.ts';
-import type { Head, Source, Taker } from '../failover.ts';
-import { usageNote } from '../native/response.ts';
-import { type Conversation, conversionHeaders } from './convert-call.ts';
-import { toldFault } from './reply-error.ts';
-import type { Telling } from './rounds.ts';
+import type { TransportError } from '../../upstream/index.ts';
+import { estimateUsage, isUsageMissing } from '../billing/estimate.ts';
+import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
+import { usageLogFields } from '../native/response.ts';
+import { conversionHeaders, type RoundContext } from './convert-call.ts';
+import { faultFromReply } from './reply-error.ts';
+import type { ReplyRounds } from './rounds.ts';
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -36,13 +36,13 @@ const LINGER_MS = 2_000;
 /** A stream of these dialects may lack the blank line after its last event; elsewhere that means it was cut. */
 const KEEPS_TAIL: ReadonlySet<string> = new Set(['generate', 'chat']);
 
-export class Pump implements Taker {
-  readonly #conversation: Conversation;
-  readonly #head: Head;
-  readonly #source: Source;
+export class StreamResponse implements ResponseHandler {
+  readonly #conversation: RoundContext;
+  readonly #head: ResponseHead;
+  readonly #source: UpstreamControl;
   readonly #conversion: StreamConversion;
   readonly #reader: SseReader;
-  readonly #telling: Telling;
+  readonly #telling: ReplyRounds;
   #isOver = false;
   #isLingering = false;
   /** The failure that ended the stream. */
@@ -58,15 +58,15 @@ export class Pump implements Taker {
   /** Of the one timer: for the first event, later for the upstream to close. */
   #cancelTimer: () => void;
 
-  constructor(conversation: Conversation, head: Head, source: Source) {
+  constructor(conversation: RoundContext, head: ResponseHead, source: UpstreamControl) {
     const { call, pair, answer, parts } = conversation;
     this.#conversation = conversation;
     this.#head = head;
     this.#source = source;
     this.#telling = conversation.telling;
     this.#telling.resume = () => source.resume();
-    this.#chargeEarlier = this.#telling.onCut;
-    this.#telling.onCut = () => this.#cut();
+    this.#chargeEarlier = this.#telling.onAbandoned;
+    this.#telling.onAbandoned = () => this.#cut();
     this.#conversion = openConversion(
       pair,
       conversation.preparedFor(head.account).encoded,
@@ -79,8 +79,8 @@ export class Pump implements Taker {
       this.#begin();
       this.#write(this.#conversion.heartbeat());
     });
-    call.onGone(() => this.#cancelTimer());
-    call.note({ account: head.account.id });
+    call.onClientGone(() => this.#cancelTimer());
+    call.addLogFields({ account: head.account.id });
   }
 
   onData(chunk: Buffer): boolean {
@@ -95,11 +95,11 @@ export class Pump implements Taker {
     return this.#flush();
   }
 
-  onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
+  onEnd(trouble?: TransportError): FaultKind | Fault | undefined {
     this.#cancelTimer();
     if (this.#isOver) return this.#fault?.kind;
     this.#reader.end({ keepTail: trouble === undefined && KEEPS_TAIL.has(this.#conversation.pair.upstream.dialect) });
-    if (!this.#isOver) this.#take(trouble ? [troubleEvent(trouble)] : this.#conversion.end());
+    if (!this.#isOver) this.#take(trouble ? [errorEvent(trouble)] : this.#conversion.end());
     if (this.#early) return this.#early;
     this.#flush();
     this.#cancelTimer();
@@ -114,7 +114,7 @@ export class Pump implements Taker {
       if (event.kind === 'text' || event.kind === 'think' || event.kind === 'args')
         this.#toldChars += event.text.length;
       if (event.kind === 'item_end') this.#items.push(event.item);
-      if (event.kind === 'finish' && this.#telling.goesOn(event.stop)) return this.#pause(event.usage);
+      if (event.kind === 'finish' && this.#telling.continuesAfter(event.stop)) return this.#pause(event.usage);
       this.#tell(event);
     }
     if (this.#isOver || this.#isLingering) return;
@@ -123,7 +123,7 @@ export class Pump implements Taker {
   }
 
   #tell(event: HubEvent): void {
-    const placed = this.#telling.placed(event);
+    const placed = this.#telling.renumbered(event);
     if (!placed) return;
     const told = this.#conversion.encode(placed);
     if (told !== '') this.#out.push(told);
@@ -156,15 +156,15 @@ export class Pump implements Taker {
 
   #complete(reported: HubUsage, told: string): void {
     this.#isOver = true;
-    const usage = isUnsaid(reported) ? this.#guess() : reported;
+    const usage = isUsageMissing(reported) ? this.#guess() : reported;
     this.#note(usage);
     this.#settled = this.#conversation.settle(usage, this.#head.account);
-    this.#conversation.remember([...this.#telling.items, ...this.#items]);
-    if (this.#conversation.isKept) this.#conversation.keep(finalResponse(told));
+    this.#conversation.cacheOpaque([...this.#telling.items, ...this.#items]);
+    if (this.#conversation.isStored) this.#conversation.storeResponse(finalResponse(told));
   }
 
   #fail(error: HubError): void {
-    this.#fault = toldFault(error, this.#conversation, this.#head.account);
+    this.#fault = faultFromReply(error, this.#conversation, this.#head.account);
     // The client has all the text it gets; only the usage is missing.
     if (this.#conversion.isCut) return this.#take(this.#conversion.finishCut());
     this.#isOver = true;
@@ -214,7 +214,7 @@ export class Pump implements Taker {
       this.#source.done();
       return true;
     }
-    this.#conversation.call.goOn(this.#settled, () => this.#telling.outlet?.end(out));
+    this.#conversation.call.runAfter(this.#settled, () => this.#telling.outlet?.end(out));
     // The upstream closes right after its last event; one that does not must not hold its place.
     this.#cancelTimer();
     this.#cancelTimer = this.#conversation.parts.clock.after(LINGER_MS, () => this.#source.done(this.#fault?.kind));
@@ -234,11 +234,11 @@ export class Pump implements Taker {
 
   #note(usage: HubUsage): void {
     const { call } = this.#conversation;
-    call.note({ ...usageNote(usage), ...(usage.estimated && { estimated: true }) });
+    call.addLogFields({ ...usageLogFields(usage), ...(usage.estimated && { estimated: true }) });
   }
 }
 
-const troubleEvent = ({ kind }: Trouble): HubEvent => ({
+const errorEvent = ({ kind }: TransportError): HubEvent => ({
   kind: 'error',
   error: { code: faultRow(kind).code, message: 'The upstream closed the stream before completion.' },
 });

@@ -4,8 +4,8 @@
  */
 import type { Account, Catalog, ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
-import { PATIENCE, type Style } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER, fetchJson, locate, type Upstream } from '../../upstream/index.ts';
+import { type Style, TIMEOUTS } from '../../rules/index.ts';
+import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamClient } from '../../upstream/index.ts';
 import type { Caller } from '../caller.ts';
 import { DEFAULT_MESSAGES_VERSION } from '../native/headers.ts';
 import { mayUse } from './resolve.ts';
@@ -45,11 +45,11 @@ const idsOf = (data: Listing['data']): string[] =>
   (data ?? []).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 
 export class ModelLists {
-  readonly #upstream: Upstream;
+  readonly #upstream: UpstreamClient;
   readonly #clock: Clock;
   readonly #memory = new Map<string, { until: number; names: Promise<string[]> }>();
 
-  constructor(upstream: Upstream, clock: Clock) {
+  constructor(upstream: UpstreamClient, clock: Clock) {
     this.#upstream = upstream;
     this.#clock = clock;
   }
@@ -89,10 +89,10 @@ export class ModelLists {
     const { path, headers, namesOf } = LISTING[style];
     const answer = await fetchJson(this.#upstream, {
       method: 'GET',
-      ...locate(style, account.baseUrl, path),
+      ...locateUpstream(style, account.baseUrl, path),
       headers: [...headers, ...CREDENTIAL_HEADER[style](account.credential)],
       body: null,
-      patience: PATIENCE.count,
+      timeouts: TIMEOUTS.count,
     });
     return answer?.status === 200 && typeof answer.body === 'object' && answer.body !== null
       ? namesOf(answer.body)

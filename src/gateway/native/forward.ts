@@ -9,33 +9,39 @@ import type { Affinity } from '../../pool/index.ts';
 import {
   type Dialect,
   type Feature,
-  PATIENCE,
-  type PatienceName,
   TEXT_ENDPOINTS,
   type TextOperation,
+  TIMEOUTS,
+  type TimeoutsName,
 } from '../../rules/index.ts';
-import { locate, type UpstreamRequest } from '../../upstream/index.ts';
+import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import { type Call, expectJson, readBody } from '../../web/index.ts';
-import { headerAffinity } from '../affinity.ts';
-import type { ImageCount, Meter, Ticket } from '../billing/admission.ts';
+import { affinityFromHeaders } from '../affinity.ts';
+import type { Admission, Billing, ImageCount } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
-import type { Outlets } from '../client-stream.ts';
-import { type AttemptParts, attempt, type Head, type Plan, type Source } from '../failover.ts';
+import type { ClientStreams } from '../client-stream.ts';
+import {
+  type FailoverServices,
+  type ResponseHead,
+  runWithFailover,
+  type UpstreamCall,
+  type UpstreamControl,
+} from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { redact } from '../redact.ts';
 import { previousNotFound, type ResponseStore, responseNotFound } from '../stored/store.ts';
-import { headersBack, headersTo } from './headers.ts';
+import { requestHeaders, responseHeaders } from './headers.ts';
 import { readMultipart } from './multipart.ts';
 import { checkNativeBody, IMAGE_TOKENS, readNative, upstreamName } from './request.ts';
-import { Relay, type RelayTask } from './response.ts';
-import { withoutEnvelopes } from './strip-envelopes.ts';
+import { NativeResponse, type NativeResponseTask } from './response.ts';
+import { stripEnvelopes } from './strip-envelopes.ts';
 
-export interface ForwardParts extends AttemptParts {
+export interface NativeServices extends FailoverServices {
   readonly catalog: () => Catalog;
-  readonly outlets: Outlets;
+  readonly outlets: ClientStreams;
   readonly store: ResponseStore;
   readonly bodyLimit: (operation: TextOperation) => number;
-  readonly meter: Meter;
+  readonly meter: Billing;
 }
 
 export interface NativeCell {
@@ -44,7 +50,7 @@ export interface NativeCell {
 }
 
 /** What of the request differs from account to account. */
-interface Parcel {
+interface NativeRequest {
   readonly model?: Model;
   readonly bytes: number;
   readonly maxOutput?: number | undefined;
@@ -62,11 +68,17 @@ export async function forward(
   caller: Caller,
   operation: TextOperation,
   cell: NativeCell,
-  parts: ForwardParts,
+  parts: NativeServices,
 ): Promise<void> {
-  const packed: Parcel | Promise<Parcel> = PACK[KIND[operation] ?? 'json'](call, caller, operation, parts, cell);
+  const packed: NativeRequest | Promise<NativeRequest> = REQUEST_READERS[KIND[operation] ?? 'json'](
+    call,
+    caller,
+    operation,
+    parts,
+    cell,
+  );
   const parcel = packed instanceof Promise ? await packed : packed;
-  call.note({ model: parcel.model?.name, stream: parcel.isStream });
+  call.addLogFields({ model: parcel.model?.name, stream: parcel.isStream });
   const accounts = parts
     .catalog()
     .accounts(caller.group.id)
@@ -81,21 +93,21 @@ export async function forward(
       })
     : undefined;
   const ticket = admitted instanceof Promise ? await admitted : admitted;
-  const delivery = new Delivery({ call, caller, operation, dialect: cell.dialect, parcel, accounts, ticket, parts });
+  const delivery = new NativeCall({ call, caller, operation, dialect: cell.dialect, parcel, accounts, ticket, parts });
   try {
-    await attempt(call, delivery, parts);
-    if (call.isGone) delivery.relay?.leave();
+    await runWithFailover(call, delivery, parts);
+    if (call.isClientGone) delivery.relay?.onClientGone();
   } finally {
     ticket?.release();
   }
 }
 
-const isFit = (account: Account, { feature }: NativeCell, { accountId }: Parcel): boolean =>
+const isFit = (account: Account, { feature }: NativeCell, { accountId }: NativeRequest): boolean =>
   (feature === undefined || account.features.has(feature)) && (accountId === undefined || account.id === accountId);
 
 // ---------------------------------------------------------------- reading the request
 
-const KIND: Partial<Record<TextOperation, keyof typeof PACK>> = {
+const KIND: Partial<Record<TextOperation, keyof typeof REQUEST_READERS>> = {
   'images.edit': 'multipart',
   'generate.create': 'native',
   'generate.stream': 'native',
@@ -106,16 +118,16 @@ const KIND: Partial<Record<TextOperation, keyof typeof PACK>> = {
   'responses.inputItems': 'stored',
 };
 
-type Pack = (
+type RequestReader = (
   call: Call,
   caller: Caller,
   operation: TextOperation,
-  parts: ForwardParts,
+  parts: NativeServices,
   cell: NativeCell,
-) => Parcel | Promise<Parcel>;
+) => NativeRequest | Promise<NativeRequest>;
 
 /** Our canonical path: root aliases are the same operation (G 4.1 r1). */
-export const canonical = (call: Pick<Call, 'path' | 'query'>): string => {
+export const canonicalPath = (call: Pick<Call, 'path' | 'query'>): string => {
   const path = /^\/v1(?:beta)?\//.test(call.path) ? call.path : `/v1${call.path}`;
   const query = withoutKey(call.query);
   return query === '' ? path : `${path}?${query}`;
@@ -130,21 +142,21 @@ const withoutKey = (query: string): string =>
         .join('&')
     : query;
 
-const PACK = {
+const REQUEST_READERS = {
   json(call, caller, operation, parts, { dialect }) {
     expectJson(call);
-    const pack = (read: Buffer): Parcel | Promise<Parcel> => {
-      const body = withoutEnvelopes(read, dialect);
+    const pack = (read: Buffer): NativeRequest | Promise<NativeRequest> => {
+      const body = stripEnvelopes(read, dialect);
       const request = readNative(operation, body, caller, parts.catalog());
       const { previousId } = request;
-      const parcelAt = (accountId?: string): Parcel => ({
+      const parcelAt = (accountId?: string): NativeRequest => ({
         model: request.model,
         bytes: body.length,
         maxOutput: request.maxOutput,
         images: request.images,
         isStream: request.isStream,
         accountId,
-        pathFor: () => canonical(call),
+        pathFor: () => canonicalPath(call),
         bodyFor: request.bytesFor,
       });
       if (previousId === undefined) return parcelAt();
@@ -182,7 +194,7 @@ const PACK = {
       maxOutput: form.images.count * IMAGE_TOKENS,
       images: form.images,
       isStream: form.isStream,
-      pathFor: () => canonical(call),
+      pathFor: () => canonicalPath(call),
       bodyFor: (account) => form.bodyFor(upstreamName(model, account)),
     };
   },
@@ -195,30 +207,30 @@ const PACK = {
       bytes: 0,
       isStream: call.query.includes('stream=true'),
       accountId,
-      pathFor: () => canonical(call),
+      pathFor: () => canonicalPath(call),
       bodyFor: () => body,
     };
   },
-} satisfies Record<string, Pack>;
+} satisfies Record<string, RequestReader>;
 
 // ---------------------------------------------------------------- calling
 
 /** One native call on its way. */
-class Delivery implements Plan, RelayTask {
+class NativeCall implements UpstreamCall, NativeResponseTask {
   readonly call: Call;
   readonly caller: Caller;
   readonly operation: TextOperation;
   readonly dialect: Dialect;
-  readonly parcel: Parcel;
+  readonly parcel: NativeRequest;
   readonly accounts: readonly Account[];
   readonly affinity: Affinity;
-  readonly ticket: Ticket | undefined;
-  readonly parts: ForwardParts;
+  readonly ticket: Admission | undefined;
+  readonly parts: NativeServices;
   /** Set while an answer is passed on. */
-  relay: Relay | undefined;
+  relay: NativeResponse | undefined;
 
   constructor(
-    given: Pick<Delivery, 'call' | 'caller' | 'operation' | 'dialect' | 'parcel' | 'accounts' | 'ticket' | 'parts'>,
+    given: Pick<NativeCall, 'call' | 'caller' | 'operation' | 'dialect' | 'parcel' | 'accounts' | 'ticket' | 'parts'>,
   ) {
     this.call = given.call;
     this.caller = given.caller;
@@ -226,7 +238,7 @@ class Delivery implements Plan, RelayTask {
     this.dialect = given.dialect;
     this.parcel = given.parcel;
     this.accounts = given.accounts;
-    this.affinity = headerAffinity(given.call);
+    this.affinity = affinityFromHeaders(given.call);
     this.ticket = given.ticket;
     this.parts = given.parts;
   }
@@ -236,19 +248,19 @@ class Delivery implements Plan, RelayTask {
     // Of an account that failed nothing was told: whoever leaves now pays nothing for it.
     this.relay = undefined;
     const { style } = this.caller.group;
-    const { origin, path } = locate(style, account.baseUrl, parcel.pathFor(account));
+    const { origin, path } = locateUpstream(style, account.baseUrl, parcel.pathFor(account));
     return {
       method: TEXT_ENDPOINTS[operation].method,
       origin,
       path,
-      headers: headersTo(call, style, account),
+      headers: requestHeaders(call, style, account),
       body: parcel.bodyFor(account),
-      patience: PATIENCE[patienceOf(operation, parcel.isStream)],
+      timeouts: TIMEOUTS[timeoutsOf(operation, parcel.isStream)],
     };
   }
 
-  take(head: Head, source: Source): Relay {
-    this.relay = new Relay(this, head, source);
+  onResponse(head: ResponseHead, source: UpstreamControl): NativeResponse {
+    this.relay = new NativeResponse(this, head, source);
     return this.relay;
   }
 
@@ -256,26 +268,26 @@ class Delivery implements Plan, RelayTask {
     return codecOf(this.dialect).upstream.decodeError(failure);
   }
 
-  refuse(failure: UpstreamFailure, _fault: Fault, account: Account): void {
-    passOn(this.call, failure, account);
+  onRejected(failure: UpstreamFailure, _fault: Fault, account: Account): void {
+    forwardRejection(this.call, failure, account);
   }
 }
 
-function patienceOf(operation: TextOperation, isStream: boolean): PatienceName {
+function timeoutsOf(operation: TextOperation, isStream: boolean): TimeoutsName {
   if (operation.startsWith('images.')) return 'image';
   if (operation.endsWith('.count') || operation === 'responses.inputTokens') return 'count';
   return isStream ? 'stream' : 'unary';
 }
 
 /** The upstream's own refusal, literally but for our secrets: clients switch features off by its wording. */
-function passOn(call: Call, failure: UpstreamFailure, account: Account): void {
+function forwardRejection(call: Call, failure: UpstreamFailure, account: Account): void {
   const body = Buffer.from(redact(failure.body, account));
   const isJson = failure.headers['content-type']?.includes('json') === true;
-  if (!isJson) throw unreadable(failure.status);
-  call.response.writeHead(failure.status, { ...headersBack(call, failure.headers), 'content-length': body.length });
+  if (!isJson) throw nonJsonRejection(failure.status);
+  call.response.writeHead(failure.status, { ...responseHeaders(call, failure.headers), 'content-length': body.length });
   call.response.end(body);
 }
 
 /** A page of HTML from some proxy in between is no answer for an SDK. */
-const unreadable = (status: number): ApiError =>
+const nonJsonRejection = (status: number): ApiError =>
   fail('upstream_error', 'The provider refused the request without saying why.', { status: status < 500 ? 400 : 502 });

@@ -6,8 +6,8 @@ import { CREDENTIAL_HEADER } from '../../upstream/index.ts';
 import { type Call, idHeaders } from '../../web/index.ts';
 
 /** The caller's headers without what is not for the upstream; the account's credential instead of the caller's. */
-export function headersTo(call: Call, style: Style, account: Account): string[] {
-  const { fields } = call.request;
+export function requestHeaders(call: Call, style: Style, account: Account): string[] {
+  const { rawHeaders: fields } = call.request;
   const hop = hopByHop(call.header('connection'));
   const headers: string[] = [];
   let hasVersion = false;
@@ -36,7 +36,7 @@ function hopByHop(connection: string | undefined): readonly string[] {
 /** The real API refuses requests without a version; plain curl users forget it. */
 export const DEFAULT_MESSAGES_VERSION = '2023-06-01';
 
-export function headersBack(call: Call, headers: HttpHeaders): Record<string, string> {
+export function responseHeaders(call: Call, headers: HttpHeaders): Record<string, string> {
   const passed: Record<string, string> = idHeaders(call);
   for (const name in headers) {
     const value = headers[name];

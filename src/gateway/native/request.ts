@@ -3,14 +3,14 @@
  * at before it may pass. The bytes stay as they came; `bytesFor` replaces the model's name in them and nothing else.
  */
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
-import { fail, JsonFault, type Span, scanMembers, splice, valueAt } from '../../core/index.ts';
-import { refuseForeign } from '../../dialects/index.ts';
+import { fail, JsonScanError, type Span, scanMembers, splice, valueAt } from '../../core/index.ts';
+import { rejectWrongDialect } from '../../dialects/index.ts';
 import { JSON_LIMITS, type TextOperation } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel } from '../models/resolve.ts';
 
-export interface NativeRequest {
+export interface NativeBody {
   readonly model: Model;
   readonly isStream: boolean;
   readonly previousId: string | undefined;
@@ -37,7 +37,7 @@ const WANTED: ReadonlySet<string> = new Set([
   'generation_config',
 ]);
 
-export function readNative(operation: TextOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeRequest {
+export function readNative(operation: TextOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeBody {
   const members = scan(body);
   const read = (name: string): unknown => {
     const span = members.get(name);
@@ -93,7 +93,7 @@ export const IMAGE_TOKENS = 16_384;
 export function checkNativeBody(body: Buffer): number | undefined {
   const members = scan(body);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
-    refuseForeign(asJson(() => JSON.parse(new TextDecoder().decode(body))));
+    rejectWrongDialect(asJson(() => JSON.parse(new TextDecoder().decode(body))));
   const config = members.get('generationConfig') ?? members.get('generation_config');
   const { maxOutputTokens } =
     ((config ? asJson(() => valueAt(body, config)) : {}) as { maxOutputTokens?: unknown } | null) ?? {};
@@ -113,7 +113,7 @@ function asJson<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof JsonFault) throw fail('invalid_request', error.message);
+    if (error instanceof JsonScanError) throw fail('invalid_request', error.message);
     if (error instanceof SyntaxError) throw fail('invalid_request', 'The body is not valid JSON.');
     throw error;
   }

@@ -3,10 +3,10 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { until } from '../../../test/support/wait.ts';
 import { FakeClock } from '../../core/index.ts';
-import { type Answer, Call, type Incoming } from '../../web/index.ts';
-import { Outlets } from '../client-stream.ts';
-import type { Head, Source } from '../failover.ts';
-import { Relay, type RelayTask } from './response.ts';
+import { Call, type IncomingRequest, type ResponseWriter } from '../../web/index.ts';
+import { ClientStreams } from '../client-stream.ts';
+import type { ResponseHead, UpstreamControl } from '../failover.ts';
+import { NativeResponse, type NativeResponseTask } from './response.ts';
 
 const STALLED_MS = 5_000;
 const ANSWER =
@@ -48,19 +48,19 @@ test('an answer of the second account has all its time, however long the first o
     dialect: 'chat',
     ticket: undefined,
     parcel: { bytes: 10 },
-    parts: { outlets: new Outlets(clock, { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
-  } as unknown as RelayTask;
-  const relayFrom = (id: string): Relay =>
-    new Relay(
+    parts: { outlets: new ClientStreams(clock, { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
+  } as unknown as NativeResponseTask;
+  const relayFrom = (id: string): NativeResponse =>
+    new NativeResponse(
       task,
-      { status: 200, headers: { 'content-type': 'application/json' }, account: { id } } as unknown as Head,
-      {} as Source,
+      { status: 200, headers: { 'content-type': 'application/json' }, account: { id } } as unknown as ResponseHead,
+      {} as UpstreamControl,
     );
 
   const first = relayFrom('a');
   first.onData(Buffer.from(ANSWER.slice(0, 20)));
   clock.advance(STALLED_MS * 2);
-  assert.equal(typeof first.onEnd({ kind: 'broken', code: 'ECONNRESET' }), 'object', 'another account may be tried');
+  assert.equal(typeof first.onEnd({ kind: 'failed', code: 'ECONNRESET' }), 'object', 'another account may be tried');
   const second = relayFrom('b');
   second.onData(Buffer.from(ANSWER));
   assert.equal(second.onEnd(), undefined);
@@ -80,8 +80,8 @@ test('a head that cannot be written ends its call, and not the process', async (
     id: 'req_1',
     operation: 'chat.create',
     envelope: 'openai',
-    request: {} as Incoming,
-    response: response as unknown as Answer,
+    request: {} as IncomingRequest,
+    response: response as unknown as ResponseWriter,
     params: {},
     path: '/v1/chat/completions',
     query: '',
@@ -95,12 +95,12 @@ test('a head that cannot be written ends its call, and not the process', async (
     dialect: 'chat',
     ticket: { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() },
     parcel: { bytes: 10 },
-    parts: { outlets: new Outlets(new FakeClock(), { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
-  } as unknown as RelayTask;
+    parts: { outlets: new ClientStreams(new FakeClock(), { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
+  } as unknown as NativeResponseTask;
   const head = { status: 200, headers: { 'content-type': 'application/json' }, account: { id: 'a' } };
-  const relay = new Relay(task, head as unknown as Head, {} as Source);
+  const relay = new NativeResponse(task, head as unknown as ResponseHead, {} as UpstreamControl);
   relay.onData(Buffer.from(ANSWER));
   relay.onEnd();
   await until('the connection to be cut', () => response.destroyed);
-  assert.equal(call.notes.code, 'internal_error');
+  assert.equal(call.logFields.code, 'internal_error');
 });

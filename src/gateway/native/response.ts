@@ -2,61 +2,61 @@
  * The answer of a native call on its way to the client: bytes as they come, a tap beside them. Ends the answer only when what it cost
  * is on disk, and never ends a stream without a word.
  */
-import { inOne } from '../../core/index.ts';
+import { concatBuffers } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type TextOperation } from '../../rules/index.ts';
-import type { Trouble } from '../../upstream/index.ts';
+import type { TransportError } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
-import { guessUsage, type ImageCount, type Ticket } from '../billing/admission.ts';
+import { type Admission, type ImageCount, roughUsage } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
-import type { Outlet, Outlets } from '../client-stream.ts';
-import type { Head, Source, Taker } from '../failover.ts';
+import type { ClientStream, ClientStreams } from '../client-stream.ts';
+import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
 import type { ResponseStore } from '../stored/store.ts';
-import { headersBack } from './headers.ts';
-import { brokenOff, heartbeatOf } from './stream-error.ts';
+import { responseHeaders } from './headers.ts';
+import { heartbeatFor, truncationEvent } from './stream-error.ts';
 import { type TapResult, tapStream, tapUnary } from './usage-tap.ts';
 
-export interface RelayTask {
+export interface NativeResponseTask {
   readonly call: Call;
   readonly caller: Caller;
   readonly operation: TextOperation;
   readonly dialect: Dialect;
-  readonly ticket: Ticket | undefined;
+  readonly ticket: Admission | undefined;
   readonly parcel: { readonly bytes: number; readonly images?: ImageCount | undefined };
-  readonly parts: { readonly outlets: Outlets; readonly store: ResponseStore };
+  readonly parts: { readonly outlets: ClientStreams; readonly store: ResponseStore };
 }
 
 /** Answers up to this size leave in one write with their head. */
 const HELD_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
-const CUT_SHORT = 'The provider broke off in the middle of its answer.';
+const TRUNCATED = 'The provider broke off in the middle of its answer.';
 
-export class Relay implements Taker {
-  readonly #task: RelayTask;
-  readonly #head: Head;
+export class NativeResponse implements ResponseHandler {
+  readonly #task: NativeResponseTask;
+  readonly #head: ResponseHead;
   readonly #tap: ReturnType<typeof tapStream>;
-  readonly #source: Source;
+  readonly #upstream: UpstreamControl;
   /** Undefined while nothing was told: an account that fails before that has no part in the answer of the next one. */
-  #outlet: Outlet | undefined;
+  #stream: ClientStream | undefined;
   readonly #isSse: boolean;
   /** The beginning of a unary answer, not yet written. Undefined once writing has begun. */
   #held: Buffer[] | undefined;
   #heldBytes = 0;
   /** The newest piece of a long unary answer: with it the client would have all, before what it cost is on disk. */
-  #latest: Buffer | undefined;
+  #lastChunk: Buffer | undefined;
   #bytes = 0;
 
-  constructor(task: RelayTask, head: Head, source: Source) {
+  constructor(task: NativeResponseTask, head: ResponseHead, source: UpstreamControl) {
     const { call, dialect } = task;
     this.#task = task;
     this.#head = head;
-    this.#source = source;
+    this.#upstream = source;
     this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
     this.#tap = this.#isSse ? tapStream(dialect) : tapUnary(dialect);
-    call.note({ account: head.account.id });
+    call.addLogFields({ account: head.account.id });
     if (!this.#isSse) this.#held = [];
     else {
-      this.#begin();
+      this.#writeHead();
       call.response.flushHeaders();
     }
   }
@@ -64,52 +64,52 @@ export class Relay implements Taker {
   onData(chunk: Buffer): boolean {
     this.#tap.push(chunk);
     this.#bytes += chunk.length;
-    if (!this.#held) return this.#outlet?.write(this.#isSse ? chunk : this.#swap(chunk)) ?? true;
+    if (!this.#held) return this.#stream?.write(this.#isSse ? chunk : this.#holdBackLastChunk(chunk)) ?? true;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= HELD_BYTES) return true;
-    this.#latest = Buffer.concat(this.#held);
+    this.#lastChunk = Buffer.concat(this.#held);
     this.#held = undefined;
-    this.#begin();
+    this.#writeHead();
     return true;
   }
 
-  #swap(chunk: Buffer): Buffer {
-    const before = this.#latest ?? EMPTY;
-    this.#latest = chunk;
+  #holdBackLastChunk(chunk: Buffer): Buffer {
+    const before = this.#lastChunk ?? EMPTY;
+    this.#lastChunk = chunk;
     return before;
   }
 
-  onEnd(trouble?: Trouble): FaultKind | Fault | undefined {
+  onEnd(trouble?: TransportError): FaultKind | Fault | undefined {
     const result = this.#tap.end();
     if (trouble === undefined && result.isComplete) {
       this.#settle(result.usage);
       this.#finish(result);
       return undefined;
     }
-    const kind = trouble?.kind ?? 'broken';
+    const kind = trouble?.kind ?? 'failed';
     // Nothing was told yet: another account may do better, and if not, the client gets a proper error.
-    if (this.#held) return { kind, error: { code: faultRow(kind).code, message: CUT_SHORT } };
-    this.#breakOff(result, kind);
+    if (this.#held) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
+    this.#endWithError(result, kind);
     return kind;
   }
 
   /** The client left in the middle: it pays for what the upstream reported, or for about what it got. */
-  leave(): void {
+  onClientGone(): void {
     const { usage } = this.#tap.end();
     // What was written is told at the end, which never came; what was read is known.
-    this.#settle(usage?.estimated ? { ...usage, output: Math.max(usage.output, this.#guess().output) } : usage);
+    this.#settle(usage?.estimated ? { ...usage, output: Math.max(usage.output, this.#estimate().output) } : usage);
   }
 
   #settle(reported: HubUsage | undefined): void {
     const { call, ticket, parcel } = this.#task;
-    const usage = reported ?? this.#guess();
-    call.note(usageNote(usage));
+    const usage = reported ?? this.#estimate();
+    call.addLogFields(usageLogFields(usage));
     ticket?.settle(usage, { accountId: this.#head.account.id, ...(parcel.images && { images: parcel.images }) });
   }
 
-  #guess(): HubUsage {
-    return guessUsage(this.#task.parcel.bytes, this.#bytes * this.#tap.share);
+  #estimate(): HubUsage {
+    return roughUsage(this.#task.parcel.bytes, this.#bytes * this.#tap.textRatio);
   }
 
   #finish({ id }: TapResult): void {
@@ -118,33 +118,33 @@ export class Relay implements Taker {
     if (operation === 'responses.create' && id !== undefined && store)
       parts.store.save({ id, userId, accountId: this.#head.account.id });
     if (operation === 'responses.delete') void parts.store.drop(call.params.response_id ?? '', userId);
-    if (ticket) call.goOn(ticket.flushed(), () => this.#end());
+    if (ticket) call.runAfter(ticket.flushed(), () => this.#end());
     else this.#end();
   }
 
   #end(): void {
-    if (!this.#held) return this.#outlet?.end(this.#latest);
-    this.#begin().end(inOne(this.#held));
+    if (!this.#held) return this.#stream?.end(this.#lastChunk);
+    this.#writeHead().end(concatBuffers(this.#held));
   }
 
   /** A stream says that it broke; half a JSON text cannot, so its connection is cut and nobody takes it for whole. */
-  #breakOff({ id, sequence }: TapResult, kind: FaultKind): void {
+  #endWithError({ id, sequence }: TapResult, kind: FaultKind): void {
     const { call, dialect } = this.#task;
     if (!this.#isSse) return void call.response.destroy();
-    const about = { requestId: call.id, id, sequence, isTimeout: kind === 'silent' };
-    this.#outlet?.end((this.#outlet.isAtBoundary ? '' : '\n\n') + brokenOff[dialect](about));
+    const about = { requestId: call.id, id, sequence, isTimeout: kind === 'timeout' };
+    this.#stream?.end((this.#stream.isAtBoundary ? '' : '\n\n') + truncationEvent[dialect](about));
   }
 
-  #begin(): Outlet {
+  #writeHead(): ClientStream {
     const { call, dialect, parts } = this.#task;
-    const headers = headersBack(call, this.#head.headers);
+    const headers = responseHeaders(call, this.#head.headers);
     call.response.writeHead(this.#head.status, this.#isSse ? asStream(headers) : headers);
-    this.#outlet = parts.outlets.open(call, {
-      heartbeat: this.#isSse ? () => heartbeatOf(dialect) : undefined,
-      onDrain: () => this.#source.resume(),
+    this.#stream = parts.outlets.open(call, {
+      heartbeat: this.#isSse ? () => heartbeatFor(dialect) : undefined,
+      onDrain: () => this.#upstream.resume(),
       onStalled: () => call.response.destroy(),
     });
-    return this.#outlet;
+    return this.#stream;
   }
 }
 
@@ -153,7 +153,7 @@ function asStream({ 'content-length': _, ...headers }: Record<string, string>): 
   return { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
 
-export const usageNote = (usage: HubUsage): Record<string, number> => ({
+export const usageLogFields = (usage: HubUsage): Record<string, number> => ({
   tokensIn: usage.input,
   tokensCached: usage.cacheRead,
   tokensOut: usage.output,

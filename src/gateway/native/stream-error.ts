@@ -11,7 +11,7 @@ interface Broken {
 
 const MESSAGE = 'The upstream closed the stream before completion.';
 
-export const brokenOff: Readonly<Record<Dialect, (about: Broken) => string>> = {
+export const truncationEvent: Readonly<Record<Dialect, (about: Broken) => string>> = {
   messages: ({ requestId, isTimeout }) =>
     sse(
       JSON.stringify({
@@ -63,4 +63,4 @@ export const brokenOff: Readonly<Record<Dialect, (about: Broken) => string>> = {
 };
 
 const PING = sse('{"type": "ping"}', 'ping');
-export const heartbeatOf = (dialect: Dialect): string => (dialect === 'messages' ? PING : SSE_COMMENT);
+export const heartbeatFor = (dialect: Dialect): string => (dialect === 'messages' ? PING : SSE_COMMENT);

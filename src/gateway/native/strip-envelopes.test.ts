@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutEnvelopes } from './strip-envelopes.ts';
+import { stripEnvelopes } from './strip-envelopes.ts';
 
 const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' = 'messages'): string =>
-  withoutEnvelopes(Buffer.from(text), dialect).toString();
+  stripEnvelopes(Buffer.from(text), dialect).toString();
 const foreign = '{"type":"thinking","thinking":"","signature":"gw1.abc"}';
 const own = '{ "type" : "thinking", "thinking":"x", "signature":"Ev=" }';
 const text = '{"type":"text","text":"gw1. is only a text here"}';
@@ -21,7 +21,7 @@ test('a block with an envelope is cut out with exactly one comma, wherever it st
 
 test('bytes without an envelope in a slot stay the very same bytes', () => {
   const body = Buffer.from(`{"messages":[{"role":"user","content":[${text}]}]}`);
-  assert.equal(withoutEnvelopes(body, 'messages'), body);
+  assert.equal(stripEnvelopes(body, 'messages'), body);
 });
 
 test('a message that held nothing else goes as a whole', () => {

@@ -3,7 +3,7 @@
  * this group would reject them, so the blocks that hold one are cut out of the bytes; every other byte stays. Only slots count: a
  * caller may well write the same characters in a text.
  */
-import { elementsAt, JsonFault, membersAt, type Span, valueAt } from '../../core/index.ts';
+import { elementsAt, JsonScanError, membersAt, type Span, valueAt } from '../../core/index.ts';
 import { ENVELOPE_PREFIX, isEnvelope, isSynthetic, SYNTHETIC } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 
@@ -11,7 +11,7 @@ const MARKS = [ENVELOPE_PREFIX, SYNTHETIC].map((text) => Buffer.from(text));
 /** Part of all of them, so that one search is enough for most bodies. */
 const HINT = Buffer.from('gw');
 
-export function withoutEnvelopes(body: Buffer, dialect: Dialect): Buffer {
+export function stripEnvelopes(body: Buffer, dialect: Dialect): Buffer {
   // A native search over the bytes; nearly every call ends here.
   if (!body.includes(HINT) || !MARKS.some((mark) => body.includes(mark))) return body;
   const root = { start: body.indexOf(OPEN), end: body.length };
@@ -19,7 +19,7 @@ export function withoutEnvelopes(body: Buffer, dialect: Dialect): Buffer {
     return cut(body, CUTS[dialect]?.(body, root) ?? []);
   } catch (error) {
     // No JSON: whoever reads the body next says what is wrong with it.
-    if (error instanceof JsonFault) return body;
+    if (error instanceof JsonScanError) return body;
     throw error;
   }
 }

@@ -2,10 +2,10 @@
  * Reads usage and the end beside a native stream or answer, without touching what passes. Looks at whole chunks with native
  * byte searches and parses only the events that can hold usage; an odd one is ignored, never fatal.
  */
-import { inOne, scanMembers, valueAt } from '../../core/index.ts';
+import { concatBuffers, scanMembers, valueAt } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import { wordsIn } from '../billing/output-chars.ts';
+import { outputChars } from '../billing/output-chars.ts';
 
 export interface TapResult {
   readonly usage: HubUsage | undefined;
@@ -21,13 +21,13 @@ export interface Tap {
   push(chunk: Buffer): void;
   end(): TapResult;
   /** The part of the bytes that is words, going by the latest of them. */
-  readonly share: number;
+  readonly textRatio: number;
 }
 
 /** Keeping more than this of an answer or of one event costs more than its usage is worth. */
 const MAX_KEPT_BYTES = 32 * 2 ** 20;
 /** Of a stream whose latest events say nothing: a word in some hundred bytes. */
-const USUAL_SHARE = 0.05;
+const DEFAULT_TEXT_RATIO = 0.05;
 const UNARY_LIMITS = { depth: 512, tokens: 10_000_000 };
 
 export function tapUnary(dialect: Dialect): Tap {
@@ -39,8 +39,8 @@ export function tapUnary(dialect: Dialect): Tap {
       if (size <= MAX_KEPT_BYTES) chunks.push(chunk);
     },
     // What was too large to keep is taken for whole: its framing said so.
-    share: 1,
-    end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, inOne(chunks)) : { ...NOTHING, isComplete: true }),
+    textRatio: 1,
+    end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, concatBuffers(chunks)) : { ...NOTHING, isComplete: true }),
   };
 }
 
@@ -251,9 +251,9 @@ class StreamTap implements Tap {
     };
   }
 
-  get share(): number {
-    const words = eventsOf(this.#lastBlocks).reduce((sum, { event }) => sum + wordsIn(event), 0);
-    return words === 0 ? USUAL_SHARE : words / (this.#lastBlocks?.length ?? 1);
+  get textRatio(): number {
+    const words = eventsOf(this.#lastBlocks).reduce((sum, { event }) => sum + outputChars(event), 0);
+    return words === 0 ? DEFAULT_TEXT_RATIO : words / (this.#lastBlocks?.length ?? 1);
   }
 }
 
@@ -276,13 +276,13 @@ function nextBlockEnd(bytes: Buffer, from: number): number {
 const endsBlankLine = (bytes: Buffer, lf: number): boolean =>
   lf > 0 && (bytes[lf - 1] === LF || (bytes[lf - 1] === CR && bytes[lf - 2] === LF && bytes[lf - 3] === CR));
 
-interface Told {
+interface ParsedEvent {
   readonly event: Event;
   readonly data: string;
 }
 
 /** The events of whole blocks in order; each is parsed only when it is asked for, and few ever are. */
-function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
+function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<ParsedEvent> {
   for (const blocks of new Set(pieces)) {
     for (let start = 0, end = 0; blocks && start < blocks.length; start = end) {
       end = nextBlockEnd(blocks, start);
@@ -293,7 +293,7 @@ function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
 }
 
 /** The same from behind. */
-function* latestOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
+function* latestOf(...pieces: (Buffer | undefined)[]): Generator<ParsedEvent> {
   for (const blocks of new Set(pieces)) {
     for (let end = blocks?.length ?? 0, start = end; blocks && end > 0; end = start) {
       start = blockEnd(blocks, end - 1);
@@ -303,7 +303,7 @@ function* latestOf(...pieces: (Buffer | undefined)[]): Generator<Told> {
   }
 }
 
-function parseBlock(block: string): Told | undefined {
+function parseBlock(block: string): ParsedEvent | undefined {
   const data = block
     .split(/\r?\n/)
     .flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : []))

@@ -14,7 +14,7 @@ export interface Expanded {
   readonly previousId: string | undefined;
 }
 
-export async function expand(body: Json, userId: string, store: ResponseStore): Promise<Expanded> {
+export async function expandHistory(body: Json, userId: string, store: ResponseStore): Promise<Expanded> {
   const previousId = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
   const earlier = previousId === undefined ? [] : await earlierItems(previousId, userId, store);
   const input = await Promise.all([...earlier, ...inputItems(body.input)].map((item) => resolved(item, userId, store)));

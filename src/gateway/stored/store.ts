@@ -3,7 +3,7 @@
  * no call waits for the database, and readable at once on the replica that wrote them. Per user, sealed, for a limited time.
  */
 import { sql } from 'kysely';
-import { type Clock, fail, faultOf, type Log, type Sealer } from '../../core/index.ts';
+import { type Clock, errorFields, fail, type Log, type Sealer } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 
 /** What is kept: on converted groups everything, on native ones only where it is. */
@@ -93,7 +93,9 @@ export class ResponseStore {
 
   /** For a response that its provider has deleted: where ours is left behind, it leads nowhere until it expires. */
   async drop(id: string, userId: string): Promise<void> {
-    await this.remove(id, userId).catch((error: unknown) => this.#options.log.warn('store.undeleted', faultOf(error)));
+    await this.remove(id, userId).catch((error: unknown) =>
+      this.#options.log.warn('store.undeleted', errorFields(error)),
+    );
   }
 
   /** Writes what waits. A database that is down loses nothing of a call; what cannot be written is given up after a while. */
@@ -124,7 +126,7 @@ export class ResponseStore {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
       } catch (error) {
-        log.warn('store.failed', { lost: batch.length, ...faultOf(error) });
+        log.warn('store.failed', { lost: batch.length, ...errorFields(error) });
       }
     }
   }

@@ -1,5 +1,5 @@
 /** Frames of a responses socket: reading what a client sends, wording what we say ourselves. */
-import { JsonFault, scanMembers } from '../../core/index.ts';
+import { JsonScanError, scanMembers } from '../../core/index.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 
 export type Json = Record<string, unknown>;
@@ -22,7 +22,7 @@ export function readFrame(text: string): Json | undefined {
     scanMembers(Buffer.from(text), ONCE, JSON_LIMITS);
     return JSON.parse(text) as Json;
   } catch (error) {
-    if (error instanceof JsonFault || error instanceof SyntaxError) return undefined;
+    if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -3,14 +3,14 @@
  * neither sockets nor memory. What the connection remembers is the latest response of every lane.
  */
 import { type Clock, newId } from '../../core/index.ts';
-import type { Call, Handler, Socket } from '../../web/index.ts';
+import type { Call, Handler, WebSocketConnection } from '../../web/index.ts';
 import { inputItems } from '../stored/expand.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type Json, passFailed } from './frames.ts';
-import { Chains } from './lane-history.ts';
+import { LaneHistory } from './lane-history.ts';
 import type { Turn, TurnRunner } from './turn.ts';
 
-export interface BridgeParts {
+export interface HttpTurnsServices {
   readonly clock: Clock;
   /** Answers a request as if it had come over HTTP. */
   readonly ordinary: Handler;
@@ -18,12 +18,12 @@ export interface BridgeParts {
   readonly canContinue: (responseId: string) => Promise<boolean>;
 }
 
-export class BridgedTurns implements TurnRunner {
-  readonly #socket: Socket;
-  readonly #parts: BridgeParts;
-  readonly #chains = new Chains();
+export class HttpTurns implements TurnRunner {
+  readonly #socket: WebSocketConnection;
+  readonly #parts: HttpTurnsServices;
+  readonly #chains = new LaneHistory();
 
-  constructor(socket: Socket, parts: BridgeParts) {
+  constructor(socket: WebSocketConnection, parts: HttpTurnsServices) {
     this.#socket = socket;
     this.#parts = parts;
   }
@@ -46,7 +46,7 @@ export class BridgedTurns implements TurnRunner {
         this.#remember(lane, json, items, base);
       }
       // At once, not when the answer has ended: the next turn of the lane may begin before.
-      if (event === 'response.failed') this.#chains.evict(lane, previousId);
+      if (event === 'response.failed') this.#chains.drop(lane, previousId);
     });
     try {
       if (create.generate === false) {
@@ -59,7 +59,7 @@ export class BridgedTurns implements TurnRunner {
       call.body = Buffer.from(JSON.stringify({ ...request, input, previous_response_id: base, stream: true }));
       await this.#parts.ordinary(call);
     } finally {
-      if (!isWhole) this.#chains.evict(lane, previousId);
+      if (!isWhole) this.#chains.drop(lane, previousId);
     }
   }
 

@@ -1,7 +1,7 @@
 /** What a connection remembers of its conversations: the latest response of each lane with all that led to it, within a budget. */
-import { SOCKET } from '../../rules/index.ts';
+import { WEBSOCKET } from '../../rules/index.ts';
 
-export interface Link {
+export interface LaneEntry {
   readonly responseId: string;
   /** A stored response that comes before all items. */
   readonly base: string | undefined;
@@ -10,10 +10,10 @@ export interface Link {
   readonly bytes: number;
 }
 
-export class Chains {
-  readonly #latest = new Map<string, Link>();
+export class LaneHistory {
+  readonly #latest = new Map<string, LaneEntry>();
 
-  find(responseId: string): Link | undefined {
+  find(responseId: string): LaneEntry | undefined {
     for (const link of this.#latest.values()) if (link.responseId === responseId) return link;
     return undefined;
   }
@@ -25,14 +25,14 @@ export class Chains {
     this.#latest.set(lane, link);
     let total = [...this.#latest.values()].reduce((sum, { bytes }) => sum + bytes, 0);
     for (const [oldest, { bytes }] of this.#latest) {
-      if (total <= SOCKET.cacheBytes) return;
+      if (total <= WEBSOCKET.cacheBytes) return;
       this.#latest.delete(oldest);
       total -= bytes;
     }
   }
 
   /** After a failure the lane cannot go on from what it referred to; other lanes still can. */
-  evict(lane: string, responseId: string | undefined): void {
+  drop(lane: string, responseId: string | undefined): void {
     if (responseId !== undefined && this.#latest.get(lane)?.responseId === responseId) this.#latest.delete(lane);
   }
 }

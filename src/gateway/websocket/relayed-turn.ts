@@ -6,13 +6,13 @@ import type { ApiError } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
-import { guessUsage, type Ticket } from '../billing/admission.ts';
+import { type Admission, roughUsage } from '../billing/admission.ts';
 import { sumUsage } from '../converted/rounds.ts';
-import { usageNote } from '../native/response.ts';
+import { usageLogFields } from '../native/response.ts';
 import type { Turn } from './turn.ts';
 
 /** The few members of an event that matter here. */
-export interface Told {
+export interface LifecycleEvent {
   readonly type: string;
   readonly stream_id?: string;
   readonly status?: number;
@@ -21,37 +21,38 @@ export interface Told {
 }
 
 /** The events that begin or end something. Quotes inside a text are escaped, so that none can look like one of these. */
-const TELLING =
+const LIFECYCLE =
   /"type"\s*:\s*"(?:error|response\.(?:created|completed|incomplete|failed|cancelled|steer\.\w+|inject\.\w+))"/;
 const TERMINAL = /^response\.(?:completed|incomplete|failed|cancelled)$/;
 
-export const isTerminal = ({ type }: Told): boolean => TERMINAL.test(type);
-export const isGood = ({ type }: Told): boolean => type === 'response.completed' || type === 'response.incomplete';
+export const isTerminal = ({ type }: LifecycleEvent): boolean => TERMINAL.test(type);
+export const isGood = ({ type }: LifecycleEvent): boolean =>
+  type === 'response.completed' || type === 'response.incomplete';
 
 /** Undefined for everything that only passes. */
-export function toldIn(text: string): Told | undefined {
-  if (!TELLING.test(text)) return undefined;
+export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
+  if (!LIFECYCLE.test(text)) return undefined;
   try {
-    const event = JSON.parse(text) as Told | null;
+    const event = JSON.parse(text) as LifecycleEvent | null;
     return typeof event?.type === 'string' ? event : undefined;
   } catch {
     return undefined;
   }
 }
 
-export const usageOf = ({ response }: Told): HubUsage | undefined =>
+export const usageOf = ({ response }: LifecycleEvent): HubUsage | undefined =>
   codecOf('responses').upstream.readUsage(response?.usage);
 
-export interface RawTask {
+export interface RelayedTurnTask {
   readonly call: Call;
   readonly turn: Turn;
-  readonly ticket: Ticket;
+  readonly ticket: Admission;
   /** The frame for the provider. */
   readonly text: string;
 }
 
-export class RawTurn {
-  readonly #task: RawTask;
+export class RelayedTurn {
+  readonly #task: RelayedTurnTask;
   readonly #accountId: string;
   readonly #over = Promise.withResolvers<void>();
   #responseId: string | undefined;
@@ -65,7 +66,7 @@ export class RawTurn {
   /** Characters that were written in a response that has not said what it cost. */
   #unpaid = 0;
 
-  constructor(task: RawTask, accountId: string) {
+  constructor(task: RelayedTurnTask, accountId: string) {
     this.#task = task;
     this.#accountId = accountId;
   }
@@ -78,7 +79,7 @@ export class RawTurn {
     return this.#responseId;
   }
 
-  steered(): void {
+  onSteerSent(): void {
     this.#asked += 1;
   }
 
@@ -87,7 +88,7 @@ export class RawTurn {
   }
 
   /** True when nothing more can come. */
-  hear(event: Told): boolean {
+  onEvent(event: LifecycleEvent): boolean {
     if (isTerminal(event)) this.#hearEnd(event);
     else if (event.type === 'response.created') {
       this.#responseId = event.response?.id;
@@ -115,7 +116,7 @@ export class RawTurn {
 
   fail(kind: FaultKind, error: ApiError): void {
     const { call } = this.#task;
-    call.note({ faults: [kind] });
+    call.addLogFields({ faults: [kind] });
     // What the client has as a whole does not break any more.
     if (this.#hasEnded) return this.settle();
     this.#charge();
@@ -130,7 +131,7 @@ export class RawTurn {
     this.#over.resolve();
   }
 
-  #hearEnd(event: Told): void {
+  #hearEnd(event: LifecycleEvent): void {
     this.#hasEnded = true;
     const usage = usageOf(event);
     if (usage) this.#usage = sumUsage(this.#usage, usage);
@@ -138,7 +139,7 @@ export class RawTurn {
     this.#unpaid = 0;
   }
 
-  #hearSteering({ type, steer }: Told): void {
+  #hearSteering({ type, steer }: LifecycleEvent): void {
     if (type === 'response.steer.pending') this.#queued = 0;
     else if (type === 'response.steer.failed' && steer?.id !== undefined && this.#queued > 0) this.#queued -= 1;
     else {
@@ -149,13 +150,13 @@ export class RawTurn {
   }
 
   #guess(): void {
-    this.#usage = sumUsage(this.#usage, guessUsage(this.#task.text.length, this.#unpaid));
+    this.#usage = sumUsage(this.#usage, roughUsage(this.#task.text.length, this.#unpaid));
   }
 
   #charge(): void {
     const { call, ticket } = this.#task;
     if (!this.#usage) return;
-    call.note({ ...usageNote(this.#usage) });
+    call.addLogFields({ ...usageLogFields(this.#usage) });
     ticket.settle(this.#usage, { accountId: this.#accountId });
   }
 }

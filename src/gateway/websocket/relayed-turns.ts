@@ -6,38 +6,38 @@ import type { Account, Catalog, Model } from '../../catalog/index.ts';
 import { type Clock, type Log, scanMembers, splice } from '../../core/index.ts';
 import type { OnStep } from '../../ledger/index.ts';
 import type { Pool } from '../../pool/index.ts';
-import { JSON_LIMITS, SOCKET } from '../../rules/index.ts';
-import { locate } from '../../upstream/index.ts';
-import type { Call, Socket } from '../../web/index.ts';
-import { headerAffinity } from '../affinity.ts';
-import type { Meter, Ticket } from '../billing/admission.ts';
+import { JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
+import { locateUpstream } from '../../upstream/index.ts';
+import type { Call, WebSocketConnection } from '../../web/index.ts';
+import { affinityFromHeaders } from '../affinity.ts';
+import type { Admission, Billing } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel } from '../models/resolve.ts';
-import { canonical } from '../native/forward.ts';
-import { headersTo } from '../native/headers.ts';
+import { canonicalPath } from '../native/forward.ts';
+import { requestHeaders } from '../native/headers.ts';
 import { upstreamName } from '../native/request.ts';
-import { withoutEnvelopes } from '../native/strip-envelopes.ts';
+import { stripEnvelopes } from '../native/strip-envelopes.ts';
 import { previousNotFound, type ResponseStore } from '../stored/store.ts';
 import { frameText, idIn, type Json, passFailed } from './frames.ts';
-import type { BridgedTurns } from './http-turns.ts';
+import type { HttpTurns } from './http-turns.ts';
 import type { Turn, TurnRunner } from './turn.ts';
-import { Line } from './upstream-session.ts';
+import { UpstreamSession } from './upstream-session.ts';
 
-export interface RawParts {
+export interface RelayedTurnsServices {
   readonly clock: Clock;
   readonly log: Log;
   readonly pool: Pool;
   readonly catalog: () => Catalog;
   readonly store: ResponseStore;
-  readonly meter: Meter;
-  readonly refusals: SocketRefusals;
+  readonly meter: Billing;
+  readonly refusals: SocketRejections;
   /** Counts the turn against the limits of its key, or refuses it; the bridge does so by itself. */
   readonly limit: (call: Call) => undefined | Promise<void>;
   readonly onStep?: OnStep | undefined;
 }
 
 /** Accounts that answered an upgrade with something else lately. One per replica. */
-export class SocketRefusals {
+export class SocketRejections {
   readonly #clock: Clock;
   readonly #until = new Map<string, number>();
 
@@ -50,22 +50,28 @@ export class SocketRefusals {
   }
 
   add(accountId: string): void {
-    this.#until.set(accountId, this.#clock.now() + SOCKET.refusedMs);
+    this.#until.set(accountId, this.#clock.now() + WEBSOCKET.refusedMs);
   }
 }
 
-export class RawTurns implements TurnRunner {
-  readonly #client: Socket;
+export class RelayedTurns implements TurnRunner {
+  readonly #client: WebSocketConnection;
   readonly #upgrade: Call;
   readonly #caller: Caller;
-  readonly #bridge: BridgedTurns;
-  readonly #parts: RawParts;
-  #line: Line | undefined;
+  readonly #bridge: HttpTurns;
+  readonly #parts: RelayedTurnsServices;
+  #line: UpstreamSession | undefined;
   /** Turns on several lanes that begin together wait for one socket. */
-  #opening: Promise<Line | undefined> | undefined;
+  #opening: Promise<UpstreamSession | undefined> | undefined;
   #hasLeft = false;
 
-  constructor(client: Socket, upgrade: Call, caller: Caller, bridge: BridgedTurns, parts: RawParts) {
+  constructor(
+    client: WebSocketConnection,
+    upgrade: Call,
+    caller: Caller,
+    bridge: HttpTurns,
+    parts: RelayedTurnsServices,
+  ) {
     this.#client = client;
     this.#upgrade = upgrade;
     this.#caller = caller;
@@ -77,15 +83,15 @@ export class RawTurns implements TurnRunner {
     const previousId = idIn(turn.create.previous_response_id);
     if (this.#bridge.knows(previousId)) return this.#bridge.answer(call, turn);
     const model = resolveModel(this.#parts.catalog(), this.#caller, turn.create.model);
-    const home = previousId === undefined ? undefined : await this.#homeOf(previousId);
+    const issuer = previousId === undefined ? undefined : await this.#homeOf(previousId);
     const ticket = await this.#admit(call, turn, model);
     try {
-      let line = await this.#lineFor(previousId, home);
+      let line = await this.#lineFor(previousId, issuer);
       const entering = line && this.#parts.limit(call);
       if (entering) {
         await entering;
         // It may have ended meanwhile. If the bridge must do then, the turn counts twice: rare, and better than a turn that hangs.
-        if (line?.isSpent) line = await this.#lineFor(previousId, home);
+        if (line?.isClosing) line = await this.#lineFor(previousId, issuer);
       }
       if (this.#hasLeft) return;
       if (line) return await this.#relay(call, turn, model, line, ticket);
@@ -96,7 +102,7 @@ export class RawTurns implements TurnRunner {
     await this.#bridge.answer(call, turn);
   }
 
-  #admit(call: Call, { create, text }: Turn, model: Model): Ticket | Promise<Ticket> {
+  #admit(call: Call, { create, text }: Turn, model: Model): Admission | Promise<Admission> {
     const maxOutput = create.max_output_tokens;
     return this.#parts.meter.admit(call, this.#caller, {
       operation: 'responses.create',
@@ -106,9 +112,9 @@ export class RawTurns implements TurnRunner {
     });
   }
 
-  #relay(call: Call, turn: Turn, model: Model, line: Line, ticket: Ticket): Promise<void> {
+  #relay(call: Call, turn: Turn, model: Model, line: UpstreamSession, ticket: Admission): Promise<void> {
     const { id } = line.account;
-    call.note({ model: model.name, stream: true, account: id, attempts: 1 });
+    call.addLogFields({ model: model.name, stream: true, account: id, attempts: 1 });
     return line.run({ call, turn, ticket, text: frameFor(turn, upstreamName(model, line.account)) });
   }
 
@@ -116,7 +122,7 @@ export class RawTurns implements TurnRunner {
   pass(event: Json, text: string): void {
     const id = idIn(event.type === 'response.inject' ? event.response_id : event.previous_response_id);
     if (!this.#line) return this.#bridge.pass(event);
-    if (id !== undefined && this.#line.owns(id)) return this.#line.pass(id, text);
+    if (id !== undefined && this.#line.hasResponse(id)) return this.#line.pass(id, text);
     const failed = passFailed(event, 'response_not_found', 'The response is not known on this connection.');
     this.#client.send(frameText(failed, idIn(event.stream_id)));
   }
@@ -128,22 +134,22 @@ export class RawTurns implements TurnRunner {
 
   /** The account that holds the response; nobody's and other people's are not found alike. */
   async #homeOf(responseId: string): Promise<string> {
-    if (this.#line?.owns(responseId)) return this.#line.account.id;
+    if (this.#line?.hasResponse(responseId)) return this.#line.account.id;
     const accountId = (await this.#parts.store.find(responseId, this.#caller.key.userId))?.accountId;
     if (accountId === undefined) throw previousNotFound(responseId);
     return accountId;
   }
 
-  async #lineFor(previousId: string | undefined, home: string | undefined): Promise<Line | undefined> {
-    const line = await this.#lineTo(home);
-    if (line && previousId !== undefined && home !== line.account.id) throw previousNotFound(previousId);
+  async #lineFor(previousId: string | undefined, issuer: string | undefined): Promise<UpstreamSession | undefined> {
+    const line = await this.#lineTo(issuer);
+    if (line && previousId !== undefined && issuer !== line.account.id) throw previousNotFound(previousId);
     return line;
   }
 
-  #lineTo(home: string | undefined): Promise<Line | undefined> {
-    if (this.#line && !this.#isCurrent(this.#line.account)) this.#line.retire();
+  #lineTo(issuer: string | undefined): Promise<UpstreamSession | undefined> {
+    if (this.#line && !this.#isCurrent(this.#line.account)) this.#line.drain();
     if (this.#line) return Promise.resolve(this.#line);
-    this.#opening ??= this.#open(home).finally(() => {
+    this.#opening ??= this.#open(issuer).finally(() => {
       this.#opening = undefined;
     });
     return this.#opening;
@@ -161,14 +167,14 @@ export class RawTurns implements TurnRunner {
   }
 
   /** Undefined where the bridge has to do: nobody has sockets, is free, or agrees. */
-  async #open(home: string | undefined): Promise<Line | undefined> {
+  async #open(issuer: string | undefined): Promise<UpstreamSession | undefined> {
     const { pool, store, refusals, clock, log, onStep } = this.#parts;
-    const fit = this.#usable().filter(({ id }) => !refusals.has(id) && (home === undefined || id === home));
-    const lease = pool.lease(fit, headerAffinity(this.#upgrade));
+    const fit = this.#usable().filter(({ id }) => !refusals.has(id) && (issuer === undefined || id === issuer));
+    const lease = pool.lease(fit, affinityFromHeaders(this.#upgrade));
     if (!('account' in lease)) return undefined;
     const { account } = lease;
     const { key, group } = this.#caller;
-    const line = new Line(lease, this.#client, {
+    const line = new UpstreamSession(lease, this.#client, {
       clock,
       log,
       onStep,
@@ -184,8 +190,8 @@ export class RawTurns implements TurnRunner {
       },
     });
     const isOpen = await line.open({
-      ...locate(group.style, account.baseUrl, canonical(this.#upgrade)),
-      headers: headersTo(this.#upgrade, group.style, account),
+      ...locateUpstream(group.style, account.baseUrl, canonicalPath(this.#upgrade)),
+      headers: requestHeaders(this.#upgrade, group.style, account),
     });
     if (!isOpen) return undefined;
     if (this.#hasLeft) line.close();
@@ -201,7 +207,7 @@ function frameFor({ text, create, streamId }: Turn, upstream: string): string {
   // Two places for one member invite two readings; the provider gets the one that was checked.
   if (text === undefined) return frameText({ type: 'response.create', ...create, model: upstream }, streamId);
   const given = Buffer.from(text);
-  const bytes = withoutEnvelopes(given, 'responses');
+  const bytes = stripEnvelopes(given, 'responses');
   const span = create.model === upstream ? undefined : scanMembers(bytes, MODEL, JSON_LIMITS).get('model');
   if (span) return splice(bytes, span, Buffer.from(JSON.stringify(upstream))).toString();
   return bytes === given ? text : bytes.toString();

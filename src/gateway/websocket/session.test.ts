@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../core/index.ts';
-import { CLOSE, SOCKET } from '../../rules/index.ts';
-import { ResponsesSocket } from './session.ts';
+import { CLOSE, WEBSOCKET } from '../../rules/index.ts';
+import { ResponsesSession } from './session.ts';
 import type { Turn } from './turn.ts';
 
 interface Frame {
@@ -19,7 +19,7 @@ function open() {
   const turns: Turn[] = [];
   const closed: number[] = [];
   let hear: (text: string | undefined) => void = () => undefined;
-  new ResponsesSocket(
+  new ResponsesSession(
     {
       send(text) {
         frames.push(JSON.parse(text));
@@ -52,7 +52,7 @@ test('a connection that is too old finishes its turn, takes no other, and closes
   const { clock, frames, turns, closed, create, finish } = open();
   create('a');
   create('a');
-  clock.advance(SOCKET.lifetimeMs - 1);
+  clock.advance(WEBSOCKET.lifetimeMs - 1);
   assert.deepEqual([turns.length, frames.length], [1, 0]);
   clock.advance(1);
   const refused = frames.map(({ stream_id, status, error }) => [stream_id, status, error?.code]);
@@ -68,12 +68,12 @@ test('a connection that is too old finishes its turn, takes no other, and closes
 test('a turn that outlasts the farewell is cut with the connection', () => {
   const { clock, closed, create } = open();
   create('a');
-  clock.advance(SOCKET.lifetimeMs + SOCKET.farewellMs);
+  clock.advance(WEBSOCKET.lifetimeMs + WEBSOCKET.farewellMs);
   assert.deepEqual(closed, [CLOSE.normal]);
 });
 
 test('a connection without a turn closes when it is too old', () => {
   const { clock, closed } = open();
-  clock.advance(SOCKET.lifetimeMs);
+  clock.advance(WEBSOCKET.lifetimeMs);
   assert.deepEqual(closed, [CLOSE.normal]);
 });

@@ -3,12 +3,12 @@
  * answers with an error frame and costs nothing else.
  */
 import type { Clock } from '../../core/index.ts';
-import { CLOSE, SOCKET, STREAM_ID } from '../../rules/index.ts';
-import type { Socket } from '../../web/index.ts';
+import { CLOSE, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
+import type { WebSocketConnection } from '../../web/index.ts';
 import { bodyOf, errorFrame, frameText, type Json, readFrame, refusal, withStreamId } from './frames.ts';
-import { type Turn, TurnAnswer, type TurnRunner } from './turn.ts';
+import { type Turn, TurnResponse, type TurnRunner } from './turn.ts';
 
-export interface SocketParts {
+export interface SessionServices {
   readonly clock: Clock;
   readonly runner: TurnRunner;
   /** Has the runner answer the turn as a call of its own: logged and measured like one that came over HTTP. */
@@ -19,22 +19,22 @@ type Waiting = Omit<Turn, 'answer'> & { readonly bytes: number };
 
 const PASSED: ReadonlySet<unknown> = new Set(['response.steer', 'response.inject']);
 
-export class ResponsesSocket {
-  readonly #socket: Socket;
-  readonly #parts: SocketParts;
+export class ResponsesSession {
+  readonly #socket: WebSocketConnection;
+  readonly #parts: SessionServices;
   readonly #lanes = new Set<string>();
-  readonly #running = new Map<string, TurnAnswer>();
+  readonly #running = new Map<string, TurnResponse>();
   readonly #waiting: Waiting[] = [];
   /** What the waiting turns hold. */
   #waitingBytes = 0;
   #messages: number[] = [];
   /** How to close when the last running turn is done, and why; set when no further ones are wanted. */
-  #farewell: { readonly close: () => void; readonly reason: string } | undefined;
+  #closing: { readonly close: () => void; readonly reason: string } | undefined;
 
-  constructor(socket: Socket, parts: SocketParts) {
+  constructor(socket: WebSocketConnection, parts: SessionServices) {
     this.#socket = socket;
     this.#parts = parts;
-    const forgetAge = parts.clock.after(SOCKET.lifetimeMs, () => this.#growOld());
+    const forgetAge = parts.clock.after(WEBSOCKET.lifetimeMs, () => this.#expire());
     socket.onMessage((text) => this.#message(text));
     socket.onClose(() => {
       forgetAge();
@@ -45,14 +45,14 @@ export class ResponsesSocket {
   /** No new turns; closes when the running ones are done or the time is up. */
   retire(code: number, reason: string, withinMs: number): void {
     const close = (): void => this.#socket.close(code, reason);
-    this.#farewell = { close, reason };
+    this.#closing = { close, reason };
     for (const { streamId } of this.#forgetWaiting()) this.#refuseTurn(reason, streamId);
     if (this.#running.size === 0) return close();
     this.#parts.clock.after(withinMs, close);
   }
 
-  #growOld(): void {
-    this.retire(CLOSE.normal, 'the connection is 60 minutes old', SOCKET.farewellMs);
+  #expire(): void {
+    this.retire(CLOSE.normal, 'the connection is 60 minutes old', WEBSOCKET.farewellMs);
   }
 
   #leave(): void {
@@ -68,7 +68,7 @@ export class ResponsesSocket {
   }
 
   #message(text: string | undefined): void {
-    if (this.#isFlood()) return this.#socket.close(CLOSE.policy, 'too many messages');
+    if (this.#isOverRate()) return this.#socket.close(CLOSE.policy, 'too many messages');
     const event = text === undefined ? undefined : readFrame(text);
     if (text === undefined || event === undefined)
       return this.#say(refusal(400, 'invalid_json', 'Frames must be text and hold one JSON object.'));
@@ -83,27 +83,27 @@ export class ResponsesSocket {
     this.#say(refusal(400, 'invalid_value', message, 'type'), streamId);
   }
 
-  #isFlood(): boolean {
+  #isOverRate(): boolean {
     const now = this.#parts.clock.now();
     this.#messages = this.#messages.filter((at) => now - at < 10_000);
     this.#messages.push(now);
-    return this.#messages.length > SOCKET.messagesPerSecond * 10 || this.#waiting.length > SOCKET.waiting;
+    return this.#messages.length > WEBSOCKET.messagesPerSecond * 10 || this.#waiting.length > WEBSOCKET.waiting;
   }
 
   #create(event: Json, text: string, streamId: string | undefined): void {
-    if (this.#farewell) return this.#refuseTurn(this.#farewell.reason, streamId);
+    if (this.#closing) return this.#refuseTurn(this.#closing.reason, streamId);
     const create = bodyOf(event);
     if (create.background === true) {
       const message = 'background: not possible on a socket.';
       return this.#say(refusal(400, 'unsupported_parameter', message, 'background'), streamId);
     }
-    if (streamId !== undefined && !this.#lanes.has(streamId) && this.#lanes.size >= SOCKET.lanes) {
-      const message = `A connection has at most ${SOCKET.lanes} named streams.`;
+    if (streamId !== undefined && !this.#lanes.has(streamId) && this.#lanes.size >= WEBSOCKET.lanes) {
+      const message = `A connection has at most ${WEBSOCKET.lanes} named streams.`;
       return this.#say(refusal(400, 'websocket_stream_limit_reached', message, 'stream_id'), streamId);
     }
     const bytes = text.length;
-    if (this.#waitingBytes + bytes > SOCKET.waitingBytes && this.#mustWait(streamId ?? '')) {
-      const message = `The turns that wait on this connection may hold ${SOCKET.waitingBytes / 2 ** 20} MiB together; send this one again when another is done.`;
+    if (this.#waitingBytes + bytes > WEBSOCKET.waitingBytes && this.#mustWait(streamId ?? '')) {
+      const message = `The turns that wait on this connection may hold ${WEBSOCKET.waitingBytes / 2 ** 20} MiB together; send this one again when another is done.`;
       return this.#say(refusal(429, 'websocket_queue_limit_reached', message), streamId);
     }
     if (streamId !== undefined) this.#lanes.add(streamId);
@@ -113,12 +113,12 @@ export class ResponsesSocket {
   }
 
   #mustWait(lane: string): boolean {
-    return this.#running.size >= SOCKET.turns || this.#running.has(lane);
+    return this.#running.size >= WEBSOCKET.turns || this.#running.has(lane);
   }
 
   /** Same lane: one after the other. Different lanes: at once, up to the limit. */
   #startNext(): void {
-    while (this.#running.size < SOCKET.turns) {
+    while (this.#running.size < WEBSOCKET.turns) {
       const next = this.#waiting.findIndex(({ lane }) => !this.#running.has(lane));
       const [turn] = next < 0 ? [] : this.#waiting.splice(next, 1);
       if (!turn) return;
@@ -129,7 +129,7 @@ export class ResponsesSocket {
 
   #start(waiting: Waiting): void {
     const { lane, streamId } = waiting;
-    const answer = new TurnAnswer({
+    const answer = new TurnResponse({
       onEvent: (json) => {
         const ready = this.#socket.send(withStreamId(json, streamId));
         if (!ready) this.#socket.onDrain(() => answer.drain());
@@ -137,9 +137,9 @@ export class ResponsesSocket {
       },
       onRefused: (status, body, headers) => this.#say(errorFrame(status, body, headers), streamId),
       onEnd: (isWhole) => {
-        if (!isWhole) this.#say(refusal(502, 'upstream_error', CUT_SHORT), streamId);
+        if (!isWhole) this.#say(refusal(502, 'upstream_error', TRUNCATED), streamId);
         this.#running.delete(lane);
-        if (this.#running.size === 0) this.#farewell?.close();
+        if (this.#running.size === 0) this.#closing?.close();
         this.#startNext();
       },
     });
@@ -158,10 +158,10 @@ export class ResponsesSocket {
   }
 }
 
-const CUT_SHORT = 'The upstream closed the stream before completion.';
+const TRUNCATED = 'The upstream closed the stream before completion.';
 
 /** The open sessions of this replica. */
-export class SocketSessions extends Set<ResponsesSocket> {
+export class ResponsesSessions extends Set<ResponsesSession> {
   /** The replica is stopping: running turns get `withinMs`, then clients are asked to come back. */
   retireAll(withinMs: number): void {
     for (const session of this) session.retire(CLOSE.restart, 'the server restarts', withinMs);

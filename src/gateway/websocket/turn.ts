@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import { readSse, type SseReader } from '../../core/index.ts';
-import type { Answer, Call } from '../../web/index.ts';
+import type { Call, ResponseWriter } from '../../web/index.ts';
 import type { Json } from './frames.ts';
 
 /** One `response.create` of a client. */
@@ -16,7 +16,7 @@ export interface Turn {
   readonly create: Json;
   /** The frame as it came; undefined when the body was in the wrapper of older clients. */
   readonly text: string | undefined;
-  readonly answer: TurnAnswer;
+  readonly answer: TurnResponse;
 }
 
 /** Who answers the turns of a connection: the ordinary path of calls, or the provider's own socket. */
@@ -38,7 +38,7 @@ export interface TurnListener {
   onEnd(isWhole: boolean): void;
 }
 
-export class TurnAnswer extends EventEmitter implements Answer {
+export class TurnResponse extends EventEmitter implements ResponseWriter {
   statusCode = 200;
   headersSent = false;
   writableEnded = false;

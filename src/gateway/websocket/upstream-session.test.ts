@@ -4,11 +4,11 @@ import { type Sim, startSim } from '../../../sim/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, FakeClock, silentLog } from '../../core/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
-import type { Call, Socket } from '../../web/index.ts';
-import type { Ticket } from '../billing/admission.ts';
-import { RawTurn, type Told, toldIn } from './relayed-turn.ts';
-import { type Turn, TurnAnswer } from './turn.ts';
-import { Line } from './upstream-session.ts';
+import type { Call, WebSocketConnection } from '../../web/index.ts';
+import type { Admission } from '../billing/admission.ts';
+import { type LifecycleEvent, parseLifecycleEvent, RelayedTurn } from './relayed-turn.ts';
+import { type Turn, TurnResponse } from './turn.ts';
+import { UpstreamSession } from './upstream-session.ts';
 
 let sim: Sim;
 before(async () => {
@@ -20,53 +20,57 @@ after(() => sim.close());
 function taskOf(text: string, lane = '') {
   const charged: { input: number; output: number; estimated?: boolean }[] = [];
   const ends: boolean[] = [];
-  const ticket: Ticket = {
+  const ticket: Admission = {
     settle: (usage) => void charged.push(usage),
     release: () => {},
     flushed: () => Promise.resolve(),
   };
-  const answer = new TurnAnswer({ onEvent: () => true, onRefused: () => {}, onEnd: (whole) => void ends.push(whole) });
+  const answer = new TurnResponse({
+    onEvent: () => true,
+    onRefused: () => {},
+    onEnd: (whole) => void ends.push(whole),
+  });
   const turn: Turn = { lane, streamId: undefined, create: {}, text, answer };
   const notes: Record<string, unknown> = {};
-  const call = { notes, note: (fields) => void Object.assign(notes, fields) } as Call;
+  const call = { logFields: notes, addLogFields: (fields) => void Object.assign(notes, fields) } as Call;
   return { task: { call, turn, ticket, text }, charged, ends, answer, call };
 }
 
 const usage = (n: number) => ({ input_tokens: n, output_tokens: n });
-const told = (type: string, more: Partial<Told> = {}): Told => ({ type, ...more });
+const told = (type: string, more: Partial<LifecycleEvent> = {}): LifecycleEvent => ({ type, ...more });
 const ended = (n: number) => told('response.completed', { response: { id: 'r', usage: usage(n) } });
 
 test('a turn is over with its response, with an error, and not before every steering is answered', () => {
-  const rows: [string, (turn: RawTurn) => void, Told[], boolean[]][] = [
+  const rows: [string, (turn: RelayedTurn) => void, LifecycleEvent[], boolean[]][] = [
     ['plain', () => {}, [told('response.created'), ended(1)], [false, true]],
     ['an error', () => {}, [told('error', { status: 400 })], [true]],
-    ['steering refused', (turn) => turn.steered(), [told('response.steer.failed'), ended(1)], [false, true]],
-    ['steering unknown', (turn) => turn.steered(), [told('error'), ended(1)], [false, true]],
-    ['refused after the end', (turn) => turn.steered(), [ended(1), told('response.steer.failed')], [false, true]],
+    ['steering refused', (turn) => turn.onSteerSent(), [told('response.steer.failed'), ended(1)], [false, true]],
+    ['steering unknown', (turn) => turn.onSteerSent(), [told('error'), ended(1)], [false, true]],
+    ['refused after the end', (turn) => turn.onSteerSent(), [ended(1), told('response.steer.failed')], [false, true]],
     [
       'a successor',
-      (turn) => turn.steered(),
+      (turn) => turn.onSteerSent(),
       [told('response.steer.accepted'), ended(1), told('response.created'), ended(2)],
       [false, false, false, true],
     ],
     [
       'accepted but not committed',
-      (turn) => turn.steered(),
+      (turn) => turn.onSteerSent(),
       [told('response.steer.accepted'), ended(1), told('response.steer.failed', { steer: { id: 's' } })],
       [false, false, true],
     ],
     [
       'waits for tools of the client',
-      (turn) => turn.steered(),
+      (turn) => turn.onSteerSent(),
       [told('response.steer.accepted'), ended(1), told('response.steer.pending')],
       [false, false, true],
     ],
   ];
   for (const [name, prepare, events, over] of rows) {
-    const turn = new RawTurn(taskOf('{}').task, 'a');
+    const turn = new RelayedTurn(taskOf('{}').task, 'a');
     prepare(turn);
     assert.deepEqual(
-      events.map((event) => turn.hear(event)),
+      events.map((event) => turn.onEvent(event)),
       over,
       name,
     );
@@ -75,17 +79,17 @@ test('a turn is over with its response, with an error, and not before every stee
 
 test('usage is added up over successors, guessed where none is told, and charged once', async () => {
   const { task, charged, call, answer } = taskOf('x'.repeat(40));
-  const turn = new RawTurn(task, 'a');
-  turn.hear(ended(3));
-  turn.hear(told('response.created'));
-  turn.hear(ended(4));
+  const turn = new RelayedTurn(task, 'a');
+  turn.onEvent(ended(3));
+  turn.onEvent(told('response.created'));
+  turn.onEvent(ended(4));
   turn.settle();
   await turn.over;
   assert.deepEqual([charged.length, charged[0]?.input, charged[0]?.output], [1, 7, 7]);
-  assert.equal(call.notes.tokensOut, 7);
+  assert.equal(call.logFields.tokensOut, 7);
   assert.equal(answer.statusCode, 200);
   const silent = taskOf('x'.repeat(40));
-  const left = new RawTurn(silent.task, 'a');
+  const left = new RelayedTurn(silent.task, 'a');
   left.count(80);
   left.abandon();
   assert.deepEqual([silent.charged[0]?.input, silent.charged[0]?.output, silent.charged[0]?.estimated], [10, 20, true]);
@@ -93,16 +97,16 @@ test('usage is added up over successors, guessed where none is told, and charged
 
 test('words that only look like an event are not taken for one', () => {
   const quoted = JSON.stringify({ type: 'response.output_text.delta', delta: '{"type":"response.completed"}' });
-  assert.equal(toldIn(quoted), undefined);
-  assert.equal(toldIn('{"type": "response.completed", "response": '), undefined);
-  assert.equal(toldIn('{"sequence_number":1, "type" : "response.completed"}')?.type, 'response.completed');
+  assert.equal(parseLifecycleEvent(quoted), undefined);
+  assert.equal(parseLifecycleEvent('{"type": "response.completed", "response": '), undefined);
+  assert.equal(parseLifecycleEvent('{"sequence_number":1, "type" : "response.completed"}')?.type, 'response.completed');
 });
 
 function lineTo(clock: FakeClock) {
   const released: (FaultKind | undefined)[] = [];
   const sent: string[] = [];
   const account = { id: 'a', baseUrl: `${sim.url}/v1`, credential: 'sk-secret-of-ours' } as Account;
-  const client: Socket = {
+  const client: WebSocketConnection = {
     send: (text) => {
       sent.push(text);
       return true;
@@ -113,7 +117,7 @@ function lineTo(clock: FakeClock) {
     onClose: () => {},
   };
   let isSpent = false;
-  const line = new Line({ account, release: (fault) => void released.push(fault?.kind) }, client, {
+  const line = new UpstreamSession({ account, release: (fault) => void released.push(fault?.kind) }, client, {
     clock,
     log: silentLog,
     onStored: () => {},
@@ -138,7 +142,7 @@ test('a provider that falls silent in the middle of a turn is given up', async (
   clock.advance(2_000);
   await assert.rejects(over, (error: ApiError) => error.code === 'upstream_timeout');
   assert.equal(isSpent(), true);
-  assert.equal(released[0], 'silent');
+  assert.equal(released[0], 'timeout');
 });
 
 test('an upgrade that is refused gives the place back', async () => {
@@ -153,7 +157,7 @@ test('a line that is given up lets its turns finish and closes after the last', 
   await open();
   const { task, ends } = taskOf('{"type":"response.create","model":"demo@gap=1","input":"x"}');
   const over = line.run(task);
-  line.retire();
+  line.drain();
   await over;
   assert.deepEqual(ends, [true]);
   assert.match(sent.at(-1) ?? '', /response\.completed/);

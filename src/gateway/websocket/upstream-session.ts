@@ -6,17 +6,25 @@ import type { Account } from '../../catalog/index.ts';
 import { type Clock, fail, type Log } from '../../core/index.ts';
 import { codecOf, type Fault } from '../../dialects/index.ts';
 import type { OnStep } from '../../ledger/index.ts';
-import type { Lease } from '../../pool/index.ts';
-import { CLOSE, type FaultKind, faultRow, PATIENCE, SOCKET, STALLED_CLIENT_MS } from '../../rules/index.ts';
-import { openSocket, type SocketRequest, type UpstreamSocket } from '../../upstream/index.ts';
-import type { Socket } from '../../web/index.ts';
-import { wordsInFrame } from '../billing/output-chars.ts';
-import { toldOf } from '../failover.ts';
-import { usageNote } from '../native/response.ts';
+import type { AccountLease } from '../../pool/index.ts';
+import { CLOSE, type FaultKind, faultRow, STALLED_CLIENT_MS, TIMEOUTS, WEBSOCKET } from '../../rules/index.ts';
+import { openUpstreamSocket, type SocketRequest, type UpstreamSocket } from '../../upstream/index.ts';
+import type { WebSocketConnection } from '../../web/index.ts';
+import { outputCharsInFrame } from '../billing/output-chars.ts';
+import { clientErrorFor } from '../failover.ts';
+import { usageLogFields } from '../native/response.ts';
 import { redact } from '../redact.ts';
-import { isGood, isTerminal, type RawTask, RawTurn, type Told, toldIn, usageOf } from './relayed-turn.ts';
+import {
+  isGood,
+  isTerminal,
+  type LifecycleEvent,
+  parseLifecycleEvent,
+  RelayedTurn,
+  type RelayedTurnTask,
+  usageOf,
+} from './relayed-turn.ts';
 
-export interface LineParts {
+export interface UpstreamSessionOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly onStep?: OnStep | undefined;
@@ -29,18 +37,18 @@ export interface LineParts {
 }
 
 /** Silence after which a running turn is given up, as on a stream. */
-const SILENCE_MS = PATIENCE.stream.idle;
+const SILENCE_MS = TIMEOUTS.stream.idle;
 /** Words about our own accounts; callers read them as overload, on every path. */
-const PRIVATE: ReadonlySet<FaultKind> = new Set(['credential', 'exhausted']);
-const CUT_SHORT = 'The upstream closed the stream before completion.';
+const PRIVATE: ReadonlySet<FaultKind> = new Set(['credential', 'quota_exhausted']);
+const TRUNCATED = 'The upstream closed the stream before completion.';
 const TOO_SILENT = 'The provider did not answer in time.';
 
-export class Line {
+export class UpstreamSession {
   readonly account: Account;
-  readonly #lease: Lease<Account>;
-  readonly #client: Socket;
-  readonly #parts: LineParts;
-  readonly #turns = new Map<string, RawTurn>();
+  readonly #lease: AccountLease<Account>;
+  readonly #client: WebSocketConnection;
+  readonly #parts: UpstreamSessionOptions;
+  readonly #turns = new Map<string, RelayedTurn>();
   readonly #ids = new Set<string>();
   #upstream: UpstreamSocket | undefined;
   #isSpent = false;
@@ -48,7 +56,7 @@ export class Line {
   #lastAt = 0;
   #forgetSilence: (() => void) | undefined;
 
-  constructor(lease: Lease<Account>, client: Socket, parts: LineParts) {
+  constructor(lease: AccountLease<Account>, client: WebSocketConnection, parts: UpstreamSessionOptions) {
     this.account = lease.account;
     this.#lease = lease;
     this.#client = client;
@@ -59,7 +67,7 @@ export class Line {
   open(request: SocketRequest): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     let isOpen = false;
-    this.#upstream = openSocket(request, {
+    this.#upstream = openUpstreamSocket(request, {
       onOpen: () => {
         isOpen = true;
         resolve(true);
@@ -69,9 +77,9 @@ export class Line {
         this.close();
         resolve(false);
       },
-      onText: (text) => this.#hear(text),
+      onText: (text) => this.#onText(text),
       onLost: (code) => {
-        this.#lose(isOpen ? 'broken' : 'unreachable', code);
+        this.#fail(isOpen ? 'failed' : 'unreachable', code);
         resolve(false);
       },
     });
@@ -79,17 +87,17 @@ export class Line {
   }
 
   /** It takes no new turns. */
-  get isSpent(): boolean {
+  get isClosing(): boolean {
     return this.#isSpent;
   }
 
   /** Did this connection make the response? */
-  owns(responseId: string | undefined): boolean {
+  hasResponse(responseId: string | undefined): boolean {
     return responseId !== undefined && this.#ids.has(responseId);
   }
 
-  run(task: RawTask): Promise<void> {
-    const raw = new RawTurn(task, this.account.id);
+  run(task: RelayedTurnTask): Promise<void> {
+    const raw = new RelayedTurn(task, this.account.id);
     this.#turns.set(task.turn.lane, raw);
     this.#lastAt = this.#parts.clock.now();
     this.#upstream?.send(task.text);
@@ -100,14 +108,14 @@ export class Line {
 
   /** A frame about one of our responses. */
   pass(responseId: string, text: string): void {
-    for (const turn of this.#turns.values()) if (turn.responseId === responseId) turn.steered();
+    for (const turn of this.#turns.values()) if (turn.responseId === responseId) turn.onSteerSent();
     this.#upstream?.send(text);
   }
 
   /** Takes no new turns and closes after the last one. The account may have to rest. */
-  retire(fault?: Fault): void {
+  drain(fault?: Fault): void {
     this.#lease.release(fault);
-    this.#spend();
+    this.#close();
     if (this.#turns.size === 0) this.close();
   }
 
@@ -115,12 +123,12 @@ export class Line {
     this.#forgetSilence?.();
     this.#upstream?.close();
     this.#lease.release();
-    this.#spend();
+    this.#close();
     for (const turn of this.#turns.values()) turn.abandon();
     this.#turns.clear();
   }
 
-  #spend(): void {
+  #close(): void {
     if (this.#isSpent) return;
     this.#isSpent = true;
     this.#parts.onSpent();
@@ -128,16 +136,16 @@ export class Line {
 
   // ---------------------------------------------------------------- listening
 
-  #hear(text: string): void {
+  #onText(text: string): void {
     this.#parts.onStep?.('upstream.told');
     this.#lastAt = this.#parts.clock.now();
-    const event = toldIn(text);
+    const event = parseLifecycleEvent(text);
     if (event?.type === 'error' && this.#isPrivate(event, text)) return;
     const isError = event?.type === 'error' || event?.type === 'response.failed';
     const tell = (): void => {
       if (!this.#client.send(isError ? redact(text, this.account) : text)) this.#holdBack();
     };
-    if (event) return this.#follow(event, tell);
+    if (event) return this.#track(event, tell);
     tell();
     this.#count(text);
   }
@@ -146,19 +154,19 @@ export class Line {
   #count(text: string): void {
     const [only] = this.#turns.size === 1 ? this.#turns.values() : [];
     const turn = only ?? this.#turns.get(/"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '');
-    turn?.count(wordsInFrame(text));
+    turn?.count(outputCharsInFrame(text));
   }
 
-  #follow(event: Told, tell: () => void): void {
+  #track(event: LifecycleEvent, tell: () => void): void {
     this.#keep(event);
     const [lane, turn] = this.#turnOf(event);
-    if (turn?.hear(event)) return this.#end(lane, () => turn.settle(tell));
+    if (turn?.onEvent(event)) return this.#end(lane, () => turn.settle(tell));
     tell();
     const usage = !turn && isTerminal(event) ? usageOf(event) : undefined;
-    if (usage) this.#parts.log.warn('turn.unclaimed', { account: this.account.id, ...usageNote(usage) });
+    if (usage) this.#parts.log.warn('turn.unclaimed', { account: this.account.id, ...usageLogFields(usage) });
   }
 
-  #turnOf(event: Told): [lane: string, turn: RawTurn | undefined] {
+  #turnOf(event: LifecycleEvent): [lane: string, turn: RelayedTurn | undefined] {
     const lane = event.stream_id ?? '';
     const turn = this.#turns.get(lane);
     if (turn || lane !== '' || event.type !== 'error') return [lane, turn];
@@ -167,23 +175,23 @@ export class Line {
     return first && others.length === 0 ? first : ['', undefined];
   }
 
-  #keep(event: Told): void {
+  #keep(event: LifecycleEvent): void {
     const id = event.response?.id;
     if (id === undefined) return;
     this.#ids.add(id);
     const [oldest] = this.#ids;
-    if (this.#ids.size > SOCKET.ownIds && oldest !== undefined) this.#ids.delete(oldest);
+    if (this.#ids.size > WEBSOCKET.ownIds && oldest !== undefined) this.#ids.delete(oldest);
     if (isGood(event) && event.response?.store !== false) this.#parts.onStored(id);
   }
 
   /** An error about our account is told in our own words, and the account is not used for the next turn. */
-  #isPrivate(event: Told, text: string): boolean {
+  #isPrivate(event: LifecycleEvent, text: string): boolean {
     const fault = codecOf('responses').upstream.decodeError({ status: event.status ?? 500, headers: {}, body: text });
     if (!PRIVATE.has(fault.kind)) return false;
     const [lane, turn] = this.#turnOf(event);
     this.#warn(fault.kind, String(event.status));
-    this.retire(fault);
-    if (turn) this.#end(lane, () => turn.fail(fault.kind, toldOf(fault)));
+    this.drain(fault);
+    if (turn) this.#end(lane, () => turn.fail(fault.kind, clientErrorFor(fault)));
     return true;
   }
 
@@ -216,19 +224,19 @@ export class Line {
       const left = this.#lastAt + SILENCE_MS - this.#parts.clock.now();
       this.#forgetSilence = undefined;
       if (this.#turns.size === 0) return;
-      if (left <= 0 && !this.#isHeld) this.#lose('silent', 'IDLE_TIME');
+      if (left <= 0 && !this.#isHeld) this.#fail('timeout', 'IDLE_TIME');
       else this.#forgetSilence = this.#listen(left > 0 ? left : SILENCE_MS);
     });
   }
 
-  #lose(kind: 'broken' | 'unreachable' | 'silent', code: string): void {
+  #fail(kind: 'failed' | 'unreachable' | 'timeout', code: string): void {
     const turns = [...this.#turns.values()];
     const isMissed = turns.length > 0 || kind === 'unreachable';
     if (isMissed) this.#warn(kind, code);
     this.#turns.clear();
     this.#lease.release(isMissed ? { kind } : undefined);
     this.close();
-    const error = fail(faultRow(kind).code, kind === 'silent' ? TOO_SILENT : CUT_SHORT);
+    const error = fail(faultRow(kind).code, kind === 'timeout' ? TOO_SILENT : TRUNCATED);
     for (const turn of turns) turn.fail(kind, error);
   }
 

@@ -15,7 +15,7 @@ export interface SpentOf {
 }
 
 /** One key or user: what limits it, and what is known of it here. */
-export interface SharedSide {
+export interface SharedSpendScope {
   readonly owner: 'key' | 'user';
   readonly id: string;
   readonly userId: string;
@@ -26,18 +26,18 @@ export interface SharedSide {
 }
 
 /** `day` and `month` count from 1970 and from year 0. */
-export interface SharedWish {
+export interface SpendRequest {
   readonly bound: Nanos;
   readonly day: number;
   readonly month: number;
-  readonly sides: readonly SharedSide[];
+  readonly sides: readonly SharedSpendScope[];
 }
 
-export interface SharedHold {
+export interface SharedSpendHold {
   end(cost: Nanos): void;
 }
 
-export class SharedSpending {
+export class RedisSpendLimits {
   readonly #redis: Redis;
 
   constructor(redis: Redis) {
@@ -49,7 +49,7 @@ export class SharedSpending {
   }
 
   /** A hold, or what is spent where it does not fit. Rejects when Redis is down; the hold of `kept` then takes its place. */
-  async reserve(wish: SharedWish, id: string): Promise<SharedHold | readonly SpentOf[]> {
+  async reserve(wish: SpendRequest, id: string): Promise<SharedSpendHold | readonly SpentOf[]> {
     const { bound, day, month, sides } = wish;
     const reply = await this.#redis.run(RESERVE, keysOf(sides), [
       `${id} ${bound}`,
@@ -73,7 +73,7 @@ export class SharedSpending {
   }
 
   /** A hold that has its place in Redis, or gets it once Redis is there. */
-  kept({ bound, sides }: SharedWish, id: string, mayBeThere = true): SharedHold {
+  kept({ bound, sides }: SpendRequest, id: string, mayBeThere = true): SharedSpendHold {
     const keys = keysOf(sides);
     const member = `${id} ${bound}`;
     let isThere = mayBeThere;
@@ -95,7 +95,7 @@ export class SharedSpending {
 export const newHoldId = (): string => randomUUID();
 
 /** Everything of one user is in one place of a cluster. */
-const keysOf = (sides: readonly SharedSide[]): string[] =>
+const keysOf = (sides: readonly SharedSpendScope[]): string[] =>
   sides.flatMap(({ owner, id, userId }) => {
     const name = `dragoman:{${userId}}:${owner === 'key' ? `key:${id}` : 'user'}`;
     return [`${name}:spent`, `${name}:holds`];

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type LedgerBed, openLedgerBed } from '../../../test/support/ledger.ts';
 import { type CrashPlan, makeUser, metering, random, usageRecord } from '../../../test/support/ledger-process.ts';
 import { until } from '../../../test/support/wait.ts';
-import { ApiError, FakeClock, type Limited, type Limits, type Nanos } from '../../core/index.ts';
+import { ApiError, FakeClock, type LimitedKey, type Limits, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { Metering } from '../metering.ts';
 import { limitsReport } from '../reports/usage-report.ts';
@@ -26,7 +26,7 @@ after(() => checkLedger(db).finally(() => bed.close()));
 const PROGRAM = fileURLToPath(new URL('../../../test/support/ledger-process.ts', import.meta.url));
 const RICH = 10n ** 12n;
 const NOON = Date.UTC(2026, 10, 15, 12);
-const keyOf = (id: string, userId: string, limits?: Limits, userLimits?: Limits): Limited => ({
+const keyOf = (id: string, userId: string, limits?: Limits, userLimits?: Limits): LimitedKey => ({
   id,
   userId,
   limits,
@@ -35,7 +35,7 @@ const keyOf = (id: string, userId: string, limits?: Limits, userLimits?: Limits)
 const start = (clock = new FakeClock(NOON)): Promise<Metering> => metering({ db, dataDir, clock });
 
 /** A reservation, or why there is none. */
-async function ask(at: Metering, key: Limited, bound: Nanos): Promise<Reservation | ApiError> {
+async function ask(at: Metering, key: LimitedKey, bound: Nanos): Promise<Reservation | ApiError> {
   try {
     return await at.admit(key.userId, bound, key);
   } catch (error) {
@@ -43,7 +43,7 @@ async function ask(at: Metering, key: Limited, bound: Nanos): Promise<Reservatio
     throw error;
   }
 }
-async function spend(at: Metering, key: Limited, nanos: Nanos, clock: FakeClock): Promise<boolean> {
+async function spend(at: Metering, key: LimitedKey, nanos: Nanos, clock: FakeClock): Promise<boolean> {
   const admitted = await ask(at, key, nanos);
   if (admitted instanceof ApiError) return false;
   admitted.settle(usageRecord(key.userId, nanos, { keyId: key.id, at: clock.now() }));
@@ -223,7 +223,7 @@ test('whatever order calls, records and reads come in, no limit is passed and no
   const keys = ['x', 'y'].map((id) =>
     keyOf(`key_${id}`, userId, { spendDay: 400n }, { spendDay: 600n, spendMonth: 1_500n }),
   );
-  const open: { reservation: Reservation; key: Limited; bound: Nanos }[] = [];
+  const open: { reservation: Reservation; key: LimitedKey; bound: Nanos }[] = [];
   const spent = new Map<string, Nanos>();
   const dayOf = (): string => new Date(clock.now()).toISOString().slice(0, 10);
   const get = (name: string): Nanos => spent.get(name) ?? 0n;

@@ -5,14 +5,14 @@
  * are as exact where they share their counts; alone, each hears of the others' spending within seconds.
  */
 import { sql } from 'kysely';
-import { ApiError, type Clock, fail, formatNanos, type Limited, type Limits, type Nanos } from '../../core/index.ts';
+import { ApiError, type Clock, fail, formatNanos, type LimitedKey, type Limits, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { chargeOf, type UsageRecord } from '../usage-record.ts';
 import {
   newHoldId,
-  type SharedHold,
-  type SharedSpending,
-  type SharedWish,
+  type RedisSpendLimits,
+  type SharedSpendHold,
+  type SpendRequest,
   type SpentOf,
 } from './spend-limits-redis.ts';
 
@@ -21,7 +21,7 @@ export interface SpendHold {
   end(cost: Nanos): void;
 }
 
-export interface SpendingOptions {
+export interface SpendLimitsOptions {
   readonly db: Db;
   readonly clock: Clock;
   /** Runs the task while no record is on its way to the database: each is then either there or in `pending`. */
@@ -29,7 +29,7 @@ export interface SpendingOptions {
   /** Settled, not in the database yet. */
   readonly pending: () => readonly UsageRecord[];
   /** Decides while it is up. */
-  readonly shared?: SharedSpending | undefined;
+  readonly shared?: RedisSpendLimits | undefined;
 }
 
 /** Which day and month a moment belongs to, and when they end. */
@@ -46,7 +46,7 @@ interface Amounts {
 }
 
 /** What one key or one user has spent. */
-interface Tally {
+interface SpendCounter {
   readonly owner: 'key' | 'user';
   readonly id: string;
   readonly userId: string;
@@ -63,26 +63,26 @@ interface Tally {
   monthAt: number;
 }
 
-interface Side {
-  readonly tally: Tally;
+interface SpendScope {
+  readonly tally: SpendCounter;
   readonly limits: Limits;
 }
 
 const DAY_MS = 86_400_000;
 /** How long what other replicas have recorded may stay unseen. */
-export const SPENDING_REFRESH_MS = 2_000;
+export const SPEND_REFRESH_MS = 2_000;
 /** The days before today change only when the journal of a process that died is found: they are read again this rarely. */
 const MONTH_MS = 60_000;
 /** A key that is not used for so long is read anew when it is. */
 const IDLE_MS = 60_000;
 
-export class Spending {
-  readonly #options: SpendingOptions;
-  readonly #tallies = new Map<string, Tally>();
-  readonly #wanted = new Set<Tally>();
+export class SpendLimits {
+  readonly #options: SpendLimitsOptions;
+  readonly #tallies = new Map<string, SpendCounter>();
+  readonly #wanted = new Set<SpendCounter>();
   #loading: Promise<void> | undefined;
 
-  constructor(options: SpendingOptions) {
+  constructor(options: SpendLimitsOptions) {
     this.#options = options;
   }
 
@@ -90,7 +90,7 @@ export class Spending {
    * Undefined when no limit applies, a promise only at the first use of a key or where counts are shared. Throws or rejects with `spend_limit_reached`, or with
    * `rate_limit_exceeded` when what is left is only set aside for other calls.
    */
-  reserve(who: Limited, bound: Nanos): SpendHold | undefined | Promise<SpendHold> {
+  reserve(who: LimitedKey, bound: Nanos): SpendHold | undefined | Promise<SpendHold> {
     if ((!who.limits && !who.userLimits) || bound === 0n) return undefined;
     const sides = this.#sidesOf(who);
     if (sides.length === 0) return undefined;
@@ -131,15 +131,15 @@ export class Spending {
     if (this.#wanted.size > 0) await this.#read();
   }
 
-  #sidesOf({ id, userId, limits, userLimits }: Limited): Side[] {
-    const sides: Side[] = [];
+  #sidesOf({ id, userId, limits, userLimits }: LimitedKey): SpendScope[] {
+    const sides: SpendScope[] = [];
     if (limits && hasSpend(limits)) sides.push({ tally: this.#tallyOf('key', id, userId), limits });
     if (userLimits && hasSpend(userLimits))
       sides.push({ tally: this.#tallyOf('user', userId, userId), limits: userLimits });
     return sides;
   }
 
-  #tallyOf(owner: Tally['owner'], id: string, userId: string): Tally {
+  #tallyOf(owner: SpendCounter['owner'], id: string, userId: string): SpendCounter {
     const name = `${owner}:${id}`;
     const now = this.#options.clock.now();
     let tally = this.#tallies.get(name);
@@ -163,12 +163,12 @@ export class Spending {
     return tally;
   }
 
-  #talliesOf({ keyId, userId }: UsageRecord): Tally[] {
+  #talliesOf({ keyId, userId }: UsageRecord): SpendCounter[] {
     const found = [this.#tallies.get(`key:${keyId}`), this.#tallies.get(`user:${userId}`)];
-    return found.filter((tally) => tally?.isLoaded === true) as Tally[];
+    return found.filter((tally) => tally?.isLoaded === true) as SpendCounter[];
   }
 
-  #decide(sides: readonly Side[], bound: Nanos): SpendHold | Promise<SpendHold> {
+  #decide(sides: readonly SpendScope[], bound: Nanos): SpendHold | Promise<SpendHold> {
     const { shared } = this.#options;
     if (!shared) return this.#admit(sides, bound);
     const wish = this.#wishOf(sides, bound);
@@ -178,7 +178,7 @@ export class Spending {
       : this.#admit(sides, bound, () => shared.kept(wish, id, false));
   }
 
-  #admit(sides: readonly Side[], bound: Nanos, share?: () => SharedHold): SpendHold {
+  #admit(sides: readonly SpendScope[], bound: Nanos, share?: () => SharedSpendHold): SpendHold {
     const now = this.#options.clock.now();
     for (const { tally } of sides) roll(tally, now);
     refuse(
@@ -190,7 +190,12 @@ export class Spending {
     return this.#hold(sides, bound, share?.());
   }
 
-  async #ask(shared: SharedSpending, sides: readonly Side[], wish: SharedWish, id: string): Promise<SpendHold> {
+  async #ask(
+    shared: RedisSpendLimits,
+    sides: readonly SpendScope[],
+    wish: SpendRequest,
+    id: string,
+  ): Promise<SpendHold> {
     const answer = await shared.reserve(wish, id).catch(() => undefined);
     // Redis has just gone. It may hold the bound all the same; it ends there like any other.
     if (!answer) return this.#admit(sides, wish.bound, () => shared.kept(wish, id));
@@ -202,7 +207,7 @@ export class Spending {
     throw fail('rate_limit_exceeded', undefined, { retryAfter: 1 });
   }
 
-  #hold(sides: readonly Side[], bound: Nanos, sharedHold: SharedHold | undefined): SpendHold {
+  #hold(sides: readonly SpendScope[], bound: Nanos, sharedHold: SharedSpendHold | undefined): SpendHold {
     for (const { tally } of sides) tally.reserved += bound;
     return {
       end: (cost) => {
@@ -212,7 +217,7 @@ export class Spending {
     };
   }
 
-  #wishOf(sides: readonly Side[], bound: Nanos): SharedWish {
+  #wishOf(sides: readonly SpendScope[], bound: Nanos): SpendRequest {
     const now = this.#options.clock.now();
     for (const { tally } of sides) roll(tally, now);
     const { day, month } = datesOf(now);
@@ -231,7 +236,7 @@ export class Spending {
     };
   }
 
-  #load(tally: Tally): Promise<void> {
+  #load(tally: SpendCounter): Promise<void> {
     this.#wanted.add(tally);
     return this.#read();
   }
@@ -247,7 +252,7 @@ export class Spending {
     return this.#loading;
   }
 
-  async #readAll(tallies: readonly Tally[]): Promise<void> {
+  async #readAll(tallies: readonly SpendCounter[]): Promise<void> {
     const at = this.#options.clock.now();
     const old = tallies.filter(({ monthAt }) => at - monthAt >= MONTH_MS);
     const recent = tallies.filter(({ monthAt }) => at - monthAt < MONTH_MS);
@@ -269,7 +274,7 @@ export class Spending {
   }
 
   /** By key and by user. */
-  async #sums(tallies: readonly Tally[], at: number, since: 'day' | 'month'): Promise<Map<string, Amounts>> {
+  async #sums(tallies: readonly SpendCounter[], at: number, since: 'day' | 'month'): Promise<Map<string, Amounts>> {
     const users = [...new Set(tallies.map(({ userId }) => userId))];
     const sums = new Map<string, Amounts>();
     if (users.length === 0) return sums;
@@ -283,7 +288,7 @@ export class Spending {
   }
 
   /** The first time: what is in the journal already. Later it is counted as it comes and goes. */
-  #countPending(tallies: readonly Tally[]): void {
+  #countPending(tallies: readonly SpendCounter[]): void {
     if (tallies.length === 0) return;
     for (const tally of tallies) tally.isLoaded = true;
     for (const record of this.#options.pending())
@@ -294,7 +299,7 @@ export class Spending {
 
 const NOTHING: Readonly<Amounts> = { day: 0n, month: 0n };
 
-const nameOf = ({ owner, id }: Tally): string => `${owner}:${id}`;
+const nameOf = ({ owner, id }: SpendCounter): string => `${owner}:${id}`;
 
 const hasSpend = ({ spendDay, spendMonth }: Limits): boolean => spendDay !== undefined || spendMonth !== undefined;
 
@@ -312,7 +317,7 @@ function datesOf(at: number): Dates {
 }
 
 /** A new day or month begins with nothing spent. */
-function roll(tally: Tally, at: number): void {
+function roll(tally: SpendCounter, at: number): void {
   if (at < tally.dates.dayEnds) return;
   const dates = datesOf(at);
   tally.recorded.day = 0n;
@@ -325,7 +330,7 @@ function roll(tally: Tally, at: number): void {
 }
 
 /** Counts a record in the day and the month that it belongs to, if those are the present ones. */
-function add(tally: Tally, amounts: Amounts, { at }: UsageRecord, nanos: Nanos): void {
+function add(tally: SpendCounter, amounts: Amounts, { at }: UsageRecord, nanos: Nanos): void {
   roll(tally, at);
   const { day, month } = datesOf(at);
   if (day === tally.dates.day) amounts.day += nanos;
@@ -338,14 +343,14 @@ interface Reason {
   readonly message: string;
 }
 
-const spentOf = ({ recorded, unrecorded, reserved }: Tally): SpentOf => ({
+const spentOf = ({ recorded, unrecorded, reserved }: SpendCounter): SpentOf => ({
   day: recorded.day + unrecorded.day,
   month: recorded.month + unrecorded.month,
   reserved,
 });
 
 /** Throws when the call does not fit; of several reasons, the one that lasts longest. */
-function refuse(sides: readonly Side[], spent: readonly SpentOf[], bound: Nanos, now: number): void {
+function refuse(sides: readonly SpendScope[], spent: readonly SpentOf[], bound: Nanos, now: number): void {
   const reasons = sides.flatMap((side, n) => reasonsOf(side, spent[n] ?? spentOf(side.tally), bound, now));
   const [longest] = reasons.sort((a, b) => b.retryAfter - a.retryAfter);
   if (!longest) return;
@@ -353,7 +358,12 @@ function refuse(sides: readonly Side[], spent: readonly SpentOf[], bound: Nanos,
   throw fail(isSpent ? 'spend_limit_reached' : 'rate_limit_exceeded', message, { retryAfter });
 }
 
-function reasonsOf({ tally, limits }: Side, { day, month, reserved }: SpentOf, bound: Nanos, now: number): Reason[] {
+function reasonsOf(
+  { tally, limits }: SpendScope,
+  { day, month, reserved }: SpentOf,
+  bound: Nanos,
+  now: number,
+): Reason[] {
   const { owner, dates } = tally;
   const periods = [
     ['day', limits.spendDay, day, dates.dayEnds],

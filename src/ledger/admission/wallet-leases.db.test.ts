@@ -8,9 +8,9 @@ import { inParallel, makeUser, metering, random, usageRecord } from '../../../te
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, FakeClock, type Nanos } from '../../core/index.ts';
 import { connect, type Db, openDatabase } from '../../db/index.ts';
-import type { Step } from '../crash-points.ts';
+import type { CrashPoint } from '../crash-points.ts';
 import type { Metering } from '../metering.ts';
-import { retireReplica, silentReplicas } from '../records/replica.ts';
+import { removeReplica, staleReplicas } from '../records/replica.ts';
 import { available, checkLedger, credit, statement } from '../wallets/wallets.ts';
 import type { Reservation } from './wallet-leases.ts';
 
@@ -142,7 +142,7 @@ test('random bounds and costs over three replicas never take a wallet below zero
 test('answers of the database that get lost cost nobody anything', async (t) => {
   const below = random(99);
   const lostAt: Record<string, number> = {};
-  const lossy = (step: Step): void => {
+  const lossy = (step: CrashPoint): void => {
     const oneIn = { 'lease.taken': 4, 'lease.returned': 2, 'flush.committed': 4, 'flush.recorded': 4 }[step as string];
     if (oneIn === undefined || below(oneIn) > 0) return;
     lostAt[step] = (lostAt[step] ?? 0) + 1;
@@ -183,7 +183,7 @@ test('answers of the database that get lost cost nobody anything', async (t) => 
     );
   for (const at of replicas) await at.close();
   // What a close could not finish is finished by the next process; here all of them are one, so by hand.
-  for (const { id } of await db.selectFrom('replicas').select('id').execute()) await retireReplica(db, id);
+  for (const { id } of await db.selectFrom('replicas').select('id').execute()) await removeReplica(db, id);
   rmSync(join(dataDir, 'journal'), { recursive: true, force: true });
   assert.deepEqual(await available(db, userId), { available: 60_000n - total, held: 0n });
   assert.ok(total > 30_000n, `${total} spent`);
@@ -298,7 +298,7 @@ test('a replica that is taken for dead goes on under a new id and loses nothing'
   // As another process would do that cannot see this one.
   await sql`update replicas set seen_at = now() - interval '2 minutes' where id = ${before}`.execute(db);
   assert.deepEqual(
-    (await silentReplicas(db)).map(({ id }) => id),
+    (await staleReplicas(db)).map(({ id }) => id),
     [before],
   );
   await sql`update replicas set fenced = true where id = ${before}`.execute(db);
@@ -347,7 +347,7 @@ test('what a flush learns about leases that were lost meanwhile is not spent', a
   assert.ok((rows[0]?.nanos ?? 0n) >= 100n, 'it was admitted on a lease of its own');
   next.release();
   await at.close();
-  await retireReplica(db, before);
+  await removeReplica(db, before);
   rmSync(join(dataDir, 'journal', before), { recursive: true });
   assert.deepEqual(await available(db, userId), { available: 9_960n, held: 0n });
 });

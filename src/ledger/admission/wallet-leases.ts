@@ -4,7 +4,7 @@
  * nothing to lease ahead: the bound of each call is taken in the database.
  */
 import { sql } from 'kysely';
-import { ApiError, type Clock, fail, faultOf, type Log, type Nanos } from '../../core/index.ts';
+import { ApiError, type Clock, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { OnStep } from '../crash-points.ts';
 import type { LeaseState } from '../records/flusher.ts';
@@ -20,7 +20,7 @@ export interface Reservation {
   release(): void;
 }
 
-export interface AllowanceOptions {
+export interface WalletLeasesOptions {
   readonly db: Db;
   readonly replica: Replica;
   readonly append: (record: UsageRecord) => void;
@@ -30,7 +30,7 @@ export interface AllowanceOptions {
 }
 
 /** A wallet as this replica sees it. free = leased - reserved - spent - returning. */
-interface Share {
+interface WalletState {
   readonly userId: string;
   /** As the database has it, at `version`. */
   leased: Nanos;
@@ -43,14 +43,14 @@ interface Share {
   /** On its way back to the wallet; whether it arrived may be unknown. */
   returning: Nanos;
   /** The size of recent bounds, leaning to the larger. */
-  usualBound: Nanos;
+  typicalMaxCost: Nanos;
   readonly waiting: Waiter[];
   isLeasing: boolean;
   /** The wallet has little left: nothing is kept ahead of need. */
   isScarce: boolean;
   usedAt: number;
   /** The last refusal: until then nothing that needs more is asked for. */
-  short: { readonly until: number; readonly available: Nanos } | undefined;
+  shortUntil: { readonly until: number; readonly available: Nanos } | undefined;
 }
 
 interface Waiter {
@@ -62,7 +62,7 @@ interface Waiter {
 /** A lease covers this many calls ahead, so that one statement serves that many and more: most give back nearly all of their bound. */
 const CALLS_AHEAD = 32n;
 /** A million dollars: what no call may cost (usage.ts). Sums of bounds stay within what the database can count. */
-const MAX_BOUND: Nanos = 10n ** 15n;
+const MAX_COST_HELD: Nanos = 10n ** 15n;
 /** The part of a wallet that one lease may take ahead of need, so that other replicas find something too. */
 const PART = 8n;
 /** A replica gives back what a user who has gone quiet does not use. */
@@ -72,28 +72,30 @@ const SCARCE_IDLE_MS = 1_000;
 /** Callers without money ask again and again; the database is asked this rarely for each of them. */
 const SHORT_MS = 200;
 
-export class Allowance {
-  readonly #options: AllowanceOptions;
-  readonly #shares = new Map<string, Share>();
+export class WalletLeases {
+  readonly #options: WalletLeasesOptions;
+  readonly #shares = new Map<string, WalletState>();
   /** Set once nothing more is leased; resolves when nothing is open any more. */
   #closing: PromiseWithResolvers<void> | undefined;
 
-  constructor(options: AllowanceOptions) {
+  constructor(options: WalletLeasesOptions) {
     this.#options = options;
   }
 
   /** At once when the lease covers the bound, as it mostly does. Throws or rejects with `insufficient_balance`. */
   admit(userId: string, bound: Nanos): Reservation | Promise<Reservation> {
-    if (bound > MAX_BOUND) throw refusal();
+    if (bound > MAX_COST_HELD) throw refusal();
     const share = this.#shareOf(userId);
     share.usedAt = this.#options.clock.now();
-    share.usualBound = bound > share.usualBound ? bound : share.usualBound - (share.usualBound - bound) / 8n;
+    share.typicalMaxCost =
+      bound > share.typicalMaxCost ? bound : share.typicalMaxCost - (share.typicalMaxCost - bound) / 8n;
     if (share.waiting.length === 0 && this.#covers(share, bound)) {
       const reservation = this.#reserve(share, bound);
       this.#leaseAhead(share);
       return reservation;
     }
-    if (share.short && share.usedAt < share.short.until && bound - free(share) > share.short.available) throw refusal();
+    if (share.shortUntil && share.usedAt < share.shortUntil.until && bound - free(share) > share.shortUntil.available)
+      throw refusal();
     return new Promise((resolve, reject) => {
       share.waiting.push({ bound, resolve, reject });
       this.#lease(share);
@@ -110,7 +112,7 @@ export class Allowance {
   }
 
   /** Gives back what is not needed; to be called every second or so. */
-  async tidy(): Promise<void> {
+  async returnIdle(): Promise<void> {
     const now = this.#options.clock.now();
     for (const share of [...this.#shares.values()]) {
       // What is spent but not recorded counts on the lease, so none of it goes back before.
@@ -122,7 +124,7 @@ export class Allowance {
   }
 
   /** Another process took this one for dead and gave its leases back: calls in flight go on, and are charged as overdraft. */
-  lost(): void {
+  onFenced(): void {
     for (const share of this.#shares.values()) {
       share.leased = 0n;
       share.version = 0n;
@@ -138,7 +140,7 @@ export class Allowance {
     const closing = Promise.withResolvers<void>();
     this.#closing = closing;
     const cancel = this.#options.clock.after(ms, () => closing.resolve());
-    this.#lookIfQuiet();
+    this.#resolveIfIdle();
     await closing.promise;
     cancel();
     return this.#isQuiet();
@@ -148,15 +150,15 @@ export class Allowance {
     return [...this.#shares.values()].every((share) => share.open === 0 && !share.isLeasing);
   }
 
-  #lookIfQuiet(): void {
+  #resolveIfIdle(): void {
     if (this.#closing && this.#isQuiet()) this.#closing.resolve();
   }
 
-  #covers(share: Share, bound: Nanos): boolean {
+  #covers(share: WalletState, bound: Nanos): boolean {
     return bound === 0n || (free(share) >= bound && this.#options.replica.isTrusted);
   }
 
-  #reserve(share: Share, bound: Nanos): Reservation {
+  #reserve(share: WalletState, bound: Nanos): Reservation {
     share.open += 1;
     share.reserved += bound;
     let isOpen = true;
@@ -166,7 +168,7 @@ export class Allowance {
       share.open -= 1;
       share.reserved -= bound;
       share.usedAt = this.#options.clock.now();
-      this.#lookIfQuiet();
+      this.#resolveIfIdle();
     };
     return {
       bound,
@@ -183,12 +185,12 @@ export class Allowance {
     };
   }
 
-  #leaseAhead(share: Share): void {
-    if (!share.isScarce && free(share) < (share.usualBound * CALLS_AHEAD) / 4n) this.#lease(share);
+  #leaseAhead(share: WalletState): void {
+    if (!share.isScarce && free(share) < (share.typicalMaxCost * CALLS_AHEAD) / 4n) this.#lease(share);
   }
 
   /** One request at a time per wallet; it speaks for all who wait. */
-  #lease(share: Share): void {
+  #lease(share: WalletState): void {
     if (share.isLeasing) return;
     if (this.#closing) {
       for (const waiter of share.waiting.splice(0)) waiter.reject(fail('shutting_down'));
@@ -197,7 +199,7 @@ export class Allowance {
     share.isLeasing = true;
     this.#leaseAll(share)
       .catch((error: unknown) => {
-        this.#options.log.warn('lease.failed', { user: share.userId, ...faultOf(error) });
+        this.#options.log.warn('lease.failed', { user: share.userId, ...errorFields(error) });
         const sentence = 'The balance cannot be looked up at the moment.';
         const failure =
           error instanceof ApiError ? error : fail('server_is_overloaded', sentence, { retryAfter: 1, cause: error });
@@ -206,16 +208,16 @@ export class Allowance {
       .finally(() => {
         share.isLeasing = false;
         if (share.waiting.length > 0) this.#lease(share);
-        this.#lookIfQuiet();
+        this.#resolveIfIdle();
       });
   }
 
-  async #leaseAll(share: Share): Promise<void> {
+  async #leaseAll(share: WalletState): Promise<void> {
     const { replica, clock } = this.#options;
     do {
       if (!replica.isTrusted) await replica.beat();
       this.#serve(share);
-      const ahead = share.usualBound * CALLS_AHEAD;
+      const ahead = share.typicalMaxCost * CALLS_AHEAD;
       // What the first waiter lacks, the first two, the first three ...
       let sum = -free(share);
       const needs = share.waiting.map(({ bound }) => {
@@ -227,7 +229,7 @@ export class Allowance {
       share.isScarce = answer.granted < needed + ahead / 4n;
       this.#serve(share);
       if (answer.granted > 0n || share.waiting.length === 0) continue;
-      share.short = { until: clock.now() + SHORT_MS, available: answer.available };
+      share.shortUntil = { until: clock.now() + SHORT_MS, available: answer.available };
       const limit = free(share) + answer.available;
       const isOut = (waiter: Waiter): boolean => waiter.bound > limit;
       const out = share.waiting.filter(isOut);
@@ -236,7 +238,7 @@ export class Allowance {
     } while (share.waiting.length > 0 && !this.#closing);
   }
 
-  #serve(share: Share): void {
+  #serve(share: WalletState): void {
     for (let first = share.waiting[0]; first && this.#covers(share, first.bound); first = share.waiting[0]) {
       share.waiting.shift();
       first.resolve(this.#reserve(share, first.bound));
@@ -247,11 +249,15 @@ export class Allowance {
    * With plenty: all that is needed and something ahead, though no more than a part of the wallet. Otherwise exactly what the
    * first so many waiters need, so that nothing is left lying here that another replica could use.
    */
-  async #take(share: Share, needs: readonly Nanos[], ahead: Nanos): Promise<{ granted: Nanos; available: Nanos }> {
+  async #take(
+    share: WalletState,
+    needs: readonly Nanos[],
+    ahead: Nanos,
+  ): Promise<{ granted: Nanos; available: Nanos }> {
     const { db, replica, onStep } = this.#options;
     const needed = needs.at(-1) ?? 0n;
     // In whole bounds: with half of one left over here and there, several replicas would refuse what all together could pay.
-    const unit = share.usualBound > 0n ? share.usualBound : 1n;
+    const unit = share.typicalMaxCost > 0n ? share.typicalMaxCost : 1n;
     const statement = (replicaId: string) => sql<Taken>`
       with wallet as (
         select user_id, credits - debits - held as available from wallets where user_id = ${share.userId} for no key update),
@@ -288,7 +294,7 @@ export class Allowance {
   }
 
   /** Only if nothing changed since: an answer that was lost is then harmless, whenever its statement ran. */
-  async #giveBack(share: Share): Promise<void> {
+  async #giveBack(share: WalletState): Promise<void> {
     const { db, replica, log, onStep } = this.#options;
     const isUnsure = share.returning > 0n;
     if (!isUnsure) share.returning = free(share);
@@ -312,7 +318,7 @@ export class Allowance {
       for (const lease of rows) this.#apply(lease);
     } catch (error) {
       // What was on its way stays out of use; the next try asks what became of it, which also outdates this one.
-      log.warn('lease.failed', { user: share.userId, ...faultOf(error) });
+      log.warn('lease.failed', { user: share.userId, ...errorFields(error) });
     }
   }
 
@@ -325,10 +331,10 @@ export class Allowance {
     share.version = version;
   }
 
-  #shareOf(userId: string): Share {
+  #shareOf(userId: string): WalletState {
     const known = this.#shares.get(userId);
     if (known) return known;
-    const share: Share = {
+    const share: WalletState = {
       userId,
       leased: 0n,
       version: 0n,
@@ -336,12 +342,12 @@ export class Allowance {
       reserved: 0n,
       spent: 0n,
       returning: 0n,
-      usualBound: 0n,
+      typicalMaxCost: 0n,
       waiting: [],
       isLeasing: false,
       isScarce: false,
       usedAt: 0,
-      short: undefined,
+      shortUntil: undefined,
     };
     this.#shares.set(userId, share);
     return share;
@@ -355,7 +361,7 @@ interface Taken {
   readonly version: bigint | null;
 }
 
-const free = (share: Share): Nanos => share.leased - share.reserved - share.spent - share.returning;
+const free = (share: WalletState): Nanos => share.leased - share.reserved - share.spent - share.returning;
 
 const refusal = (): ApiError => fail('insufficient_balance');
 

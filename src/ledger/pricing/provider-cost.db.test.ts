@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { silentLog } from '../../core/index.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
-import { UsageStore } from '../records/flusher.ts';
+import { UsageWriter } from '../records/flusher.ts';
 import { checkLedger } from '../wallets/wallets.ts';
 
 let own: TestDatabase;
@@ -66,7 +66,7 @@ test('a record knows what it cost, by the rates of its price and the share of it
       usage: requestId.startsWith('more') ? { ...usage, input: 10 ** 9 } : usage,
     }),
   );
-  await new UsageStore({ db, log: silentLog }).write('rep_x', records);
+  await new UsageWriter({ db, log: silentLog }).write('rep_x', records);
   const { rows } = await sql<{ request_id: string; cost_nanos: bigint | null }>`
     select request_id, cost_nanos from usage_records`.execute(db);
   const found = new Map(rows.map((row) => [row.request_id, row.cost_nanos]));

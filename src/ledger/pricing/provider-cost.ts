@@ -1,5 +1,5 @@
 /** What recorded calls cost the operator: the provider's rates in the row of the price, and the share that the account pays. */
-import { faultOf, type Log, type Nanos } from '../../core/index.ts';
+import { errorFields, type Log, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
 import { costOf, parseRates, type Rates } from './rates.ts';
@@ -39,7 +39,7 @@ function ratesOf(priceId: bigint, stored: unknown, log: Log): Rates | undefined 
     const rates = parseRates(stored);
     return rates.video === undefined && rates.videoWithVideoInput === undefined ? rates : undefined;
   } catch (error) {
-    log.error('cost.unreadable', { price: String(priceId), ...faultOf(error) });
+    log.error('cost.unreadable', { price: String(priceId), ...errorFields(error) });
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { MeteredUsage } from '../usage-record.ts';
-import { boundOf, costOf, parseRates, type Rates, videoCostOf, videoRateOf } from './rates.ts';
+import { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } from './rates.ts';
 
 const NONE: MeteredUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 const ONE = 1_000_000n;
@@ -238,7 +238,7 @@ test('no call within its bounds costs more than its bound', () => {
         maxSearches: usage.searches ?? 0,
         images: usage.images ?? {},
       };
-      return costOf(usage, rates, ppm).nanos <= boundOf(facts, rates, ppm);
+      return costOf(usage, rates, ppm).nanos <= maxCostOf(facts, rates, ppm);
     }),
     RUNS,
   );
@@ -246,16 +246,19 @@ test('no call within its bounds costs more than its bound', () => {
 
 test('a bound knows what the model can read at most, and that a body may name more than it holds', () => {
   const rates = parseRates({ input: '1', output: '2' });
-  assert.equal(boundOf({ bodyBytes: 201, maxOutput: 10 }, rates, []), 101_000n + 20_000n);
-  assert.equal(boundOf({ bodyBytes: 201, maxOutput: 9.5 }, rates, []), 101_000n + 20_000n);
+  assert.equal(maxCostOf({ bodyBytes: 201, maxOutput: 10 }, rates, []), 101_000n + 20_000n);
+  assert.equal(maxCostOf({ bodyBytes: 201, maxOutput: 9.5 }, rates, []), 101_000n + 20_000n);
   for (const maxOutput of [1e17, Number.MAX_VALUE, Number.POSITIVE_INFINITY])
     assert.ok(
-      boundOf({ bodyBytes: 0, maxOutput }, rates, []) > 10n ** 18n,
+      maxCostOf({ bodyBytes: 0, maxOutput }, rates, []) > 10n ** 18n,
       'a limit beyond all counts is no free pass',
     );
-  assert.equal(boundOf({ bodyBytes: 10_000_000, context: 1000, maxOutput: 0 }, rates, []), 1_000_000n);
-  assert.equal(boundOf({ bodyBytes: 100, context: 1000, readsMore: true, maxOutput: 0 }, rates, []), 1_000_000n);
-  assert.equal(boundOf({ bodyBytes: 100, readsMore: true, maxOutput: 0 }, rates, []), 200_000_000n);
+  assert.equal(maxCostOf({ bodyBytes: 10_000_000, context: 1000, maxOutput: 0 }, rates, []), 1_000_000n);
+  assert.equal(
+    maxCostOf({ bodyBytes: 100, context: 1000, readsStoredInput: true, maxOutput: 0 }, rates, []),
+    1_000_000n,
+  );
+  assert.equal(maxCostOf({ bodyBytes: 100, readsStoredInput: true, maxOutput: 0 }, rates, []), 200_000_000n);
 });
 
 test('exact to the last digit, up to counts that a double cannot add one to', () => {

@@ -175,7 +175,7 @@ export interface RequestFacts {
   /** The most the model can read, when known: a body cannot cost more than that, however large its pictures are. */
   readonly context?: number;
   /** The model will also read what the body only names: a stored conversation, a file, an address. */
-  readonly readsMore?: boolean;
+  readonly readsStoredInput?: boolean;
   /** The most it may write, all choices together. */
   readonly maxOutput: number;
   readonly maxSearches?: number;
@@ -189,10 +189,10 @@ const BYTES_PER_TOKEN = 2n;
 const USUAL_CONTEXT = 200_000;
 
 /** The largest cost the request can have, for admission: everything it may read and write, each at its dearest price. */
-export function boundOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
+export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
   const ofBody = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN;
-  const context = whole(facts.context ?? (facts.readsMore ? USUAL_CONTEXT : undefined));
-  const input = facts.readsMore ? most(ofBody, context) : ofBody;
+  const context = whole(facts.context ?? (facts.readsStoredInput ? USUAL_CONTEXT : undefined));
+  const input = facts.readsStoredInput ? most(ofBody, context) : ofBody;
   const read = facts.context === undefined ? input : least(input, context);
   const { cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput } = rates;
   const inputRate = dearest([rates.input, cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput]);

@@ -10,7 +10,7 @@ import { FakeClock, formatNanos, silentLog, systemClock } from '../../core/index
 import { connect, type Db, openDatabase } from '../../db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import { available, hold, settle, statement } from '../wallets/wallets.ts';
-import { Flusher, recordUsage, UsageStore } from './flusher.ts';
+import { Flusher, recordUsage, UsageWriter } from './flusher.ts';
 import { Journal } from './journal.ts';
 
 let bed: LedgerBed;
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => bed.close());
 
-const storeOf = (on: Db = db): UsageStore => new UsageStore({ db: on, log: silentLog });
+const storeOf = (on: Db = db): UsageWriter => new UsageWriter({ db: on, log: silentLog });
 const daily = (userId: string) =>
   db
     .selectFrom('usage_daily')
@@ -194,11 +194,11 @@ test('usage that a hold has paid for is recorded without a second charge', async
 });
 
 /** A flusher on its own, with nobody who leases. */
-const flusherOf = (store: Pick<UsageStore, 'write'>, clock = systemClock) => {
+const flusherOf = (store: Pick<UsageWriter, 'write'>, clock = systemClock) => {
   const journal = new Journal({ dir: mkdtempSync(join(dir, 'j-')), clock, log: silentLog });
   const moved: UsageRecord[] = [];
   const flusher = new Flusher({
-    store: store as UsageStore,
+    store: store as UsageWriter,
     journal,
     replica: { id: 'rep_x' },
     clock,
@@ -279,7 +279,7 @@ test('one wallet takes thousands of records a second', async (t) => {
 test('a fault that cannot be stored as it is holds up nobody', async () => {
   await makeUser(db, 'odd', 1_000n);
   const broken = usageRecord('odd', 10n, {
-    usage: { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, odd: 'to\0kens is negative' },
+    usage: { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, invalid: 'to\0kens is negative' },
   });
   await storeOf().write('rep_x', [broken, usageRecord('odd', 30n)]);
   const aside = await db.selectFrom('usage_quarantine').select('fault').where('id', '=', broken.id).execute();

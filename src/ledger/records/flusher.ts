@@ -3,12 +3,12 @@
  * there already changes nothing, so any part of a journal may be read again at any time.
  */
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import { type Clock, faultOf, type Log } from '../../core/index.ts';
+import { type Clock, errorFields, type Log } from '../../core/index.ts';
 import type { Db, Rows } from '../../db/index.ts';
 import { cleared, raised } from '../alarms.ts';
 import type { OnStep } from '../crash-points.ts';
 import { type Costs, upstreamCosts } from '../pricing/provider-cost.ts';
-import { DAILY_SUMS, encodeRecord, type UsageRecord, usageFault } from '../usage-record.ts';
+import { DAILY_SUMS, encodeRecord, invalidUsage, type UsageRecord } from '../usage-record.ts';
 import type { Journal } from './journal.ts';
 
 type Tx = Transaction<Rows>;
@@ -21,7 +21,7 @@ export interface LeaseState {
   readonly version: bigint;
 }
 
-export class UsageStore {
+export class UsageWriter {
   readonly #db: Db;
   readonly #log: Log;
   readonly #onStep: OnStep | undefined;
@@ -35,11 +35,11 @@ export class UsageStore {
 
   /** Records and charges what is new; charges draw on the leases of `replicaId` first. Throws when the database cannot be used. */
   async write(replicaId: string, records: readonly UsageRecord[]): Promise<LeaseState[]> {
-    const sound = records.filter((record) => usageFault(record) === undefined);
+    const sound = records.filter((record) => invalidUsage(record) === undefined);
     const leases = await this.#try(replicaId, sound);
     if (sound.length === records.length) return leases;
     for (const record of records) {
-      const fault = usageFault(record);
+      const fault = invalidUsage(record);
       if (fault) await this.#quarantine(record, fault);
     }
     return leases;
@@ -71,7 +71,7 @@ export class UsageStore {
       // One record that cannot be stored must not hold up the rest.
       const [first] = records;
       if (records.length === 1 && first) {
-        await this.#quarantine(first, faultOf(error).detail);
+        await this.#quarantine(first, errorFields(error).detail);
         return [];
       }
       const middle = Math.ceil(records.length / 2);
@@ -239,7 +239,7 @@ const isDataFault = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^2[23]...$/.test(error.code);
 
 export interface FlusherOptions {
-  readonly store: UsageStore;
+  readonly store: UsageWriter;
   readonly journal: Journal;
   readonly replica: { readonly id: string };
   readonly clock: Clock;
@@ -323,7 +323,7 @@ export class Flusher {
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
-      const fault = faultOf(error);
+      const fault = errorFields(error);
       log.error('usage.unrecorded', { pending: journal.pending, ...fault });
       if (this.#failures === FAILURES_TO_TELL)
         raised(log, { name: 'flusher.failing', count: this.#failures, detail: fault.fault });

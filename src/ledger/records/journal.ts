@@ -7,7 +7,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { type Clock, faultOf, type Log } from '../../core/index.ts';
+import { type Clock, errorFields, type Log } from '../../core/index.ts';
 import type { OnStep } from '../crash-points.ts';
 import { decodeRecord, encodeRecord, type UsageRecord } from '../usage-record.ts';
 
@@ -208,7 +208,7 @@ export class Journal {
     this.#leaveSegment();
     this.#isFailing = true;
     cycle.reject(error);
-    this.#options.log.error('journal.failed', { pending: this.pending, ...faultOf(error) });
+    this.#options.log.error('journal.failed', { pending: this.pending, ...errorFields(error) });
     this.#options.clock.after(RETRY_MS, () => this.#gather());
   }
 

@@ -4,16 +4,23 @@
  */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type Clock, faultOf, type Log } from '../../core/index.ts';
+import { type Clock, errorFields, type Log } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { OnStep } from '../crash-points.ts';
-import type { UsageStore } from './flusher.ts';
+import type { UsageWriter } from './flusher.ts';
 import { readSegment, segmentsOf } from './journal.ts';
-import { fenceSilent, isGone, LIFETIME_MS, ownMark, type ProcessMark, retireReplica } from './replica.ts';
+import {
+  fenceIfStale,
+  isProcessDead,
+  ownIdentity,
+  type ProcessIdentity,
+  REPLICA_LIFETIME_MS,
+  removeReplica,
+} from './replica.ts';
 
 export interface RecoverOptions {
   readonly db: Db;
-  readonly store: UsageStore;
+  readonly store: UsageWriter;
   /** Where every process has its folder. */
   readonly home: string;
   readonly selfId: string;
@@ -35,12 +42,12 @@ const BATCH_ROWS = 1_000;
 export async function makeOwnFolder(home: string, id: string, ledgerId: string): Promise<string> {
   const dir = join(home, id);
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const owner: Owner = { ...ownMark(), ledger: ledgerId };
+  const owner: Owner = { ...ownIdentity(), ledger: ledgerId };
   await writeFile(join(dir, OWNER_FILE), JSON.stringify(owner));
   return dir;
 }
 
-interface Owner extends ProcessMark {
+interface Owner extends ProcessIdentity {
   readonly ledger: string;
 }
 
@@ -59,13 +66,13 @@ export async function recoverDead(options: RecoverOptions): Promise<string[]> {
       const dir = await claim(options, name, id);
       if (!dir) continue;
       const records = await replay(options, dir, id);
-      await retireReplica(options.db, id);
+      await removeReplica(options.db, id);
       options.onStep?.('recover.retired');
       await rm(dir, { recursive: true, force: true });
       log.info('journal.recovered', { replica: id, records });
       recovered.push(id);
     } catch (error) {
-      log.error('journal.unrecovered', { replica: id, ...faultOf(error) });
+      log.error('journal.unrecovered', { replica: id, ...errorFields(error) });
     }
   }
   return recovered;
@@ -81,12 +88,12 @@ async function isDead(
   const mark = await readOwner(claimedBy === undefined ? dir : join(home, claimedBy));
   // A claimer that has no folder any more has left it in good order, or was itself recovered.
   if (!mark && claimedBy !== undefined) return true;
-  const gone = mark && isGone(mark);
+  const gone = mark && isProcessDead(mark);
   if (gone !== undefined) return gone;
-  const silent = await fenceSilent(db, claimedBy ?? id);
+  const silent = await fenceIfStale(db, claimedBy ?? id);
   if (silent !== undefined) return silent;
   const { mtimeMs } = await stat(dir);
-  return clock.now() - mtimeMs > LIFETIME_MS;
+  return clock.now() - mtimeMs > REPLICA_LIFETIME_MS;
 }
 
 async function readOwner(dir: string): Promise<Owner | undefined> {

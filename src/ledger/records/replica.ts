@@ -10,14 +10,14 @@ import { base62, type Clock } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 
 /** A replica that cannot be seen is dead after this long without a sign of life. Compared by the database's clock. */
-export const LIFETIME_MS = 60_000;
-export const BEAT_MS = 10_000;
+export const REPLICA_LIFETIME_MS = 60_000;
+export const HEARTBEAT_INTERVAL_MS = 10_000;
 /** A replica that could not show a sign of life for this long stops trusting its leases; well before others stop. */
 const TRUST_MS = 30_000;
 
 export const newReplicaId = (): string => `rep_${base62(randomBytes(16))}`;
 
-export interface ProcessMark {
+export interface ProcessIdentity {
   /** Boot and process namespace: process ids mean the same thing only where both are the same. */
   readonly host: string;
   readonly pid: number;
@@ -25,10 +25,14 @@ export interface ProcessMark {
   readonly start: string;
 }
 
-export const ownMark = (): ProcessMark => ({ host: hostMark(), pid: process.pid, start: startOf(process.pid) ?? '' });
+export const ownIdentity = (): ProcessIdentity => ({
+  host: hostMark(),
+  pid: process.pid,
+  start: startOf(process.pid) ?? '',
+});
 
 /** Undefined: it lives, if at all, where this process cannot look. */
-export function isGone(mark: ProcessMark): boolean | undefined {
+export function isProcessDead(mark: ProcessIdentity): boolean | undefined {
   if (mark.host !== hostMark()) return undefined;
   try {
     process.kill(mark.pid, 0);
@@ -149,14 +153,14 @@ export class Replica {
  * Takes a replica for dead if it has shown no sign of life for its lifetime; from then on it cannot come back under this id.
  * Undefined when the database knows nothing of it.
  */
-export async function fenceSilent(db: Db, id: string): Promise<boolean | undefined> {
+export async function fenceIfStale(db: Db, id: string): Promise<boolean | undefined> {
   const { rows } = await sql<{ fenced: boolean }>`
-    update replicas set fenced = fenced or seen_at < now() - ${LIFETIME_MS} * interval '1 millisecond'
+    update replicas set fenced = fenced or seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond'
     where id = ${id} returning fenced`.execute(db);
   return rows[0]?.fenced;
 }
 
-export interface SilentReplica {
+export interface StaleReplica {
   readonly id: string;
   readonly host: string;
   readonly seenAt: Date;
@@ -164,16 +168,18 @@ export interface SilentReplica {
 }
 
 /** Replicas that died where nobody has found their journal; their leases stay held until somebody does, or an operator gives up. */
-export async function silentReplicas(db: Db): Promise<SilentReplica[]> {
-  const { rows } = await sql<SilentReplica>`
+export async function staleReplicas(db: Db): Promise<StaleReplica[]> {
+  const { rows } = await sql<StaleReplica>`
     select r.id, r.host, r.seen_at as "seenAt",
       coalesce((select sum(l.nanos) from leases l where l.replica_id = r.id), 0)::bigint as leased
-    from replicas r where r.seen_at < now() - ${LIFETIME_MS} * interval '1 millisecond' order by r.seen_at`.execute(db);
+    from replicas r where r.seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond' order by r.seen_at`.execute(
+    db,
+  );
   return rows;
 }
 
 /** The end of a replica: what it leased goes back. Its journal has been read, or an operator knows that it never will be. */
-export async function retireReplica(db: Db, id: string): Promise<void> {
+export async function removeReplica(db: Db, id: string): Promise<void> {
   const retire = async (tx: Db): Promise<void> => {
     await sql`
       select from wallets where user_id in (select user_id from leases where replica_id = ${id})

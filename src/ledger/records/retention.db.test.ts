@@ -7,7 +7,7 @@ import { until } from '../../../test/support/wait.ts';
 import { FakeClock, silentLog } from '../../core/index.ts';
 import { connect, type Db } from '../../db/index.ts';
 import { available } from '../wallets/wallets.ts';
-import { UsageStore } from './flusher.ts';
+import { UsageWriter } from './flusher.ts';
 import { removeOldMonths, removeOldQuarantine } from './retention.ts';
 
 let bed: LedgerBed;
@@ -29,7 +29,7 @@ const months = async (): Promise<string[]> => {
 };
 const record = (year: number, month: number) => usageRecord('ann', 10n, { at: Date.UTC(year, month - 1, 28) });
 const write = (...records: ReturnType<typeof record>[]) =>
-  new UsageStore({ db, log: silentLog }).write('rep_none', records);
+  new UsageWriter({ db, log: silentLog }).write('rep_none', records);
 const spent = async (): Promise<bigint> => 1_000_000n - (await available(db, 'ann')).available;
 const NOW = Date.UTC(2026, 10, 15);
 

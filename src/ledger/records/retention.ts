@@ -5,7 +5,7 @@
 
 import { sql } from 'kysely';
 import { connect, type Database, type Db } from '../../db/index.ts';
-import { LIFETIME_MS } from './replica.ts';
+import { REPLICA_LIFETIME_MS } from './replica.ts';
 
 export interface RetentionOptions {
   /** Whole months before the present one; 0 keeps everything. */
@@ -71,7 +71,7 @@ async function isNeeded(client: Client, end: string): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from replicas where pending_since < $1::date
        or (started_at < $1::date and (fenced or seen_at < now() - $2 * interval '1 millisecond')) limit 1`,
-    [end, LIFETIME_MS],
+    [end, REPLICA_LIFETIME_MS],
   );
   return rowCount !== 0;
 }

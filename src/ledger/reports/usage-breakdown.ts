@@ -18,7 +18,7 @@ const COLUMNS = {
 export type Dimension = keyof typeof COLUMNS;
 export const DIMENSIONS = Object.keys(COLUMNS) as Dimension[];
 
-export interface BreakdownWish {
+export interface BreakdownQuery {
   /** UTC days, both included. */
   readonly start: string;
   readonly end: string;
@@ -33,7 +33,7 @@ export type BreakdownRow = Readonly<Record<(typeof DAILY_SUMS)[number], bigint>>
   Readonly<Partial<Record<Dimension, string>>>;
 
 /** Rows in the order of their dimensions, so that a page can be continued whatever is added meanwhile. */
-export function breakdownQuery({ start, end, by, only, after, limit }: BreakdownWish): RawBuilder<BreakdownRow> {
+export function breakdownQuery({ start, end, by, only, after, limit }: BreakdownQuery): RawBuilder<BreakdownRow> {
   const columns = by.map((name) => COLUMNS[name]);
   const filters = Object.entries(only).map(([name, value]) => sql`and ${COLUMNS[name as Dimension]} = ${value}`);
   const later = after
@@ -50,7 +50,7 @@ export function breakdownQuery({ start, end, by, only, after, limit }: Breakdown
     ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
 
-export const readBreakdown = async (db: Db, wish: BreakdownWish): Promise<readonly BreakdownRow[]> =>
+export const readBreakdown = async (db: Db, wish: BreakdownQuery): Promise<readonly BreakdownRow[]> =>
   (await breakdownQuery(wish).execute(db)).rows;
 
 /** What is told of each row, in this order. */

@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { ApiError, silentLog } from '../../core/index.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
-import { UsageStore } from '../records/flusher.ts';
+import { UsageWriter } from '../records/flusher.ts';
 import { hold } from '../wallets/wallets.ts';
 import { balanceReport, dailyQuery, periodOf, usageReport, walletReports } from './usage-report.ts';
 
@@ -63,7 +63,7 @@ test('usage is counted in all, by day and by model', async () => {
   await makeUser(db, 'ann', 10n ** 9n);
   await makeUser(db, 'bob', 10n ** 9n);
   const at = (day: number): number => Date.UTC(2026, 10, day, 20);
-  await new UsageStore({ db, log: silentLog }).write('rep_x', [
+  await new UsageWriter({ db, log: silentLog }).write('rep_x', [
     usageRecord('ann', 1_500_000n, { at: at(13) }),
     usageRecord('ann', 500_000n, { at: at(14), keyId: 'key_2', model: 'o9', images: 3 }),
     usageRecord('ann', 1n, { at: at(14) }),

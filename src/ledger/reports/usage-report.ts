@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import {
   fail,
   formatNanos,
-  type Limited,
+  type LimitedKey,
   type Limits,
   type Nanos,
   type StoredLimits,
@@ -120,7 +120,7 @@ export interface LimitsReport extends StoredLimits {
 /** Of the key, and under `user` those of all keys of its user together. */
 export async function limitsReport(
   db: Db,
-  { id, userId, limits, userLimits }: Limited,
+  { id, userId, limits, userLimits }: LimitedKey,
   now: number,
 ): Promise<LimitsReport & { readonly user?: LimitsReport }> {
   const hasSpend = [limits, userLimits].some((one) => one?.spendDay !== undefined || one?.spendMonth !== undefined);
@@ -148,7 +148,7 @@ export interface WalletReport extends BalanceReport {
   readonly open_leases: number;
 }
 
-export interface WalletWish {
+export interface WalletQuery {
   readonly user?: string | undefined;
   /** Only wallets with less than this available. */
   readonly below?: Nanos | undefined;
@@ -158,7 +158,7 @@ export interface WalletWish {
 }
 
 /** For operators: wallets in the order of their users. `available` and `held` are what their users are told. */
-export async function walletReports(db: Db, { user, below, after, limit }: WalletWish): Promise<WalletReport[]> {
+export async function walletReports(db: Db, { user, below, after, limit }: WalletQuery): Promise<WalletReport[]> {
   const filters = [
     ...(user === undefined ? [] : [sql`and w.user_id = ${user}`]),
     ...(after === undefined ? [] : [sql`and w.user_id > ${after}`]),

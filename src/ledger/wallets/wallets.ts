@@ -42,7 +42,7 @@ export interface Movement {
 /** Money into a wallet; from `@revenue` it is a refund. False when the reference has been booked before. */
 export async function credit(db: Db, movement: Movement & { from?: HouseAccount }): Promise<boolean> {
   const { userId, nanos, reference, reason, from = '@funding' } = movement;
-  return booked(
+  return book(
     userId,
     await run<Booked>(
       db,
@@ -63,7 +63,7 @@ export async function charge(
   movement: Movement & { to?: '@revenue' | '@adjustment'; priceId?: bigint },
 ): Promise<boolean> {
   const { userId, nanos, reference, reason, to = '@revenue', priceId = null } = movement;
-  return booked(
+  return book(
     userId,
     await run<Booked>(
       db,
@@ -78,7 +78,7 @@ export async function charge(
   );
 }
 
-export interface HoldWish {
+export interface HoldInput {
   readonly userId: string;
   readonly nanos: Nanos;
   readonly reference: string;
@@ -87,7 +87,7 @@ export interface HoldWish {
 }
 
 /** `repeated`: the reference is held or was resolved before. Nothing is set aside twice, nor when the balance is short. */
-export async function hold(db: Db, { userId, nanos, reference, checkAfter }: HoldWish): Promise<HoldResult> {
+export async function hold(db: Db, { userId, nanos, reference, checkAfter }: HoldInput): Promise<HoldResult> {
   // The wallet is locked before its balance is compared, and the newest version of the row is what gets compared.
   const { done, repeated } = await run<{ done: boolean; repeated: boolean }>(
     db,
@@ -180,7 +180,7 @@ async function readWallet(db: Db, userId: string) {
   return wallet;
 }
 
-export interface StatementWish {
+export interface StatementQuery {
   /** The id of the last line of the page above. */
   readonly before?: bigint | undefined;
   /** Only what was booked from then on, and before then. */
@@ -190,7 +190,7 @@ export interface StatementWish {
 }
 
 /** The first page of it. */
-export async function statement(db: Db, userId: string, wish: StatementWish = {}): Promise<readonly StatementLine[]> {
+export async function statement(db: Db, userId: string, wish: StatementQuery = {}): Promise<readonly StatementLine[]> {
   for await (const page of statementPages(db, userId, wish)) return page;
   return [];
 }
@@ -202,7 +202,7 @@ export async function statement(db: Db, userId: string, wish: StatementWish = {}
 export async function* statementPages(
   db: Db,
   userId: string,
-  { limit = 100, ...wish }: StatementWish,
+  { limit = 100, ...wish }: StatementQuery,
 ): AsyncGenerator<readonly StatementLine[]> {
   const { credits, debits } = await readWallet(db, userId);
   let balance = credits - debits;
@@ -229,7 +229,7 @@ export async function* statementPages(
 }
 
 /** Two ordered walks of two indexes, rather than a filter over both that would sort the whole history. */
-async function readLines(db: Db, userId: string, { before, start, end, limit }: StatementWish & { limit: number }) {
+async function readLines(db: Db, userId: string, { before, start, end, limit }: StatementQuery & { limit: number }) {
   const filters = sql.join(
     [
       sql``,
@@ -301,7 +301,7 @@ interface Booked {
   readonly known: boolean;
 }
 
-function booked(userId: string, { done, known }: Booked): boolean {
+function book(userId: string, { done, known }: Booked): boolean {
   if (!known) throw new Error(`There is no wallet of ${userId}.`);
   return done;
 }

@@ -48,7 +48,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
   19: {
     story: 'Audio, heard or spoken, is refused where the model has no ears or voice.',
     ways: ['chat over messages', 'chat over responses'],
-    fate: ['refused'],
+    fate: ['rejected'],
     proofs: (['chat over messages', 'chat over responses'] as const).flatMap((way) => [
       refuses(way, { messages: [user([AUDIO])] }, { code: 'unsupported_parameter', param: 'messages' }),
       refuses(
@@ -84,7 +84,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
   21: {
     story: 'A file that is stored at another provider is refused by its id.',
     ways: [...FROM_MESSAGES, ...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
-    fate: ['refused'],
+    fate: ['rejected'],
     proofs: [
       ...FROM_MESSAGES.map((way) =>
         refuses(
@@ -120,7 +120,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
         {
           body: { input: [{ content: [{ type: 'input_file', filename: 'Pears' }] }] },
           nowhere: ['citations'],
-          lost: ['citations'],
+          dropped: ['citations'],
         },
       ),
       writes(
@@ -129,7 +129,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
         {
           body: { contents: [{ parts: [{ inlineData: { mimeType: 'application/pdf', data: 'JVBERi0=' } }] }] },
           nowhere: ['citations'],
-          lost: ['citations'],
+          dropped: ['citations'],
         },
       ),
     ],
@@ -239,7 +239,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
     story:
       'Tools that are added on the way are offered with the others; taking one away cannot be said elsewhere and is refused.',
     ways: [...FROM_MESSAGES, ...FROM_RESPONSES],
-    fate: ['changed', 'refused'],
+    fate: ['changed', 'rejected'],
     proofs: [
       recorded('responses-messages-additional-tools.json'),
       writes(
@@ -287,7 +287,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
     story:
       'References to earlier responses and items are replaced by what the gateway stored; one that it does not have is refused.',
     ways: FROM_RESPONSES,
-    fate: ['changed', 'refused'],
+    fate: ['changed', 'rejected'],
     proofs: [
       seenIn('stored', 'a response is continued, read and deleted by its user'),
       seenIn('stored', 'a reference to a single item is replaced by the item'),
@@ -304,7 +304,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
     story:
       'A kind of content that nobody here knows is refused by its place when the caller wrote it, and left out when a provider did.',
     ways: [...FROM_MESSAGES, ...FROM_RESPONSES, 'chat over messages', 'chat over generate', 'chat over responses'],
-    fate: ['refused', 'left out'],
+    fate: ['rejected', 'left out'],
     proofs: [
       ...FROM_MESSAGES.flatMap((way) => [
         refuses(

@@ -12,7 +12,7 @@ export interface Row {
   readonly story: string;
   /** The conversions that it concerns. */
   readonly ways: readonly Way[];
-  readonly fate: readonly ('carried' | 'changed' | 'left out' | 'refused' | 'never')[];
+  readonly fate: readonly ('carried' | 'changed' | 'left out' | 'rejected' | 'never')[];
   readonly proofs: readonly Proof[];
 }
 export type Proof = Vector | Elsewhere;

@@ -77,7 +77,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
         {
           body: { instructions: 'a\n\nb', prompt_cache_key: 'session-1' },
           nowhere: ['prompt_cache_breakpoint', 'cache_control'],
-          lost: ['cache_control'],
+          dropped: ['cache_control'],
         },
         { head: { headers: { 'x-claude-code-session-id': 'session-1' } } },
       ),
@@ -102,7 +102,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
           ],
         },
         absent: ['messages[0].content[0].cache_control', 'messages[0].content[1].cache_control'],
-        lost: [],
+        dropped: [],
       }),
     ),
   },
@@ -111,11 +111,11 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ways: ['messages over generate', 'chat over generate', 'responses over generate'],
     fate: ['left out'],
     proofs: [
-      writes('messages over generate', MARKED, { nowhere: ['cache'], lost: ['cache_control'] }),
+      writes('messages over generate', MARKED, { nowhere: ['cache'], dropped: ['cache_control'] }),
       ...(['chat', 'responses'] as const).map((client) =>
         writes(`${client} over generate`, SIX_BREAKPOINTS[client], {
           nowhere: ['cache'],
-          lost: ['prompt_cache_breakpoint'],
+          dropped: ['prompt_cache_breakpoint'],
         }),
       ),
     ],
@@ -127,7 +127,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     proofs: [
       recorded('messages-responses-stop-split.json'),
       recorded('messages-responses-stop-begun.json'),
-      writes('chat over responses', { stop: ['END'] }, { nowhere: ['END', '"stop"'], watched: ['END'], lost: [] }),
+      writes('chat over responses', { stop: ['END'] }, { nowhere: ['END', '"stop"'], watched: ['END'], dropped: [] }),
       tells(
         'chat over responses',
         answer.responses([
@@ -161,23 +161,23 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ways: ['messages over responses', ...FROM_CHAT, ...FROM_RESPONSES],
     fate: ['left out'],
     proofs: [
-      writes('messages over responses', { top_k: 3 }, { nowhere: ['top_k'], lost: ['top_k'] }),
+      writes('messages over responses', { top_k: 3 }, { nowhere: ['top_k'], dropped: ['top_k'] }),
       writes('chat over messages', tuned(), {
         nowhere: ['seed', 'penalty', 'verbosity'],
-        lost: ['seed', 'presence_penalty', 'frequency_penalty', 'verbosity'],
+        dropped: ['seed', 'presence_penalty', 'frequency_penalty', 'verbosity'],
       }),
       writes('chat over responses', tuned(), {
         body: { text: { verbosity: 'low' } },
         nowhere: ['seed', 'penalty'],
-        lost: ['seed', 'presence_penalty', 'frequency_penalty'],
+        dropped: ['seed', 'presence_penalty', 'frequency_penalty'],
       }),
       writes('chat over generate', tuned(), {
         body: { generationConfig: { seed: 7, presencePenalty: 0.5, frequencyPenalty: 0.5 } },
         nowhere: ['verbosity'],
-        lost: ['verbosity'],
+        dropped: ['verbosity'],
       }),
       ...FROM_RESPONSES.map((way) =>
-        writes(way, { text: { verbosity: 'low' } }, { nowhere: ['verbosity'], lost: ['text.verbosity'] }),
+        writes(way, { text: { verbosity: 'low' } }, { nowhere: ['verbosity'], dropped: ['text.verbosity'] }),
       ),
     ],
   },
@@ -196,7 +196,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
       writes(
         way,
         { temperature: 0.3, top_p: 0.4 },
-        { absent: ['temperature', 'top_p'], lost: ['temperature', 'top_p'] },
+        { absent: ['temperature', 'top_p'], dropped: ['temperature', 'top_p'] },
         { target: { model } },
       ),
     ),
@@ -205,7 +205,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     story:
       'A bias on words, several answers and log probabilities are refused: the answer would be to another question.',
     ways: FROM_CHAT,
-    fate: ['refused'],
+    fate: ['rejected'],
     proofs: FROM_CHAT.flatMap((way) =>
       Object.entries({ logit_bias: { 50256: -100 }, n: 2, logprobs: true }).map(([param, value]) =>
         refuses(way, { [param]: value }, { code: 'unsupported_parameter', param }),
@@ -215,7 +215,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
   36: {
     story: 'Conversations, prompt templates and background work are kept by one provider, and refused elsewhere.',
     ways: FROM_RESPONSES,
-    fate: ['refused'],
+    fate: ['rejected'],
     proofs: FROM_RESPONSES.flatMap((way) =>
       Object.entries({ conversation: 'conv_1', prompt: { id: 'pmpt_1' }, background: true }).map(([param, value]) =>
         refuses(way, { [param]: value }, { code: 'unsupported_parameter', param }),
@@ -225,7 +225,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
   38: {
     story: 'A request to summarise the conversation is refused: what would come back could not be read elsewhere.',
     ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['refused'],
+    fate: ['rejected'],
     proofs: [
       ...FROM_RESPONSES.map((way) =>
         refuses(
@@ -242,7 +242,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
   39: {
     story: 'Threads are refused in the word on which the SDK sends the whole conversation instead.',
     ways: FROM_MESSAGES,
-    fate: ['refused'],
+    fate: ['rejected'],
     proofs: FROM_MESSAGES.map((way) =>
       refuses(
         way,
@@ -260,7 +260,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
       writes(
         'messages over responses',
         { context_management: { edits: [COMPACT] } },
-        { body: { context_management: [{ type: 'compaction', compact_threshold: 90_000 }] }, lost: [] },
+        { body: { context_management: [{ type: 'compaction', compact_threshold: 90_000 }] }, dropped: [] },
       ),
       tells(
         'messages over responses',
@@ -289,13 +289,13 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
       writes(
         'messages over generate',
         { context_management: { edits: [COMPACT] } },
-        { nowhere: ['compact'], lost: ['context_management'] },
+        { nowhere: ['compact'], dropped: ['context_management'] },
       ),
       ...FROM_MESSAGES.map((way) =>
         writes(
           way,
           { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
-          { nowhere: ['context_management', 'clear_tool_uses'], lost: ['context_management'] },
+          { nowhere: ['context_management', 'clear_tool_uses'], dropped: ['context_management'] },
         ),
       ),
     ],
@@ -312,7 +312,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
         inference_geo: 'eu',
         diagnostics: { previous_message_id: 'msg_1' },
       };
-      return writes(way, fields, { absent: Object.keys(fields), lost: Object.keys(fields) });
+      return writes(way, fields, { absent: Object.keys(fields), dropped: Object.keys(fields) });
     }),
   },
   42: {
@@ -321,19 +321,19 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     fate: ['left out'],
     proofs: [
       seenIn('native-bytes', 'of generate reaches the upstream as it was sent, the alias changes the path only'),
-      writes('chat over generate', { safetySettings: [] }, { absent: ['safetySettings'], lost: ['safetySettings'] }),
+      writes('chat over generate', { safetySettings: [] }, { absent: ['safetySettings'], dropped: ['safetySettings'] }),
     ],
   },
   43: {
     story: 'Moderation is refused where the provider has none; access programs are left out.',
     ways: [...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
-    fate: ['refused', 'left out'],
+    fate: ['rejected', 'left out'],
     proofs: [
       ...([...FROM_RESPONSES, 'chat over messages', 'chat over generate'] as const).map((way) =>
         refuses(way, { moderation: { model: 'm' } }, { code: 'unsupported_parameter', param: 'moderation' }),
       ),
       ...FROM_RESPONSES.map((way) =>
-        writes(way, { access_programs: ['a'] }, { absent: ['access_programs'], lost: ['access_programs'] }),
+        writes(way, { access_programs: ['a'] }, { absent: ['access_programs'], dropped: ['access_programs'] }),
       ),
     ],
   },
@@ -349,7 +349,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
         {
           body: { output_config: { format: { type: 'json_schema', schema: CLOSED } } },
           absent: ['output_config.format.schema.properties.name.minLength'],
-          lost: [],
+          dropped: [],
         },
       ),
     ],
@@ -365,13 +365,13 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
         {
           body: { system: [{ text: 'Be brief.' }, { text: { $match: 'JSON' } }] },
           absent: ['output_config'],
-          lost: [],
+          dropped: [],
         },
       ),
       writes(
         'chat over messages',
         { response_format: { type: 'json_object' } },
-        { body: { system: [{ text: { $match: 'JSON' } }] }, absent: ['output_config'], lost: [] },
+        { body: { system: [{ text: { $match: 'JSON' } }] }, absent: ['output_config'], dropped: [] },
       ),
     ],
   },
@@ -382,7 +382,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     fate: ['left out'],
     proofs: [
       ...([...FROM_RESPONSES, 'chat over messages', 'chat over generate'] as const).map((way) =>
-        writes(way, { metadata: { ticket: 'T-1' } }, { nowhere: ['T-1'], lost: ['metadata'] }),
+        writes(way, { metadata: { ticket: 'T-1' } }, { nowhere: ['T-1'], dropped: ['metadata'] }),
       ),
       tells(
         'responses over messages',
@@ -398,15 +398,15 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     fate: ['changed', 'left out'],
     proofs: [
       ...Object.entries({ auto: 'auto', default: 'standard_only', priority: 'auto' }).map(([asked, service_tier]) =>
-        writes('responses over messages', { service_tier: asked }, { body: { service_tier }, lost: [] }),
+        writes('responses over messages', { service_tier: asked }, { body: { service_tier }, dropped: [] }),
       ),
       writes(
         'responses over messages',
         { service_tier: 'flex' },
-        { body: { service_tier: 'standard_only' }, lost: ['service_tier'] },
+        { body: { service_tier: 'standard_only' }, dropped: ['service_tier'] },
       ),
       ...Object.entries({ default: 'standard', priority: 'priority', flex: 'flex' }).map(([asked, serviceTier]) =>
-        writes('responses over generate', { service_tier: asked }, { body: { serviceTier }, lost: [] }),
+        writes('responses over generate', { service_tier: asked }, { body: { serviceTier }, dropped: [] }),
       ),
       writes('messages over responses', { service_tier: 'standard_only' }, { body: { service_tier: 'default' } }),
       writes('messages over generate', { service_tier: 'standard_only' }, { body: { serviceTier: 'standard' } }),
@@ -425,29 +425,29 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
       writes(
         'messages over responses',
         { metadata: { user_id: 'ana@example.com' } },
-        { body: { safety_identifier: { $match: '^[a-z2-7]{20,64}$' } }, nowhere: ['ana@'], lost: [] },
+        { body: { safety_identifier: { $match: '^[a-z2-7]{20,64}$' } }, nowhere: ['ana@'], dropped: [] },
       ),
       writes(
         'messages over generate',
         { metadata: { user_id: 'ana@example.com' } },
-        { nowhere: ['ana@'], lost: ['metadata.user_id'] },
+        { nowhere: ['ana@'], dropped: ['metadata.user_id'] },
       ),
       ...(['responses over messages', 'chat over messages'] as const).flatMap((way) =>
         ['safety_identifier', 'user'].map((field) =>
           writes(
             way,
             { [field]: 'ana@example.com' },
-            { body: { metadata: { user_id: { $match: '^[a-z2-7]{20,64}$' } } }, nowhere: ['ana@'], lost: [] },
+            { body: { metadata: { user_id: { $match: '^[a-z2-7]{20,64}$' } } }, nowhere: ['ana@'], dropped: [] },
           ),
         ),
       ),
       ...(['responses over generate', 'chat over generate'] as const).map((way) =>
-        writes(way, { safety_identifier: 'ana@example.com' }, { nowhere: ['ana@'], lost: ['safety_identifier'] }),
+        writes(way, { safety_identifier: 'ana@example.com' }, { nowhere: ['ana@'], dropped: ['safety_identifier'] }),
       ),
       writes(
         'chat over responses',
         { safety_identifier: 'ana@example.com' },
-        { body: { safety_identifier: { $match: '^[a-z2-7]{20,64}$' } }, nowhere: ['ana@'], lost: [] },
+        { body: { safety_identifier: { $match: '^[a-z2-7]{20,64}$' } }, nowhere: ['ana@'], dropped: [] },
       ),
     ],
   },
@@ -456,7 +456,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ways: [...FROM_RESPONSES, ...FROM_MESSAGES, ...FROM_CHAT],
     fate: ['left out'],
     proofs: ([...FROM_RESPONSES, ...FROM_MESSAGES, ...FROM_CHAT] as const).map((way) =>
-      writes(way, { brand_new: 1 }, { nowhere: ['brand_new'], lost: ['brand_new'] }),
+      writes(way, { brand_new: 1 }, { nowhere: ['brand_new'], dropped: ['brand_new'] }),
     ),
   },
 };

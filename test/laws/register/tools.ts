@@ -105,11 +105,11 @@ export const TOOLS: Readonly<Record<number, Row>> = {
       ...(['responses', 'chat'] as const).flatMap((client) => [
         writes(`${client} over messages`, CUSTOM[client], {
           body: { tools: [{ ...DESCRIBED, input_schema: FREE_TEXT }] },
-          lost: [],
+          dropped: [],
         }),
         writes(`${client} over generate`, CUSTOM[client], {
           body: { tools: [{ functionDeclarations: [{ ...DESCRIBED, parametersJsonSchema: FREE_TEXT }] }] },
-          lost: [],
+          dropped: [],
         }),
       ]),
     ],
@@ -141,7 +141,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     proofs: [
       writes('messages over responses', SEARCHED.messages, {
         body: { tools: [{ name: 'find', defer_loading: true }, { type: 'tool_search' }] },
-        lost: [],
+        dropped: [],
       }),
       writes('responses over messages', SEARCHED.responses, {
         body: {
@@ -150,7 +150,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
             { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
           ],
         },
-        lost: [],
+        dropped: [],
       }),
       writes(
         'responses over messages',
@@ -160,13 +160,13 @@ export const TOOLS: Readonly<Record<number, Row>> = {
             { type: 'tool_search', execution: 'client' },
           ],
         },
-        { body: { tools: [{ name: 'find' }] }, nowhere: ['defer_loading', 'tool_search'], lost: ['tools'] },
+        { body: { tools: [{ name: 'find' }] }, nowhere: ['defer_loading', 'tool_search'], dropped: ['tools'] },
       ),
       ...(['messages', 'responses'] as const).map((client) =>
         writes(`${client} over generate`, SEARCHED[client], {
           body: { tools: [{ functionDeclarations: [{ name: 'find' }] }] },
           nowhere: ['defer_loading', 'tool_search'],
-          lost: ['tools'],
+          dropped: ['tools'],
         }),
       ),
     ],
@@ -175,7 +175,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     story:
       'Hosted tools without a counterpart are left out, since agents list them always; one that must be used is refused.',
     ways: [...FROM_RESPONSES, 'messages over responses'],
-    fate: ['left out', 'refused'],
+    fate: ['left out', 'rejected'],
     proofs: [
       recorded('responses-messages-hosted-tools.json'),
       ...FROM_RESPONSES.flatMap((way) => [
@@ -184,7 +184,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
           {
             tools: [FIND.responses, { type: 'image_generation' }, { type: 'file_search', vector_store_ids: ['vs_1'] }],
           },
-          { nowhere: ['image_generation', 'file_search'], lost: ['tools'] },
+          { nowhere: ['image_generation', 'file_search'], dropped: ['tools'] },
         ),
         refuses(
           way,
@@ -195,7 +195,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
       writes(
         'messages over responses',
         { tools: [FIND.messages, { type: 'web_fetch_20250910', name: 'web_fetch' }] },
-        { body: { tools: [{ name: 'find' }] }, lost: ['tools'] },
+        { body: { tools: [{ name: 'find' }] }, dropped: ['tools'] },
       ),
       refuses(
         'messages over responses',
@@ -211,14 +211,14 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     story:
       'Servers of tools go along with their token and the list of what may be called, or are refused: silence about a credential would surprise.',
     ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['changed', 'refused'],
+    fate: ['changed', 'rejected'],
     proofs: [
       writes(
         'responses over messages',
         { tools: [MCP.responses] },
-        { body: MCP.messages, headers: { 'anthropic-beta': { $match: 'mcp-client' } }, lost: [] },
+        { body: MCP.messages, headers: { 'anthropic-beta': { $match: 'mcp-client' } }, dropped: [] },
       ),
-      writes('messages over responses', MCP.messages, { body: { tools: [MCP.responses] }, lost: [] }),
+      writes('messages over responses', MCP.messages, { body: { tools: [MCP.responses] }, dropped: [] }),
       // Everything but one tool cannot be said there; all of them would be too much.
       refuses(
         'messages over responses',
@@ -283,10 +283,14 @@ export const TOOLS: Readonly<Record<number, Row>> = {
             })),
           },
           absent: [`tools[${STRICT_ROOM}].strict`],
-          lost: ['tools.strict'],
+          dropped: ['tools.strict'],
         },
       ),
-      writes('responses over messages', { tools: [strictTool(0)] }, { body: { tools: [{ strict: true }] }, lost: [] }),
+      writes(
+        'responses over messages',
+        { tools: [strictTool(0)] },
+        { body: { tools: [{ strict: true }] }, dropped: [] },
+      ),
       writes(
         'chat over messages',
         {
@@ -301,7 +305,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
             },
           ],
         },
-        { absent: ['tools[0].strict'], lost: ['tools.function.strict'] },
+        { absent: ['tools[0].strict'], dropped: ['tools.function.strict'] },
       ),
     ],
   },
@@ -309,7 +313,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     story:
       'Machines of one provider, and files on them, are refused elsewhere; files that they made are left out of the history.',
     ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['refused', 'left out'],
+    fate: ['rejected', 'left out'],
     proofs: [
       ...FROM_MESSAGES.flatMap((way) => [
         refuses(

@@ -2,7 +2,7 @@
 
 import { decodeRequest } from '../../../src/dialects/chat/client/decode-request.ts';
 import { openDecoder } from '../../../src/dialects/chat/upstream/stream-decoder.ts';
-import type { AnswerContext, Target } from '../../../src/dialects/codec.ts';
+import type { ReplyContext, UpstreamTarget } from '../../../src/dialects/codec.ts';
 import type { HubEvent, HubRequest } from '../../../src/dialects/hub/types.ts';
 import { capabilitiesOf } from '../../../src/rules/index.ts';
 import { answerContext, CONTEXT, decodeAll as decodeWith, readVectors, type WireEvent } from './codecs.ts';
@@ -16,10 +16,10 @@ export const decodeAll = (events: readonly WireEvent[], context = CONTEXT): HubE
 export const decode = (body: object): HubRequest =>
   decodeRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body }, { headers: {} });
 
-export const answerFor = (body: object, home: AnswerContext['home'] = 'messages'): AnswerContext =>
-  answerContext({ request: decode(body), home });
+export const answerFor = (body: object, issuer: ReplyContext['issuer'] = 'messages'): ReplyContext =>
+  answerContext({ request: decode(body), issuer });
 
-export const target = (flags: object = {}, more: Partial<Target> = {}): Target => ({
+export const target = (flags: object = {}, more: Partial<UpstreamTarget> = {}): UpstreamTarget => ({
   model: 'up-model',
   capabilities: { ...capabilitiesOf('responses', 'demo-model'), ...flags },
   ...more,

@@ -1,7 +1,7 @@
 /** For tests only: a plain request, frozen as the pipeline's are, the recorded transcripts, and a decoder run to its end. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { AnswerContext, StreamDecoder, UpstreamContext } from '../../../src/dialects/codec.ts';
+import type { DecodeContext, ReplyContext, StreamDecoder } from '../../../src/dialects/codec.ts';
 import type { HubEvent, HubItem, HubReply, HubRequest } from '../../../src/dialects/hub/types.ts';
 import type { Dialect } from '../../../src/rules/index.ts';
 
@@ -22,15 +22,15 @@ export const hubRequest = (changes: Partial<HubRequest> = {}): HubRequest =>
     state: {},
     meta: {},
     unknown: [],
-    wants: {},
+    clientOptions: {},
     ...changes,
   });
 
-export const answerContext = (changes: Partial<AnswerContext> = {}): AnswerContext => ({
+export const answerContext = (changes: Partial<ReplyContext> = {}): ReplyContext => ({
   request: hubRequest(),
   model: 'asked-for',
   requestId: 'req_1',
-  home: 'messages',
+  issuer: 'messages',
   created: 1_700_000_000,
   ...changes,
 });
@@ -67,7 +67,7 @@ export const readVectors = (dialect: Dialect): readonly Vector[] =>
     .filter((name) => name.startsWith(`${dialect}-`) && name.endsWith('.json'))
     .map((name) => ({ name, ...(JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as Omit<Vector, 'name'>) }));
 
-export const CONTEXT: UpstreamContext = { requestId: 'req_1' };
+export const CONTEXT: DecodeContext = { requestId: 'req_1' };
 
 /** The text of one event of a vector. */
 export const dataOf = (data: unknown): string => (typeof data === 'string' ? data : JSON.stringify(data));

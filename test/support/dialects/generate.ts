@@ -1,6 +1,6 @@
 /** For tests of this folder: short ways to write hub items, a target and an answer. */
 
-import type { AnswerContext, Target, UpstreamContext } from '../../../src/dialects/codec.ts';
+import type { DecodeContext, ReplyContext, UpstreamTarget } from '../../../src/dialects/codec.ts';
 import { openDecoder } from '../../../src/dialects/generate/upstream/stream-decoder.ts';
 import type { HubEvent, HubItem, HubRequest } from '../../../src/dialects/hub/types.ts';
 import { type CapabilityOverrides, capabilitiesOf } from '../../../src/rules/index.ts';
@@ -9,15 +9,15 @@ import { answerContext, CONTEXT, decodeAll, hubRequest, readVectors, type WireEv
 export { CONTEXT, hubRequest };
 export const vectors = readVectors('generate');
 
-export const decode = (events: readonly WireEvent[], context: UpstreamContext = CONTEXT): HubEvent[] =>
+export const decode = (events: readonly WireEvent[], context: DecodeContext = CONTEXT): HubEvent[] =>
   decodeAll(openDecoder(context), events);
 
-export const target = (overrides: CapabilityOverrides = {}, model = 'gemini-3-pro'): Target => ({
+export const target = (overrides: CapabilityOverrides = {}, model = 'gemini-3-pro'): UpstreamTarget => ({
   model,
   capabilities: capabilitiesOf('generate-content', model, overrides),
 });
 
-export const answer = (changes: Partial<HubRequest> = {}): AnswerContext =>
+export const answer = (changes: Partial<HubRequest> = {}): ReplyContext =>
   answerContext({ request: hubRequest(changes), created: 1 });
 
 export const user = (text: string): HubItem => ({ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] });

@@ -1,12 +1,12 @@
 /** For tests of this folder: short ways to write hub requests. */
 
-import type { Target } from '../../../src/dialects/codec.ts';
+import type { UpstreamTarget } from '../../../src/dialects/codec.ts';
 import type { HubItem, HubPart, HubRequest, HubTool, JsonObject } from '../../../src/dialects/hub/types.ts';
 import { encodeRequest } from '../../../src/dialects/messages/upstream/encode-request.ts';
 import { type CapabilityOverrides, capabilitiesOf } from '../../../src/rules/index.ts';
 import { hubRequest } from './codecs.ts';
 
-export const target = (flags: CapabilityOverrides = {}, more: Partial<Target> = {}): Target => ({
+export const target = (flags: CapabilityOverrides = {}, more: Partial<UpstreamTarget> = {}): UpstreamTarget => ({
   model: 'claude-x',
   capabilities: capabilitiesOf('messages', 'claude-x', { sampling: 'full', ...flags }),
   ...more,

@@ -1,6 +1,6 @@
 /** For tests of this folder: requests and answers in short form, and a reader of what the encoder writes. */
 
-import type { AnswerContext, StreamEncoder, Target, UpstreamContext } from '../../../src/dialects/codec.ts';
+import type { DecodeContext, ReplyContext, StreamEncoder, UpstreamTarget } from '../../../src/dialects/codec.ts';
 import type { HubEvent, HubRequest, JsonObject } from '../../../src/dialects/hub/types.ts';
 import { openDecoder } from '../../../src/dialects/responses/upstream/stream-decoder.ts';
 import { capabilitiesOf } from '../../../src/rules/index.ts';
@@ -9,7 +9,7 @@ import { answerContext, CONTEXT, decodeAll, hubRequest, readVectors, type WireEv
 export { CONTEXT };
 export const STORIES = readVectors('responses');
 
-export const decode = (events: readonly WireEvent[], context: UpstreamContext = CONTEXT): HubEvent[] =>
+export const decode = (events: readonly WireEvent[], context: DecodeContext = CONTEXT): HubEvent[] =>
   decodeAll(openDecoder(context), events);
 
 export const aRequest = (over: Partial<HubRequest> = {}): HubRequest =>
@@ -20,13 +20,13 @@ export const aRequest = (over: Partial<HubRequest> = {}): HubRequest =>
     ...over,
   });
 
-export const aTarget = (over: Partial<Target> = {}, flags = {}): Target => ({
+export const aTarget = (over: Partial<UpstreamTarget> = {}, flags = {}): UpstreamTarget => ({
   model: 'gpt-6',
   capabilities: capabilitiesOf('responses', 'gpt-5', flags),
   ...over,
 });
 
-export const anAnswer = (over: Partial<AnswerContext> = {}): AnswerContext =>
+export const anAnswer = (over: Partial<ReplyContext> = {}): ReplyContext =>
   answerContext({ request: aRequest({ dialect: 'responses' }), ...over });
 
 /** The events that an encoder wrote, comments left out. */

@@ -1,5 +1,5 @@
 /** Content of a client's messages: a string or a list of typed parts, read into hub parts. Unknown part types are refused. */
-import type { CacheMark, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
+import type { CacheBreakpoint, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
 import { readUrl } from '../../wire/media.ts';
 import {
   compact,
@@ -28,7 +28,7 @@ export function readTexts(value: unknown, path: string): readonly HubText[] {
   );
 }
 
-type PartReader = (part: JsonObject, path: string, cache: CacheMark | undefined) => HubPart;
+type PartReader = (part: JsonObject, path: string, cache: CacheBreakpoint | undefined) => HubPart;
 
 const PARTS: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
   [
@@ -45,15 +45,15 @@ function readPart(value: unknown, path: string): HubPart {
   const type = needString(part.type, `${path}.type`);
   const reader = PARTS.get(type);
   if (!reader) return unsupported(`${path}.type`, `unknown part type '${type.slice(0, 60)}'.`);
-  return reader(part, path, readCacheMark(part, path));
+  return reader(part, path, readCacheBreakpoint(part, path));
 }
 
-function readCacheMark(part: JsonObject, path: string): CacheMark | undefined {
+function readCacheBreakpoint(part: JsonObject, path: string): CacheBreakpoint | undefined {
   const mark = optional(part, 'prompt_cache_breakpoint', needObject, path);
   return mark && (mark.ttl === '12h' ? { long: true } : {});
 }
 
-function readImage(part: JsonObject, path: string, cache: CacheMark | undefined): HubPart {
+function readImage(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
   const at = `${path}.image_url`;
   // The bare string is no official form, but a common one.
   const image = typeof part.image_url === 'string' ? { url: part.image_url } : needObject(part.image_url, at);
@@ -67,7 +67,7 @@ function readImage(part: JsonObject, path: string, cache: CacheMark | undefined)
 
 const AUDIO = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const;
 
-function readAudio(part: JsonObject, path: string, cache: CacheMark | undefined): HubPart {
+function readAudio(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
   const at = `${path}.input_audio`;
   const audio = needObject(part.input_audio, at);
   const format = oneOf(['wav', 'mp3'] as const)(audio.format, `${at}.format`);
@@ -75,7 +75,7 @@ function readAudio(part: JsonObject, path: string, cache: CacheMark | undefined)
   return compact({ kind: 'audio' as const, source: { kind: 'base64' as const, mime: AUDIO[format], data }, cache });
 }
 
-function readFile(part: JsonObject, path: string, cache: CacheMark | undefined): HubPart {
+function readFile(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
   const at = `${path}.file`;
   const file = needObject(part.file, at);
   const title = optional(file, 'filename', needString, at);
@@ -83,7 +83,8 @@ function readFile(part: JsonObject, path: string, cache: CacheMark | undefined):
 }
 
 function fileSource(file: JsonObject, at: string, name: string | undefined): MediaSource {
-  if (given(file.file_id)) return { kind: 'file_id', id: needString(file.file_id, `${at}.file_id`), home: 'responses' };
+  if (given(file.file_id))
+    return { kind: 'file_id', id: needString(file.file_id, `${at}.file_id`), issuer: 'responses' };
   const data = needString(file.file_data, `${at}.file_data`);
   const mime = mimeOf(name);
   return data.startsWith('data:') ? readUrl(data, `${at}.file_data`, mime) : { kind: 'base64', mime, data };

@@ -79,7 +79,7 @@ function readAssistant(message: JsonObject, { path, n }: Place, reading: Reading
   const parts = assistantParts(message, path);
   if (parts.length > 0) reading.items.push({ kind: 'message', role: 'assistant', parts });
   // Names a recording that only the provider has.
-  if (given(message.audio)) reading.items.push({ kind: 'opaque', home: 'responses', raw: { audio: message.audio } });
+  if (given(message.audio)) reading.items.push({ kind: 'opaque', issuer: 'responses', raw: { audio: message.audio } });
   for (const [k, call] of (optional(message, 'tool_calls', needList, path) ?? []).entries())
     addCall(readCall(call, `${path}.tool_calls[${k}]`), reading);
   const legacy = optional(message, 'function_call', needObject, path);
@@ -132,7 +132,7 @@ function readCall(value: unknown, path: string): HubToolCall {
 function readSignature(call: JsonObject): Opaque | undefined {
   const data = maybeString(maybeObject(maybeObject(call.extra_content).google).thought_signature);
   if (!data) return undefined;
-  return isEnvelope(data) ? unwrap(data) : { home: 'generate-content', kind: 'thought', data };
+  return isEnvelope(data) ? unwrap(data) : { issuer: 'generate-content', kind: 'thought', data };
 }
 
 /** The form before tools has no ids; one is made from the place of the message, which never changes. */

@@ -88,7 +88,7 @@ test('every setting finds its hub field', () => {
     some_new_field: 1,
   });
   assert.equal(request.stream, true);
-  assert.deepEqual(request.wants, { usageChunk: true, logprobs: true });
+  assert.deepEqual(request.clientOptions, { usageChunk: true, logprobs: true });
   assert.deepEqual(request.limits, { maxOutput: 7 });
   assert.deepEqual(request.sampling, {
     temperature: 0,
@@ -230,7 +230,7 @@ test('all parts of a user message are read', () => {
     { kind: 'audio', source: { kind: 'base64', mime: 'audio/mpeg', data: 'QUJD' } },
     { kind: 'file', source: { kind: 'base64', mime: 'application/pdf', data: 'QUJD' }, title: 'a.pdf' },
     { kind: 'file', source: { kind: 'base64', mime: 'text/csv', data: 'QUJD' }, title: 'a.csv' },
-    { kind: 'file', source: { kind: 'file_id', id: 'file-1', home: 'responses' } },
+    { kind: 'file', source: { kind: 'file_id', id: 'file-1', issuer: 'responses' } },
   ]);
 });
 
@@ -275,8 +275,8 @@ test('a thought signature is bare, in an envelope, or damaged and dropped', () =
     const item = messages(user, { role: 'assistant', tool_calls: [call] }).items.at(-1);
     return item?.kind === 'tool_call' ? item.signature : 'no call';
   };
-  assert.deepEqual(signature('abc'), { home: 'generate-content', kind: 'thought', data: 'abc' });
-  const owned = { home: 'generate-content', kind: 'thought', account: 'x', data: 'abc' } as const;
+  assert.deepEqual(signature('abc'), { issuer: 'generate-content', kind: 'thought', data: 'abc' });
+  const owned = { issuer: 'generate-content', kind: 'thought', account: 'x', data: 'abc' } as const;
   assert.deepEqual(signature(wrap(owned)), owned);
   assert.equal(signature('gw1.broken'), undefined);
 });
@@ -296,9 +296,9 @@ test('the form before tools is read as tools, with ids that do not change when t
   assert.notDeepEqual(longer.items[3], longer.items[1]);
 });
 
-test('an audio recording of an earlier answer is an artefact that only its home knows', () => {
+test('an audio recording of an earlier answer is an artefact that only its issuer knows', () => {
   const item = messages(user, { role: 'assistant', audio: { id: 'audio_1' } }).items.at(-1);
-  assert.deepEqual(item, { kind: 'opaque', home: 'responses', raw: { audio: { id: 'audio_1' } } });
+  assert.deepEqual(item, { kind: 'opaque', issuer: 'responses', raw: { audio: { id: 'audio_1' } } });
 });
 
 // ---------------------------------------------------------------- tools

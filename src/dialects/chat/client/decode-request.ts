@@ -2,7 +2,7 @@
  * A chat client's request, read into the hub. Strict about the fields that are used, named by their path; fields that are
  * not known are collected as losses. What no other dialect can honour is refused here.
  */
-import type { RequestHead } from '../../codec.ts';
+import type { ClientRequestHead } from '../../codec.ts';
 import {
   EFFORTS,
   type HubFormat,
@@ -29,13 +29,13 @@ import {
   wrongType,
   wrongValue,
 } from '../../wire/read.ts';
-import { TIER_WORDS, TIERS_ASKED } from '../../wire/service-tiers.ts';
+import { CLIENT_TIERS, TIER_WORDS } from '../../wire/service-tiers.ts';
 import { readStrings } from './decode-content.ts';
 import { readMessages } from './decode-messages.ts';
 import { readToolSettings } from './decode-tools.ts';
-import type { ChatWants } from './delta-writer.ts';
+import type { ChatClientOptions } from './delta-writer.ts';
 
-export function decodeRequest(value: unknown, from: RequestHead): HubRequest {
+export function decodeRequest(value: unknown, from: ClientRequestHead): HubRequest {
   const body = needObject(value, 'body');
   const { system, items } = readMessages(body.messages);
   if (given(body.moderation)) unsupported('moderation', 'moderation cannot be asked for in a converted request.');
@@ -56,7 +56,7 @@ export function decodeRequest(value: unknown, from: RequestHead): HubRequest {
     meta: readMeta(body),
     session: key,
     unknown: unknownFields(body),
-    wants: readWants(body),
+    clientOptions: readClientOptions(body),
   });
 }
 
@@ -144,11 +144,11 @@ function readMeta(body: JsonObject): HubMeta {
   return compact({
     userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
     metadata: optional(body, 'metadata', stringMap),
-    serviceTier: tier && TIERS_ASKED[tier],
+    serviceTier: tier && CLIENT_TIERS[tier],
   });
 }
 
-function readWants(body: JsonObject): ChatWants {
+function readClientOptions(body: JsonObject): ChatClientOptions {
   const options = optional(body, 'stream_options', needObject);
   return compact({
     usageChunk: options && optional(options, 'include_usage', aBoolean, 'stream_options'),

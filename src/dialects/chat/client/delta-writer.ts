@@ -4,7 +4,7 @@
  * lost by the format itself.
  */
 
-import type { AnswerContext } from '../../codec.ts';
+import type { ReplyContext } from '../../codec.ts';
 import type { HubEvent, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
 import { unwrapInput } from '../../tools/free-text.ts';
@@ -31,14 +31,14 @@ export interface CallDelta {
 }
 
 /** Asked for in the form before tools; its answers hold one call, in that form. */
-export type ChatWants = HubRequest['wants'] & { readonly functions?: boolean };
+export type ChatClientOptions = HubRequest['clientOptions'] & { readonly functions?: boolean };
 
-export interface Telling {
+export interface DeltaWriter {
   readonly request: HubRequest;
   readonly legacy: boolean;
   /** Calls are told when they are complete. Generate-content calls arrive whole, and SDKs read the signature of the first chunk only. */
   readonly whole: boolean;
-  readonly calls: Map<number, Told>;
+  readonly calls: Map<number, OpenCall>;
   readonly annotations: JsonObject[];
   /** Where the text of each part of each item begins in the content. */
   readonly starts: Map<number, number[]>;
@@ -48,19 +48,19 @@ export interface Telling {
   thoughtIndex: number;
   thoughtPart: number;
 }
-interface Told {
+interface OpenCall {
   readonly place: number;
   readonly form: 'function' | 'custom';
   readonly held: boolean;
   args: boolean;
 }
 
-export function openTelling({ request, home }: AnswerContext): Telling {
-  const wants: ChatWants = request.wants;
+export function openDeltaWriter({ request, issuer }: ReplyContext): DeltaWriter {
+  const wants: ChatClientOptions = request.clientOptions;
   return {
     request,
     legacy: wants.functions === true,
-    whole: home === 'generate-content',
+    whole: issuer === 'generate-content',
     calls: new Map(),
     annotations: [],
     starts: new Map(),
@@ -73,7 +73,7 @@ export function openTelling({ request, home }: AnswerContext): Telling {
 
 type Kind = HubEvent['kind'];
 type EventOf<K extends Kind = Kind> = { [P in K]: Extract<HubEvent, { kind: P }> & { kind: P } }[K];
-type Rows = { readonly [K in Kind]: (event: EventOf<K>, telling: Telling) => readonly Delta[] };
+type Rows = { readonly [K in Kind]: (event: EventOf<K>, telling: DeltaWriter) => readonly Delta[] };
 
 const NOTHING: readonly Delta[] = [];
 
@@ -104,13 +104,13 @@ const ROWS: Rows = {
   error: () => NOTHING,
 };
 
-export const tell = <K extends Kind>(event: EventOf<K>, telling: Telling): readonly Delta[] =>
+export const toDeltas = <K extends Kind>(event: EventOf<K>, telling: DeltaWriter): readonly Delta[] =>
   ROWS[event.kind](event, telling);
 
 /** `error` when the answer cannot be told as a success. */
 export function finishReason(
   stop: EventOf<'finish'>['stop'],
-  telling: Telling,
+  telling: DeltaWriter,
 ): FinishReason | 'function_call' | 'error' {
   const reason = encodeStop(stop, telling.calls.size > 0);
   return reason === 'tool_calls' && telling.legacy ? 'function_call' : reason;
@@ -118,7 +118,7 @@ export function finishReason(
 
 // ---------------------------------------------------------------- text and thoughts
 
-function markStart(index: number, part: number, telling: Telling): void {
+function markStart(index: number, part: number, telling: DeltaWriter): void {
   const starts = telling.starts.get(index);
   if (!starts) telling.starts.set(index, place([], part, telling.content));
   else if (starts[part] === undefined) place(starts, part, telling.content);
@@ -128,8 +128,8 @@ function place(starts: number[], part: number, at: number): number[] {
   return starts;
 }
 
-function think({ index, part, text }: EventOf<'think'>, telling: Telling): readonly Delta[] {
-  if (text === '' || telling.request.wants.thoughts === false) return NOTHING;
+function think({ index, part, text }: EventOf<'think'>, telling: DeltaWriter): readonly Delta[] {
+  if (text === '' || telling.request.clientOptions.thoughts === false) return NOTHING;
   const first = telling.thoughtIndex === -1;
   const same = telling.thoughtIndex === index && telling.thoughtPart === part;
   telling.thoughtIndex = index;
@@ -138,12 +138,12 @@ function think({ index, part, text }: EventOf<'think'>, telling: Telling): reado
 }
 
 /** What an item still has to say when it is complete; kinds that are not listed have no form in this dialect. */
-function endItem(index: number, item: HubItem, telling: Telling): readonly Delta[] {
+function endItem(index: number, item: HubItem, telling: DeltaWriter): readonly Delta[] {
   if (item.kind === 'message') return endMessage(index, item, telling);
   return item.kind === 'tool_call' ? endCall(index, item, telling) : NOTHING;
 }
 
-function endMessage(index: number, { parts }: HubMessage, telling: Telling): readonly Delta[] {
+function endMessage(index: number, { parts }: HubMessage, telling: DeltaWriter): readonly Delta[] {
   const starts = telling.starts.get(index) ?? [];
   const notes: Delta[] = [];
   for (const [n, part] of parts.entries()) {
@@ -161,21 +161,21 @@ function endMessage(index: number, { parts }: HubMessage, telling: Telling): rea
 const IMAGE_NOTE = '[image omitted]';
 
 /** A declined answer says so, in the provider's words where it gave any. */
-function decline({ stop, refusal }: EventOf<'finish'>, telling: Telling): readonly Delta[] {
+function decline({ stop, refusal }: EventOf<'finish'>, telling: DeltaWriter): readonly Delta[] {
   if (telling.refused || (stop !== 'refusal' && stop !== 'filter')) return NOTHING;
   const silent = telling.content === 0 && telling.calls.size === 0;
   const text = refusal || (stop === 'refusal' && silent ? 'The request was declined.' : '');
   return text === '' ? NOTHING : [{ refusal: text }];
 }
 
-const cite = ({ annotations }: Telling): readonly Delta[] => (annotations.length > 0 ? [{ annotations }] : NOTHING);
+const cite = ({ annotations }: DeltaWriter): readonly Delta[] => (annotations.length > 0 ? [{ annotations }] : NOTHING);
 
 // ---------------------------------------------------------------- calls
 
-function openCall(index: number, item: HubToolCall, telling: Telling): readonly Delta[] {
+function openCall(index: number, item: HubToolCall, telling: DeltaWriter): readonly Delta[] {
   if (telling.legacy && telling.calls.size > 0) return NOTHING;
   const wrapped = isWrapped(item, telling.request);
-  const told: Told = {
+  const told: OpenCall = {
     place: telling.calls.size,
     form: item.form === 'custom' || wrapped ? 'custom' : 'function',
     held: telling.whole || wrapped,
@@ -189,7 +189,7 @@ function openCall(index: number, item: HubToolCall, telling: Telling): readonly 
 const isWrapped = (item: HubToolCall, request: HubRequest): boolean =>
   item.form === 'function' && request.tools.some((tool) => tool.kind === 'custom' && tool.name === item.name);
 
-function endCall(index: number, item: HubToolCall, telling: Telling): readonly Delta[] {
+function endCall(index: number, item: HubToolCall, telling: DeltaWriter): readonly Delta[] {
   const told = telling.calls.get(index);
   if (!told) return NOTHING;
   const deltas: Delta[] = [];
@@ -201,7 +201,7 @@ function endCall(index: number, item: HubToolCall, telling: Telling): readonly D
   return deltas;
 }
 
-function beginCall(told: Told, item: HubToolCall, telling: Telling): Delta {
+function beginCall(told: OpenCall, item: HubToolCall, telling: DeltaWriter): Delta {
   const { name, callId: id, signature } = item;
   if (telling.legacy) return { function_call: { name, arguments: '' } };
   // The slot is that of the generate-content side, so its values are the ones that go bare.
@@ -213,7 +213,7 @@ function beginCall(told: Told, item: HubToolCall, telling: Telling): Delta {
   return { tool_calls: [{ index: told.place, id, ...body, ...extra }] };
 }
 
-function addArgs(told: Told, text: string, telling: Telling): Delta {
+function addArgs(told: OpenCall, text: string, telling: DeltaWriter): Delta {
   told.args = true;
   if (telling.legacy) return { function_call: { arguments: text } };
   const body = told.form === 'custom' ? { custom: { input: text } } : { function: { arguments: text } };

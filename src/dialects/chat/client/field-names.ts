@@ -30,7 +30,7 @@ export const fieldNames: FieldNames = {
   parallelTools: 'parallel_tool_calls',
   allowedTools: 'tool_choice',
   cacheKey: 'prompt_cache_key',
-  cacheMarks: 'prompt_cache_breakpoint',
+  cacheBreakpoints: 'prompt_cache_breakpoint',
   serviceTier: 'service_tier',
   userId: 'safety_identifier',
   metadata: 'metadata',

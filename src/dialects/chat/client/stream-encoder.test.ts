@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { answerFor, decodeAll, VECTORS } from '../../../../test/support/dialects/chat.ts';
-import type { AnswerContext } from '../../codec.ts';
+import type { ReplyContext } from '../../codec.ts';
 import { fold, unfold } from '../../hub/fold.ts';
 import { type HubEvent, type HubItem, type HubReply, type JsonObject, NO_USAGE } from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
@@ -11,7 +11,7 @@ import { isObject, maybeList, maybeObject } from '../../wire/read.ts';
 import { encodeReply } from '../reply.ts';
 import { openEncoder } from './stream-encoder.ts';
 
-const streamOf = (events: readonly HubEvent[], answer: AnswerContext): string => {
+const streamOf = (events: readonly HubEvent[], answer: ReplyContext): string => {
   const encoder = openEncoder(answer);
   return events.map((event) => encoder.push(event)).join('');
 };
@@ -162,7 +162,7 @@ test('thoughts of several parts and items are paragraphs of one reasoning_conten
   const items: HubItem[] = [
     { kind: 'reasoning', summary: ['One.', 'Two.'] },
     { kind: 'reasoning', summary: [] },
-    { kind: 'reasoning', summary: ['Three.'], opaque: { home: 'messages', kind: 'thinking', data: 'sig' } },
+    { kind: 'reasoning', summary: ['Three.'], opaque: { issuer: 'messages', kind: 'thinking', data: 'sig' } },
     say('Done.'),
   ];
   const unary = maybeObject(choiceOf(maybeObject(encodeReply(reply(items), plain))).message);
@@ -199,7 +199,7 @@ test('a call is told with its index, opened once, and never without arguments', 
 });
 
 test('a thought signature stands on the first chunk of its call: bare, or wrapped when an account owns it', () => {
-  const signature = { home: 'generate-content', kind: 'thought', data: 'sig' } as const;
+  const signature = { issuer: 'generate-content', kind: 'thought', data: 'sig' } as const;
   const first = (more: object) => {
     const events = unfold(reply([call({ signature: { ...signature, ...more } })], { stop: 'tool' }));
     return maybeObject(maybeList(deltas(streamOf(events, answerFor({}, 'generate-content')))[1]?.tool_calls)[0]);

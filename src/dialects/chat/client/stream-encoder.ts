@@ -1,29 +1,29 @@
 /** The stream for a chat client: deltas framed as chunks, usage only where it was asked for, `[DONE]` only after success (G 6). */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
-import type { AnswerContext, StreamEncoder } from '../../codec.ts';
+import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import type { HubError, HubEvent } from '../../hub/types.ts';
-import { answerId } from '../../wire/ids.ts';
+import { responseId } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { tierTold } from '../../wire/service-tiers.ts';
+import { tierForClient } from '../../wire/service-tiers.ts';
 import { encodeError } from '../errors.ts';
 import { encodeUsage } from '../usage.ts';
-import { type Delta, finishReason, openTelling, type Telling, tell } from './delta-writer.ts';
+import { type Delta, type DeltaWriter, finishReason, openDeltaWriter, toDeltas } from './delta-writer.ts';
 
 interface State {
-  readonly answer: AnswerContext;
-  readonly telling: Telling;
+  readonly answer: ReplyContext;
+  readonly telling: DeltaWriter;
   /** All chunks of an answer begin and end alike, so those bytes are made once. */
   head: string;
   readonly tail: string;
   done: boolean;
 }
 
-export function openEncoder(answer: AnswerContext): StreamEncoder {
+export function openEncoder(answer: ReplyContext): StreamEncoder {
   const state: State = {
     answer,
-    telling: openTelling(answer),
+    telling: openDeltaWriter(answer),
     head: headOf(answer, answer.requestId),
-    tail: answer.request.wants.usageChunk ? ',"usage":null}' : '}',
+    tail: answer.request.clientOptions.usageChunk ? ',"usage":null}' : '}',
     done: false,
   };
   return {
@@ -36,11 +36,11 @@ function encode(event: HubEvent, state: State): string {
   if (event.kind === 'error') return breakOff(event.error, state);
   if (event.kind === 'finish') return finish(event, state);
   if (event.kind === 'start') state.head = headOf(state.answer, event.id);
-  return chunks(tell(event, state.telling), state);
+  return chunks(toDeltas(event, state.telling), state);
 }
 
-const headOf = ({ created, model }: AnswerContext, upstreamId: string): string =>
-  JSON.stringify({ id: answerId('chatcmpl-', upstreamId), object: 'chat.completion.chunk', created, model }).slice(
+const headOf = ({ created, model }: ReplyContext, upstreamId: string): string =>
+  JSON.stringify({ id: responseId('chatcmpl-', upstreamId), object: 'chat.completion.chunk', created, model }).slice(
     0,
     -1,
   );
@@ -57,14 +57,16 @@ const chunk = (delta: string, reason: string, { head, tail }: State): string =>
 function finish(event: Extract<HubEvent, { kind: 'finish' }>, state: State): string {
   const reason = finishReason(event.stop, state.telling);
   if (reason === 'error') return breakOff(MALFORMED_CALL, state);
-  const last = chunks(tell(event, state.telling), state) + chunk('{}', `"${reason}"`, state);
+  const last = chunks(toDeltas(event, state.telling), state) + chunk('{}', `"${reason}"`, state);
   state.done = true;
   return last + usageChunk(event, state) + sse('[DONE]');
 }
 
 function usageChunk({ usage }: Extract<HubEvent, { kind: 'finish' }>, { answer, head }: State): string {
-  if (!answer.request.wants.usageChunk) return '';
-  const rest = JSON.stringify(compact({ choices: [], usage: encodeUsage(usage), service_tier: tierTold(usage.tier) }));
+  if (!answer.request.clientOptions.usageChunk) return '';
+  const rest = JSON.stringify(
+    compact({ choices: [], usage: encodeUsage(usage), service_tier: tierForClient(usage.tier) }),
+  );
   return sse(`${head},${rest.slice(1)}`);
 }
 

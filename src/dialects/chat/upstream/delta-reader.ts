@@ -2,15 +2,15 @@
  * What one delta of an assistant message adds to the answer, as hub events: a row per member of the delta. A whole message
  * is one large delta, so unary answers run through the same rows. Chunks, terminals and transport are not its business.
  */
-import type { UpstreamContext } from '../../codec.ts';
+import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque } from '../../hub/types.ts';
 import { freshCallId } from '../../wire/ids.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeAnnotation } from '../annotations.ts';
 
 /** The answer so far. */
-export interface Answer {
-  readonly context: UpstreamContext;
+export interface ReplyState {
+  readonly context: DecodeContext;
   /** The next hub index. */
   next: number;
   thought: { readonly index: number; text: string } | undefined;
@@ -44,7 +44,7 @@ interface Call {
   ended: boolean;
 }
 
-export const openAnswer = (context: UpstreamContext): Answer => ({
+export const openReply = (context: DecodeContext): ReplyState => ({
   context,
   next: 0,
   thought: undefined,
@@ -57,7 +57,7 @@ export const openAnswer = (context: UpstreamContext): Answer => ({
   refusal: '',
 });
 
-type Row = (value: unknown, answer: Answer, out: HubEvent[], delta: JsonObject) => void;
+type Row = (value: unknown, answer: ReplyState, out: HubEvent[], delta: JsonObject) => void;
 
 /** In the order in which they belong when one delta has several. Annotations go before calls, which close the text. */
 const ROWS = {
@@ -80,7 +80,7 @@ const ROWS = {
 const ROW_LIST: readonly (readonly [string, Row])[] = Object.entries(ROWS);
 const LEGACY_SLOT = 1_000_000;
 
-export function readDelta(delta: JsonObject, answer: Answer, out: HubEvent[]): void {
+export function readDelta(delta: JsonObject, answer: ReplyState, out: HubEvent[]): void {
   for (const [name, row] of ROW_LIST) {
     const value = delta[name];
     if (value !== undefined && value !== null) row(value, answer, out, delta);
@@ -88,7 +88,7 @@ export function readDelta(delta: JsonObject, answer: Answer, out: HubEvent[]): v
 }
 
 /** Ends whatever is open. False when a call never got a name, which nobody could execute. */
-export function closeAnswer(answer: Answer, stop: HubStop, out: HubEvent[]): boolean {
+export function closeReply(answer: ReplyState, stop: HubStop, out: HubEvent[]): boolean {
   if (answer.calls.some((call) => call.index === undefined)) return false;
   const cut = stop === 'length' && answer.message?.index === answer.next - 1;
   endThought(answer, out);
@@ -99,7 +99,7 @@ export function closeAnswer(answer: Answer, stop: HubStop, out: HubEvent[]): boo
 
 // ---------------------------------------------------------------- thoughts and text
 
-function think(text: string | undefined, answer: Answer, out: HubEvent[]): void {
+function think(text: string | undefined, answer: ReplyState, out: HubEvent[]): void {
   if (!text) return;
   endMessage(answer, out);
   if (!answer.thought) {
@@ -110,7 +110,7 @@ function think(text: string | undefined, answer: Answer, out: HubEvent[]): void 
   out.push({ kind: 'think', index: answer.thought.index, part: 0, text });
 }
 
-function endThought(answer: Answer, out: HubEvent[]): void {
+function endThought(answer: ReplyState, out: HubEvent[]): void {
   if (!answer.thought) return;
   const { index, text } = answer.thought;
   answer.thought = undefined;
@@ -125,7 +125,7 @@ const textOf = (value: unknown): string =>
         .map((part) => maybeString(maybeObject(part).text) ?? '')
         .join('');
 
-function say(kind: Piece['kind'], text: string, answer: Answer, out: HubEvent[]): void {
+function say(kind: Piece['kind'], text: string, answer: ReplyState, out: HubEvent[]): void {
   if (text === '') return;
   endThought(answer, out);
   if (!answer.message) {
@@ -145,7 +145,7 @@ function say(kind: Piece['kind'], text: string, answer: Answer, out: HubEvent[])
   out.push({ kind, index, part: parts.length - 1, text });
 }
 
-function annotate(value: unknown, answer: Answer, out: HubEvent[]): void {
+function annotate(value: unknown, answer: ReplyState, out: HubEvent[]): void {
   const part = answer.message?.parts.findLastIndex((one) => one.kind === 'text') ?? -1;
   const piece = answer.message?.parts[part];
   if (!answer.message || !piece) return;
@@ -155,7 +155,7 @@ function annotate(value: unknown, answer: Answer, out: HubEvent[]): void {
   out.push({ kind: 'annotation', index: answer.message.index, part, annotation });
 }
 
-function endMessage(answer: Answer, out: HubEvent[], cut = false): void {
+function endMessage(answer: ReplyState, out: HubEvent[], cut = false): void {
   if (!answer.message) return;
   const { index, parts } = answer.message;
   answer.message = undefined;
@@ -175,7 +175,7 @@ function partOf({ kind, text, annotations }: Piece): HubMessage['parts'][number]
 
 // ---------------------------------------------------------------- calls
 
-function readCall(entry: JsonObject, answer: Answer, out: HubEvent[]): void {
+function readCall(entry: JsonObject, answer: ReplyState, out: HubEvent[]): void {
   const custom = isObject(entry.custom);
   const body = maybeObject(custom ? entry.custom : entry.function);
   const name = maybeString(body.name) ?? '';
@@ -189,7 +189,7 @@ function readCall(entry: JsonObject, answer: Answer, out: HubEvent[]): void {
 }
 
 /** The call that an entry continues, or a new one. */
-function callFor(entry: JsonObject, name: string, custom: boolean, answer: Answer, out: HubEvent[]): Call {
+function callFor(entry: JsonObject, name: string, custom: boolean, answer: ReplyState, out: HubEvent[]): Call {
   const id = maybeString(entry.id) ?? '';
   const slot = maybeCount(entry.index) ?? (id || answer.lastSlot);
   answer.lastSlot = slot;
@@ -218,7 +218,7 @@ function callFor(entry: JsonObject, name: string, custom: boolean, answer: Answe
 const isAnother = (known: Call, id: string, name: string): boolean =>
   known.index !== undefined && (id !== '' && known.id !== '' ? id !== known.id : name !== '' && name !== known.name);
 
-function announce(call: Call, name: string, answer: Answer, out: HubEvent[]): void {
+function announce(call: Call, name: string, answer: ReplyState, out: HubEvent[]): void {
   if (name === '') return;
   endThought(answer, out);
   endMessage(answer, out);
@@ -248,8 +248,8 @@ function endCall(call: Call, out: HubEvent[]): void {
 const argsOf = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (maybeString(value) ?? ''));
 
 /** Compatible endpoints of the generate-content side put its thought signature on the call. */
-const signed = (data: string, { account }: UpstreamContext): Opaque => ({
-  home: 'generate-content',
+const signed = (data: string, { account }: DecodeContext): Opaque => ({
+  issuer: 'generate-content',
   kind: 'thought',
   ...(account !== undefined && { account }),
   data,

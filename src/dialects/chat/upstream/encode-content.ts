@@ -1,16 +1,16 @@
 /** Hub parts for a chat upstream. What the wire cannot hold is refused with its name, never left out in silence. */
 
-import { refuse, refuseFile } from '../../errors/rejection.ts';
-import type { CacheMark, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
+import { reject, rejectFile } from '../../errors/rejection.ts';
+import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
 /** Hands out cache breakpoints: the provider writes four at most, so only the last four marks are sent. */
-export interface Marks {
-  take(mark: CacheMark | undefined): JsonObject | undefined;
+export interface Breakpoints {
+  take(mark: CacheBreakpoint | undefined): JsonObject | undefined;
 }
 
-export function openMarks(total: number, allowed: boolean): Marks {
+export function openBreakpoints(total: number, allowed: boolean): Breakpoints {
   let skip = allowed ? Math.max(0, total - 4) : total;
   return {
     take(mark) {
@@ -21,7 +21,7 @@ export function openMarks(total: number, allowed: boolean): Marks {
 }
 
 /** A user's content: a plain string where one says it all, which every compatible server reads. */
-export function encodeContent(parts: readonly HubPart[], marks: Marks): string | readonly JsonObject[] {
+export function encodeContent(parts: readonly HubPart[], marks: Breakpoints): string | readonly JsonObject[] {
   const encoded = parts.map((part) => encodePart(part, marks));
   const [only] = encoded;
   return encoded.length === 1 && only?.type === 'text' && typeof only.text === 'string' && !only.prompt_cache_breakpoint
@@ -29,7 +29,7 @@ export function encodeContent(parts: readonly HubPart[], marks: Marks): string |
     : encoded;
 }
 
-export function encodePart(part: HubPart, marks: Marks): JsonObject {
+export function encodePart(part: HubPart, marks: Breakpoints): JsonObject {
   const mark = { prompt_cache_breakpoint: marks.take('cache' in part ? part.cache : undefined) };
   switch (part.kind) {
     case 'image':
@@ -41,7 +41,7 @@ export function encodePart(part: HubPart, marks: Marks): JsonObject {
     case 'audio':
       return compact({ type: 'input_audio', input_audio: encodeAudio(part.source), ...mark });
     case 'video':
-      return refuse('conversation', 'This model cannot take video.');
+      return reject('conversation', 'This model cannot take video.');
     case 'file':
       return part.source.kind === 'text'
         ? compact({ type: 'text', text: asText(part) ?? '', ...mark })
@@ -84,13 +84,13 @@ const AUDIO: ReadonlyMap<string, string> = new Map([
 function encodeAudio(source: MediaSource): JsonObject {
   const format = source.kind === 'base64' ? AUDIO.get(source.mime) : undefined;
   if (source.kind !== 'base64' || !format)
-    return refuse('conversation', 'Audio must be wav or mp3 data for this model.');
+    return reject('conversation', 'Audio must be wav or mp3 data for this model.');
   return { data: source.data, format };
 }
 
 function encodeFile(source: MediaSource, title: string | undefined): JsonObject {
   if (source.kind === 'base64') return { file_data: dataUrl(source), filename: title ?? fileName(source.mime) };
-  if (source.kind === 'file_id' && source.home === 'responses') return { file_id: source.id };
+  if (source.kind === 'file_id' && source.issuer === 'responses') return { file_id: source.id };
   return refuseSource(source);
 }
 /** The wire asks for a name; it only has to end in a way that fits. */
@@ -98,5 +98,5 @@ const fileName = (mime: string): string => (mime.startsWith('text/') ? 'document
 
 const refuseSource = (source: MediaSource): never =>
   source.kind === 'file_id'
-    ? refuseFile(source.id)
-    : refuse('conversation', 'This model takes images and files as data, and images by address.');
+    ? rejectFile(source.id)
+    : reject('conversation', 'This model takes images and files as data, and images by address.');

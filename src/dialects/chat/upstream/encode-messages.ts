@@ -2,20 +2,20 @@
  * The conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow it at
  * once, in the order of the calls, wherever the client had put them. Thoughts have no slot here and stay behind.
  */
-import type { Target } from '../../codec.ts';
-import { refuseCompaction, refusePrefill, refuseRef } from '../../errors/rejection.ts';
+import type { UpstreamTarget } from '../../codec.ts';
+import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
 import type { Names } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { asText, encodeContent, encodePart, type Marks, openMarks } from './encode-content.ts';
+import { asText, type Breakpoints, encodeContent, encodePart, openBreakpoints } from './encode-content.ts';
 
 interface Writing {
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly names: Names;
-  readonly marks: Marks;
+  readonly marks: Breakpoints;
   readonly takeResult: TakeResult;
   readonly messages: JsonObject[];
   turn: Turn;
@@ -27,9 +27,9 @@ interface Turn {
 }
 const emptyTurn = (): Turn => ({ text: '', refusal: '', calls: [] });
 
-export function encodeMessages(request: HubRequest, target: Target, names: Names): readonly JsonObject[] {
+export function encodeMessages(request: HubRequest, target: UpstreamTarget, names: Names): readonly JsonObject[] {
   checkEnd(request, target);
-  const marks = openMarks(countMarks(request), target.capabilities.explicitCache);
+  const marks = openBreakpoints(countBreakpoints(request), target.capabilities.explicitCache);
   const writing: Writing = {
     target,
     names,
@@ -46,14 +46,14 @@ export function encodeMessages(request: HubRequest, target: Target, names: Names
 }
 
 /** In this dialect a last assistant message is history; for clients of other dialects it is the beginning of the answer. */
-function checkEnd({ dialect, items }: HubRequest, { capabilities }: Target): void {
+function checkEnd({ dialect, items }: HubRequest, { capabilities }: UpstreamTarget): void {
   const last = items.at(-1);
   const prefill = last?.kind === 'message' && last.role === 'assistant';
-  if (prefill && !capabilities.prefill && dialect !== 'chat' && dialect !== 'responses') refusePrefill();
+  if (prefill && !capabilities.prefill && dialect !== 'chat' && dialect !== 'responses') rejectPrefill();
 }
 
 /** Only parts of system and user messages have a slot for a mark. */
-export function countMarks({ system, items }: HubRequest): number {
+export function countBreakpoints({ system, items }: HubRequest): number {
   const marked = (parts: readonly HubPart[]) => parts.filter((part) => 'cache' in part && part.cache).length;
   return items.reduce(
     (sum, item) => sum + (item.kind === 'message' && item.role !== 'assistant' ? marked(item.parts) : 0),
@@ -76,11 +76,11 @@ const ITEMS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, writing: Writi
   // Written right after the turn that made the call.
   tool_result: (_, writing) => endTurn(writing),
   compaction: ({ text }, writing) => {
-    if (!text) refuseCompaction();
+    if (!text) rejectCompaction();
     endTurn(writing);
     writing.messages.push({ role: 'user', content: text });
   },
-  ref: ({ id }) => refuseRef(id),
+  ref: ({ id }) => rejectRef(id),
   reasoning: nothing,
   server_call: nothing,
   opaque: nothing,
@@ -123,7 +123,7 @@ function encodeCall(call: HubToolCall, { target, names }: Writing): JsonObject {
   const name = names.toWire(call);
   // Only a signature that this very account gave, on a compatible endpoint, goes back to it.
   const own =
-    signature?.home === 'generate-content' && signature.account !== undefined && signature.account === target.account;
+    signature?.issuer === 'generate-content' && signature.account !== undefined && signature.account === target.account;
   const extra = own && { extra_content: { google: { thought_signature: signature.data } } };
   if (form === 'custom' && target.capabilities.customTools)
     return { id, type: 'custom', custom: { name, input: call.args }, ...extra };
@@ -140,10 +140,10 @@ function writeResult(call: HubToolCall, writing: Writing, media: JsonObject[]): 
   const shown = result?.parts.filter((part) => asText(part) === undefined) ?? [];
   if (shown.length === 0) return;
   media.push({ type: 'text', text: `From the result of tool call ${tool_call_id}:` });
-  for (const part of shown) media.push(encodePart(part, NO_MARKS));
+  for (const part of shown) media.push(encodePart(part, NO_BREAKPOINTS));
 }
 
-const NO_MARKS: Marks = { take: () => undefined };
+const NO_BREAKPOINTS: Breakpoints = { take: () => undefined };
 
 /** Results are text only; pictures follow in a user message. */
 function resultContent({ parts, isError }: HubToolResult): string | readonly JsonObject[] {

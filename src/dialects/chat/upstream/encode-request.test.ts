@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decode, target } from '../../../../test/support/dialects/chat.ts';
-import { applyFate } from '../../hub/fields.ts';
+import { checkSupport } from '../../hub/fields.ts';
 import type { HubItem, HubRequest, HubTool } from '../../hub/types.ts';
 import { maybeList } from '../../wire/read.ts';
 import { fieldNames } from '../client/field-names.ts';
 import { encodeRequest } from './encode-request.ts';
-import { fate } from './support.ts';
+import { support } from './support.ts';
 
 const base = decode({});
 const request = (more: Partial<HubRequest>): HubRequest => ({ ...base, ...more });
@@ -174,9 +174,9 @@ test('errors are told in words, data as JSON, pictures in a message after the re
 test('thoughts, foreign artefacts and hosted calls stay behind', () => {
   const items: HubItem[] = [
     user('go'),
-    { kind: 'reasoning', summary: ['secret'], opaque: { home: 'messages', kind: 'thinking', data: 's' } },
-    { kind: 'opaque', home: 'responses', raw: {} },
-    { kind: 'server_call', id: 'w', tool: 'web_search', home: 'messages', status: 'completed' },
+    { kind: 'reasoning', summary: ['secret'], opaque: { issuer: 'messages', kind: 'thinking', data: 's' } },
+    { kind: 'opaque', issuer: 'responses', raw: {} },
+    { kind: 'server_call', id: 'w', tool: 'web_search', issuer: 'messages', status: 'completed' },
     said('Hi'),
     user('on'),
   ];
@@ -184,7 +184,7 @@ test('thoughts, foreign artefacts and hosted calls stay behind', () => {
 });
 
 test('a signature goes back only to the account that gave it', () => {
-  const signature = { home: 'generate-content', kind: 'thought', account: 'acc', data: 's' } as const;
+  const signature = { issuer: 'generate-content', kind: 'thought', account: 'acc', data: 's' } as const;
   const items = [user('go'), call('1', { signature }), result('1', 'x')];
   const has = (account?: string) =>
     JSON.stringify(messages(items, target({}, account ? { account } : {}))).includes('thought_signature');
@@ -222,7 +222,7 @@ test('documents, and what cannot be sent', () => {
   });
   const note = { kind: 'file', title: 'Note', source: { kind: 'text', text: 'abc' } };
   assert.deepEqual(maybeList(one(note).messages)[0], { role: 'user', content: 'Note\nabc' });
-  const foreign = { kind: 'file', source: { kind: 'file_id', id: 'f_1', home: 'messages' } };
+  const foreign = { kind: 'file', source: { kind: 'file_id', id: 'f_1', issuer: 'messages' } };
   assert.throws(() => one(foreign), { code: 'unsupported_parameter', message: /f_1/ });
   assert.throws(() => one({ kind: 'video', source: { kind: 'url', url: 'https://x' } }), {
     code: 'unsupported_parameter',
@@ -261,7 +261,7 @@ test('a longer conversation begins with the same bytes', () => {
 test('models without free sampling lose it, and the loss is told', () => {
   const sampling = { temperature: 1, topP: 0.5, presence: 1, frequency: 1, seed: 3, stop: ['a', 'b'] };
   const encoded = encodeRequest(request({ sampling }), target({ sampling: 'none', stop: false }));
-  assert.deepEqual(encoded.dropped, ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty']);
+  assert.deepEqual(encoded.droppedFields, ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty']);
   assert.deepEqual(encoded.emulateStop, ['a', 'b']);
   assert.deepEqual(Object.keys(encoded.body), ['model', 'messages', 'seed']);
 });
@@ -284,7 +284,7 @@ test('thinking becomes the nearest effort that the model knows', () => {
   assert.equal(effort({ mode: 'budget', budget: 20_000 }, some), 'high');
   assert.equal(effort({ mode: 'between_tools' }, some), 'low');
   assert.equal(effort({ mode: 'auto' }, some), undefined);
-  assert.deepEqual(encodeRequest(request({ reasoning: { effort: 'low' } }), target({ efforts: [] })).dropped, [
+  assert.deepEqual(encodeRequest(request({ reasoning: { effort: 'low' } }), target({ efforts: [] })).droppedFields, [
     'reasoning',
   ]);
 });
@@ -325,7 +325,7 @@ test('cache marks: the last four where the model takes them, named as lost where
   assert.ok(!written.includes('{"type":"text","text":"p1","prompt_cache_breakpoint"'));
   assert.ok(written.includes('"ttl":"12h"'));
   const without = encodeRequest(marked, target());
-  assert.deepEqual(without.dropped, ['cacheMarks']);
+  assert.deepEqual(without.droppedFields, ['cacheBreakpoints']);
   assert.ok(!JSON.stringify(without.body).includes('prompt_cache_breakpoint'));
 });
 
@@ -396,9 +396,9 @@ test('allowed tools are named in the wire form of each', () => {
 });
 
 test('the table of fates refuses and drops in the words of the client', () => {
-  assert.throws(() => applyFate(request({ sampling: { n: 2 } }), fate, fieldNames), { details: { param: 'n' } });
+  assert.throws(() => checkSupport(request({ sampling: { n: 2 } }), support, fieldNames), { details: { param: 'n' } });
   const lossy = request({ sampling: { topK: 4 }, meta: { metadata: {} } });
-  assert.deepEqual(applyFate(lossy, fate, fieldNames), ['topK', 'metadata']);
+  assert.deepEqual(checkSupport(lossy, support, fieldNames), ['topK', 'metadata']);
 });
 
 test('a frozen request is not touched', () => {

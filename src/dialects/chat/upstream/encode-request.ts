@@ -2,8 +2,8 @@
  * A hub request for a chat upstream, written for what the model can take. Pure: the same history gives the same bytes. The
  * fate table has already refused and dropped what this dialect never takes.
  */
-import type { EncodedRequest, Target } from '../../codec.ts';
-import { settled } from '../../hub/effective-request.ts';
+import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { Effort, HubFormat, HubReasoning, HubRequest, JsonObject } from '../../hub/types.ts';
 import { mapNames } from '../../tools/names.ts';
@@ -11,12 +11,12 @@ import { isStrict } from '../../tools/strict-schema.ts';
 import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { TIERS_SENT } from '../../wire/service-tiers.ts';
-import { countMarks, encodeMessages } from './encode-messages.ts';
+import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
+import { countBreakpoints, encodeMessages } from './encode-messages.ts';
 import { encodeTools } from './encode-tools.ts';
 
-export function encodeRequest(original: HubRequest, target: Target): EncodedRequest {
-  const request = settled(original);
+export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
+  const request = effectiveRequest(original);
   const names = mapNames(request, 'chat');
   const dropped: HubField[] = [];
   const { native, emulated } = splitStop(request, target);
@@ -33,23 +33,23 @@ export function encodeRequest(original: HubRequest, target: Target): EncodedRequ
     ...encodeMeta(request),
     ...(request.stream && { stream: true, stream_options: { include_usage: true } }),
   });
-  if (countMarks(request) > 0 && !target.capabilities.explicitCache) dropped.push('cacheMarks');
-  return { body, headers: {}, dropped, names: names.back, emulateStop: emulated };
+  if (countBreakpoints(request) > 0 && !target.capabilities.explicitCache) dropped.push('cacheBreakpoints');
+  return { body, headers: {}, droppedFields: dropped, names: names.back, emulateStop: emulated };
 }
 
-function maxOutput({ limits }: HubRequest, target: Target): number | undefined {
+function maxOutput({ limits }: HubRequest, target: UpstreamTarget): number | undefined {
   if (limits.maxOutput === undefined) return undefined;
   return Math.min(limits.maxOutput, target.maxOutput ?? target.capabilities.maxOutput);
 }
 
 /** Models with free sampling take `stop` here even though their other dialect has no such field; four at most. */
-function splitStop({ sampling }: HubRequest, { capabilities }: Target) {
+function splitStop({ sampling }: HubRequest, { capabilities }: UpstreamTarget) {
   const all = sampling.stop ?? [];
   const room = capabilities.stop || capabilities.sampling === 'full' ? 4 : 0;
   return { native: all.slice(0, room), emulated: all.slice(room) };
 }
 
-function encodeSampling({ sampling }: HubRequest, { capabilities }: Target, dropped: HubField[]): JsonObject {
+function encodeSampling({ sampling }: HubRequest, { capabilities }: UpstreamTarget, dropped: HubField[]): JsonObject {
   const { seed, logitBias: logit_bias } = sampling;
   const free = {
     temperature: ['temperature', sampling.temperature],
@@ -68,7 +68,11 @@ function encodeSampling({ sampling }: HubRequest, { capabilities }: Target, drop
 
 // ---------------------------------------------------------------- reasoning
 
-function encodeEffort(reasoning: HubReasoning, { capabilities }: Target, dropped: HubField[]): string | undefined {
+function encodeEffort(
+  reasoning: HubReasoning,
+  { capabilities }: UpstreamTarget,
+  dropped: HubField[],
+): string | undefined {
   const wanted = effortOf(reasoning);
   if (!wanted) return undefined;
   const nearest = nearestEffort(wanted, capabilities.efforts);
@@ -99,6 +103,6 @@ function encodeMeta({ meta, cache, session }: HubRequest): JsonObject {
   return compact({
     prompt_cache_key: cacheKeyFor(cache.key ?? session),
     safety_identifier: meta.userId === undefined ? undefined : userTag(meta.userId),
-    service_tier: TIERS_SENT[meta.serviceTier ?? 'auto'],
+    service_tier: UPSTREAM_TIERS[meta.serviceTier ?? 'auto'],
   });
 }

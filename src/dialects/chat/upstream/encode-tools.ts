@@ -1,7 +1,7 @@
 /** Tools and tool choice for a chat upstream. Hosted tools without a counterpart are left out, since agents list them always. */
 
-import type { Target } from '../../codec.ts';
-import { refuseBuiltin, refuseHostedChoice } from '../../errors/rejection.ts';
+import type { UpstreamTarget } from '../../codec.ts';
+import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
@@ -13,7 +13,12 @@ import { compact, isObject, maybeString } from '../../wire/read.ts';
 type ServerTool = Extract<HubTool, { kind: 'server' }>;
 type Custom = Extract<HubTool, { kind: 'custom' }>;
 
-export function encodeTools(request: HubRequest, target: Target, names: Names, dropped: HubField[]): JsonObject {
+export function encodeTools(
+  request: HubRequest,
+  target: UpstreamTarget,
+  names: Names,
+  dropped: HubField[],
+): JsonObject {
   const all = offeredTools(request);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   const search = all.find((tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search');
@@ -29,19 +34,19 @@ export function encodeTools(request: HubRequest, target: Target, names: Names, d
 
 // ---------------------------------------------------------------- one tool
 
-function encodeTool(tool: HubTool, target: Target, names: Names): JsonObject | undefined {
+function encodeTool(tool: HubTool, target: UpstreamTarget, names: Names): JsonObject | undefined {
   switch (tool.kind) {
     case 'function':
       return asFunction(names.toWire(tool), tool.description, tool.schema, tool.strict);
     case 'custom':
       return encodeCustom(tool, target, names);
     case 'builtin': {
-      const known = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
+      const known = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
       return asFunction(names.toWire(tool), known.description, known.schema, undefined);
     }
     case 'server':
       // These two act for the caller or carry its credentials; leaving them out silently would surprise.
-      return tool.tool === 'mcp' || tool.tool === 'computer' ? refuseBuiltin(tool.tool) : undefined;
+      return tool.tool === 'mcp' || tool.tool === 'computer' ? rejectBuiltin(tool.tool) : undefined;
   }
 }
 
@@ -52,7 +57,7 @@ const asFunction = (
   strict: boolean | undefined,
 ): JsonObject => ({ type: 'function', function: compact({ name, description, parameters, strict }) });
 
-function encodeCustom(tool: Custom, target: Target, names: Names): JsonObject {
+function encodeCustom(tool: Custom, target: UpstreamTarget, names: Names): JsonObject {
   const name = names.toWire(tool);
   const { description, grammar } = tool;
   if (!target.capabilities.customTools) return asFunction(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, undefined);
@@ -72,7 +77,7 @@ function searchOptions({ options, raw }: ServerTool): JsonObject {
 // ---------------------------------------------------------------- choice
 
 interface Choosing {
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly names: Names;
   readonly callable: boolean;
 }
@@ -82,7 +87,7 @@ function encodeChoice(request: HubRequest, tools: readonly HubTool[], choosing: 
   if (toolChoice.kind === 'hosted') {
     // Search is no tool here but a property of the request: there is nothing to choose.
     if (toolChoice.tool === 'web_search') return undefined;
-    return refuseHostedChoice(toolChoice.tool);
+    return rejectHostedChoice(toolChoice.tool);
   }
   if (!choosing.callable) return undefined;
   const naming = (name: string, namespace?: string) => {

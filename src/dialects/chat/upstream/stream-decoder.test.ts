@@ -106,7 +106,7 @@ test('the signature of a call carries the account it belongs to', () => {
   const events = decodeAll([chunk({ tool_calls: [entry] }, 'tool_calls')], { requestId: 'r', account: 'acc' });
   const end = events.find((event) => event.kind === 'item_end');
   assert.deepEqual(end?.item.kind === 'tool_call' && end.item.signature, {
-    home: 'generate-content',
+    issuer: 'generate-content',
     kind: 'thought',
     account: 'acc',
     data: 's',

@@ -2,18 +2,18 @@
  * The stream of a chat upstream, read into hub events. Owns chunks and how a stream may end; what a delta means is in
  * `delta.ts`. Items stay open until the end is certain, because usage and stray deltas may follow the finish reason.
  */
-import type { StreamDecoder, UpstreamContext } from '../../codec.ts';
+import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
 import { NO_USAGE } from '../../hub/types.ts';
 import { isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
 import { decodeErrorObject } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
-import { decodeUsage } from '../usage.ts';
-import { type Answer, closeAnswer, openAnswer, readDelta } from './delta-reader.ts';
+import { readUsage } from '../usage.ts';
+import { closeReply, openReply, type ReplyState, readDelta } from './delta-reader.ts';
 
 interface State {
-  readonly answer: Answer;
+  readonly answer: ReplyState;
   started: boolean;
   done: boolean;
   reason: string | undefined;
@@ -21,9 +21,9 @@ interface State {
   tier: string | undefined;
 }
 
-export function openDecoder(context: UpstreamContext): StreamDecoder {
+export function openDecoder(context: DecodeContext): StreamDecoder {
   const state: State = {
-    answer: openAnswer(context),
+    answer: openReply(context),
     started: false,
     done: false,
     reason: undefined,
@@ -83,7 +83,7 @@ const CHUNK: readonly ChunkRow[] = [
   },
   /** Beside the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts. */
   function usage(chunk, state) {
-    state.usage = decodeUsage(chunk.usage) ?? state.usage;
+    state.usage = readUsage(chunk.usage) ?? state.usage;
     state.tier = maybeString(chunk.service_tier) ?? state.tier;
   },
 ];
@@ -91,17 +91,17 @@ const CHUNK: readonly ChunkRow[] = [
 function finish(state: State, out: HubEvent[]): void {
   if (state.done) return;
   if (state.reason === undefined) breakOff(state, out, TRUNCATED);
-  else finishAnswer(state, out);
+  else finishReply(state, out);
   state.done = true;
 }
 
 /** The last events of an answer whose end is known; also used for answers that came in one piece. */
-export function finishAnswer(state: Pick<State, 'answer' | 'reason' | 'usage' | 'tier'>, out: HubEvent[]): void {
+export function finishReply(state: Pick<State, 'answer' | 'reason' | 'usage' | 'tier'>, out: HubEvent[]): void {
   const { answer } = state;
   const tier = tierUsed(state.tier);
   const { refusal } = answer;
   const stop = decodeStop(state.reason, { calls: answer.calls.length > 0, refusal: refusal !== '' });
-  if (!closeAnswer(answer, stop, out)) {
+  if (!closeReply(answer, stop, out)) {
     out.push({ kind: 'error', error: NAMELESS_CALL });
     return;
   }

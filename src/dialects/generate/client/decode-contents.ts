@@ -16,7 +16,7 @@ import {
   wrongValue,
 } from '../../wire/read.ts';
 import { fromSlot } from '../thought-signature.ts';
-import { field, HOME, mediaKind } from '../wire.ts';
+import { field, ISSUER, mediaKind } from '../wire.ts';
 
 export function decodeContents(value: unknown): HubItem[] {
   const contents = isObject(value) ? [value] : needList(value, 'contents');
@@ -131,7 +131,7 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, place: Place) => void }
   unknown(part, { at, role, walk }) {
     if (role === 'user') wrongType(at, 'a part with text, media, a function call or a function response', part);
     endMessage(role, walk);
-    walk.items.push({ kind: 'opaque', home: HOME, raw: part });
+    walk.items.push({ kind: 'opaque', issuer: ISSUER, raw: part });
   },
 };
 
@@ -150,7 +150,7 @@ function fileMedia(value: unknown, path: string): HubPart {
   const uri = needString(field(data, 'fileUri'), `${path}.fileUri`);
   const mime = maybeString(field(data, 'mimeType'));
   const source: MediaSource = OWN_FILE.test(uri)
-    ? { kind: 'file_id', id: uri, home: HOME }
+    ? { kind: 'file_id', id: uri, issuer: ISSUER }
     : { kind: 'url', url: uri, ...(mime !== undefined && { mime }) };
   return mediaPart(mime ?? '', source, maybeString(field(data, 'displayName')));
 }

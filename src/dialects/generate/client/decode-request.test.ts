@@ -4,7 +4,7 @@ import { ApiError } from '../../../core/index.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { isMinted } from '../../wire/ids.ts';
 import { decodeRequest } from './decode-request.ts';
-import { foreignDialect } from './wrong-dialect.ts';
+import { wrongDialect } from './wrong-dialect.ts';
 
 const HEAD = { headers: {}, model: 'models/gemini-x', stream: true };
 const decode = (body: object) => decodeRequest({ contents: [{ parts: [{ text: 'hi' }] }], ...body }, HEAD);
@@ -47,7 +47,7 @@ test('both spellings say the same', () => {
   assert.deepEqual(snake, camel);
   assert.deepEqual(camel.reasoning, { mode: 'budget', budget: 7, show: 'summary' });
   assert.deepEqual(camel.toolChoice, { kind: 'named', name: 'f' });
-  assert.equal(camel.wants.thoughts, true);
+  assert.equal(camel.clientOptions.thoughts, true);
   assert.deepEqual(camel.unknown, []);
 });
 
@@ -123,14 +123,14 @@ test('media are told apart by their type, and files of the provider by their add
     { kind: 'audio', source: { kind: 'base64', mime: 'audio/wav', data: 'AA==' } },
     { kind: 'file', source: { kind: 'base64', mime: 'application/pdf', data: 'AA==' }, title: 'a.pdf' },
     { kind: 'video', source: { kind: 'url', url: 'https://x.test/v.mp4', mime: 'video/mp4' } },
-    { kind: 'file', source: { kind: 'file_id', id: 'gs://bucket/a', home: 'generate-content' } },
+    { kind: 'file', source: { kind: 'file_id', id: 'gs://bucket/a', issuer: 'generate-content' } },
   ]);
 });
 
 test('an envelope in the signature slot gives back the foreign value; a damaged one takes its thought with it', () => {
-  const opaque = { home: 'messages', kind: 'thinking', data: 'S' } as const;
+  const opaque = { issuer: 'messages', kind: 'thinking', data: 'S' } as const;
   const thought = (thoughtSignature: string) => ({ text: 'hm', thought: true, thoughtSignature });
-  const bare = { home: 'generate-content', kind: 'thought', data: 'own' };
+  const bare = { issuer: 'generate-content', kind: 'thought', data: 'own' };
   assert.deepEqual(items({ role: 'model', parts: [thought(wrap(opaque)), thought('gw1.damaged'), thought('own')] }), [
     { kind: 'reasoning', summary: ['hm'], opaque },
     { kind: 'reasoning', summary: ['hm'], opaque: bare },
@@ -234,7 +234,7 @@ test('wrong types are refused under their path', () => {
 });
 
 test('a body of another dialect is recognised and sent to its own endpoint', () => {
-  const endpoint = (body: object) => foreignDialect(body)?.endpoint;
+  const endpoint = (body: object) => wrongDialect(body)?.endpoint;
   assert.equal(endpoint({ messages: [], max_tokens: 5 }), '/v1/messages');
   assert.equal(endpoint({ messages: [], system: 'x' }), '/v1/messages');
   assert.equal(endpoint({ messages: [{ role: 'system', content: '' }], max_tokens: 5 }), '/v1/chat/completions');

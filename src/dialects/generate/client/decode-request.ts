@@ -1,6 +1,6 @@
 /** A client's generateContent request as a hub request. Model and method come from the path. */
 import { fail } from '../../../core/index.ts';
-import type { RequestHead } from '../../codec.ts';
+import type { ClientRequestHead } from '../../codec.ts';
 import type { Effort, HubOutput, HubReasoning, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
 import {
   aBoolean,
@@ -20,11 +20,11 @@ import {
 import { field, snakeOf } from '../wire.ts';
 import { decodeContents, decodeSystem } from './decode-contents.ts';
 import { decodeFormat, decodeToolConfig, decodeTools } from './decode-tools.ts';
-import { refuseForeign } from './wrong-dialect.ts';
+import { rejectWrongDialect } from './wrong-dialect.ts';
 
-export function decodeRequest(value: unknown, from: RequestHead): HubRequest {
+export function decodeRequest(value: unknown, from: ClientRequestHead): HubRequest {
   const body = needObject(value, 'body');
-  refuseForeign(body);
+  rejectWrongDialect(body);
   // Both hold state at the provider that no other one can see.
   for (const name of ['cachedContent', 'continuationToken']) {
     if (given(field(body, name))) unsupported(name, 'cannot be carried over to another provider.');
@@ -49,7 +49,10 @@ export function decodeRequest(value: unknown, from: RequestHead): HubRequest {
     state: compact({ store: given(body.store) ? aBoolean(body.store, 'store') : undefined }),
     meta: compact({ metadata, serviceTier }),
     unknown: unknownOf(body, config),
-    wants: compact({ thoughts: thinking.show === 'summary', logprobs: read(config, 'responseLogprobs', aBoolean) }),
+    clientOptions: compact({
+      thoughts: thinking.show === 'summary',
+      logprobs: read(config, 'responseLogprobs', aBoolean),
+    }),
   };
 }
 
@@ -62,7 +65,7 @@ const read = <T>(config: JsonObject, name: string, reader: (value: unknown, path
   return given(value) ? reader(value, `generationConfig.${name}`) : undefined;
 };
 
-function modelOf(body: JsonObject, from: RequestHead): string {
+function modelOf(body: JsonObject, from: ClientRequestHead): string {
   const name = from.model ?? (typeof body.model === 'string' ? body.model : '');
   if (name === '') throw fail('invalid_request', 'The path names no model.', { param: 'model' });
   return name.replace(/^models\//, '');

@@ -11,7 +11,7 @@ import {
   wrongValue,
 } from '../../wire/read.ts';
 import { field, snakeOf } from '../wire.ts';
-import { fromSubset } from './from-google-schema.ts';
+import { fromGoogleSchema } from './from-google-schema.ts';
 
 export function decodeTools(value: unknown): HubTool[] {
   if (!given(value)) return [];
@@ -62,7 +62,7 @@ function decodeFunction(value: unknown, path: string): HubTool {
     schema: given(whole)
       ? needObject(whole, `${path}.parametersJsonSchema`)
       : given(subset)
-        ? fromSubset(needObject(subset, `${path}.parameters`))
+        ? fromGoogleSchema(needObject(subset, `${path}.parameters`))
         : { type: 'object', properties: {} },
   };
 }
@@ -122,7 +122,7 @@ function formatOf(type: unknown, subset: unknown, whole: unknown): HubFormat {
   }
   if (given(whole)) return { kind: 'schema', schema: needObject(whole, 'generationConfig.responseJsonSchema') };
   if (given(subset)) {
-    return { kind: 'schema', schema: fromSubset(needObject(subset, 'generationConfig.responseSchema')) };
+    return { kind: 'schema', schema: fromGoogleSchema(needObject(subset, 'generationConfig.responseSchema')) };
   }
   return mime === 'application/json' ? { kind: 'json' } : { kind: 'text' };
 }

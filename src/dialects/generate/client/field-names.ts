@@ -29,7 +29,7 @@ export const fieldNames: FieldNames = {
   parallelTools: 'toolConfig.parallelTools',
   allowedTools: 'toolConfig.functionCallingConfig.allowedFunctionNames',
   cacheKey: 'cachedContent',
-  cacheMarks: 'cachedContent',
+  cacheBreakpoints: 'cachedContent',
   serviceTier: 'serviceTier',
   userId: 'userId',
   metadata: 'labels',

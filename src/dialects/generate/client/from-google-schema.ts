@@ -3,7 +3,7 @@ import type { JsonObject } from '../../hub/types.ts';
 import { isObject } from '../../wire/read.ts';
 import { snakeOf } from '../wire.ts';
 
-export function fromSubset(schema: JsonObject): JsonObject {
+export function fromGoogleSchema(schema: JsonObject): JsonObject {
   const result: [string, unknown][] = [];
   for (const [word, value] of Object.entries(schema)) {
     const keyword = CAMEL.get(word) ?? word;
@@ -22,7 +22,7 @@ const CAMEL = new Map(
   ),
 );
 
-const inner = (value: unknown): unknown => (isObject(value) ? fromSubset(value) : value);
+const inner = (value: unknown): unknown => (isObject(value) ? fromGoogleSchema(value) : value);
 /** 64-bit numbers may be written as text on this wire. */
 const count = (value: unknown): unknown => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value);
 

@@ -7,7 +7,7 @@ import { decodeReply, encodeReply } from '../reply.ts';
 import { FINISH_REASONS } from '../stop-reason.ts';
 import { openEncoder } from './stream-encoder.ts';
 
-const encode = (events: readonly HubEvent[], context = answer({ wants: { thoughts: true } })): string => {
+const encode = (events: readonly HubEvent[], context = answer({ clientOptions: { thoughts: true } })): string => {
   const encoder = openEncoder(context);
   return events.map((event) => encoder.push(event)).join('');
 };
@@ -40,7 +40,7 @@ for (const vector of vectors) {
   test(`${vector.name}: written as a stream or as a whole and read again, it says the same`, () => {
     const seen = fold(decode(blocks(encode(unfold(expected)))));
     assert.ok('reply' in seen);
-    const whole = decodeReply(encodeReply(expected, answer({ wants: { thoughts: true } })), CONTEXT);
+    const whole = decodeReply(encodeReply(expected, answer({ clientOptions: { thoughts: true } })), CONTEXT);
     assert.deepEqual(seen.reply.items.map(plain), whole.items.map(plain));
     assert.equal(seen.reply.stop, whole.stop);
     assert.deepEqual(seen.reply.usage, whole.usage);
@@ -68,10 +68,10 @@ test('an empty answer is one block with a finish reason and the usage', () => {
 });
 
 test('thoughts are shown only to a client that asked, but their value always reaches it', () => {
-  const opaque = { home: 'messages', kind: 'thinking', data: 'S' } as const;
+  const opaque = { issuer: 'messages', kind: 'thinking', data: 'S' } as const;
   const item = { kind: 'reasoning', summary: ['secret'], opaque } as const;
   for (const thoughts of [true, false]) {
-    const context = answer({ wants: { thoughts } });
+    const context = answer({ clientOptions: { thoughts } });
     const streamed = encode(unfold(reply([item])), context);
     const whole = JSON.stringify(encodeReply(reply([item]), context));
     for (const text of [streamed, whole]) {

@@ -3,18 +3,18 @@
  * JSON). Calls are held until they are whole. Comments stand alone: glued to a block they would hide it from the SDK.
  */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
-import type { AnswerContext, StreamEncoder } from '../../codec.ts';
-import { type ItemEvent, Sequence } from '../../hub/serialize-items.ts';
+import type { ReplyContext, StreamEncoder } from '../../codec.ts';
+import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import type { HubEvent, HubItem } from '../../hub/types.ts';
-import { answerId } from '../../wire/ids.ts';
+import { responseId } from '../../wire/ids.ts';
 import { encodeError } from '../errors.ts';
 import { endParts, finishOf } from '../reply.ts';
 import { encodeUsage } from '../usage.ts';
 import type { WirePart } from '../wire.ts';
 
-export function openEncoder(answer: AnswerContext): StreamEncoder {
+export function openEncoder(answer: ReplyContext): StreamEncoder {
   const tail = tailOf(answer, answer.requestId);
-  const state: State = { answer, tail, sequence: new Sequence(), refusal: '', done: false };
+  const state: State = { answer, tail, sequence: new ItemSerializer(), refusal: '', done: false };
   return {
     push<K extends HubEvent['kind']>(event: Extract<HubEvent, { kind: K }>) {
       return state.done ? '' : (ON[event.kind as K] as Row<K>)(event, state);
@@ -24,22 +24,22 @@ export function openEncoder(answer: AnswerContext): StreamEncoder {
 }
 
 interface State {
-  readonly answer: AnswerContext;
+  readonly answer: ReplyContext;
   /** The members that every block ends with, as text. */
   tail: string;
-  readonly sequence: Sequence;
+  readonly sequence: ItemSerializer;
   refusal: string;
   done: boolean;
 }
 
-const tailOf = (answer: AnswerContext, id: string): string =>
+const tailOf = (answer: ReplyContext, id: string): string =>
   `"modelVersion":${JSON.stringify(answer.model)},"responseId":${JSON.stringify(id)}}`;
 
 type Row<K extends HubEvent['kind']> = (event: Extract<HubEvent, { kind: K }>, state: State) => string;
 
 const ON: { readonly [K in HubEvent['kind']]: Row<K> } = {
   start(event, state) {
-    state.tail = tailOf(state.answer, answerId('', event.id));
+    state.tail = tailOf(state.answer, responseId('', event.id));
     return '';
   },
   item: inTurn,
@@ -67,15 +67,15 @@ const ON: { readonly [K in HubEvent['kind']]: Row<K> } = {
 /** Parts follow each other, so items take turns. */
 function inTurn(event: ItemEvent, state: State): string {
   let text = '';
-  for (const next of state.sequence.push(event)) text += tellItem(next, state);
+  for (const next of state.sequence.push(event)) text += emitItem(next, state);
   return text;
 }
 
-function tellItem(event: ItemEvent, state: State): string {
+function emitItem(event: ItemEvent, state: State): string {
   if (event.kind === 'item_end') return endOf(event.item, state);
   if (event.kind === 'text') return event.text === '' ? '' : block({ text: event.text }, state);
   if (event.kind === 'refusal') state.refusal += event.text;
-  const shown = event.kind === 'think' && event.text !== '' && state.answer.request.wants.thoughts === true;
+  const shown = event.kind === 'think' && event.text !== '' && state.answer.request.clientOptions.thoughts === true;
   return shown ? block({ text: event.text, thought: true }, state) : '';
 }
 

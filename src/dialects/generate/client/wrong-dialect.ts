@@ -4,14 +4,14 @@ import { type Dialect, TEXT_ENDPOINTS } from '../../../rules/index.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { given, isObject, maybeList } from '../../wire/read.ts';
 
-export interface ForeignBody {
+export interface WrongDialectBody {
   readonly dialect: Dialect;
   /** The path that takes such bodies. */
   readonly endpoint: string;
 }
 
-/** Undefined for a body with `contents`, and for one that is no better at home elsewhere. */
-export function foreignDialect(body: unknown): ForeignBody | undefined {
+/** Undefined for a body with `contents`, and for one that is no better at issuer elsewhere. */
+export function wrongDialect(body: unknown): WrongDialectBody | undefined {
   if (!isObject(body) || given(body.contents)) return undefined;
   if (Array.isArray(body.messages)) {
     return isMessagesBody(body)
@@ -22,8 +22,8 @@ export function foreignDialect(body: unknown): ForeignBody | undefined {
   return undefined;
 }
 
-export function refuseForeign(body: unknown): void {
-  const foreign = foreignDialect(body);
+export function rejectWrongDialect(body: unknown): void {
+  const foreign = wrongDialect(body);
   if (foreign === undefined) return;
   const member = foreign.dialect === 'responses' ? 'input' : 'messages';
   throw fail(

@@ -19,7 +19,7 @@ const encode = (items: readonly HubItem[], overrides: CapabilityOverrides = {}, 
 const refused = (code: string, words: RegExp) => (error: unknown) =>
   error instanceof ApiError && error.code === code && words.test(error.message);
 const thought = (data: string, more: Partial<Opaque> = {}): Opaque => ({
-  home: 'generate-content',
+  issuer: 'generate-content',
   kind: 'thought',
   data,
   ...more,
@@ -152,7 +152,7 @@ test('media travel as bytes; an address is refused unless the model reads it its
 test('a file of another provider is refused by its id; text files and search results become text', () => {
   const file = (part: HubPart): HubItem => ({ kind: 'message', role: 'user', parts: [part] });
   assert.throws(
-    () => encode([file({ kind: 'file', source: { kind: 'file_id', id: 'file_9', home: 'messages' } })]),
+    () => encode([file({ kind: 'file', source: { kind: 'file_id', id: 'file_9', issuer: 'messages' } })]),
     refused('unsupported_parameter', /file_9/),
   );
   const text: HubPart = { kind: 'file', title: 'notes.txt', source: { kind: 'text', text: 'body' } };
@@ -215,10 +215,10 @@ test('the stand-in goes to the first call of each unsigned step, for models that
 
 test('foreign reasoning vanishes, and its words with it', () => {
   const foreign: HubItem[] = [
-    { kind: 'reasoning', summary: ['hidden words'], opaque: { home: 'messages', kind: 'thinking', data: 'x' } },
+    { kind: 'reasoning', summary: ['hidden words'], opaque: { issuer: 'messages', kind: 'thinking', data: 'x' } },
     { kind: 'reasoning', summary: ['hidden words'] },
-    { kind: 'opaque', home: 'responses', raw: { type: 'hidden words' } },
-    { kind: 'server_call', id: 's', tool: 'web_search', home: 'messages', status: 'completed', raw: 'hidden words' },
+    { kind: 'opaque', issuer: 'responses', raw: { type: 'hidden words' } },
+    { kind: 'server_call', id: 's', tool: 'web_search', issuer: 'messages', status: 'completed', raw: 'hidden words' },
   ];
   const text = JSON.stringify(encode([user('a'), ...foreign, model('b'), user('c')]));
   assert.doesNotMatch(text, /hidden/);

@@ -3,20 +3,20 @@
  * calls of a turn directly behind it in the order of the calls; whatever the history looks like, this is what it gets.
  * Nothing else is moved. Equal beginnings of two histories give equal beginnings of the two lists.
  */
-import type { Target } from '../../codec.ts';
-import { refuseCompaction, refusePrefill, refuseRef } from '../../errors/rejection.ts';
+import type { UpstreamTarget } from '../../codec.ts';
+import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../../hub/types.ts';
 import type { Names } from '../../tools/names.ts';
 import { pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { isObject } from '../../wire/read.ts';
 import { restored, STAND_IN } from '../thought-signature.ts';
-import { HOME, type WireContent, type WirePart } from '../wire.ts';
+import { ISSUER, type WireContent, type WirePart } from '../wire.ts';
 import { callPart, encodePart, resultParts, textOf } from './encode-parts.ts';
 
-export function encodeContents(request: HubRequest, names: Names, target: Target): WireContent[] {
+export function encodeContents(request: HubRequest, names: Names, target: UpstreamTarget): WireContent[] {
   const items = request.items.slice(leadingSystem(request).length);
   const last = items.at(-1);
-  if (last?.kind === 'message' && last.role === 'assistant' && !target.capabilities.prefill) refusePrefill();
+  if (last?.kind === 'message' && last.role === 'assistant' && !target.capabilities.prefill) rejectPrefill();
   const walk: Walk = { names, target, turns: [], takeResult: pairResults(items), bound: new Map() };
   for (const item of items) visit(item, walk);
   settle(walk);
@@ -45,7 +45,7 @@ interface Turn {
 
 interface Walk {
   readonly names: Names;
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly turns: Turn[];
   readonly takeResult: TakeResult;
   /** Signatures that came back apart from their call, by its id. */
@@ -70,13 +70,13 @@ const ON: { readonly [K in HubItem['kind']]: Row<K> } = {
   tool_result: (_, walk) => settle(walk),
   // What the provider ran itself is told by the text that came of it.
   server_call: () => {},
-  compaction: (item, walk) => say(walk, 'user', { text: item.text || refuseCompaction() }),
+  compaction: (item, walk) => say(walk, 'user', { text: item.text || rejectCompaction() }),
   // Both change the request as a whole and are read where that is written.
   tool_change: () => {},
   config_change: () => {},
-  ref: ({ id }) => refuseRef(id),
+  ref: ({ id }) => rejectRef(id),
   opaque(item, walk) {
-    if (item.home === HOME && isObject(item.raw)) say(walk, 'model', item.raw);
+    if (item.issuer === ISSUER && isObject(item.raw)) say(walk, 'model', item.raw);
   },
 };
 

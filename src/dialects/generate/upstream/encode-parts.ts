@@ -1,16 +1,16 @@
 /** Hub parts as parts of a request. Media travel as bytes; an address is only named to models that fetch it themselves. */
-import type { Target } from '../../codec.ts';
-import { refuse, refuseFile } from '../../errors/rejection.ts';
+import type { UpstreamTarget } from '../../codec.ts';
+import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { HubPart, HubToolCall, HubToolResult, MediaSource } from '../../hub/types.ts';
 import { NO_RESULT } from '../../tools/pair-results.ts';
 import { isMinted } from '../../wire/ids.ts';
 import { mimeOf } from '../../wire/media.ts';
 import { compact, isObject, parseArgs } from '../../wire/read.ts';
 import { restored } from '../thought-signature.ts';
-import { HOME, type WirePart } from '../wire.ts';
+import { ISSUER, type WirePart } from '../wire.ts';
 
 /** Undefined for what would be an empty part, which the provider refuses. */
-export function encodePart(part: HubPart, target: Target): WirePart | undefined {
+export function encodePart(part: HubPart, target: UpstreamTarget): WirePart | undefined {
   if (part.kind === 'image' || part.kind === 'audio' || part.kind === 'video' || part.kind === 'file') {
     return mediaPart(part, target);
   }
@@ -21,7 +21,7 @@ export function encodePart(part: HubPart, target: Target): WirePart | undefined 
 
 type Media = Extract<HubPart, { kind: 'image' | 'audio' | 'video' | 'file' }>;
 
-function mediaPart(part: Media, target: Target): WirePart | undefined {
+function mediaPart(part: Media, target: UpstreamTarget): WirePart | undefined {
   if (part.source.kind === 'text') {
     const text = textOf(part);
     return text === '' ? undefined : { text };
@@ -30,14 +30,18 @@ function mediaPart(part: Media, target: Target): WirePart | undefined {
   return compact({ ...mediaOf(part.kind, part.source, target), thoughtSignature: signature });
 }
 
-function mediaOf(kind: Media['kind'], source: Exclude<MediaSource, { kind: 'text' }>, target: Target): WirePart {
+function mediaOf(
+  kind: Media['kind'],
+  source: Exclude<MediaSource, { kind: 'text' }>,
+  target: UpstreamTarget,
+): WirePart {
   if (source.kind === 'base64') return { inlineData: { mimeType: mimeOf(source.mime), data: source.data } };
   if (source.kind === 'file_id') {
-    if (source.home === HOME) return { fileData: { fileUri: source.id } };
-    return refuseFile(source.id);
+    if (source.issuer === ISSUER) return { fileData: { fileUri: source.id } };
+    return rejectFile(source.id);
   }
   if (!target.capabilities.urlMedia)
-    refuse('conversation', `This model cannot read an address; send the ${kind} itself.`);
+    reject('conversation', `This model cannot read an address; send the ${kind} itself.`);
   return { fileData: compact({ fileUri: source.url, mimeType: source.mime }) };
 }
 
@@ -79,7 +83,7 @@ export function resultParts(
   call: HubToolCall,
   name: string,
   result: HubToolResult | undefined,
-  target: Target,
+  target: UpstreamTarget,
 ): { readonly answer: WirePart; readonly beside: readonly WirePart[] } {
   const media = (result?.parts ?? []).filter(isBinary).map((part) => mediaOf(part.kind, part.source, target));
   const inside = target.capabilities.resultMedia && media.length > 0;

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { hubRequest, target, user } from '../../../../test/support/dialects/generate.ts';
 import { ApiError } from '../../../core/index.ts';
 import type { CapabilityOverrides } from '../../../rules/index.ts';
-import { applyFate } from '../../hub/fields.ts';
+import { checkSupport } from '../../hub/fields.ts';
 import type { HubReasoning, HubRequest, HubTool } from '../../hub/types.ts';
 import { fieldNames } from '../client/field-names.ts';
 import { encodeRequest } from './encode-request.ts';
-import { fate } from './support.ts';
+import { support } from './support.ts';
 
 const encode = (changes: Partial<HubRequest>, overrides: CapabilityOverrides = {}) =>
   encodeRequest(hubRequest(changes), target(overrides));
@@ -47,7 +47,7 @@ test('settings are named as the provider names them, zero included', () => {
 });
 
 test('a model with fixed sampling is not sent any, and the loss is named', () => {
-  const { body, dropped } = encode({ sampling: { temperature: 1, topK: 2 } }, { sampling: 'none' });
+  const { body, droppedFields: dropped } = encode({ sampling: { temperature: 1, topK: 2 } }, { sampling: 'none' });
   assert.equal(body.generationConfig, undefined);
   assert.deepEqual(dropped, ['temperature', 'topK']);
 });
@@ -120,7 +120,7 @@ test('thoughts are asked for or declined as the client said, never from a model 
 });
 
 test('a model without thinking is not told to think, and the loss is named', () => {
-  const { body, dropped } = encode({ reasoning: { effort: 'high' } }, { thinkingConfig: 'none' });
+  const { body, droppedFields: dropped } = encode({ reasoning: { effort: 'high' } }, { thinkingConfig: 'none' });
   assert.equal(body.generationConfig, undefined);
   assert.deepEqual(dropped, ['reasoning']);
 });
@@ -300,8 +300,11 @@ test("what the provider cannot honour is refused under the client's own name, th
     meta: { userId: 'u' },
   });
   assert.throws(
-    () => applyFate(request, fate, fieldNames),
+    () => checkSupport(request, support, fieldNames),
     refused('unsupported_parameter', /generationConfig\.logitBias/),
   );
-  assert.deepEqual(applyFate(hubRequest({ ...request, sampling: {} }), fate, fieldNames), ['cacheMarks', 'userId']);
+  assert.deepEqual(checkSupport(hubRequest({ ...request, sampling: {} }), support, fieldNames), [
+    'cacheBreakpoints',
+    'userId',
+  ]);
 });

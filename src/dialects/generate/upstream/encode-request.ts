@@ -1,6 +1,6 @@
 /** A hub request as the body of generateContent. Model and method stand in the path, so neither is in the body. */
-import type { EncodedRequest, Target } from '../../codec.ts';
-import { settled } from '../../hub/effective-request.ts';
+import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubFormat, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
 import { mapNames } from '../../tools/names.ts';
@@ -9,13 +9,13 @@ import { encodeContents, leadingSystem } from './encode-contents.ts';
 import { textOf } from './encode-parts.ts';
 import { thinkingConfig } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
-import { toSubset } from './to-google-schema.ts';
+import { toGoogleSchema } from './to-google-schema.ts';
 
 /** The provider takes this many; the pipeline watches for the others. */
 const MAX_STOPS = 5;
 
-export function encodeRequest(original: HubRequest, target: Target): EncodedRequest {
-  const request = settled(original);
+export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
+  const request = effectiveRequest(original);
   const names = mapNames(request, 'generate');
   const { functions, tools, toolConfig, leftOut } = encodeTools(request, names, target);
   const shape = formatOf(request.output.format, functions && !target.capabilities.functionsWithSchema, target);
@@ -42,7 +42,7 @@ export function encodeRequest(original: HubRequest, target: Target): EncodedRequ
   });
   const dropped = droppedBy(request, target);
   if (leftOut) dropped.push('hostedTools');
-  return { body, headers: {}, dropped, names: names.back, emulateStop: stops.slice(MAX_STOPS) };
+  return { body, headers: {}, droppedFields: dropped, names: names.back, emulateStop: stops.slice(MAX_STOPS) };
 }
 
 const samplingOf = (sampling: HubSampling) => ({
@@ -53,7 +53,7 @@ const samplingOf = (sampling: HubSampling) => ({
   frequencyPenalty: sampling.frequency,
 });
 
-function maxOutput(request: HubRequest, target: Target): number | undefined {
+function maxOutput(request: HubRequest, target: UpstreamTarget): number | undefined {
   const asked = request.limits.maxOutput;
   return asked === undefined ? undefined : Math.min(asked, target.maxOutput ?? target.capabilities.maxOutput);
 }
@@ -70,7 +70,7 @@ interface Shape {
 }
 
 /** `inWords`: the model takes functions or a response type, not both, so the type is asked for in words. */
-function formatOf(format: HubFormat, inWords: boolean, target: Target): Shape {
+function formatOf(format: HubFormat, inWords: boolean, target: UpstreamTarget): Shape {
   if (format.kind === 'text') return { config: {} };
   if (format.kind === 'json') {
     if (inWords) return { config: {}, instruction: 'Reply with one JSON object and nothing else.' };
@@ -85,12 +85,12 @@ function formatOf(format: HubFormat, inWords: boolean, target: Target): Shape {
   }
   const schema = target.capabilities.jsonSchemaTools
     ? { responseJsonSchema: format.schema }
-    : { responseSchema: toSubset(format.schema) };
+    : { responseSchema: toGoogleSchema(format.schema) };
   return { config: { responseMimeType: 'application/json', ...schema } };
 }
 
 /** Asked for, known to the dialect, but not taken by this model. */
-function droppedBy({ sampling, reasoning }: HubRequest, target: Target): HubField[] {
+function droppedBy({ sampling, reasoning }: HubRequest, target: UpstreamTarget): HubField[] {
   const dropped: HubField[] = [];
   if (target.capabilities.sampling === 'none') {
     if (sampling.temperature !== undefined) dropped.push('temperature');

@@ -7,7 +7,7 @@ import { compact } from '../../wire/read.ts';
 /** Undefined where the request says nothing about thinking, or the model has no such setting. */
 export function thinkingConfig(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
   if (capabilities.thinkingConfig === 'none') return undefined;
-  const wish = wishOf(reasoning);
+  const wish = inputOf(reasoning);
   const amount = wish === undefined ? {} : AMOUNT[capabilities.thinkingConfig](wish, capabilities);
   // A model that is told not to think refuses to be asked for its thoughts.
   const shown = wish === 'off' || !capabilities.display ? undefined : SHOWN[reasoning.show ?? 'unsaid'];
@@ -21,9 +21,9 @@ const SHOWN: Readonly<Record<'none' | 'summary' | 'unsaid', boolean | undefined>
   unsaid: undefined,
 };
 
-type Wish = 'off' | 'auto' | Exclude<Effort, 'none'> | number;
+type ThinkingInput = 'off' | 'auto' | Exclude<Effort, 'none'> | number;
 
-function wishOf(reasoning: HubReasoning): Wish | undefined {
+function inputOf(reasoning: HubReasoning): ThinkingInput | undefined {
   const { mode, effort, budget } = reasoning;
   if (mode === 'off') return 'off';
   if (mode === 'budget' && budget !== undefined) return budget;
@@ -32,7 +32,7 @@ function wishOf(reasoning: HubReasoning): Wish | undefined {
   return mode === undefined ? undefined : 'auto';
 }
 
-type Amount = (wish: Wish, capabilities: Capabilities) => { thinkingLevel?: string; thinkingBudget?: number };
+type Amount = (wish: ThinkingInput, capabilities: Capabilities) => { thinkingLevel?: string; thinkingBudget?: number };
 
 const AMOUNT: Readonly<Record<'level' | 'budget', Amount>> = {
   level(wish, { efforts }) {

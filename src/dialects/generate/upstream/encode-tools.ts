@@ -3,15 +3,15 @@
  * own where it has them. What has no counterpart is left out, unless the caller insists on it.
  */
 
-import type { Target } from '../../codec.ts';
-import { refuseBuiltin, refuseHostedChoice, refuseMachine } from '../../errors/rejection.ts';
+import type { UpstreamTarget } from '../../codec.ts';
+import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import type { Names } from '../../tools/names.ts';
 import { compact, isObject } from '../../wire/read.ts';
-import { toParameters } from './to-google-schema.ts';
+import { toGoogleParameters } from './to-google-schema.ts';
 
 export interface EncodedTools {
   readonly tools?: readonly JsonObject[];
@@ -22,7 +22,7 @@ export interface EncodedTools {
   readonly leftOut: boolean;
 }
 
-export function encodeTools(request: HubRequest, names: Names, target: Target): EncodedTools {
+export function encodeTools(request: HubRequest, names: Names, target: UpstreamTarget): EncodedTools {
   const tools = offeredTools(request);
   const declarations = new Map<string, JsonObject>();
   for (const tool of tools) {
@@ -48,20 +48,25 @@ export function encodeTools(request: HubRequest, names: Names, target: Target): 
 
 // ---------------------------------------------------------------- functions
 
-function declare(tool: HubTool, names: Names, target: Target): JsonObject | undefined {
+function declare(tool: HubTool, names: Names, target: UpstreamTarget): JsonObject | undefined {
   if (tool.kind === 'server') return undefined;
   const name = names.toWire(tool.kind === 'builtin' ? { name: tool.name } : tool);
   if (tool.kind === 'function') return declaration(name, tool.description, tool.schema, target);
   if (tool.kind === 'custom') return declaration(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, target);
-  const { description, schema } = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
+  const { description, schema } = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
   return declaration(name, description, schema, target);
 }
 
-function declaration(name: string, description: string | undefined, schema: JsonObject, target: Target): JsonObject {
+function declaration(
+  name: string,
+  description: string | undefined,
+  schema: JsonObject,
+  target: UpstreamTarget,
+): JsonObject {
   const whole = Object.keys(schema).length > 0 ? schema : undefined;
   const form = target.capabilities.jsonSchemaTools
     ? { parametersJsonSchema: whole }
-    : { parameters: toParameters(schema) };
+    : { parameters: toGoogleParameters(schema) };
   return compact({ name, description, ...form });
 }
 
@@ -87,7 +92,7 @@ function hostedTools(
   tools: readonly HubTool[],
   request: HubRequest,
   functions: boolean,
-  target: Target,
+  target: UpstreamTarget,
 ): ReadonlyMap<ServerTool, JsonObject> {
   const hosted = new Map<ServerTool, JsonObject>();
   // Older models take functions or hosted tools, not both; the client cannot do without its functions.
@@ -98,10 +103,10 @@ function hostedTools(
     if (request.dialect === 'generate' && isObject(tool.raw)) {
       if (room) hosted.set(tool.tool, tool.raw);
     } else if (typeof word === 'string') {
-      if (tool.options.machine) refuseMachine();
+      if (tool.options.machine) rejectMachine();
       if (room) hosted.set(tool.tool, { [word]: {} });
     } else if (word.otherwise === 'refuse') {
-      refuseBuiltin(tool.tool);
+      rejectBuiltin(tool.tool);
     }
   }
   return hosted;
@@ -109,7 +114,7 @@ function hostedTools(
 
 function refuseUnmetChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
   if (choice.kind === 'hosted' && !hosted.has(choice.tool)) {
-    refuseHostedChoice(choice.tool);
+    rejectHostedChoice(choice.tool);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { HubAnnotation, HubPart, HubServerCall, JsonObject } from '../../hub/types.ts';
 import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
-import { HOME } from '../wire.ts';
+import { ISSUER } from '../wire.ts';
 
 interface Source {
   readonly url: string;
@@ -80,5 +80,5 @@ export function searchCall(grounding: JsonObject, id: string): HubServerCall | u
     .map((chunk) => (isObject(maybeObject(chunk).web) ? sourceOf(chunk) : undefined))
     .filter((source) => source !== undefined);
   if (queries.length === 0 && sources.length === 0) return undefined;
-  return { kind: 'server_call', id, tool: 'web_search', home: HOME, status: 'completed', queries, sources };
+  return { kind: 'server_call', id, tool: 'web_search', issuer: ISSUER, status: 'completed', queries, sources };
 }

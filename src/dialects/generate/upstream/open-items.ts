@@ -1,5 +1,5 @@
 /** The items of an answer while it is being read: what is known so far, which item is open, how one is begun and ended. */
-import type { UpstreamContext } from '../../codec.ts';
+import type { DecodeContext } from '../../codec.ts';
 import type {
   HubEvent,
   HubItem,
@@ -29,7 +29,7 @@ export type Open =
   | { readonly kind: 'code'; readonly index: number; readonly item: Draft<HubServerCall>; readonly raw: unknown[] };
 
 export interface State {
-  readonly context: UpstreamContext;
+  readonly context: DecodeContext;
   readonly counts: Counts;
   /** The last report of them. */
   usage?: JsonObject;
@@ -49,7 +49,7 @@ export interface State {
   grounding?: JsonObject;
 }
 
-export const begin = (context: UpstreamContext): State => ({
+export const begin = (context: DecodeContext): State => ({
   context,
   counts: {},
   callIds: new Set(),

@@ -3,7 +3,7 @@ import type { HubEvent, HubItem, HubPart, HubServerCall, HubToolCall, JsonObject
 import { freshCallId, mintCallId } from '../../wire/ids.ts';
 import { compact, isObject, maybeObject, maybeString } from '../../wire/read.ts';
 import { mintedAt } from '../thought-signature.ts';
-import { HOME, mediaKind } from '../wire.ts';
+import { ISSUER, mediaKind } from '../wire.ts';
 import {
   breakOff,
   close,
@@ -94,7 +94,7 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
     close(state, out);
     const given = maybeString(maybeObject(part.executableCode).id);
     const id = given ?? mintCallId(`${state.context.requestId}/code`, state.next);
-    const item: HubServerCall = { kind: 'server_call', id, tool: 'code_exec', home: HOME, status: 'in_progress' };
+    const item: HubServerCall = { kind: 'server_call', id, tool: 'code_exec', issuer: ISSUER, status: 'in_progress' };
     const index = openItem(item, state, out);
     state.open = { kind: 'code', index, item: { ...item }, raw: [part] };
   },
@@ -109,7 +109,7 @@ const ON: { readonly [K in PartKind]: (part: JsonObject, state: State, out: HubE
   other(part, state, out) {
     if (Object.keys(part).length === 0) return;
     close(state, out);
-    const item: HubItem = { kind: 'opaque', home: HOME, raw: part };
+    const item: HubItem = { kind: 'opaque', issuer: ISSUER, raw: part };
     out.push({ kind: 'item_end', index: openItem(item, state, out), item });
   },
 };

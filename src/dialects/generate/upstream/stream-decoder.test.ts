@@ -39,7 +39,7 @@ test('signatures name the account family that they belong to', () => {
   assert.ok('reply' in folded);
   const [item] = folded.reply.items;
   assert.deepEqual(item?.kind === 'tool_call' && item.signature, {
-    home: 'generate-content',
+    issuer: 'generate-content',
     kind: 'thought',
     id: 'a',
     account: 'acc',

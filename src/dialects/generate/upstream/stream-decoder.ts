@@ -3,7 +3,7 @@
  * item stays open until the next one begins, because a signature may follow its part on an empty text. Never throws on
  * what the wire says, and never reports an end that the provider did not report.
  */
-import type { StreamDecoder, UpstreamContext } from '../../codec.ts';
+import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../../hub/types.ts';
 import { itemId } from '../../wire/ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
@@ -14,7 +14,7 @@ import { queriesOf, searchCall } from './grounding.ts';
 import { begin, breakOff, close, isCallPartial, openItem, type State } from './open-items.ts';
 import { takePart } from './part-reader.ts';
 
-export function openDecoder(context: UpstreamContext): StreamDecoder {
+export function openDecoder(context: DecodeContext): StreamDecoder {
   const state = begin(context);
   return {
     push(data) {
@@ -37,7 +37,7 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
 }
 
 /** A whole answer. Being complete JSON it cannot be cut off, so a missing finish reason is only a missing word. */
-export function decodeWhole(body: unknown, context: UpstreamContext): HubEvent[] {
+export function decodeWhole(body: unknown, context: DecodeContext): HubEvent[] {
   const state = begin(context);
   const out: HubEvent[] = [];
   if (isObject(body)) takeChunk(body, state, out);

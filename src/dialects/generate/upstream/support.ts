@@ -1,8 +1,8 @@
 /** What becomes of each optional request field on the way to generateContent. */
-import type { Fate } from '../../codec.ts';
+import type { Support } from '../../codec.ts';
 import type { HubField } from '../../hub/fields.ts';
 
-export const fate: Readonly<Record<HubField, Fate>> = {
+export const support: Readonly<Record<HubField, Support>> = {
   temperature: 'kept',
   topP: 'kept',
   topK: 'kept',
@@ -10,11 +10,11 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   presencePenalty: 'kept',
   frequencyPenalty: 'kept',
   // No such field, and ignoring a ban on words would be a wrong answer, not a lesser one.
-  logitBias: 'refused',
+  logitBias: 'rejected',
   // The hub carries one answer; asking for several would bill the caller for text that is thrown away.
-  n: 'refused',
+  n: 'rejected',
   // The provider has the numbers, but an answer on its way through the hub has no place for them.
-  logprobs: 'refused',
+  logprobs: 'rejected',
   // The first five go upstream, the rest are cut by the pipeline.
   stop: 'changed',
   verbosity: 'dropped',
@@ -32,13 +32,13 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   maxToolCalls: 'dropped',
   compaction: 'dropped',
   // There is no request that only fills the cache.
-  prewarm: 'refused',
+  prewarm: 'rejected',
   parallelTools: 'dropped',
   allowedTools: 'changed',
   // Not sent: it keeps the conversation on one account, whose own cache then finds the prefix.
   cacheKey: 'changed',
   // The provider caches prefixes by itself and takes no marks.
-  cacheMarks: 'dropped',
+  cacheBreakpoints: 'dropped',
   serviceTier: 'kept',
   userId: 'dropped',
   metadata: 'dropped',

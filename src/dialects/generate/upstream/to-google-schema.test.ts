@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isObject } from '../../wire/read.ts';
-import { fromSubset } from '../client/from-google-schema.ts';
-import { toParameters, toSubset } from './to-google-schema.ts';
+import { fromGoogleSchema } from '../client/from-google-schema.ts';
+import { toGoogleParameters, toGoogleSchema } from './to-google-schema.ts';
 
 const property = (schema: unknown) => {
-  const result = toParameters({ type: 'object', properties: { p: schema } });
+  const result = toGoogleParameters({ type: 'object', properties: { p: schema } });
   return isObject(result?.properties) ? result.properties.p : undefined;
 };
 
@@ -18,7 +18,7 @@ test('keywords the provider lacks are left out', () => {
     properties: { n: { type: 'string', uniqueItems: true, contentEncoding: 'base64', minLength: 1 } },
     required: ['n', 'ghost'],
   };
-  assert.deepEqual(toParameters(schema), {
+  assert.deepEqual(toGoogleParameters(schema), {
     type: 'OBJECT',
     properties: { n: { type: 'STRING', minLength: 1 } },
     required: ['n'],
@@ -40,7 +40,7 @@ test('a property that is named like a keyword survives', () => {
     '__proto__',
   ];
   const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
-  const result = toParameters({ type: 'object', properties, required: names });
+  const result = toGoogleParameters({ type: 'object', properties, required: names });
   assert.ok(isObject(result?.properties));
   assert.deepEqual(Object.keys(result.properties), names);
   assert.deepEqual(result.required, names);
@@ -53,7 +53,7 @@ test('references are inlined, with what stands beside them', () => {
     $defs: { 'a/b': { type: 'integer', description: 'theirs' } },
     definitions: { 'c d': { $ref: '#/$defs/a~1b' } },
   };
-  assert.deepEqual(toParameters(schema)?.properties, {
+  assert.deepEqual(toGoogleParameters(schema)?.properties, {
     a: { type: 'INTEGER', description: 'mine' },
     c: { type: 'INTEGER', description: 'theirs' },
   });
@@ -61,7 +61,7 @@ test('references are inlined, with what stands beside them', () => {
 
 test('a type that names itself ends after eight levels in a plain object', () => {
   const schema = { type: 'object', properties: { next: { $ref: '#' } } };
-  const text = JSON.stringify(toParameters(schema));
+  const text = JSON.stringify(toGoogleParameters(schema));
   // Eight references are followed; the ninth is the end.
   assert.equal(text.split('"next"').length - 1, 9);
   assert.match(text, /"next":\{"type":"OBJECT"\}/);
@@ -71,9 +71,9 @@ test('a type that names itself many times costs a bounded amount', () => {
   const names = Array.from({ length: 40 }, (_, n) => `p${n}`);
   const selves = Object.fromEntries(names.map((name) => [name, { $ref: '#' }]));
   const started = performance.now();
-  toSubset({ type: 'object', properties: selves });
-  toSubset({ allOf: names.map(() => ({ $ref: '#' })), properties: selves });
-  toSubset({ anyOf: names.map(() => ({ $ref: '#' })), properties: selves });
+  toGoogleSchema({ type: 'object', properties: selves });
+  toGoogleSchema({ allOf: names.map(() => ({ $ref: '#' })), properties: selves });
+  toGoogleSchema({ anyOf: names.map(() => ({ $ref: '#' })), properties: selves });
   assert.ok(performance.now() - started < 2000);
 });
 
@@ -121,7 +121,7 @@ test('alternatives that only differ in what is required keep the properties that
     properties: { a: { type: 'string' }, b: { type: 'string' }, c: { type: 'string' } },
     anyOf: [{ required: ['a', 'c'] }, { required: ['b', 'c'] }],
   };
-  assert.deepEqual(toParameters(schema), {
+  assert.deepEqual(toGoogleParameters(schema), {
     type: 'OBJECT',
     properties: { a: { type: 'STRING' }, b: { type: 'STRING' }, c: { type: 'STRING' } },
     required: ['c'],
@@ -136,7 +136,7 @@ test('allOf is merged: both bounds, both lists of required names, shared propert
       { properties: { a: { minimum: 3, maximum: 9 }, b: { type: 'boolean' } }, required: ['b'] },
     ],
   };
-  assert.deepEqual(toParameters(schema), {
+  assert.deepEqual(toGoogleParameters(schema), {
     type: 'OBJECT',
     properties: { a: { type: 'INTEGER', minimum: 3, maximum: 9 }, b: { type: 'BOOLEAN' } },
     required: ['a', 'b'],
@@ -161,7 +161,7 @@ test('only formats the provider knows remain', () => {
 
 test('an object without properties declares no parameters', () => {
   for (const schema of [{}, { type: 'object' }, { type: 'object', properties: {} }, { type: 'string' }, true]) {
-    assert.equal(toParameters(schema), undefined);
+    assert.equal(toGoogleParameters(schema), undefined);
   }
 });
 
@@ -246,8 +246,8 @@ const isSmall = (schema: unknown): boolean => JSON.stringify(schema).length < 50
 test('law: whatever comes in, what goes out is a schema the provider takes', () => {
   fc.assert(
     fc.property(anySchema, (schema) => {
-      checkNode(toSubset(schema));
-      const parameters = toParameters(schema);
+      checkNode(toGoogleSchema(schema));
+      const parameters = toGoogleParameters(schema);
       if (parameters) assert.equal(parameters.type, 'OBJECT');
     }),
     { numRuns: 300 },
@@ -257,9 +257,9 @@ test('law: whatever comes in, what goes out is a schema the provider takes', () 
 test('law: what has been cut down is not cut down further', () => {
   fc.assert(
     fc.property(anySchema, (schema) => {
-      const once = toSubset(schema);
+      const once = toGoogleSchema(schema);
       fc.pre(isSmall(once));
-      assert.deepEqual(toSubset(once), once);
+      assert.deepEqual(toGoogleSchema(once), once);
     }),
     { numRuns: 300 },
   );
@@ -269,7 +269,7 @@ test('law: a property of a plain object is never lost, whatever its name', () =>
   fc.assert(
     fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 5 }), (names) => {
       const properties = Object.fromEntries(names.map((word) => [word, { type: 'string' }]));
-      const result = toParameters({ type: 'object', properties, required: names });
+      const result = toGoogleParameters({ type: 'object', properties, required: names });
       assert.ok(isObject(result?.properties));
       assert.deepEqual(new Set(Object.keys(result.properties)), new Set(names));
     }),
@@ -279,9 +279,9 @@ test('law: a property of a plain object is never lost, whatever its name', () =>
 test('law: read back as JSON Schema and cut down again, a schema of the provider is unchanged', () => {
   fc.assert(
     fc.property(anySchema, (schema) => {
-      const subset = toSubset(schema);
+      const subset = toGoogleSchema(schema);
       fc.pre(isSmall(subset));
-      assert.deepEqual(toSubset(fromSubset(subset)), subset);
+      assert.deepEqual(toGoogleSchema(fromGoogleSchema(subset)), subset);
     }),
     { numRuns: 300 },
   );

@@ -13,13 +13,13 @@ const MAX_REFS = 8;
 const MAX_NODES = 10_000;
 
 /** The whole schema, for a place that takes any type. */
-export function toSubset(schema: unknown): JsonObject {
+export function toGoogleSchema(schema: unknown): JsonObject {
   return clean(schema, { root: schema, refs: 0, budget: { nodes: MAX_NODES } });
 }
 
 /** For a function's `parameters`, which must be an object with properties; undefined where there are none to declare. */
-export function toParameters(schema: unknown): JsonObject | undefined {
-  const result = toSubset(schema);
+export function toGoogleParameters(schema: unknown): JsonObject | undefined {
+  const result = toGoogleSchema(schema);
   const branches = maybeList(result.anyOf).filter(isObject);
   const object = branches.length > 0 ? uniteObjects(branches) : result;
   return object.type === 'OBJECT' && isObject(object.properties) ? object : undefined;

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../hub/types.ts';
 import { given, isObject, maybeCount, maybeList, maybeObject } from '../../wire/read.ts';
 
-export interface ContextWish {
+export interface ContextManagement {
   /** Tokens of input from which on the provider summarises what came before. */
   readonly compactAt?: number;
   /** It asks for more than that. */
@@ -13,7 +13,7 @@ const COMPACT = /^compact_\d{8}$/;
 /** What the provider's own API takes when nothing is said. */
 const DEFAULT_TRIGGER = 150_000;
 
-export function decodeContext(value: unknown): ContextWish {
+export function decodeContextManagement(value: unknown): ContextManagement {
   if (!given(value)) return { hasOthers: false };
   const edits = maybeList(maybeObject(value).edits);
   const compact = edits.find(isCompact);

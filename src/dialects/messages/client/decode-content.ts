@@ -19,7 +19,7 @@ import {
   wrongValue,
 } from '../../wire/read.ts';
 import { decodeServerCall, isResultType, isSynthetic } from '../server-tools.ts';
-import { cacheMark, decodePart } from './decode-media.ts';
+import { decodePart, readCacheBreakpoint } from './decode-media.ts';
 import { decodeTool } from './decode-tools.ts';
 import { cutSummary, signatureTarget } from './opaque-thinking.ts';
 
@@ -76,7 +76,7 @@ const ROLES: Readonly<Record<HubMessage['role'], ReadBlock>> = {
     if (read) read(block, path, reading);
     else if (isResultType(type)) serverResult(block, reading);
     // A provider's artefact: the client only hands back what it was given, so it is not the client's to be refused.
-    else add({ kind: 'opaque', home: 'messages', raw: block }, reading);
+    else add({ kind: 'opaque', issuer: 'messages', raw: block }, reading);
   },
 };
 
@@ -129,7 +129,7 @@ const ASSISTANT: ReadonlyMap<string, ReadBlock> = new Map(
       const slot = maybeString(block.encrypted_content) ?? '';
       const opaque = isEnvelope(slot)
         ? unwrap(slot)
-        : ({ home: 'messages', kind: 'compaction', data: JSON.stringify(block) } as const);
+        : ({ issuer: 'messages', kind: 'compaction', data: JSON.stringify(block) } as const);
       add({ kind: 'compaction', ...(text !== undefined && { text }), ...(opaque && { opaque }) }, reading);
     },
   }),
@@ -140,7 +140,7 @@ function reasoning(text: string, slot: string, kind: 'thinking' | 'redacted', re
     ? unwrap(slot)
     : slot === ''
       ? undefined
-      : ({ home: 'messages', kind, data: slot } as const);
+      : ({ issuer: 'messages', kind, data: slot } as const);
   // A damaged envelope takes its block with it: the text alone must never reach a model.
   if (isEnvelope(slot) && !opaque) return;
   const target = opaque && signatureTarget(opaque);
@@ -191,7 +191,7 @@ function serverResult(block: JsonObject, reading: Reading): void {
   const at = reading.items.findLastIndex((item) => item.kind === 'server_call' && item.id === id);
   const call = reading.items[at];
   if (call?.kind !== 'server_call') {
-    add({ kind: 'opaque', home: 'messages', raw: block }, reading);
+    add({ kind: 'opaque', issuer: 'messages', raw: block }, reading);
     return;
   }
   const [use] = Array.isArray(call.raw) ? (call.raw as unknown[]) : [];
@@ -223,7 +223,7 @@ function resultParts(block: JsonObject, path: string): HubPart[] {
     if (part) parts.push(part);
   }
   const last = parts.at(-1);
-  const mark = cacheMark(block, path);
+  const mark = readCacheBreakpoint(block, path);
   if (last && mark.cache && last.kind !== 'refusal' && last.kind !== 'json') parts.splice(-1, 1, { ...last, ...mark });
   return parts;
 }

@@ -1,5 +1,5 @@
 /** Input blocks that a user or a tool hands in (text, images, documents, search results) read into hub parts. */
-import type { CacheMark, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
+import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import {
   aBoolean,
   compact,
@@ -22,7 +22,7 @@ export function decodePart(block: JsonObject, path: string): HubPart | undefined
     : unsupported(`${path}.type`, `blocks of type "${type}" cannot be used with this model.`);
 }
 
-export function cacheMark(block: JsonObject, path: string): { cache?: CacheMark } {
+export function readCacheBreakpoint(block: JsonObject, path: string): { cache?: CacheBreakpoint } {
   if (!given(block.cache_control)) return {};
   const control = needObject(block.cache_control, `${path}.cache_control`);
   return { cache: control.ttl === '1h' ? { long: true } : {} };
@@ -32,12 +32,12 @@ const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | 
   Object.entries<(block: JsonObject, path: string) => HubPart | undefined>({
     text(block, path) {
       const text = needString(block.text, `${path}.text`);
-      return text === '' ? undefined : { kind: 'text', text, ...cacheMark(block, path) };
+      return text === '' ? undefined : { kind: 'text', text, ...readCacheBreakpoint(block, path) };
     },
     image: (block, path) => ({
       kind: 'image',
       source: mediaSource(block.source, `${path}.source`),
-      ...cacheMark(block, path),
+      ...readCacheBreakpoint(block, path),
     }),
     document: (block, path) =>
       compact({
@@ -50,14 +50,14 @@ const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | 
           'enabled',
           aBoolean,
         ),
-        ...cacheMark(block, path),
+        ...readCacheBreakpoint(block, path),
       }),
     search_result: (block, path) => ({
       kind: 'search_result',
       source: needString(block.source, `${path}.source`),
       title: needString(block.title, `${path}.title`),
       texts: textsOf(block.content, `${path}.content`),
-      ...cacheMark(block, path),
+      ...readCacheBreakpoint(block, path),
     }),
   }),
 );
@@ -74,7 +74,7 @@ function mediaSource(value: unknown, path: string): MediaSource {
     case 'url':
       return { kind: 'url', url: needString(source.url, `${path}.url`) };
     default:
-      return { kind: 'file_id', id: needString(source.file_id, `${path}.file_id`), home: 'messages' };
+      return { kind: 'file_id', id: needString(source.file_id, `${path}.file_id`), issuer: 'messages' };
   }
 }
 

@@ -246,7 +246,7 @@ describe('messages of a messages request', () => {
       },
       { kind: 'file', source: { kind: 'text', text: 'plain' }, context: 'C' },
       { kind: 'file', source: { kind: 'text', text: 'a\n\nb' } },
-      { kind: 'file', source: { kind: 'file_id', id: 'file_1', home: 'messages' } },
+      { kind: 'file', source: { kind: 'file_id', id: 'file_1', issuer: 'messages' } },
       { kind: 'search_result', source: 's', title: 't', texts: ['x'] },
     ]);
   });
@@ -266,7 +266,7 @@ describe('messages of a messages request', () => {
   });
 
   it('keep thinking that this provider signed, and unwrap what others signed', () => {
-    const enc = wrap({ home: 'responses', kind: 'reasoning', id: 'rs_1', lengths: [6, 5], data: 'E' });
+    const enc = wrap({ issuer: 'responses', kind: 'reasoning', id: 'rs_1', lengths: [6, 5], data: 'E' });
     const items = itemsOf(
       user(),
       assistant(
@@ -279,10 +279,10 @@ describe('messages of a messages request', () => {
         { type: 'text', text: 'x' },
       ),
     );
-    const opaque = { home: 'responses', kind: 'reasoning', id: 'rs_1', lengths: [6, 5], data: 'E' };
+    const opaque = { issuer: 'responses', kind: 'reasoning', id: 'rs_1', lengths: [6, 5], data: 'E' };
     assert.deepEqual(items.slice(1, -1), [
-      { kind: 'reasoning', summary: ['own'], opaque: { home: 'messages', kind: 'thinking', data: 'S' } },
-      { kind: 'reasoning', summary: [], opaque: { home: 'messages', kind: 'redacted', data: 'D' }, redacted: true },
+      { kind: 'reasoning', summary: ['own'], opaque: { issuer: 'messages', kind: 'thinking', data: 'S' } },
+      { kind: 'reasoning', summary: [], opaque: { issuer: 'messages', kind: 'redacted', data: 'D' }, redacted: true },
       { kind: 'reasoning', summary: ['First.', 'Then.'], opaque },
       { kind: 'reasoning', summary: ['edited'], opaque },
       { kind: 'reasoning', summary: ['unsigned'] },
@@ -301,13 +301,13 @@ describe('messages of a messages request', () => {
         kind: 'server_call',
         id: 'srvtoolu_1',
         tool: 'web_search',
-        home: 'messages',
+        issuer: 'messages',
         status: 'completed',
         queries: ['q'],
         sources: [],
         raw: own,
       },
-      { kind: 'opaque', home: 'messages', raw: { type: 'fallback', x: 1 } },
+      { kind: 'opaque', issuer: 'messages', raw: { type: 'fallback', x: 1 } },
     ]);
   });
 

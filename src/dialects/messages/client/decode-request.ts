@@ -3,7 +3,7 @@
  * Conversation and tools have files of their own. Nothing here knows where the request will go.
  */
 import { fail } from '../../../core/index.ts';
-import type { RequestHead } from '../../codec.ts';
+import type { ClientRequestHead } from '../../codec.ts';
 import type { Effort, HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
 import {
   aBoolean,
@@ -22,25 +22,26 @@ import {
   wrongType,
   wrongValue,
 } from '../../wire/read.ts';
-import { decodeContext } from './context-management.ts';
+import { decodeContextManagement } from './context-management.ts';
 import { decodeMessages } from './decode-content.ts';
-import { cacheMark } from './decode-media.ts';
+import { readCacheBreakpoint } from './decode-media.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 
-export const decodeRequest = (body: unknown, from: RequestHead): HubRequest => read(body, from, { counting: false });
+export const decodeRequest = (body: unknown, from: ClientRequestHead): HubRequest =>
+  read(body, from, { counting: false });
 
 /** The same body for counting its tokens, where no output is asked for and so no bound on it is needed (G 4.3). */
-export const decodeCountRequest = (body: unknown, from: RequestHead): HubRequest =>
+export const decodeCountRequest = (body: unknown, from: ClientRequestHead): HubRequest =>
   read(body, from, { counting: true });
 
-function read(value: unknown, from: RequestHead, { counting }: { counting: boolean }): HubRequest {
+function read(value: unknown, from: ClientRequestHead, { counting }: { counting: boolean }): HubRequest {
   const body = needObject(value, 'body');
   refuseForeign(body);
   const maxTokens = readMaxTokens(body, counting);
   const tools = decodeTools(body);
   const userId = optional(needMaybe(body, 'metadata'), 'user_id', needString, 'metadata');
   const session = sessionOf(from, userId);
-  const context = decodeContext(body.context_management);
+  const context = decodeContextManagement(body.context_management);
   return {
     dialect: 'messages',
     model: needString(body.model, 'model'),
@@ -64,7 +65,7 @@ function read(value: unknown, from: RequestHead, { counting }: { counting: boole
     unknown: Object.keys(body).filter(
       (name) => given(body[name]) && !KNOWN.has(name) && (name !== 'context_management' || context.hasOthers),
     ),
-    wants: {},
+    clientOptions: {},
   };
 }
 
@@ -126,7 +127,11 @@ function decodeSystem(value: unknown): HubText[] {
   const blocks = needList(value, 'system').map((entry, n): HubText => {
     const block = needObject(entry, `system[${n}]`);
     if (block.type !== 'text') unsupported(`system[${n}].type`, 'expected text.');
-    return { kind: 'text', text: needString(block.text, `system[${n}].text`), ...cacheMark(block, `system[${n}]`) };
+    return {
+      kind: 'text',
+      text: needString(block.text, `system[${n}].text`),
+      ...readCacheBreakpoint(block, `system[${n}]`),
+    };
   });
   return blocks.filter((block, n) => block.text !== '' && !(n === 0 && block.text.startsWith(BILLING_LINE)));
 }
@@ -203,7 +208,7 @@ function decodeTier(body: JsonObject): 'auto' | 'standard' | undefined {
 }
 
 /** The header where the CLI sends it; older ones only pack the session into the user id, as a suffix or as JSON. */
-function sessionOf(from: RequestHead, userId: string | undefined): string | undefined {
+function sessionOf(from: ClientRequestHead, userId: string | undefined): string | undefined {
   const header = from.headers['x-claude-code-session-id'];
   if (header) return header;
   if (userId === undefined || userId.length > 1_024) return undefined;

@@ -15,7 +15,7 @@ import {
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
-import { cacheMark } from './decode-media.ts';
+import { readCacheBreakpoint } from './decode-media.ts';
 
 export function decodeTools(body: JsonObject): HubTool[] {
   const tools = given(body.tools) ? needList(body.tools, 'tools') : [];
@@ -33,7 +33,7 @@ export function decodeTools(body: JsonObject): HubTool[] {
 export function decodeTool(value: unknown, path: string): HubTool {
   const tool = needObject(value, path);
   const type = optional(tool, 'type', needString, path) ?? 'custom';
-  const common = { ...cacheMark(tool, path), ...(tool.defer_loading === true && { defer: true }) };
+  const common = { ...readCacheBreakpoint(tool, path), ...(tool.defer_loading === true && { defer: true }) };
   if (type === 'custom') return { ...common, ...functionTool(tool, path) };
   // The date at the end only says which revision of the tool is meant.
   const family = type.replace(/_\d{8}$/, '');

@@ -18,7 +18,7 @@ export const fieldNames: FieldNames = {
   prewarm: 'max_tokens',
   parallelTools: 'tool_choice.disable_parallel_tool_use',
   allowedTools: 'tool_choice',
-  cacheMarks: 'cache_control',
+  cacheBreakpoints: 'cache_control',
   serviceTier: 'service_tier',
   userId: 'metadata.user_id',
   // A client of this dialect has no way to set the rest; the names only complete the table.

@@ -9,9 +9,9 @@ import { EMPTY_ENVELOPE, pack } from '../../opaque/envelope.ts';
 /** Between two summary parts that share one thinking block. */
 export const SUMMARY_GAP = '\n\n';
 
-export function encodeThinking(item: HubReasoningItem): Record<string, unknown> | undefined {
+export function encodeThinkingBlock(item: HubReasoningItem): Record<string, unknown> | undefined {
   const { opaque, summary } = item;
-  if (opaque?.home === 'messages' && opaque.kind === 'redacted') {
+  if (opaque?.issuer === 'messages' && opaque.kind === 'redacted') {
     return { type: 'redacted_thinking', data: pack(opaque, 'messages') };
   }
   const thinking = summary.join(SUMMARY_GAP);
@@ -22,7 +22,7 @@ export function encodeThinking(item: HubReasoningItem): Record<string, unknown> 
 export function signatureOf({ opaque, summary }: HubReasoningItem): string {
   if (!opaque) return EMPTY_ENVELOPE;
   const lengths = opaque.lengths ?? summary.map((text) => text.length);
-  return pack(opaque.home === 'messages' ? opaque : { ...opaque, lengths }, 'messages');
+  return pack(opaque.issuer === 'messages' ? opaque : { ...opaque, lengths }, 'messages');
 }
 
 /** The parts that were joined, or the whole text where the client has changed it. */

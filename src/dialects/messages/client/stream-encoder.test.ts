@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { readSse } from '../../../core/index.ts';
 import type { Style } from '../../../rules/index.ts';
-import type { AnswerContext } from '../../codec.ts';
+import type { ReplyContext } from '../../codec.ts';
 import { unfold } from '../../hub/fold.ts';
 import type { HubEvent, HubItem, HubReply, JsonObject, Opaque } from '../../hub/types.ts';
 import { decodeReply, encodeReply } from '../reply.ts';
@@ -16,11 +16,11 @@ const REQUEST = decodeRequest(
   { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] },
   { headers: {} },
 );
-const answer = (home: Style = 'responses'): AnswerContext => ({
+const answer = (issuer: Style = 'responses'): ReplyContext => ({
   request: REQUEST,
   model: 'alias',
   requestId: 'req_9',
-  home,
+  issuer,
   created: 0,
 });
 const USAGE = { input: 100, cacheRead: 60, cacheWrite: 10, output: 5 };
@@ -45,10 +45,10 @@ const call = (callId: string, args: string, signature?: Opaque): HubItem => ({
   args,
   ...(signature && { signature }),
 });
-const foreign: Opaque = { home: 'responses', kind: 'reasoning', id: 'rs_1', data: 'gAAA' };
+const foreign: Opaque = { issuer: 'responses', kind: 'reasoning', id: 'rs_1', data: 'gAAA' };
 
-function encode(events: Iterable<HubEvent>, home?: Style): string {
-  const encoder = openEncoder(answer(home));
+function encode(events: Iterable<HubEvent>, issuer?: Style): string {
+  const encoder = openEncoder(answer(issuer));
   let out = '';
   for (const event of events) out += encoder.push(event);
   return out;
@@ -91,13 +91,13 @@ const ANSWERS: Readonly<Record<string, readonly [HubReply, Style?]>> = {
   'a signed call and a signed text': [
     reply(
       [
-        call('c1', '{"q":1}', { home: 'generate-content', kind: 'thought', id: 'c1', data: 'sig' }),
+        call('c1', '{"q":1}', { issuer: 'generate-content', kind: 'thought', id: 'c1', data: 'sig' }),
         call('c2', '{}'),
         {
           kind: 'message',
           role: 'assistant',
           parts: [
-            { kind: 'text', text: 'Done.', signature: { home: 'generate-content', kind: 'thought', data: 'tsig' } },
+            { kind: 'text', text: 'Done.', signature: { issuer: 'generate-content', kind: 'thought', data: 'tsig' } },
           ],
         },
       ],
@@ -111,7 +111,7 @@ const ANSWERS: Readonly<Record<string, readonly [HubReply, Style?]>> = {
         kind: 'server_call',
         id: 'ws_1',
         tool: 'web_search',
-        home: 'responses',
+        issuer: 'responses',
         status: 'completed',
         queries: ['dragoman'],
         sources: [{ url: 'https://a.example', title: 'A' }],
@@ -147,10 +147,10 @@ const ANSWERS: Readonly<Record<string, readonly [HubReply, Style?]>> = {
 };
 
 describe('an answer in the messages dialect', () => {
-  for (const [about, [hub, home]] of Object.entries(ANSWERS)) {
+  for (const [about, [hub, issuer]] of Object.entries(ANSWERS)) {
     it(`is the same streamed and at once: ${about}`, async () => {
-      const whole = JSON.parse(JSON.stringify(encodeReply(hub, answer(home)))) as JsonObject;
-      const streamed = await accumulate(encode(unfold(hub), home));
+      const whole = JSON.parse(JSON.stringify(encodeReply(hub, answer(issuer)))) as JsonObject;
+      const streamed = await accumulate(encode(unfold(hub), issuer));
       // It stands in the head of a stream, before it can be known; no client corrects it later.
       const { cache_creation: _, ...usage } = whole.usage as Record<string, unknown>;
       const { cache_creation: __, ...told } = streamed.usage as Record<string, unknown>;
@@ -196,8 +196,8 @@ describe('an answer in the messages dialect', () => {
   });
 
   it('comes back as the history it was: opaque values, parts and signatures at their places', () => {
-    for (const [about, [hub, home]] of Object.entries(ANSWERS)) {
-      const { content } = encodeReply(hub, answer(home)) as { content: unknown[] };
+    for (const [about, [hub, issuer]] of Object.entries(ANSWERS)) {
+      const { content } = encodeReply(hub, answer(issuer)) as { content: unknown[] };
       if (content.length === 0) continue;
       const items = decodeMessages([{ role: 'assistant', content }]);
       const kept = items.map((item) => (item.kind === 'reasoning' ? [item.summary, item.opaque?.data] : item.kind));
@@ -317,7 +317,7 @@ describe('a stream in the messages dialect', () => {
   });
 
   it('loses no signature that comes when its call is already told', async () => {
-    const signature: Opaque = { home: 'generate-content', kind: 'thought', data: 'late' };
+    const signature: Opaque = { issuer: 'generate-content', kind: 'thought', data: 'late' };
     const wire = encode([
       start,
       item(0),

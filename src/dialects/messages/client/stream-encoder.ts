@@ -3,8 +3,8 @@
  * so items take turns.
  */
 import { sse } from '../../../core/index.ts';
-import type { AnswerContext, StreamEncoder } from '../../codec.ts';
-import { type ItemEvent, Sequence } from '../../hub/serialize-items.ts';
+import type { ReplyContext, StreamEncoder } from '../../codec.ts';
+import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import {
   type HubEvent,
   type HubItem,
@@ -27,14 +27,14 @@ import {
 } from '../reply.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
-import { encodeSignature, encodeThinking, SUMMARY_GAP, signatureOf } from './opaque-thinking.ts';
+import { encodeSignature, encodeThinkingBlock, SUMMARY_GAP, signatureOf } from './opaque-thinking.ts';
 
-export function openEncoder(answer: AnswerContext): StreamEncoder {
+export function openEncoder(answer: ReplyContext): StreamEncoder {
   const state: State = {
     answer,
     done: false,
     place: 0,
-    sequence: new Sequence(),
+    sequence: new ItemSerializer(),
     calls: false,
     searches: 0,
     refusal: '',
@@ -46,11 +46,11 @@ export function openEncoder(answer: AnswerContext): StreamEncoder {
 }
 
 interface State {
-  readonly answer: AnswerContext;
+  readonly answer: ReplyContext;
   done: boolean;
   /** Where the next block goes. */
   place: number;
-  readonly sequence: Sequence;
+  readonly sequence: ItemSerializer;
   /** Of the item whose turn it is. */
   writer?: Writer;
   calls: boolean;
@@ -60,7 +60,7 @@ interface State {
 
 const PING = sse('{"type":"ping"}', 'ping');
 
-const tell = (type: string, members: JsonObject): string => sse(JSON.stringify({ type, ...members }), type);
+const emit = (type: string, members: JsonObject): string => sse(JSON.stringify({ type, ...members }), type);
 
 const take = <E extends HubEvent>(event: E, state: State): string =>
   (ON[event.kind] as (event: E, state: State) => string)(event, state);
@@ -76,7 +76,7 @@ const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, st
       container: null,
       usage: { ...encodeUsage(usage ?? NO_USAGE), output_tokens: 1 },
     };
-    return tell('message_start', { message }) + PING;
+    return emit('message_start', { message }) + PING;
   },
   item: route,
   text: route,
@@ -92,7 +92,7 @@ const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, st
     const refusal = event.refusal ?? (state.refusal || undefined);
     const delta = encodeStop({ ...event, ...(refusal !== undefined && { refusal }) }, state.calls);
     const usage = encodeUsage(event.usage, state.searches);
-    return tell('message_delta', { delta, usage }) + tell('message_stop', {});
+    return emit('message_delta', { delta, usage }) + emit('message_stop', {});
   },
   error({ error }, state) {
     state.done = true;
@@ -136,10 +136,10 @@ const WRITERS: Partial<Record<HubItem['kind'], (item: HubItem, state: State) => 
 };
 
 const open = (block: JsonObject, state: State): string =>
-  tell('content_block_start', { index: state.place, content_block: block });
-const grow = (delta: JsonObject, state: State): string => tell('content_block_delta', { index: state.place, delta });
+  emit('content_block_start', { index: state.place, content_block: block });
+const grow = (delta: JsonObject, state: State): string => emit('content_block_delta', { index: state.place, delta });
 function close(state: State): string {
-  const out = tell('content_block_stop', { index: state.place });
+  const out = emit('content_block_stop', { index: state.place });
   state.place += 1;
   return out;
 }
@@ -166,7 +166,7 @@ function messageWriter(state: State): Writer {
       part = event.part;
       return head + grow(delta, state);
     },
-    end: (item) => closePart() + tellBlocks(messageTail(item as HubMessage), state),
+    end: (item) => closePart() + emitBlocks(messageTail(item as HubMessage), state),
   };
 }
 
@@ -185,8 +185,8 @@ function thinkingWriter(state: State): Writer {
     end(item) {
       if (item.kind !== 'reasoning') return '';
       if (part === undefined) {
-        const block = encodeThinking(item);
-        return block ? tellBlocks([block], state) : '';
+        const block = encodeThinkingBlock(item);
+        return block ? emitBlocks([block], state) : '';
       }
       return grow({ type: 'signature_delta', signature: signatureOf(item) }, state) + close(state);
     },
@@ -199,14 +199,14 @@ function thinkingWriter(state: State): Writer {
  */
 function callWriter(call: HubToolCall, state: State): Writer {
   state.calls = true;
-  const whole = state.answer.home === 'generate-content' || call.signature || call.form === 'custom';
+  const whole = state.answer.issuer === 'generate-content' || call.signature || call.form === 'custom';
   if (whole) return wholeWriter(state);
   const json = (text: string): string => grow({ type: 'input_json_delta', partial_json: text }, state);
   return {
     open: () => open(callHead(call), state) + json(''),
     push: (event) => (event.kind === 'args' && event.text !== '' ? json(event.text) : ''),
     // A signature that nobody expected still finds its call by the id when it comes back.
-    end: (item) => close(state) + tellBlocks(lateSignature(item), state),
+    end: (item) => close(state) + emitBlocks(lateSignature(item), state),
   };
 }
 
@@ -216,12 +216,12 @@ const lateSignature = (item: HubItem): JsonObject[] =>
 const wholeWriter = (state: State): Writer => ({
   end(item) {
     if (isForeignSearch(item)) state.searches += 1;
-    return tellBlocks(encodeItem(item, 'end'), state);
+    return emitBlocks(encodeItem(item, 'end'), state);
   },
 });
 
 /** Complete blocks, in the pieces in which a client expects each kind. */
-function tellBlocks(blocks: readonly JsonObject[], state: State): string {
+function emitBlocks(blocks: readonly JsonObject[], state: State): string {
   let out = '';
   for (const block of blocks) {
     const { head, deltas } = PIECES.get(String(block.type))?.(block) ?? { head: block, deltas: [] };

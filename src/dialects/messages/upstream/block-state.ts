@@ -1,13 +1,14 @@
 /** What is known of an answer while its blocks arrive: which blocks are open, which hub items they have become. */
-import type { UpstreamContext } from '../../codec.ts';
+import type { DecodeContext } from '../../codec.ts';
 import type { HubEvent, HubItem, HubText, JsonObject } from '../../hub/types.ts';
 
 /** What no reading can make an answer of. */
-export class Impossible extends Error {}
-export const outOfOrder = (): Impossible => new Impossible('The provider sent its events in an impossible order.');
+export class MalformedStream extends Error {}
+export const outOfOrder = (): MalformedStream =>
+  new MalformedStream('The provider sent its events in an impossible order.');
 
 export interface BlockState {
-  readonly context: UpstreamContext;
+  readonly context: DecodeContext;
   /** Blocks by their place on the wire; closed ones stay, as null, so that nothing can be added to them. */
   readonly open: Map<number, Growing | null>;
   /** Hub items that have not ended, in order. */
@@ -21,7 +22,7 @@ export interface BlockState {
   readonly callIds: Set<string>;
 }
 
-export const startBlocks = (context: UpstreamContext): BlockState => ({
+export const startBlocks = (context: DecodeContext): BlockState => ({
   context,
   open: new Map(),
   items: new Map(),

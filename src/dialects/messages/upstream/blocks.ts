@@ -6,7 +6,15 @@ import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../../h
 import { freshCallId } from '../../wire/ids.ts';
 import { isObject, maybeString, parseArgs } from '../../wire/read.ts';
 import { decodeServerCall, isResultType, SERVER_USES, serverToolOf } from '../server-tools.ts';
-import { type BlockState, beginItem, COMPLETE, endItem, type Growing, Impossible, outOfOrder } from './block-state.ts';
+import {
+  type BlockState,
+  beginItem,
+  COMPLETE,
+  endItem,
+  type Growing,
+  MalformedStream,
+  outOfOrder,
+} from './block-state.ts';
 import { leaveMessage, openText } from './text-blocks.ts';
 
 export function openBlock(place: number | undefined, block: JsonObject, state: BlockState, out: HubEvent[]): void {
@@ -100,7 +108,7 @@ function openRedacted(block: JsonObject, state: BlockState, out: HubEvent[]): Gr
 
 function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, lengths?: readonly number[]): Opaque {
   return {
-    home: 'messages',
+    issuer: 'messages',
     kind,
     ...(context.account !== undefined && { account: context.account }),
     ...(lengths && { lengths }),
@@ -112,7 +120,7 @@ function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, l
 
 function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
   const name = maybeString(block.name);
-  if (!name) throw new Impossible('The provider called a tool without naming it.');
+  if (!name) throw new MalformedStream('The provider called a tool without naming it.');
   const skeleton: HubToolCall = {
     kind: 'tool_call',
     callId: freshCallId(maybeString(block.id), state.callIds, state.context.requestId),
@@ -151,7 +159,7 @@ function openServer(block: JsonObject, state: BlockState, out: HubEvent[]): Grow
     kind: 'server_call',
     id,
     tool: serverToolOf(block),
-    home: 'messages',
+    issuer: 'messages',
     status: 'in_progress',
   };
   const index = beginItem(skeleton, () => decodeServerCall(use()), state, out);
@@ -173,7 +181,7 @@ function takeResult(block: JsonObject, state: BlockState, out: HubEvent[]): Grow
   return COMPLETE;
 }
 
-// ---------------------------------------------------------------- what only its home understands
+// ---------------------------------------------------------------- what only its issuer understands
 
 function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): Growing {
   let block = first;
@@ -198,7 +206,7 @@ function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): 
 }
 
 function openOther(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
-  const item: HubItem = { kind: 'opaque', home: 'messages', raw: block };
+  const item: HubItem = { kind: 'opaque', issuer: 'messages', raw: block };
   const index = beginItem(item, () => item, state, out);
   return { grow: () => undefined, close: (sink) => endItem(index, item, state, sink) };
 }

@@ -1,16 +1,19 @@
 /** The provider's rules on cache marks, applied to finished blocks: at most four, and no long one after a short one. */
 import type { Block } from './encode-content.ts';
 
-const MAX_MARKS = 4;
+const MAX_BREAKPOINTS = 4;
 
 /**
  * Keeps the last marks, which cover the most, and says how many there were. `groups` are in the order in which the provider
  * reads them: tools, system, conversation.
  */
-export function settleMarks(groups: readonly (readonly Block[])[], room: { taken: number; allowed: boolean }): number {
+export function placeBreakpoints(
+  groups: readonly (readonly Block[])[],
+  room: { taken: number; allowed: boolean },
+): number {
   const marked: Block[] = [];
   for (const blocks of groups) for (const block of blocks) collect(block, marked);
-  const keep = room.allowed ? MAX_MARKS - room.taken : 0;
+  const keep = room.allowed ? MAX_BREAKPOINTS - room.taken : 0;
   let short = false;
   for (const [n, block] of marked.entries()) {
     if (n < marked.length - keep) {

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../hub/types.ts';
 import { isObject, maybeList, maybeObject } from '../../wire/read.ts';
 
 /** Keywords are told apart from properties by place, never by name: a property may well be called `format`. */
-export function constrain(schema: JsonObject): JsonObject {
+export function constrainSchema(schema: JsonObject): JsonObject {
   const result: Record<string, unknown> = {};
   const notes: string[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
@@ -24,7 +24,7 @@ export function constrain(schema: JsonObject): JsonObject {
 
 /** True when decoding can enforce the schema as it stands. */
 export const isEnforceable = (schema: JsonObject): boolean =>
-  JSON.stringify(constrain(schema)) === JSON.stringify(schema) && countOptional(schema) <= MAX_OPTIONAL;
+  JSON.stringify(constrainSchema(schema)) === JSON.stringify(schema) && countOptional(schema) <= MAX_OPTIONAL;
 
 /** The provider's own limit on properties that may be absent, over the whole schema. */
 const MAX_OPTIONAL = 24;
@@ -51,7 +51,7 @@ const named: Keep = (value) =>
   isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, inner(schema)]))
     : undefined;
-const inner: Keep = (value) => (isObject(value) ? constrain(value) : value);
+const inner: Keep = (value) => (isObject(value) ? constrainSchema(value) : value);
 
 /** Undefined = cannot be enforced with this value. */
 const KEYWORDS: ReadonlyMap<string, Keep> = new Map(
@@ -68,7 +68,7 @@ const KEYWORDS: ReadonlyMap<string, Keep> = new Map(
     anyOf: schemas,
     oneOf: schemas,
     allOf: schemas,
-    items: (value) => (isObject(value) ? constrain(value) : undefined),
+    items: (value) => (isObject(value) ? constrainSchema(value) : undefined),
     $ref: (value) => (typeof value === 'string' && value.startsWith('#') ? value : undefined),
     format: (value) => (FORMATS.has(String(value)) ? value : undefined),
     minItems: (value) => (value === 0 || value === 1 ? value : undefined),

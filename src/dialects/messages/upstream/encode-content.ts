@@ -1,7 +1,7 @@
 /** Hub parts written as blocks. A part that the provider cannot take is refused by what it is; empty text is left out. */
 
-import { refuse, refuseFile } from '../../errors/rejection.ts';
-import type { CacheMark, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
+import { reject, rejectFile } from '../../errors/rejection.ts';
+import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { mimeOf, textOfBytes } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
@@ -21,10 +21,10 @@ export function encodeParts(parts: readonly HubPart[], place: Place): Block[] {
 }
 
 /** The provider refuses text that is empty or all white space. */
-export const textBlock = (text: string, cache?: CacheMark): Block | undefined =>
+export const textBlock = (text: string, cache?: CacheBreakpoint): Block | undefined =>
   /\S/.test(text) ? { type: 'text', text, ...cacheControl(cache) } : undefined;
 
-export const cacheControl = (cache: CacheMark | undefined): { cache_control?: Block } =>
+export const cacheControl = (cache: CacheBreakpoint | undefined): { cache_control?: Block } =>
   cache ? { cache_control: cache.long ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } } : {};
 
 function assistantBlock(part: HubPart): Block | undefined {
@@ -49,8 +49,8 @@ const USER: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => 
     content: part.texts.filter((text) => /\S/.test(text)).map((text) => ({ type: 'text', text })),
     ...cacheControl(part.cache),
   }),
-  audio: () => refuse('conversation', 'This model cannot take audio.'),
-  video: () => refuse('conversation', 'This model cannot take video.'),
+  audio: () => reject('conversation', 'This model cannot take audio.'),
+  video: () => reject('conversation', 'This model cannot take video.'),
 };
 
 const IMAGES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
@@ -59,7 +59,7 @@ function imageSource(source: MediaSource): JsonObject {
   if (source.kind !== 'base64') return remoteSource(source);
   const mime = mimeOf(source.mime);
   if (!IMAGES.has(mime)) {
-    refuse('conversation', `Images of type ${mime} are not supported; use JPEG, PNG, GIF or WebP.`, 'invalid_value');
+    reject('conversation', `Images of type ${mime} are not supported; use JPEG, PNG, GIF or WebP.`, 'invalid_value');
   }
   return { type: 'base64', media_type: mime, data: source.data };
 }
@@ -86,7 +86,7 @@ function documentSource(source: MediaSource): JsonObject {
   if (source.mime.startsWith('text/') || source.mime === 'application/json') {
     return plainText(textOfBytes(source));
   }
-  return refuse(
+  return reject(
     'conversation',
     `Files of type ${source.mime} are not supported; use PDF, text or an image.`,
     'invalid_value',
@@ -97,7 +97,7 @@ const plainText = (data: string): JsonObject => ({ type: 'text', media_type: 'te
 
 function remoteSource(source: MediaSource): JsonObject {
   if (source.kind === 'url') return { type: 'url', url: source.url };
-  if (source.kind === 'file_id' && source.home === 'messages') return { type: 'file', file_id: source.id };
-  if (source.kind === 'file_id') return refuseFile(source.id);
-  return refuse('conversation', 'An image cannot be given as text.');
+  if (source.kind === 'file_id' && source.issuer === 'messages') return { type: 'file', file_id: source.id };
+  if (source.kind === 'file_id') return rejectFile(source.id);
+  return reject('conversation', 'An image cannot be given as text.');
 }

@@ -110,7 +110,7 @@ describe('the conversation for a messages upstream', () => {
       kind: 'server_call',
       id: 'srvtoolu_1',
       tool: 'web_search',
-      home: 'messages',
+      issuer: 'messages',
       status: 'in_progress',
       raw,
     };
@@ -118,14 +118,14 @@ describe('the conversation for a messages upstream', () => {
   });
 
   it('restores what this provider and account signed, drops all other reasoning, and never shows it as text', () => {
-    const own = { home: 'messages', kind: 'thinking', data: 'S', lengths: [4] } as const;
+    const own = { issuer: 'messages', kind: 'thinking', data: 'S', lengths: [4] } as const;
     const think = (opaque: object, ...summary: string[]): HubItem =>
       ({ kind: 'reasoning', summary, opaque }) as HubItem;
     const items = [
       say('user', 'a'),
       think(own, 'hmm.'),
-      think({ home: 'messages', kind: 'redacted', data: 'D' }),
-      think({ home: 'responses', kind: 'reasoning', id: 'rs', data: 'E' }, 'secret'),
+      think({ issuer: 'messages', kind: 'redacted', data: 'D' }),
+      think({ issuer: 'responses', kind: 'reasoning', id: 'rs', data: 'E' }, 'secret'),
       think({ ...own, account: 'other' }, 'hmm.'),
       think(own, 'edited by the client'),
       { kind: 'reasoning', summary: ['unsigned'] } as const,
@@ -176,7 +176,7 @@ describe('the conversation for a messages upstream', () => {
     const audio: HubPart = { kind: 'audio', source: { kind: 'base64', mime: 'audio/wav', data: '' } };
     assert.throws(() => turns([say('user', audio)]), { code: 'unsupported_parameter' });
     assert.throws(() => turns([say('user', image('image/bmp'))]), { code: 'invalid_value' });
-    const foreign = file({ kind: 'file_id', id: 'file-77', home: 'responses' });
+    const foreign = file({ kind: 'file_id', id: 'file-77', issuer: 'responses' });
     assert.throws(() => turns([say('user', foreign)]), { message: /file-77/ });
   });
 
@@ -194,12 +194,12 @@ describe('the conversation for a messages upstream', () => {
     assert.equal(failed(image)?.is_error, undefined);
   });
 
-  it('keeps a readable summary of another provider, and refuses one that only its home can read', () => {
+  it('keeps a readable summary of another provider, and refuses one that only its issuer can read', () => {
     assert.deepEqual(turns([{ kind: 'compaction', text: 'So far.' }, say('user', 'a')])[0]?.content, [
       t('So far.'),
       t('a'),
     ]);
-    const opaque = { home: 'responses', kind: 'compaction', data: 'x' } as const;
+    const opaque = { issuer: 'responses', kind: 'compaction', data: 'x' } as const;
     assert.throws(() => turns([{ kind: 'compaction', opaque }]), { code: 'invalid_request' });
   });
 
@@ -238,7 +238,7 @@ function stepItems(kind: string, n: number): HubItem[] {
   if (kind === 'open') return [call(id)];
   if (kind === 'late') return [call(id), say('user', 'between'), result(id, `r${n}`)];
   if (kind === 'think') {
-    return [{ kind: 'reasoning', summary: [], opaque: { home: 'messages', kind: 'thinking', data: `s${n}` } }];
+    return [{ kind: 'reasoning', summary: [], opaque: { issuer: 'messages', kind: 'thinking', data: `s${n}` } }];
   }
   if (kind === 'empty') return [say('assistant', ''), say('user', ' ')];
   return [say(kind as 'user', `${kind} ${n}`)];

@@ -2,8 +2,8 @@
  * The flat conversation written as turns, with the repairs that the provider's rules force: turns alternate and begin with the
  * user, every call is answered at the start of the next turn and in call order, nothing is empty. Order is kept otherwise.
  */
-import type { Target } from '../../codec.ts';
-import { refuseCompaction, refusePrefill, refuseRef } from '../../errors/rejection.ts';
+import type { UpstreamTarget } from '../../codec.ts';
+import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../../hub/types.ts';
 import type { Names } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
@@ -23,7 +23,7 @@ export interface Conversation {
   readonly turns: readonly Turn[];
 }
 
-export function encodeTurns(items: readonly HubItem[], target: Target, names: Names): Conversation {
+export function encodeMessages(items: readonly HubItem[], target: UpstreamTarget, names: Names): Conversation {
   const spoken = items.filter((item) => item.kind !== 'tool_change' && item.kind !== 'config_change');
   const found = spoken.findIndex((item) => !isSystem(item));
   const start = found < 0 ? spoken.length : found;
@@ -44,7 +44,7 @@ interface Writing {
   assistant: Block[];
   calls: HubToolCall[];
   readonly takeResult: TakeResult;
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly names: Names;
 }
 
@@ -85,28 +85,28 @@ const ITEMS: { readonly [K in HubItem['kind']]: WriteItem<K> } = {
   /** Foreign searches are dropped: the text they led to is still there. */
   server_call: (item, writing) => void writing.assistant.push(...rawBlocks(item).map((block) => ({ ...block }))),
   opaque(item, writing) {
-    if (item.home === 'messages' && isObject(item.raw)) writing.assistant.push({ ...item.raw });
+    if (item.issuer === 'messages' && isObject(item.raw)) writing.assistant.push({ ...item.raw });
   },
   compaction: writeCompaction,
-  ref: ({ id }) => refuseRef(id),
+  ref: ({ id }) => rejectRef(id),
   tool_change: () => undefined,
   config_change: () => undefined,
 };
 
 /** What came before it is gone, so without text that we can read the history has a hole. */
 function writeCompaction(item: HubItem & { kind: 'compaction' }, writing: Writing): void {
-  if (item.opaque?.home === 'messages') {
+  if (item.opaque?.issuer === 'messages') {
     writing.assistant.push(JSON.parse(item.opaque.data) as Block);
     return;
   }
-  const block = textBlock(item.text ?? '') ?? refuseCompaction();
+  const block = textBlock(item.text ?? '') ?? rejectCompaction();
   endAssistant(writing);
   append(writing.turns, { role: 'user', blocks: [block] });
 }
 
 /** Only what this provider signed, for this account, and with the very text it signed. */
-function restoreThinking({ opaque, summary }: HubReasoningItem, { account }: Target): Block | undefined {
-  if (opaque?.home !== 'messages') return undefined;
+function restoreThinking({ opaque, summary }: HubReasoningItem, { account }: UpstreamTarget): Block | undefined {
+  if (opaque?.issuer !== 'messages') return undefined;
   if (opaque.account !== undefined && account !== undefined && opaque.account !== account) return undefined;
   if (opaque.kind === 'redacted') return { type: 'redacted_thinking', data: opaque.data };
   const thinking = summary.join('\n\n');
@@ -166,10 +166,10 @@ function settleSystem(turns: readonly Turn[], midSystem: boolean): Turn[] {
 const wrapSystem = (block: Block): Block => ({ ...block, text: `<system>${String(block.text)}</system>` });
 
 /** A turn that ends in the provider's own tools is no prefill: it goes on where it paused. */
-function settlePrefill(turns: Turn[], target: Target): void {
+function settlePrefill(turns: Turn[], target: UpstreamTarget): void {
   const last = turns.at(-1);
   if (last?.role !== 'assistant' || last.blocks.some(isServerBlock)) return;
-  if (!target.capabilities.prefill) refusePrefill();
+  if (!target.capabilities.prefill) rejectPrefill();
   const block = last.blocks.at(-1);
   // White space at the very end is refused.
   if (block?.type === 'text') last.blocks.splice(-1, 1, { ...block, text: String(block.text).trimEnd() });

@@ -12,7 +12,7 @@ describe('a request to a messages upstream', () => {
       messages: [{ role: 'user', content: [t('Hi')] }],
     });
     assert.deepEqual(encoded.headers, { 'anthropic-version': '2023-06-01' });
-    assert.deepEqual([encoded.dropped, encoded.emulateStop, encoded.names.size], [[], [], 0]);
+    assert.deepEqual([encoded.droppedFields, encoded.emulateStop, encoded.names.size], [[], [], 0]);
   });
 
   it('bounds the output by the model, by what was asked, and without a stream by what a call can last', () => {
@@ -46,13 +46,13 @@ describe('a request to a messages upstream', () => {
     const sampling = { temperature: 1.7, topP: 0.5, topK: 3 };
     const full = encode({ sampling });
     assert.deepEqual([full.body.temperature, full.body.top_p, full.body.top_k], [1, undefined, 3]);
-    assert.deepEqual(full.dropped, ['topP']);
+    assert.deepEqual(full.droppedFields, ['topP']);
     const none = encode({ sampling }, target({ sampling: 'none' }));
     assert.equal(none.body.temperature, undefined);
-    assert.deepEqual(none.dropped, ['temperature', 'topP', 'topK']);
+    assert.deepEqual(none.droppedFields, ['temperature', 'topP', 'topK']);
     assert.equal(bodyOf({ sampling: { temperature: 0 } }).temperature, 0);
     const thinking = encode({ sampling, reasoning: { effort: 'high' } });
-    assert.deepEqual(thinking.dropped, ['temperature', 'topP', 'topK']);
+    assert.deepEqual(thinking.droppedFields, ['temperature', 'topP', 'topK']);
   });
 
   it('leaves stop sequences that the provider refuses to the pipeline', () => {
@@ -77,7 +77,7 @@ describe('a request to a messages upstream', () => {
     const auto = bodyOf({ cache: { auto: true }, items: [say('user', ...[1, 2, 3, 4].map(part))] });
     assert.deepEqual(auto.cache_control, short);
     const none = encode({ items: [say('user', part(1))] }, target({ explicitCache: false }));
-    assert.deepEqual(none.dropped, ['cacheMarks']);
+    assert.deepEqual(none.droppedFields, ['cacheBreakpoints']);
     assert.doesNotMatch(JSON.stringify(none.body), /cache_control/);
   });
 
@@ -93,6 +93,6 @@ describe('a request to a messages upstream', () => {
   it('maps service tiers', () => {
     assert.equal(bodyOf({ meta: { serviceTier: 'standard' } }).service_tier, 'standard_only');
     assert.equal(bodyOf({ meta: { serviceTier: 'priority' } }).service_tier, 'auto');
-    assert.deepEqual(encode({ meta: { serviceTier: 'flex' } }).dropped, ['serviceTier']);
+    assert.deepEqual(encode({ meta: { serviceTier: 'flex' } }).droppedFields, ['serviceTier']);
   });
 });

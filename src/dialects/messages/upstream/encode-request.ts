@@ -2,25 +2,25 @@
  * A hub request written for a messages upstream and one model of it. Pure: the same history always gives the same bytes, so
  * that prompt caches and the provider's binding of thinking to its prefix hold. What the model cannot take is reported.
  */
-import type { EncodedRequest, Target } from '../../codec.ts';
-import { settled } from '../../hub/effective-request.ts';
+import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
 import { mapNames } from '../../tools/names.ts';
 import { userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { settleMarks } from './cache-breakpoints.ts';
-import { constrain } from './constrain-schema.ts';
+import { placeBreakpoints } from './cache-breakpoints.ts';
+import { constrainSchema } from './constrain-schema.ts';
 import { type Block, textBlock } from './encode-content.ts';
-import { encodeTurns, isThinking, type Turn } from './encode-messages.ts';
-import { encodeThinking, type Thinking } from './encode-thinking.ts';
+import { encodeMessages, isThinking, type Turn } from './encode-messages.ts';
+import { encodeThinkingSettings, type Thinking } from './encode-thinking.ts';
 import { type EncodedTools, encodeTools } from './encode-tools.ts';
 
-export function encodeRequest(original: HubRequest, target: Target): EncodedRequest {
-  const request = settled(original);
+export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
+  const request = effectiveRequest(original);
   const dropped = new Set<HubField>();
   const names = mapNames(request, 'messages');
-  const { lead, turns } = encodeTurns(request.items, target, names);
+  const { lead, turns } = encodeMessages(request.items, target, names);
   const tools = encodeTools(request, names);
   const system = encodeSystem(request, lead);
   const stop = splitStop(request.sampling.stop ?? [], target);
@@ -46,7 +46,7 @@ export function encodeRequest(original: HubRequest, target: Target): EncodedRequ
       messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
     }),
     headers: headersFor(tools, turns),
-    dropped: [...dropped],
+    droppedFields: [...dropped],
     names: names.back,
     emulateStop: stop.rest,
   };
@@ -58,24 +58,24 @@ const filled = <T>(list: readonly T[]): readonly T[] | undefined => (list.length
 function encodeCache(
   { cache }: HubRequest,
   groups: readonly (readonly Block[])[],
-  target: Target,
+  target: UpstreamTarget,
   dropped: Set<HubField>,
 ): Block | undefined {
   const allowed = target.capabilities.explicitCache;
-  const marks = settleMarks(groups, { taken: cache.auto ? 1 : 0, allowed });
-  if (!allowed && (marks > 0 || cache.auto)) dropped.add('cacheMarks');
+  const marks = placeBreakpoints(groups, { taken: cache.auto ? 1 : 0, allowed });
+  if (!allowed && (marks > 0 || cache.auto)) dropped.add('cacheBreakpoints');
   return cache.auto && allowed ? { type: 'ephemeral' } : undefined;
 }
 
 /** How long, how thoughtful, how random and in which form the answer may be: these depend on each other. */
 function encodeLimits(
   request: HubRequest,
-  target: Target,
+  target: UpstreamTarget,
   room: { budgetRefused: boolean },
   dropped: Set<HubField>,
 ): Block {
   const maxTokens = maxTokensFor(request, target);
-  const thinking = encodeThinking(request.reasoning, target.capabilities, { maxTokens, ...room });
+  const thinking = encodeThinkingSettings(request.reasoning, target.capabilities, { maxTokens, ...room });
   if (thinking.dropped) dropped.add('reasoning');
   return {
     max_tokens: maxTokens,
@@ -98,7 +98,7 @@ function encodeSystem(request: HubRequest, lead: HubRequest['system']): Block[] 
 /** Above this a call without a stream may outlast every timeout on the way. */
 const UNARY_TOKENS = 64_000;
 
-function maxTokensFor({ limits, stream }: HubRequest, target: Target): number {
+function maxTokensFor({ limits, stream }: HubRequest, target: UpstreamTarget): number {
   if (limits.prewarm) return 0;
   const most = target.maxOutput ?? target.capabilities.maxOutput;
   return Math.min(limits.maxOutput ?? (stream ? most : UNARY_TOKENS), most);
@@ -113,7 +113,7 @@ function lacksThinking(turns: readonly Turn[]): boolean {
 const thinks = ({ thinking }: Thinking): boolean => thinking !== undefined && thinking.type !== 'disabled';
 
 interface SamplingRoom {
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly thinks: boolean;
 }
 
@@ -134,7 +134,7 @@ function encodeSampling(sampling: HubSampling, room: SamplingRoom, dropped: Set<
 }
 
 /** Sequences of white space alone are refused by the provider. */
-function splitStop(stop: readonly string[], target: Target): { native: string[]; rest: string[] } {
+function splitStop(stop: readonly string[], target: UpstreamTarget): { native: string[]; rest: string[] } {
   const fits = (text: string) => target.capabilities.stop && /\S/.test(text);
   return { native: stop.filter(fits), rest: stop.filter((text) => !fits(text)) };
 }
@@ -142,7 +142,7 @@ function splitStop(stop: readonly string[], target: Target): { native: string[];
 function outputConfig({ output }: HubRequest, { effort }: Thinking): Block | undefined {
   const format =
     output.format.kind === 'schema'
-      ? { type: 'json_schema', schema: constrain(withType(output.format.schema)) }
+      ? { type: 'json_schema', schema: constrainSchema(withType(output.format.schema)) }
       : undefined;
   return effort === undefined && !format ? undefined : compact({ effort, format });
 }

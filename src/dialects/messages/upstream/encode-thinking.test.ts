@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bodyOf, call, encode, fn, result, say, target } from '../../../../test/support/dialects/messages.ts';
 import type { CapabilityOverrides } from '../../../rules/index.ts';
-import type { Target } from '../../codec.ts';
+import type { UpstreamTarget } from '../../codec.ts';
 import type { HubItem, HubRequest, JsonObject } from '../../hub/types.ts';
 
 describe('thinking for a messages upstream', () => {
   const manual = (more: CapabilityOverrides = {}) => target({ thinking: 'manual', display: false, ...more });
-  const think = (more: Partial<HubRequest>, to: Target) => {
-    const { body, dropped } = encode(more, to);
+  const think = (more: Partial<HubRequest>, to: UpstreamTarget) => {
+    const { body, droppedFields: dropped } = encode(more, to);
     return [body.thinking, (body.output_config as JsonObject | undefined)?.effort, dropped];
   };
 
@@ -57,7 +57,7 @@ describe('thinking for a messages upstream', () => {
     const signed: HubItem = {
       kind: 'reasoning',
       summary: [],
-      opaque: { home: 'messages', kind: 'thinking', data: 'S' },
+      opaque: { issuer: 'messages', kind: 'thinking', data: 'S' },
     };
     const whole = { ...loop, items: [say('user', 'a'), signed, call('c'), result('c', 'ok')] };
     assert.deepEqual((think(whole, manual())[0] as JsonObject).type, 'enabled');

@@ -17,7 +17,7 @@ export interface Room {
   readonly budgetRefused: boolean;
 }
 
-export function encodeThinking(reasoning: HubReasoning, capabilities: Capabilities, room: Room): Thinking {
+export function encodeThinkingSettings(reasoning: HubReasoning, capabilities: Capabilities, room: Room): Thinking {
   const { mode, effort } = reasoning;
   if (mode === undefined && effort === undefined) return {};
   if (mode === 'off' || effort === 'none') return off(capabilities);

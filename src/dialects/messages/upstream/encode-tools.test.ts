@@ -84,7 +84,7 @@ describe('tools for a messages upstream', () => {
     assert.throws(() => bodyOf(demanded), { code: 'unsupported_parameter' });
     const same = bodyOf({ tools: [server('web_search'), fn('web_search')] });
     assert.equal((same.tools as JsonObject[])[0]?.type, undefined);
-    assert.deepEqual(encode({ limits: { maxToolCalls: 2 } }).dropped, ['maxToolCalls']);
+    assert.deepEqual(encode({ limits: { maxToolCalls: 2 } }).droppedFields, ['maxToolCalls']);
   });
 
   it('of a remote server are declared beside the tools, with the header that allows it', () => {

@@ -1,6 +1,6 @@
 /** Tools and the choice among them written for the provider: functions, its own client tools, and hosted tools it also has. */
 
-import { refuseBuiltin, refuseHostedChoice, refuseMachine } from '../../errors/rejection.ts';
+import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
@@ -81,13 +81,13 @@ const TOOLS: { readonly [K in HubTool['kind']]: (tool: HubTool & { kind: K }, wr
   },
   builtin(tool, writing) {
     if (writing.request.dialect === 'messages') return [{ ...tool.raw }];
-    const known = builtinFunction(tool.builtin) ?? refuseBuiltin(tool.builtin);
+    const known = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
     return [declare(tool, { description: known.description, input_schema: known.schema }, writing)];
   },
   server(tool, writing) {
     if (tool.tool === 'mcp') return [mcpToolset(tool.raw, writing)];
     if (writing.request.dialect === 'messages') return [{ ...tool.raw }];
-    if (tool.options.machine) refuseMachine();
+    if (tool.options.machine) rejectMachine();
     const row = rowOf(tool);
     return row
       ? [{ ...row, ...(tool.tool === 'web_search' && searchOptions(tool, writing)), ...cacheControl(tool.cache) }]
@@ -170,5 +170,5 @@ const serial = (request: HubRequest, choice: Block): Block =>
 function hostedName(tool: ServerTool, tools: readonly Block[]): string {
   const name = HOSTED[tool]?.name;
   if (name !== undefined && tools.some((block) => block.name === name && block.type !== undefined)) return name;
-  return refuseHostedChoice(tool);
+  return rejectHostedChoice(tool);
 }

@@ -10,7 +10,7 @@ import {
   type WireEvent,
 } from '../../../../test/support/dialects/codecs.ts';
 import { ApiError } from '../../../core/index.ts';
-import type { UpstreamContext } from '../../codec.ts';
+import type { DecodeContext } from '../../codec.ts';
 import { fold } from '../../hub/fold.ts';
 import type { HubEvent } from '../../hub/types.ts';
 import { decodeReply } from '../reply.ts';
@@ -18,7 +18,7 @@ import { openDecoder } from './stream-decoder.ts';
 
 const VECTORS = readVectors('messages');
 
-const decode = (events: readonly WireEvent[], context: UpstreamContext = CONTEXT): HubEvent[] =>
+const decode = (events: readonly WireEvent[], context: DecodeContext = CONTEXT): HubEvent[] =>
   decodeAll(openDecoder(context), events);
 
 describe('a messages stream', () => {
@@ -87,8 +87,8 @@ describe('a unary answer', () => {
       id: 'req_1',
       model: '',
       items: [
-        { kind: 'opaque', home: 'messages', raw: {} },
-        { kind: 'opaque', home: 'messages', raw: {} },
+        { kind: 'opaque', issuer: 'messages', raw: {} },
+        { kind: 'opaque', issuer: 'messages', raw: {} },
       ],
       stop: 'end',
       usage: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, estimated: true },

@@ -2,16 +2,16 @@
  * The upstream's stream read into hub events: one row per wire event here, one row per block kind in `blocks.ts`. Never
  * throws, never hangs: whatever cannot be understood ends the stream with one error.
  */
-import type { StreamDecoder, UpstreamContext } from '../../codec.ts';
+import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, JsonObject } from '../../hub/types.ts';
 import { given, isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage, mergeUsage } from '../usage.ts';
-import { type BlockState, Impossible, outOfOrder, startBlocks } from './block-state.ts';
+import { type BlockState, MalformedStream, outOfOrder, startBlocks } from './block-state.ts';
 import { closeAll, closeBlock, growBlock, openBlock } from './blocks.ts';
 
-export function openDecoder(context: UpstreamContext): StreamDecoder {
+export function openDecoder(context: DecodeContext): StreamDecoder {
   const state = start(context);
   return {
     push(data, event) {
@@ -29,7 +29,7 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
 }
 
 /** A whole answer, told as the stream it would have been. */
-export function replayReply(body: JsonObject, content: readonly unknown[], context: UpstreamContext): HubEvent[] {
+export function replayReply(body: JsonObject, content: readonly unknown[], context: DecodeContext): HubEvent[] {
   const state = start(context);
   const events = take({ type: 'message_start', message: { ...body, content: [], usage: null } }, undefined, state);
   for (const [index, block] of content.entries()) {
@@ -53,7 +53,7 @@ interface State {
   refusal?: string;
 }
 
-const start = (context: UpstreamContext): State => ({
+const start = (context: DecodeContext): State => ({
   blocks: startBlocks(context),
   usage: {},
   reported: false,
@@ -72,7 +72,7 @@ function take(wire: JsonObject, event: string | undefined, state: State): HubEve
     row(wire, state, out);
     return out;
   } catch (error) {
-    if (!(error instanceof Impossible)) throw error;
+    if (!(error instanceof MalformedStream)) throw error;
     return [...out, ...broken(state, error.message)];
   }
 }

@@ -1,8 +1,8 @@
 /** What becomes of every hub field on the way to a messages upstream. What one model lacks, the encoder reports by itself. */
-import type { Fate } from '../../codec.ts';
+import type { Support } from '../../codec.ts';
 import type { HubField } from '../../hub/fields.ts';
 
-export const fate = {
+export const support = {
   /** Clamped to 1; models with fixed sampling get none of the three. */
   temperature: 'changed',
   topP: 'kept',
@@ -11,14 +11,14 @@ export const fate = {
   presencePenalty: 'dropped',
   frequencyPenalty: 'dropped',
   /** Leaving out a bias, a second candidate or log probabilities would answer another question than the one asked. */
-  logitBias: 'refused',
-  n: 'refused',
-  logprobs: 'refused',
+  logitBias: 'rejected',
+  n: 'rejected',
+  logprobs: 'rejected',
   /** Sequences of white space alone are cut by the pipeline, since the provider refuses them. */
   stop: 'kept',
   verbosity: 'dropped',
-  audioOutput: 'refused',
-  imageOutput: 'refused',
+  audioOutput: 'rejected',
+  imageOutput: 'rejected',
   /** An effort, a budget or a mode, whichever the model takes. */
   reasoning: 'changed',
   /** A schema without the keywords that constrained decoding lacks; plain JSON is asked for in words. */
@@ -38,9 +38,9 @@ export const fate = {
   /** There is no such field, but the key still chooses the account, and with it the cache. */
   cacheKey: 'changed',
   /** The last four, short or long. */
-  cacheMarks: 'changed',
+  cacheBreakpoints: 'changed',
   serviceTier: 'changed',
   /** Hashed: the provider needs to tell users apart, not to know them. */
   userId: 'changed',
   metadata: 'dropped',
-} as const satisfies Record<HubField, Fate>;
+} as const satisfies Record<HubField, Support>;

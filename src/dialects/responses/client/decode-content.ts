@@ -1,5 +1,5 @@
 /** Content parts of a client's request. The caller's own parts are read strictly; unknown parts of the assistant's side are left out. */
-import type { CacheMark, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
+import type { CacheBreakpoint, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
 import { readUrl, textOfBytes } from '../../wire/media.ts';
 import {
   compact,
@@ -97,10 +97,10 @@ function audio(part: JsonObject, path: string): HubPart {
 const fileId = (value: unknown, path: string): MediaSource => ({
   kind: 'file_id',
   id: needString(value, path),
-  home: 'responses',
+  issuer: 'responses',
 });
 
-function cacheOf(part: JsonObject): CacheMark | undefined {
+function cacheOf(part: JsonObject): CacheBreakpoint | undefined {
   if (!isObject(part.prompt_cache_breakpoint)) return undefined;
   return part.prompt_cache_breakpoint.ttl === '12h' ? { long: true } : {};
 }

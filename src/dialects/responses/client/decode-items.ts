@@ -50,7 +50,7 @@ function typeOf(item: JsonObject, path: string): string {
 
 type ItemReader = (item: JsonObject, path: string) => HubItem[];
 
-const carried: ItemReader = (item) => [{ kind: 'opaque', home: 'responses', raw: item }];
+const carried: ItemReader = (item) => [{ kind: 'opaque', issuer: 'responses', raw: item }];
 const refused: ItemReader = (item, path) =>
   unsupported(path, `'${String(item.type)}' has no counterpart at this model's provider.`);
 
@@ -118,7 +118,7 @@ function reasoning(item: JsonObject, path: string): HubReasoningItem[] {
 
 function opaqueOf(slot: string, kind: Opaque['kind'], item: JsonObject): Opaque | undefined {
   if (isEnvelope(slot)) return unwrap(slot);
-  return compact({ home: 'responses', kind, id: maybeString(item.id), data: slot });
+  return compact({ issuer: 'responses', kind, id: maybeString(item.id), data: slot });
 }
 
 /** Without its content a compaction stands for lost history; the target's encoder refuses it then. */

@@ -185,7 +185,7 @@ describe('input items', () => {
           { kind: 'image', source: { kind: 'url', url: 'https://x.example/a.png' } },
           { kind: 'file', source: { kind: 'base64', mime: 'application/pdf', data: 'BBBB' }, title: 'a.pdf' },
           { kind: 'file', source: { kind: 'text', text: 'hi' }, title: 'a.txt' },
-          { kind: 'file', source: { kind: 'file_id', id: 'file_1', home: 'responses' } },
+          { kind: 'file', source: { kind: 'file_id', id: 'file_1', issuer: 'responses' } },
           { kind: 'text', text: 'T', cache: { long: true } },
         ],
       },
@@ -230,7 +230,7 @@ describe('input items', () => {
     );
   });
   it('takes bare reasoning for its own family, unwraps envelopes, and drops damaged ones', () => {
-    const foreign = { home: 'messages', kind: 'redacted', data: 'D' } as const;
+    const foreign = { issuer: 'messages', kind: 'redacted', data: 'D' } as const;
     assert.deepEqual(
       items(
         { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'S' }], encrypted_content: 'gAAA' },
@@ -242,7 +242,7 @@ describe('input items', () => {
         {
           kind: 'reasoning',
           summary: ['S'],
-          opaque: { home: 'responses', kind: 'reasoning', id: 'rs_1', data: 'gAAA' },
+          opaque: { issuer: 'responses', kind: 'reasoning', id: 'rs_1', data: 'gAAA' },
         },
         { kind: 'reasoning', summary: [], opaque: foreign, redacted: true },
         { kind: 'reasoning', summary: [] },
@@ -261,7 +261,7 @@ describe('input items', () => {
       [
         { kind: 'ref', id: 'msg_1' },
         { kind: 'ref', id: 'msg_2' },
-        { kind: 'compaction', opaque: { home: 'responses', kind: 'compaction', data: 'gAAA' } },
+        { kind: 'compaction', opaque: { issuer: 'responses', kind: 'compaction', data: 'gAAA' } },
         { kind: 'tool_change', add: [{ kind: 'function', name: 'f', schema: { type: 'object', properties: {} } }] },
         { kind: 'config_change', effort: 'low', format: { kind: 'json' } },
       ],
@@ -274,12 +274,12 @@ describe('input items', () => {
       kind: 'server_call',
       id: 'ws_1',
       tool: 'web_search',
-      home: 'responses',
+      issuer: 'responses',
       status: 'completed',
       queries: ['q'],
       raw: search,
     });
-    assert.deepEqual(news, { kind: 'opaque', home: 'responses', raw: { type: 'telepathy_call', id: 't' } });
+    assert.deepEqual(news, { kind: 'opaque', issuer: 'responses', raw: { type: 'telepathy_call', id: 't' } });
   });
   it('refuses what the caller wrote and nobody understands, by its place', () => {
     assert.deepEqual(refusedItem({ type: 'hologram' }), ['unsupported_parameter', 'input[0].type']);

@@ -1,6 +1,6 @@
 /** A client's request, top level. What no other provider could do is refused here; what is merely unknown is named and left out. */
 import { fail } from '../../../core/index.ts';
-import type { RequestHead } from '../../codec.ts';
+import type { ClientRequestHead } from '../../codec.ts';
 import type { HubItem, HubMeta, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
 import {
   aBoolean,
@@ -18,12 +18,12 @@ import {
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
-import { TIER_WORDS, TIERS_ASKED } from '../../wire/service-tiers.ts';
+import { CLIENT_TIERS, TIER_WORDS } from '../../wire/service-tiers.ts';
 import { decodeInput } from './decode-items.ts';
 import { decodeOutputSettings, decodeReasoning } from './decode-settings.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 
-export function decodeRequest(value: unknown, from: RequestHead): HubRequest {
+export function decodeRequest(value: unknown, from: ClientRequestHead): HubRequest {
   if (!isObject(value)) throw fail('invalid_request', 'The body must be a JSON object.');
   refuseHeldState(value);
   const previousId = optional(value, 'previous_response_id', needString);
@@ -48,7 +48,7 @@ export function decodeRequest(value: unknown, from: RequestHead): HubRequest {
     meta: metaOf(value),
     session: key ?? from.headers['session-id'] ?? from.headers.session_id ?? from.headers['thread-id'],
     unknown: unknownOf(value),
-    wants: compact({ logprobs: include.includes(LOGPROBS) ? true : undefined }),
+    clientOptions: compact({ logprobs: include.includes(LOGPROBS) ? true : undefined }),
   });
 }
 
@@ -62,7 +62,7 @@ function refuseHeldState(body: JsonObject): void {
   }
 }
 
-function modelOf(body: JsonObject, from: RequestHead): string {
+function modelOf(body: JsonObject, from: ClientRequestHead): string {
   const model = from.model ?? needString(body.model, 'model');
   return model === '' ? wrongValue('model', 'must not be empty.') : model;
 }
@@ -113,7 +113,7 @@ function metaOf(body: JsonObject): HubMeta {
   return compact({
     userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
     metadata: optional(body, 'metadata', stringMap),
-    serviceTier: tier && TIERS_ASKED[tier],
+    serviceTier: tier && CLIENT_TIERS[tier],
   });
 }
 

@@ -1,4 +1,4 @@
-/** Tools and tool choice of a client's request. Hosted tools keep their raw form: only their home can run them as they are. */
+/** Tools and tool choice of a client's request. Hosted tools keep their raw form: only their issuer can run them as they are. */
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool, ServerToolOptions } from '../../hub/types.ts';
 import {
   aBoolean,

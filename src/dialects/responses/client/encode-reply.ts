@@ -1,7 +1,7 @@
 /** The response object: whole answers, and the snapshots of a stream. Every setting of the request is echoed, defaults filled in. */
-import type { AnswerContext } from '../../codec.ts';
+import type { ReplyContext } from '../../codec.ts';
 import type { HubError, HubItem, HubReply, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
-import { answerId } from '../../wire/ids.ts';
+import { responseId } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { encodeFormat } from '../encode-settings.ts';
 import { echoToolChoice, echoTools } from '../encode-tools.ts';
@@ -10,8 +10,8 @@ import { declaredIn, formsOf, placeId } from '../output-items.ts';
 import { DECLINED_TEXT, ENDINGS, refusalOf } from '../stop-reason.ts';
 import { encodeTier, encodeUsage } from '../usage.ts';
 
-export function encodeReply(reply: HubReply, answer: AnswerContext): JsonObject {
-  const id = answerId('resp_', reply.id);
+export function encodeReply(reply: HubReply, answer: ReplyContext): JsonObject {
+  const id = responseId('resp_', reply.id);
   const declared = declaredIn(answer.request);
   const { cut } = ENDINGS[reply.stop];
   const items = [...reply.items, ...refusalItems(reply.stop, reply.refusal, reply.items)];
@@ -38,7 +38,7 @@ export function refusalItems(stop: HubStop, refusal: string | undefined, items: 
 
 interface Final {
   readonly id: string;
-  readonly answer: AnswerContext;
+  readonly answer: ReplyContext;
   readonly output: readonly JsonObject[];
   readonly stop: HubStop;
   readonly usage: HubUsage;
@@ -60,7 +60,7 @@ export function finalBody({ id, answer, output, stop, usage }: Final): JsonObjec
 }
 const MALFORMED: HubError = { code: 'upstream_error', message: 'The model made a call that cannot be read.' };
 
-export const openBody = (id: string, answer: AnswerContext): JsonObject => ({
+export const openBody = (id: string, answer: ReplyContext): JsonObject => ({
   ...head(id, answer),
   status: 'in_progress',
   completed_at: null,
@@ -73,7 +73,7 @@ export const openBody = (id: string, answer: AnswerContext): JsonObject => ({
 
 export const failedBody = (
   id: string,
-  answer: AnswerContext,
+  answer: ReplyContext,
   output: readonly JsonObject[],
   error: HubError,
 ): JsonObject => ({
@@ -83,7 +83,7 @@ export const failedBody = (
   output,
 });
 
-const head = (id: string, answer: AnswerContext): JsonObject => ({
+const head = (id: string, answer: ReplyContext): JsonObject => ({
   id,
   object: 'response',
   created_at: answer.created,
@@ -91,7 +91,7 @@ const head = (id: string, answer: AnswerContext): JsonObject => ({
 });
 
 /** The rest of the object: the same in every snapshot of a stream. */
-export function settingsOf({ request }: AnswerContext): JsonObject {
+export function settingsOf({ request }: ReplyContext): JsonObject {
   const { sampling, limits, reasoning, output, cache, state, meta } = request;
   return {
     background: false,

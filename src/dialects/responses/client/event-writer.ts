@@ -1,13 +1,13 @@
 /** Writes events of this dialect: numbering, places of items, snapshots, and items that are told at one go. */
 import { sse } from '../../../core/index.ts';
-import type { AnswerContext } from '../../codec.ts';
+import type { ReplyContext } from '../../codec.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { type Declared, declaredIn, type Form, placeId } from '../output-items.ts';
 import { settingsOf } from './encode-reply.ts';
 
 export interface Writer {
-  readonly answer: AnswerContext;
+  readonly answer: ReplyContext;
   readonly declared: Declared;
   /** The echo of the request, as text: it is in every snapshot and may be large. */
   readonly settings: string;
@@ -20,7 +20,7 @@ export interface Writer {
   text: string;
 }
 
-export const writer = (answer: AnswerContext): Writer => ({
+export const writer = (answer: ReplyContext): Writer => ({
   answer,
   declared: declaredIn(answer.request),
   settings: JSON.stringify(settingsOf(answer)),
@@ -82,7 +82,7 @@ export function doneItem(writer: Writer, { place }: { readonly place: number }, 
 }
 
 /** An item that arrived whole, with the events that readers of its kind expect in between. */
-export function tellWhole(writer: Writer, form: Form): void {
+export function emitWholeItem(writer: Writer, form: Form): void {
   const placed = addItem(writer, form);
   const item = form.build(placed.id, 'completed');
   WHOLE.get(maybeString(item.type) ?? '')?.(writer, item, placed);

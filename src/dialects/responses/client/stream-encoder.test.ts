@@ -235,7 +235,7 @@ describe('opaque values on their way through a client', () => {
     decodeRequest({ model: 'm', input: [...output] }, { headers: {} }).items;
 
   it('wraps a thinking signature and gives it back as it was', () => {
-    const opaque = { home: 'messages', kind: 'thinking', data: 'sig' } as const;
+    const opaque = { issuer: 'messages', kind: 'thinking', data: 'sig' } as const;
     const reasoning: HubItem = { kind: 'reasoning', summary: ['Hm.'], opaque };
     const { response } = last(tell(unfold(aReply([reasoning, say('Yes')]))));
     const slot = String(response.output[0]?.encrypted_content);
@@ -244,10 +244,10 @@ describe('opaque values on their way through a client', () => {
     assert.deepEqual(sent(response.output), [reasoning, say('Yes')]);
   });
   it('puts the signature of a call in front of it, and back on the call when it returns', () => {
-    const signature = { home: 'generate-content', kind: 'thought', id: 'call_go', data: 's1' } as const;
+    const signature = { issuer: 'generate-content', kind: 'thought', id: 'call_go', data: 's1' } as const;
     const signed = { ...call('go', '{}'), signature } as HubItem;
     const reply = aReply([signed, call('other', '{}')], 'tool');
-    const answer = anAnswer({ home: 'generate-content' });
+    const answer = anAnswer({ issuer: 'generate-content' });
     const events = tell(unfold(reply), answer);
     check(events);
     assert.deepEqual(last(events).response, encodeReply(reply, answer));
@@ -258,9 +258,9 @@ describe('opaque values on their way through a client', () => {
     assert.deepEqual(sent(last(events).response.output), reply.items);
   });
   it('does the same for the signature of a text', () => {
-    const signature = { home: 'generate-content', kind: 'thought', data: 's2' } as const;
+    const signature = { issuer: 'generate-content', kind: 'thought', data: 's2' } as const;
     const signed: HubItem = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Hi', signature }] };
-    const { response } = last(tell(unfold(aReply([signed])), anAnswer({ home: 'generate-content' })));
+    const { response } = last(tell(unfold(aReply([signed])), anAnswer({ issuer: 'generate-content' })));
     assert.deepEqual(sent(response.output), [signed]);
   });
 });

@@ -3,9 +3,9 @@
  * delta, and ends with the whole output. Calls whose arguments are no JSON wait for the finish, which decides about them.
  */
 import { SSE_COMMENT } from '../../../core/index.ts';
-import type { AnswerContext, StreamEncoder } from '../../codec.ts';
+import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import type { HubEvent, HubItem, HubMessage, HubReasoningItem, HubToolCall } from '../../hub/types.ts';
-import { answerId } from '../../wire/ids.ts';
+import { responseId } from '../../wire/ids.ts';
 import { encodeAnnotation } from '../annotations.ts';
 import {
   callForm,
@@ -27,15 +27,15 @@ import {
   doneItem,
   emit,
   emitResponse,
+  emitWholeItem,
   type Placed,
-  tellWhole,
   type Writer,
   writer,
 } from './event-writer.ts';
 import { addDelta, closePart, type Growing, growing } from './part-writer.ts';
 import { inputScanner } from './unwrap-free-text.ts';
 
-export function openEncoder(answer: AnswerContext): StreamEncoder {
+export function openEncoder(answer: ReplyContext): StreamEncoder {
   const state: State = { ...writer(answer), begun: false, over: false, open: new Map(), heldCalls: [], refused: false };
   return {
     push(event) {
@@ -93,7 +93,7 @@ const ON: Rows = {
   },
   args(event, state) {
     const open = state.open.get(event.index);
-    if (open?.kind === 'call') tellArgs(state, open, open.scan(event.text));
+    if (open?.kind === 'call') emitArgs(state, open, open.scan(event.text));
   },
   annotation(event, state) {
     const open = state.open.get(event.index);
@@ -133,7 +133,7 @@ const ON: Rows = {
 function begin(state: State, upstreamId: string): void {
   if (state.begun) return;
   state.begun = true;
-  state.id = answerId('resp_', upstreamId);
+  state.id = responseId('resp_', upstreamId);
   emitResponse(state, 'response.created', openBody(state.id, state.answer));
   emitResponse(state, 'response.in_progress', openBody(state.id, state.answer));
 }
@@ -156,10 +156,10 @@ function opened(item: HubItem, state: State): Open {
     Object.assign(grow, addItem(state, grow.form));
     return { kind: 'reasoning', grow };
   }
-  if (item.kind !== 'tool_call' || state.answer.home === 'generate-content') return { kind: 'late' };
+  if (item.kind !== 'tool_call' || state.answer.issuer === 'generate-content') return { kind: 'late' };
   const shape = shapeOf(item, state.declared);
   if (shape === 'builtin') return { kind: 'late' };
-  for (const form of signatureForms(signatureOfCall(item))) tellWhole(state, form);
+  for (const form of signatureForms(signatureOfCall(item))) emitWholeItem(state, form);
   const scan = shape === 'wrapped' ? inputScanner() : (piece: string) => piece;
   const signed = item.signature !== undefined;
   return { kind: 'call', at: addItem(state, callForm(item, shape)), shape, scan, signed, told: false };
@@ -173,7 +173,7 @@ function grow(state: State, index: number, kind: 'text' | 'refusal' | 'think', {
   if (open?.kind === holder) addDelta(state, open.grow, kind, part, text);
 }
 
-function tellArgs(state: State, open: Open & { kind: 'call' }, delta: string): void {
+function emitArgs(state: State, open: Open & { kind: 'call' }, delta: string): void {
   if (delta === '') return;
   open.told = true;
   emit(state, `${eventsOf(open.shape).name}.delta`, { ...open.at.at, delta });
@@ -202,7 +202,7 @@ function endMessage(item: HubMessage, grow: Growing, state: State): void {
   state.heldMessage = (cut) => {
     if (grow.place >= 0) doneItem(state, grow, messageForm(item).build(grow.id, cut ? 'incomplete' : 'completed'));
     // Images and signatures that the message held, as items of their own.
-    for (const form of formsOf(item, state.declared)) if (form.prefix !== 'msg') tellWhole(state, form);
+    for (const form of formsOf(item, state.declared)) if (form.prefix !== 'msg') emitWholeItem(state, form);
   };
 }
 
@@ -217,11 +217,11 @@ function endCall(item: HubToolCall, open: Open & { kind: 'call' }, state: State)
   const { name, field } = eventsOf(open.shape);
   const whole = open.shape === 'function' ? item.args || '{}' : inputOf(item, open.shape);
   const tell = () => {
-    if (!open.told) tellArgs(state, open, whole);
+    if (!open.told) emitArgs(state, open, whole);
     emit(state, `${name}.done`, { ...open.at.at, name: item.name, [field]: whole });
     doneItem(state, open.at, form.build(open.at.id, 'completed'));
     // One that came too late to stand before its call still finds it by the id.
-    if (!open.signed) for (const late of signatureForms(signatureOfCall(item))) tellWhole(state, late);
+    if (!open.signed) for (const late of signatureForms(signatureOfCall(item))) emitWholeItem(state, late);
   };
   if (form.broken) state.heldCalls.push(tell);
   else tell();
@@ -229,7 +229,7 @@ function endCall(item: HubToolCall, open: Open & { kind: 'call' }, state: State)
 
 function late(item: HubItem, state: State): void {
   for (const form of formsOf(item, state.declared)) {
-    if (form.broken) state.heldCalls.push(() => tellWhole(state, form));
-    else tellWhole(state, form);
+    if (form.broken) state.heldCalls.push(() => emitWholeItem(state, form));
+    else emitWholeItem(state, form);
   }
 }

@@ -1,5 +1,5 @@
 /** Whole answers of an upstream. A response that failed is no answer: it is thrown as the error it tells. */
-import type { UpstreamContext } from '../../codec.ts';
+import type { DecodeContext } from '../../codec.ts';
 import { failureOf as failed, unreadable } from '../../errors/fault.ts';
 import type { HubError, HubItem, HubReply, JsonObject } from '../../hub/types.ts';
 import { freshCallId } from '../../wire/ids.ts';
@@ -9,7 +9,7 @@ import { decodeOutputItem, type Seat } from '../read-output.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage } from '../usage.ts';
 
-export function decodeReply(body: unknown, context: UpstreamContext): HubReply {
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   if (!isObject(body) || !(Array.isArray(body.output) || isObject(body.error))) throw unreadable();
   const items: HubItem[] = [];
   const callIds = new Set<string>();

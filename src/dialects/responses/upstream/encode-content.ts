@@ -1,15 +1,15 @@
 /** Content parts for an upstream of this dialect. What it cannot read is refused by name, never left out in silence. */
 
-import { refuse, refuseFile } from '../../errors/rejection.ts';
-import type { CacheMark, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
+import { reject, rejectFile } from '../../errors/rejection.ts';
+import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
 /** Cache marks in the order in which their parts are sent; how many of them are set is known at the end only. */
-export type Marks = { readonly part: Record<string, unknown>; readonly cache: CacheMark }[];
+export type Breakpoints = { readonly part: Record<string, unknown>; readonly cache: CacheBreakpoint }[];
 
 /** Parts of a user's or developer's message, or of a tool's answer. Empty texts say nothing and are left out. */
-export const encodeInput = (parts: readonly HubPart[], marks: Marks): JsonObject[] =>
+export const encodeInput = (parts: readonly HubPart[], marks: Breakpoints): JsonObject[] =>
   parts.flatMap((part) => {
     const body = inputPart(part);
     if (!body) return [];
@@ -32,7 +32,7 @@ function inputPart(part: HubPart): Record<string, unknown> | undefined {
       return { type: 'input_text', text: JSON.stringify(part.value) };
     case 'audio':
     case 'video':
-      return refuse('conversation', `This model cannot take ${part.kind}.`);
+      return reject('conversation', `This model cannot take ${part.kind}.`);
   }
 }
 
@@ -45,7 +45,7 @@ function imageSource(source: MediaSource): JsonObject {
   if (source.kind === 'base64') return { image_url: dataUrl(source) };
   if (source.kind === 'url') return { image_url: source.url };
   if (source.kind === 'file_id') return { file_id: ownFile(source) };
-  return refuse('conversation', 'An image cannot be given as text.');
+  return reject('conversation', 'An image cannot be given as text.');
 }
 
 function filePart(part: HubPart & { kind: 'file' }): Record<string, unknown> {
@@ -67,11 +67,11 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/html': 'html',
 };
 
-const ownFile = ({ home, id }: MediaSource & { kind: 'file_id' }): string =>
-  home === 'responses' ? id : refuseFile(id);
+const ownFile = ({ issuer, id }: MediaSource & { kind: 'file_id' }): string =>
+  issuer === 'responses' ? id : rejectFile(id);
 
 /** An assistant's own words. Pictures it made cannot be handed back in a message. */
-export const encodeSaid = (parts: readonly HubPart[]): JsonObject[] =>
+export const encodeOutputText = (parts: readonly HubPart[]): JsonObject[] =>
   parts.flatMap((part): JsonObject[] => {
     if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return [];
     return part.kind === 'text'
@@ -80,10 +80,10 @@ export const encodeSaid = (parts: readonly HubPart[]): JsonObject[] =>
   });
 
 /** The upstream takes four breakpoints; the last ones reach furthest. */
-const MAX_MARKS = 4;
+const MAX_BREAKPOINTS = 4;
 
-export function setMarks(marks: Marks): void {
-  for (const { part, cache } of marks.slice(-MAX_MARKS)) {
+export function setBreakpoints(marks: Breakpoints): void {
+  for (const { part, cache } of marks.slice(-MAX_BREAKPOINTS)) {
     part.prompt_cache_breakpoint = { mode: 'explicit', ttl: cache.long ? '12h' : '30m' };
   }
 }

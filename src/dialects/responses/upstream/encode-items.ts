@@ -3,7 +3,7 @@
  * encrypted content is bound to its own. Reasoning that lost the item it led to is left out, since the upstream refuses it alone.
  */
 
-import { refuseCompaction, refuseRef } from '../../errors/rejection.ts';
+import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type {
   HubItem,
   HubMessage,
@@ -14,16 +14,16 @@ import type {
   Opaque,
 } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
-import { refuseOrphan } from '../../tools/pair-results.ts';
+import { rejectOrphan } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { compact, isObject, parseArgs } from '../../wire/read.ts';
 import { encodeFormat } from '../encode-settings.ts';
 import { encodeTools, type ToolJob, wireName } from '../encode-tools.ts';
 import { encodeSummary } from '../output-items.ts';
-import { encodeInput, encodeSaid, type Marks } from './encode-content.ts';
+import { type Breakpoints, encodeInput, encodeOutputText } from './encode-content.ts';
 
 export interface Job extends ToolJob {
-  readonly marks: Marks;
+  readonly marks: Breakpoints;
   /** Call ids so far, and what kind of item answers each. */
   readonly calls: Map<string, string>;
 }
@@ -57,7 +57,7 @@ function encodeItem(item: HubItem, index: number, job: Job): JsonObject | undefi
     case 'tool_result':
       return result(item, job);
     case 'server_call':
-      return item.home === 'responses' && isObject(item.raw) ? item.raw : undefined;
+      return item.issuer === 'responses' && isObject(item.raw) ? item.raw : undefined;
     case 'compaction':
       return compaction(item, job);
     case 'tool_change':
@@ -69,9 +69,9 @@ function encodeItem(item: HubItem, index: number, job: Job): JsonObject | undefi
         text: item.format && { format: encodeFormat(item.format) },
       });
     case 'ref':
-      return refuseRef(item.id);
+      return rejectRef(item.id);
     case 'opaque':
-      return item.home === 'responses' && isObject(item.raw) ? item.raw : undefined;
+      return item.issuer === 'responses' && isObject(item.raw) ? item.raw : undefined;
   }
 }
 
@@ -82,7 +82,7 @@ function message(item: HubMessage, job: Job): JsonObject | undefined {
 }
 
 function said(item: HubMessage, index: number, job: Job): JsonObject | undefined {
-  const content = encodeSaid(item.parts);
+  const content = encodeOutputText(item.parts);
   if (content.length === 0) return undefined;
   const phase = job.target.capabilities.phase ? (item.phase ?? inferredPhase(index, job)) : undefined;
   return compact({ type: 'message', role: 'assistant', phase, content });
@@ -105,7 +105,7 @@ function reasoning(item: HubReasoningItem, job: Job): JsonObject | undefined {
 
 /** Minted by this dialect's provider, and not by another account of it. */
 function isAtHome(opaque: Opaque | undefined, { target }: Job): opaque is Opaque {
-  if (opaque?.home !== 'responses') return false;
+  if (opaque?.issuer !== 'responses') return false;
   return opaque.account === undefined || target.account === undefined || opaque.account === target.account;
 }
 
@@ -130,7 +130,7 @@ function compaction(item: HubItem & { kind: 'compaction' }, job: Job): JsonObjec
   const { opaque, text } = item;
   if (isAtHome(opaque, job)) return compact({ type: 'compaction', id: opaque.id, encrypted_content: opaque.data });
   if (text) return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
-  return refuseCompaction();
+  return rejectCompaction();
 }
 
 // ---------------------------------------------------------------- calls and results
@@ -156,7 +156,7 @@ function call(item: HubToolCall, job: Job): JsonObject {
 }
 
 function result(item: HubToolResult, job: Job): JsonObject {
-  const type = job.calls.get(item.callId) ?? refuseOrphan(item.callId);
+  const type = job.calls.get(item.callId) ?? rejectOrphan(item.callId);
   const call_id = callIdFor('responses', item.callId);
   const [data] = item.parts;
   if (type === 'shell_call_output' && data?.kind === 'json') return { type, call_id, output: data.value };

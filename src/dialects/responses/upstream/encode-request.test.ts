@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { aRequest, aTarget } from '../../../../test/support/dialects/responses.ts';
-import { applyFate } from '../../hub/fields.ts';
+import { checkSupport } from '../../hub/fields.ts';
 import type { HubItem, HubPart, HubRequest, JsonObject, Opaque } from '../../hub/types.ts';
 import { fieldNames } from '../client/field-names.ts';
 import { encodeRequest } from './encode-request.ts';
-import { fate } from './support.ts';
+import { support } from './support.ts';
 
 const text = (words: string, more = {}): HubPart => ({ kind: 'text', text: words, ...more });
 const user = (...parts: HubPart[]): HubItem => ({ kind: 'message', role: 'user', parts });
@@ -29,7 +29,7 @@ const result = (callId: string, parts: HubPart[], more = {}): HubItem => ({
 const thought = (data: string, more: Partial<Opaque> = {}): HubItem => ({
   kind: 'reasoning',
   summary: ['S'],
-  opaque: { home: 'responses', kind: 'reasoning', id: `rs_${data}`, data, ...more },
+  opaque: { issuer: 'responses', kind: 'reasoning', id: `rs_${data}`, data, ...more },
 });
 
 const encode = (over: Partial<HubRequest>, target = aTarget()) => encodeRequest(aRequest(over), target);
@@ -62,10 +62,10 @@ describe('a request to a responses upstream', () => {
   });
   it('leaves sampling out for models that refuse it, and says so', () => {
     const sampling = { temperature: 0, topP: 0.5 };
-    assert.deepEqual(encode({ sampling }).dropped, ['temperature', 'topP']);
+    assert.deepEqual(encode({ sampling }).droppedFields, ['temperature', 'topP']);
     const full = encode({ sampling }, aTarget({}, { sampling: 'full' }));
     assert.equal(full.body.temperature, 0);
-    assert.deepEqual(full.dropped, []);
+    assert.deepEqual(full.droppedFields, []);
   });
   it('hands stop sequences to the pipeline', () => {
     const encoded = encode({ sampling: { stop: ['END'] } });
@@ -73,10 +73,10 @@ describe('a request to a responses upstream', () => {
     assert.equal(encoded.body.stop, undefined);
   });
   it('refuses what it cannot honour and names what it loses', () => {
-    const lost = applyFate(aRequest({ sampling: { topK: 4, seed: 1, stop: ['x'] } }), fate, fieldNames);
+    const lost = checkSupport(aRequest({ sampling: { topK: 4, seed: 1, stop: ['x'] } }), support, fieldNames);
     assert.deepEqual(lost, ['topK', 'seed']);
     for (const sampling of [{ n: 2 }, { logitBias: { a: 1 } }]) {
-      assert.throws(() => applyFate(aRequest({ sampling }), fate, fieldNames), { code: 'unsupported_parameter' });
+      assert.throws(() => checkSupport(aRequest({ sampling }), support, fieldNames), { code: 'unsupported_parameter' });
     }
   });
   it('moves reasoning to the nearest effort that the model knows', () => {
@@ -92,7 +92,9 @@ describe('a request to a responses upstream', () => {
     assert.equal(effort({ mode: 'budget', budget: 30_000 }), 'high');
     assert.equal(effort({ mode: 'auto' }), undefined);
     assert.deepEqual(body({ reasoning: { mode: 'auto', show: 'summary' } }).reasoning, { summary: 'auto' });
-    assert.deepEqual(encode({ reasoning: { effort: 'high' } }, aTarget({}, { efforts: [] })).dropped, ['reasoning']);
+    assert.deepEqual(encode({ reasoning: { effort: 'high' } }, aTarget({}, { efforts: [] })).droppedFields, [
+      'reasoning',
+    ]);
   });
   it('hashes the user and long keys, and takes the session for a cache key', () => {
     const encoded = body({ meta: { userId: 'alice@example.test' }, session: 's'.repeat(80) });
@@ -285,7 +287,7 @@ describe('the conversation for a responses upstream', () => {
   });
   it('drops reasoning of others: another provider, another account, and what lost the item it led to', () => {
     const kinds = (items: HubItem[], target = aTarget()) => input(items, target).map((item) => item.type);
-    assert.deepEqual(kinds([thought('E', { home: 'messages' }), said('x')]), ['message', 'message']);
+    assert.deepEqual(kinds([thought('E', { issuer: 'messages' }), said('x')]), ['message', 'message']);
     assert.deepEqual(kinds([thought('E', { account: 'a' }), said('x')], aTarget({ account: 'b' })), [
       'message',
       'message',
@@ -303,7 +305,7 @@ describe('the conversation for a responses upstream', () => {
       const item: HubItem = {
         kind: 'reasoning',
         summary: [joined],
-        opaque: { home: 'responses', kind: 'reasoning', data: 'E', lengths: [3, 5] },
+        opaque: { issuer: 'responses', kind: 'reasoning', data: 'E', lengths: [3, 5] },
       };
       const [sent] = input([item, said('x')]);
       return ((sent?.summary ?? []) as JsonObject[]).map((part) => part.text);
@@ -340,7 +342,7 @@ describe('the conversation for a responses upstream', () => {
       code: 'unsupported_parameter',
     });
     assert.throws(
-      () => input([user({ kind: 'image', source: { kind: 'file_id', id: 'file_x', home: 'messages' } })]),
+      () => input([user({ kind: 'image', source: { kind: 'file_id', id: 'file_x', issuer: 'messages' } })]),
       /file_x/,
     );
   });
@@ -356,7 +358,7 @@ describe('the conversation for a responses upstream', () => {
     );
     assert.equal(set.instructions, undefined);
     const unset = encode({ items, system, session: 's' });
-    assert.deepEqual(unset.dropped, ['cacheMarks']);
+    assert.deepEqual(unset.droppedFields, ['cacheBreakpoints']);
     assert.ok(!JSON.stringify(unset.body).includes('breakpoint'));
     assert.equal(unset.body.prompt_cache_key, 's');
   });

@@ -2,27 +2,27 @@
  * A request for an upstream of this dialect. Nothing is stored there, and encrypted reasoning is always asked for, since the
  * client carries the state. Pure: the same conversation gives the same bytes, which prompt caches depend on.
  */
-import type { EncodedRequest, Target } from '../../codec.ts';
-import { refusePrefill } from '../../errors/rejection.ts';
+import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { rejectPrefill } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubMeta, HubRequest, JsonObject } from '../../hub/types.ts';
 import { mapNames } from '../../tools/names.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { TIERS_SENT } from '../../wire/service-tiers.ts';
+import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
 import { encodeFormat, encodeReasoning } from '../encode-settings.ts';
 import { encodeToolChoice, encodeTools, leavesOut } from '../encode-tools.ts';
-import { encodeInput, setMarks } from './encode-content.ts';
+import { encodeInput, setBreakpoints } from './encode-content.ts';
 import { encodeItems, type Job } from './encode-items.ts';
 
-export function encodeRequest(request: HubRequest, target: Target): EncodedRequest {
-  if (endsInPrefill(request) && !target.capabilities.prefill) refusePrefill();
+export function encodeRequest(request: HubRequest, target: UpstreamTarget): EncodedRequest {
+  if (endsInPrefill(request) && !target.capabilities.prefill) rejectPrefill();
   const names = mapNames(request, 'responses');
   const job: Job = { request, target, names, marks: [], calls: new Map() };
   const system = encodeSystem(job);
   const input = [...system.items, ...encodeItems(job)];
-  if (target.capabilities.explicitCache) setMarks(job.marks);
+  if (target.capabilities.explicitCache) setBreakpoints(job.marks);
   const tools = encodeTools(request.tools, job);
   const body = compact({
     model: target.model,
@@ -45,7 +45,7 @@ export function encodeRequest(request: HubRequest, target: Target): EncodedReque
   return {
     body,
     headers: {},
-    dropped: droppedOf(request, job),
+    droppedFields: droppedOf(request, job),
     names: new Map([...names.back].filter(([, tool]) => tool.namespace === undefined)),
     emulateStop: request.sampling.stop ?? [],
   };
@@ -69,7 +69,7 @@ function encodeSystem(job: Job): { instructions?: string; items: JsonObject[] } 
 /** The API refuses less than 16. */
 const MIN_OUTPUT = 16;
 
-function limitsOf({ limits }: HubRequest, target: Target): JsonObject {
+function limitsOf({ limits }: HubRequest, target: UpstreamTarget): JsonObject {
   const most = target.maxOutput ?? target.capabilities.maxOutput;
   const wanted = limits.prewarm ? undefined : limits.maxOutput;
   return compact({
@@ -81,7 +81,7 @@ function limitsOf({ limits }: HubRequest, target: Target): JsonObject {
 }
 
 /** Reasoning models answer 400 to any sampling field. */
-const samplingOf = ({ sampling }: HubRequest, { capabilities }: Target): JsonObject =>
+const samplingOf = ({ sampling }: HubRequest, { capabilities }: UpstreamTarget): JsonObject =>
   capabilities.sampling === 'full' ? compact({ temperature: sampling.temperature, top_p: sampling.topP }) : {};
 
 function textOf({ output }: HubRequest): JsonObject | undefined {
@@ -92,13 +92,13 @@ function textOf({ output }: HubRequest): JsonObject | undefined {
 function metaOf(meta: HubMeta): JsonObject {
   return compact({
     metadata: meta.metadata,
-    service_tier: TIERS_SENT[meta.serviceTier ?? 'auto'],
+    service_tier: UPSTREAM_TIERS[meta.serviceTier ?? 'auto'],
     safety_identifier: meta.userId === undefined ? undefined : userTag(meta.userId),
   });
 }
 
 /** Models that do not reason refuse to be asked for encrypted reasoning. */
-function includeOf({ capabilities }: Target, tools: readonly JsonObject[]): string[] {
+function includeOf({ capabilities }: UpstreamTarget, tools: readonly JsonObject[]): string[] {
   const include: string[] = [];
   if (capabilities.efforts.length > 0) include.push('reasoning.encrypted_content');
   if (tools.some((tool) => tool.type === 'web_search')) include.push('web_search_call.action.sources');
@@ -117,7 +117,7 @@ function droppedOf(request: HubRequest, job: Job): HubField[] {
     reasoning: wantsThought && capabilities.efforts.length === 0,
     hostedTools: leavesOut(offeredTools(request), job),
     // Tools have no place for a mark here, whatever the model takes.
-    cacheMarks: tools.some((tool) => tool.cache) || (marked && !capabilities.explicitCache),
+    cacheBreakpoints: tools.some((tool) => tool.cache) || (marked && !capabilities.explicitCache),
   };
   return (Object.keys(lost) as HubField[]).filter((field) => lost[field]);
 }

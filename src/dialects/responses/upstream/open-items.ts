@@ -2,14 +2,14 @@
  * The items of a stream while they grow: gives each its hub index when it first has something to say, keeps what was told so
  * far, and builds the finished item from exactly that.
  */
-import type { UpstreamContext } from '../../codec.ts';
+import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubItem, HubPart, JsonObject } from '../../hub/types.ts';
 import { freshCallId } from '../../wire/ids.ts';
 import { maybeCount, maybeString } from '../../wire/read.ts';
 import { argsOf, callOf, decodeOutputItem, isCall, messageOf, nameOf, reasoningOf, type Seat } from '../read-output.ts';
 
-export interface Tale {
-  readonly context: UpstreamContext;
+export interface StreamState {
+  readonly context: DecodeContext;
   out: HubEvent[];
   /** Ended items, by hub index. */
   readonly items: HubItem[];
@@ -19,7 +19,7 @@ export interface Tale {
   confused: boolean;
 }
 
-export const tale = (context: UpstreamContext): Tale => ({
+export const openStream = (context: DecodeContext): StreamState => ({
   context,
   out: [],
   items: [],
@@ -58,7 +58,7 @@ export function partFor(open: Open, kind: Part['kind'], place: unknown, raw = ''
   return open.parts.get(key) ?? { open, kind, key, number: -1, text: '', notes: [] };
 }
 
-export function addText(tale: Tale, part: Part, text: string): void {
+export function addText(tale: StreamState, part: Part, text: string): void {
   if (text === '') return;
   const { open } = part;
   if (part.number < 0) {
@@ -76,26 +76,26 @@ export function addText(tale: Tale, part: Part, text: string): void {
 }
 
 /** Tells the rest of a text that is known whole. One that does not continue what was told is not believed. */
-export function fillText(tale: Tale, part: Part, whole: string): void {
+export function fillText(tale: StreamState, part: Part, whole: string): void {
   if (whole.length > part.text.length && whole.startsWith(part.text))
     addText(tale, part, whole.slice(part.text.length));
 }
 
-export function addNote(tale: Tale, part: Part, annotation: HubAnnotation): void {
+export function addNote(tale: StreamState, part: Part, annotation: HubAnnotation): void {
   if (part.number < 0) return;
   part.notes.push(annotation);
   tale.out.push({ kind: 'annotation', index: part.open.index, part: part.number, annotation });
 }
 
 /** Arguments that come before the call has a name wait for it. */
-export function addArgs(tale: Tale, open: Open, text: string): void {
+export function addArgs(tale: StreamState, open: Open, text: string): void {
   if (text === '') return;
   open.args += text;
   if (open.index >= 0) tale.out.push({ kind: 'args', index: open.index, text });
 }
 
 /** Tells the item's skeleton. A call without a name is held back; with `force` the name will not come any more. */
-export function openItem(tale: Tale, open: Open, force = false): void {
+export function openItem(tale: StreamState, open: Open, force = false): void {
   if (open.index >= 0) return;
   const type = maybeString(open.wire.type) ?? '';
   if (isCall(type) && nameOf(open.wire) === '') {
@@ -110,7 +110,7 @@ export function openItem(tale: Tale, open: Open, force = false): void {
 }
 
 /** Ends the item with what was told of it; a message without words never was. */
-export function endItem(tale: Tale, open: Open): void {
+export function endItem(tale: StreamState, open: Open): void {
   const type = maybeString(open.wire.type) ?? '';
   open.ended = true;
   if (type === 'message' && open.parts.size === 0) return;
@@ -125,7 +125,7 @@ export function endItem(tale: Tale, open: Open): void {
   tale.out.push({ kind: 'item_end', index: open.index, item });
 }
 
-const seatOf = ({ context, callIds }: Tale, open: Open): Seat => ({
+const seatOf = ({ context, callIds }: StreamState, open: Open): Seat => ({
   context,
   callId: (given) => {
     open.callId ??= freshCallId(given, callIds, context.requestId);
@@ -142,7 +142,7 @@ function skeleton(open: Open, seat: Seat): HubItem {
   if (type === 'compaction') return { kind: 'compaction' };
   const item = closed(open, seat);
   return item.kind === 'server_call'
-    ? { kind: 'server_call', id: item.id, tool: item.tool, home: item.home, status: 'in_progress' }
+    ? { kind: 'server_call', id: item.id, tool: item.tool, issuer: item.issuer, status: 'in_progress' }
     : item;
 }
 
@@ -158,7 +158,7 @@ function closed(open: Open, seat: Seat): HubItem {
       seat,
     );
   if (isCall(type)) return { ...callOf(wire, open.args, seat), ...(open.name && { name: open.name }) };
-  return decodeOutputItem(wire, seat) ?? { kind: 'opaque', home: 'responses', raw: wire };
+  return decodeOutputItem(wire, seat) ?? { kind: 'opaque', issuer: 'responses', raw: wire };
 }
 
 function partOf({ kind, text, notes }: Part): HubPart {

@@ -2,7 +2,7 @@
  * An upstream's stream, as hub events: one row per wire event. Deltas are told as they come; the finished item decides what is
  * still missing and never contradicts what was told. What no row knows is ignored; what cannot be read ends in one error.
  */
-import type { StreamDecoder, UpstreamContext } from '../../codec.ts';
+import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { type HubError, type JsonObject, NO_USAGE } from '../../hub/types.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
@@ -19,13 +19,13 @@ import {
   fillText,
   type Open,
   openItem,
+  openStream,
   partFor,
-  type Tale,
-  tale,
+  type StreamState,
 } from './open-items.ts';
 
-export function openDecoder(context: UpstreamContext): StreamDecoder {
-  const state: State = { ...tale(context), started: false, over: false, byPlace: new Map(), byId: new Map() };
+export function openDecoder(context: DecodeContext): StreamDecoder {
+  const state: State = { ...openStream(context), started: false, over: false, byPlace: new Map(), byId: new Map() };
   return {
     push(data) {
       if (state.over || data === '' || data === '[DONE]') return [];
@@ -45,7 +45,7 @@ export function openDecoder(context: UpstreamContext): StreamDecoder {
   };
 }
 
-interface State extends Tale {
+interface State extends StreamState {
   started: boolean;
   /** Finish or error is told; nothing may follow. */
   over: boolean;

@@ -1,8 +1,8 @@
 /** What becomes of every optional thing on the way to a responses upstream. Model-dependent losses are reported by the encoder. */
-import type { Fate } from '../../codec.ts';
+import type { Support } from '../../codec.ts';
 import type { HubField } from '../../hub/fields.ts';
 
-export const fate: Readonly<Record<HubField, Fate>> = {
+export const support: Readonly<Record<HubField, Support>> = {
   // Kept for models that sample; others answer 400 to it, so the encoder leaves it out and says so.
   temperature: 'kept',
   topP: 'kept',
@@ -12,14 +12,14 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   presencePenalty: 'dropped',
   frequencyPenalty: 'dropped',
   // Without it the answer would be another one than was asked for.
-  logitBias: 'refused',
-  n: 'refused',
+  logitBias: 'rejected',
+  n: 'rejected',
   // An answer on its way through the hub has no place for them.
-  logprobs: 'refused',
+  logprobs: 'rejected',
   // No field upstream: the pipeline cuts the text.
   stop: 'changed',
   verbosity: 'kept',
-  audioOutput: 'refused',
+  audioOutput: 'rejected',
   // Images come from a hosted tool here, not from a modality.
   imageOutput: 'dropped',
   // Moved to the nearest effort that the model knows.
@@ -39,7 +39,7 @@ export const fate: Readonly<Record<HubField, Fate>> = {
   // Keys longer than the upstream takes are hashed.
   cacheKey: 'kept',
   // Other lifetimes, at most four, and only where the model takes explicit marks.
-  cacheMarks: 'changed',
+  cacheBreakpoints: 'changed',
   serviceTier: 'changed',
   // Hashed: upstream accounts are shared, the caller's own ids stay here.
   userId: 'changed',
