@@ -82,7 +82,7 @@ const Environment = z.strictObject({
     .describe(
       'whole months for which single usage records are kept; daily sums and charges stay for ever; 0 keeps all',
     ),
-  ALARM_LOOK_MS: milliseconds
+  ALARM_CHECK_MS: milliseconds
     .min(100)
     .default(60_000)
     .describe('how often the worker checks the ledger and looks for what needs an operator'),

@@ -220,7 +220,7 @@ async function start(ground: AppContext, options: ServeOptions, closers: Closer[
     );
   });
   const worker = options.worker ? runWorker(ground) : undefined;
-  if (config.EGRESS_ALLOW.length > 0) log.warn('egress.widened', { allow: config.EGRESS_ALLOW });
+  if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
   return {
     url: config.PUBLIC_URL ?? `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`,
@@ -265,10 +265,10 @@ function registerLedgerMetrics(metrics: Metrics, metering: Metering, db: Db): vo
   metrics.gauge('dragoman_alarm', 'How many things need an operator, as the worker saw it last', async () => {
     // The one that this process knows by itself shows without the database, too.
     const alarms = await readAlarms(db).catch(() => []);
-    const own = { name: 'flusher.failing', count: metering.state.flushFailures };
+    const own = { name: 'flusher_failing', count: metering.state.flushFailures };
     return [...alarms, own].map(({ name, count }) => ({ value: count, labels: { alarm: name } }));
   });
-  metrics.gauge('dragoman_alarm_look_age_seconds', 'Time since a worker looked for alarms', async () =>
+  metrics.gauge('dragoman_alarm_check_age_seconds', 'Time since a worker looked for alarms', async () =>
     (await readAlarms(db)).slice(0, 1).map(({ ageSeconds }) => ({ value: ageSeconds })),
   );
 }

@@ -77,7 +77,7 @@ export const createKey: AdminHandler = async ({ call, by }, { db, clock, secrets
       secrets,
     );
     const view = keyView(await find(tx, id), clock.now());
-    await writeAudit(tx, by, { action: 'key.made', subject: `key:${id}`, after: view });
+    await writeAudit(tx, by, { action: 'key.created', subject: `key:${id}`, after: view });
     return { made, view };
   });
   sendJson(call, 201, { object: 'key', ...view, value: made });

@@ -47,7 +47,7 @@ export const createUser: AdminHandler = async ({ call, by }, { db }) => {
       .returningAll()
       .executeTakeFirst();
     if (!row) throw fail('conflict', `id: there is a user "${id}" already.`, { param: 'id' });
-    await writeAudit(tx, by, { action: 'user.made', subject: `user:${id}`, after: viewOf(row) });
+    await writeAudit(tx, by, { action: 'user.created', subject: `user:${id}`, after: viewOf(row) });
     return row;
   });
   sendJson(call, 201, { object: 'user', ...viewOf(made) });

@@ -45,7 +45,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
       ];
     } catch (error) {
       // One damaged credential must not take the other accounts down with it.
-      log.error('account.unreadable', { account: row.id, ...errorFields(error) });
+      log.error('account.credential_unreadable', { account: row.id, ...errorFields(error) });
       return [];
     }
   });

@@ -69,7 +69,7 @@ const createCommand = (): Command =>
             .values({ id: options.user })
             .onConflict((conflict) => conflict.doNothing())
             .executeTakeFirstOrThrow();
-          if (isNew) await writeAudit(tx, BY_CLI, { action: 'user.made', subject: `user:${options.user}` });
+          if (isNew) await writeAudit(tx, BY_CLI, { action: 'user.created', subject: `user:${options.user}` });
           const wish = {
             user: options.user,
             group: options.group,
@@ -82,7 +82,7 @@ const createCommand = (): Command =>
           const saved = await saveKey(tx, wish, secrets);
           const row = await tx.selectFrom('keys').selectAll().where('id', '=', saved.id).executeTakeFirstOrThrow();
           const after = keyView(row, clock.now());
-          await writeAudit(tx, BY_CLI, { action: 'key.made', subject: `key:${saved.id}`, after });
+          await writeAudit(tx, BY_CLI, { action: 'key.created', subject: `key:${saved.id}`, after });
           return saved;
         });
         info(`Key ${saved.id} for ${options.user} in ${options.group}. This is its value; it is not shown again:`);

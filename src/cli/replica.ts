@@ -35,7 +35,7 @@ export const replicaCommand = (): Command =>
               const held = (await staleReplicas(tx)).find((replica) => replica.id === id)?.leased ?? 0n;
               await removeReplica(tx, id);
               const after = { given_back: formatNanos(held) };
-              await writeAudit(tx, BY_CLI, { action: 'replica.forgotten', subject: `replica:${id}`, after });
+              await writeAudit(tx, BY_CLI, { action: 'replica.removed', subject: `replica:${id}`, after });
             });
             info(`${id} is forgotten, and what it held is given back.`);
           }),

@@ -7,14 +7,14 @@ import { createLog } from './log.ts';
 test('a line says when, how grave, what, and the fields that have a value', () => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
-  log.debug('call.seen', { request: 'req_1' });
-  log.info('call.done', { request: 'req_1', ms: 3, cost: undefined, faults: ['broken'] });
+  log.debug('request.received', { request: 'req_1' });
+  log.info('request.completed', { request: 'req_1', ms: 3, cost: undefined, faults: ['broken'] });
   log.error('disk.full');
   assert.equal(lines.length, 2);
   const [first, second] = lines.map((line) => JSON.parse(line));
   assert.match(first.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   delete first.time;
-  assert.deepEqual(first, { level: 30, request: 'req_1', ms: 3, faults: ['broken'], msg: 'call.done' });
+  assert.deepEqual(first, { level: 30, request: 'req_1', ms: 3, faults: ['broken'], msg: 'request.completed' });
   assert.deepEqual([second.level, second.msg], [50, 'disk.full']);
   for (const line of lines) assert.ok(line.endsWith('}\n'));
 });

@@ -10,9 +10,9 @@ export interface Actor {
 
 export type AuditAction =
   | 'credit.booked'
-  | 'user.made'
+  | 'user.created'
   | 'user.changed'
-  | 'key.made'
+  | 'key.created'
   | 'key.changed'
   | 'key.revoked'
   | 'key.rotated'
@@ -20,7 +20,7 @@ export type AuditAction =
   | 'record.dismissed'
   | 'config.applied'
   | 'prices.imported'
-  | 'replica.forgotten'
+  | 'replica.removed'
   | 'admin.saved'
   | 'token.rotated';
 

@@ -10,30 +10,30 @@ import { ledgerFaults } from './wallets/wallets.ts';
 
 /** What is wrong, and what to do next. */
 export const ALARMS = {
-  'ledger.faults': {
+  ledger_faults: {
     about: 'counters of the ledger differ from its entries',
     advice: 'keep a copy of the database and find out why before anything is corrected by hand',
   },
-  'usage.quarantined': {
+  usage_quarantined: {
     about: 'usage records were set aside and not charged',
     advice: 'look at them at /admin/v1/quarantine, then resolve or dismiss each',
   },
-  'replicas.silent': {
+  replicas_stale: {
     about: 'processes ended without their journal having been read; what they leased stays held',
     advice:
       'start a server on the disk with their DATA_DIR; if that disk is lost for good, "dragoman replica forget ID" gives back what they held',
   },
-  'wallets.beyond': {
+  charges_above_reservation: {
     about: 'charges within the last hour went beyond what was set aside for them',
     advice: 'compare prices, context and max_output of the models in use; a balance may be below zero',
   },
-  'journals.behind': {
+  journal_backlog: {
     about: 'processes have records that have not reached the database for a minute',
-    advice: 'look for usage.unrecorded in their log; DATA_DIR must keep room for the journal until it is over',
+    advice: 'look for usage.flush_failed in their log; DATA_DIR must keep room for the journal until it is over',
   },
-  'flusher.failing': {
+  flusher_failing: {
     about: 'this process fails to bring its records to the database',
-    advice: 'look for usage.unrecorded in its log; nothing is lost while its DATA_DIR is kept',
+    advice: 'look for usage.flush_failed in its log; nothing is lost while its DATA_DIR is kept',
   },
 } as const satisfies Record<string, { about: string; advice: string }>;
 
@@ -60,11 +60,11 @@ export async function findAlarms(db: Db): Promise<Alarm[]> {
     db,
   );
   return [
-    alarm('ledger.faults', faults, ({ fault, subject }) => `${fault}: ${subject}`),
-    alarm('usage.quarantined', aside, ({ id }) => id),
-    alarm('replicas.silent', silent, ({ id, host }) => `${id} on ${host}`),
-    alarm('wallets.beyond', beyond, ({ user, charges }) => `${charges} of ${user}`),
-    alarm('journals.behind', behind, ({ id, pending }) => `${pending} of ${id}`),
+    alarm('ledger_faults', faults, ({ fault, subject }) => `${fault}: ${subject}`),
+    alarm('usage_quarantined', aside, ({ id }) => id),
+    alarm('replicas_stale', silent, ({ id, host }) => `${id} on ${host}`),
+    alarm('charges_above_reservation', beyond, ({ user, charges }) => `${charges} of ${user}`),
+    alarm('journal_backlog', behind, ({ id, pending }) => `${pending} of ${id}`),
   ];
 }
 

@@ -24,7 +24,7 @@ export type CrashPoint =
   | 'recover.claimed'
   | 'recover.replayed'
   | 'recover.retired'
-  | 'replica.lost'
+  | 'replica.fenced'
   | 'replica.renewed'
   | 'close.begun'
   | 'close.drained'

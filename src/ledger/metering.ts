@@ -89,8 +89,8 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     clock,
     backlog: () => ({ pending: journal.pending, since: journal.pendingSince }),
     onLost: async (oldId) => {
-      log.error('replica.lost', { replica: oldId, now: replica.id });
-      onStep?.('replica.lost');
+      log.error('replica.fenced', { replica: oldId, now: replica.id });
+      onStep?.('replica.fenced');
       allowance.onFenced();
       dir = await makeOwnFolder(home, replica.id, ledgerId);
       await journal.renew(dir);
@@ -127,11 +127,11 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   await recover();
   let isClosed = false;
   const rounds = [
-    every(HEARTBEAT_INTERVAL_MS, 'replica.unseen', () => replica.beat()),
-    every(TIDY_MS, 'lease.untidy', () => allowance.returnIdle()),
-    every(RECOVER_MS, 'journal.unrecovered', recover),
-    every(SPEND_REFRESH_MS, 'spending.unread', () => spending.refresh()),
-    every(PREPARE_MS, 'usage.unprepared', () => store.prepare(clock.now())),
+    every(HEARTBEAT_INTERVAL_MS, 'replica.heartbeat_failed', () => replica.beat()),
+    every(TIDY_MS, 'wallet_lease.return_failed', () => allowance.returnIdle()),
+    every(RECOVER_MS, 'journal.recovery_failed', recover),
+    every(SPEND_REFRESH_MS, 'spend_limits.refresh_failed', () => spending.refresh()),
+    every(PREPARE_MS, 'usage.partition_failed', () => store.prepare(clock.now())),
   ];
 
   return {
@@ -178,7 +178,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         await rm(dir, { recursive: true, force: true });
       } catch (error) {
         await journal.close();
-        log.error('journal.left', { replica: replica.id, pending: journal.pending, ...errorFields(error) });
+        log.error('journal.not_drained', { replica: replica.id, pending: journal.pending, ...errorFields(error) });
       }
     },
   };

@@ -45,7 +45,7 @@ export class Call {
   /** A body that is here already: a turn of a socket, which may know it only after a while. */
   body: Buffer | undefined;
   readonly upgrade: Upgrade | undefined;
-  /** Fields of the one `call.done` line. */
+  /** Fields of the one `request.completed` line. */
   readonly logFields: Record<string, LogValue>;
   /** Headers that every answer to this call carries, whatever it says. */
   headers: Readonly<Record<string, string>> = {};

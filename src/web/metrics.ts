@@ -1,7 +1,7 @@
 /** Prometheus metrics of the process and of every call. Labels come from our own tables only, so their number is bounded. */
 
 export interface Metrics {
-  callDone(call: { operation: string; status: number; ms: number; end: string }): void;
+  callDone(call: { operation: string; status: number; ms: number; outcome: string }): void;
   readonly openCalls: { value: number };
   /** 1 while replicas count limits together, 0 while each counts for itself though they should; nothing when they need not. */
   readonly limitsShared: { value: number | undefined };
@@ -20,15 +20,15 @@ type Labels = Readonly<Record<string, string>>;
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** From a refusal (a millisecond) to a 4K image (five minutes). */
-const BUCKETS_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000];
+const BUCKETS_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 export function createMetrics(): Metrics {
   const openCalls = { value: 0 };
   const limitsShared: Metrics['limitsShared'] = { value: undefined };
   const durations = new Histogram(
-    'dragoman_call_duration_ms',
+    'dragoman_request_duration_seconds',
     'Time from the request line to the end of the answer',
-    BUCKETS_MS,
+    BUCKETS_SECONDS,
   );
   const gauges: (() => Promise<string>)[] = [];
   const gauge: Metrics['gauge'] = (name, description, read) => {
@@ -44,7 +44,7 @@ export function createMetrics(): Metrics {
       );
     });
   };
-  gauge('dragoman_open_calls', 'Calls being answered', () => [{ value: openCalls.value }]);
+  gauge('dragoman_open_requests', 'Calls being answered', () => [{ value: openCalls.value }]);
   gauge('dragoman_memory_bytes', 'Resident memory of the process', () => [{ value: process.memoryUsage.rss() }]);
   gauge('dragoman_limits_shared', '1 while limits are counted in Redis, 0 while it is down', () =>
     limitsShared.value === undefined ? [] : [{ value: limitsShared.value }],
@@ -53,7 +53,7 @@ export function createMetrics(): Metrics {
     openCalls,
     limitsShared,
     gauge,
-    callDone: ({ operation, status, ms, end }) => durations.record(ms, operation, String(status), end),
+    callDone: ({ operation, status, ms, outcome }) => durations.record(ms / 1_000, operation, String(status), outcome),
     text: async () => durations.text() + (await Promise.all(gauges.map((told) => told()))).join(''),
   };
 }
@@ -65,7 +65,7 @@ interface Series {
   sum: number;
 }
 
-/** How long calls took, by operation, status and end. Recording is on the way of every call: one look and three additions. */
+/** How long calls took, by operation, status and outcome. Recording is on the way of every call: one look and three additions. */
 class Histogram {
   readonly #name: string;
   readonly #description: string;
@@ -78,11 +78,11 @@ class Histogram {
     this.#bounds = bounds;
   }
 
-  record(value: number, operation: string, status: string, end: string): void {
-    const id = `${operation} ${status} ${end}`;
+  record(value: number, operation: string, status: string, outcome: string): void {
+    const id = `${operation} ${status} ${outcome}`;
     let series = this.#series.get(id);
     if (!series) {
-      series = { labels: { operation, status, end }, counts: Array(this.#bounds.length + 1).fill(0), sum: 0 };
+      series = { labels: { operation, status, outcome }, counts: Array(this.#bounds.length + 1).fill(0), sum: 0 };
       this.#series.set(id, series);
     }
     let bucket = 0;

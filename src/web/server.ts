@@ -54,7 +54,7 @@ export function createWeb(options: WebOptions): Web {
       return draining;
     },
     onRequest: (request, response, connection) => dispatch(options, own, request, response, connection),
-    onBug: (error) => options.log.error('call.bug', errorFields(error)),
+    onBug: (error) => options.log.error('request.internal_error', errorFields(error)),
     onViolation: (breach, fault) => violationResponse(breach, fault, options.log),
   });
   return {
@@ -166,19 +166,19 @@ async function answer(options: WebOptions, call: Call, handler: Handler): Promis
     if (pending) await pending;
   } catch (error) {
     if (error instanceof ApiError) call.addLogFields({ code: error.code });
-    else options.log.error('call.bug', { request: call.id, op: call.operation, ...errorFields(error) });
+    else options.log.error('request.internal_error', { request: call.id, op: call.operation, ...errorFields(error) });
     sendError(call, error, options.renderError);
   }
 }
 
 function finish({ metrics, log, clock }: WebOptions, call: Call): void {
   const ms = clock.now() - call.startedAt;
-  const end = call.isClientGone ? 'left' : 'finished';
+  const outcome = call.isClientGone ? 'client_closed' : 'completed';
   const status = call.response.statusCode;
   metrics.openCalls.value -= 1;
-  metrics.callDone({ operation: call.operation, status, ms, end });
-  call.addLogFields({ status, end, ms });
-  log[isOperator(call.operation) ? 'debug' : 'info']('call.done', call.logFields);
+  metrics.callDone({ operation: call.operation, status, ms, outcome });
+  call.addLogFields({ status, outcome, ms });
+  log[isOperator(call.operation) ? 'debug' : 'info']('request.completed', call.logFields);
 }
 
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');
@@ -225,7 +225,7 @@ const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, s
 function violationResponse(breach: ProtocolViolation, fault: HttpParseError, log: Log): string {
   const [status, code, message] = VIOLATIONS[breach];
   const id = newRequestId();
-  log.info('call.broken', { request: id, status, ...errorFields(fault) });
+  log.info('request.malformed', { request: id, status, ...errorFields(fault) });
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code, param: null } });
   return `HTTP/1.1 ${status} Refused\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
 }

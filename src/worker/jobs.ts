@@ -12,7 +12,7 @@ export interface JobServices {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly log: Log;
-  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_LOOK_MS'>;
+  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS'>;
 }
 
 export const jobsFor = ({ database, sealer, clock, log, config }: JobServices): Job[] => {
@@ -20,7 +20,7 @@ export const jobsFor = ({ database, sealer, clock, log, config }: JobServices): 
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
     // Re-derives the whole ledger, too.
-    { name: 'alarms.look', everyMs: config.ALARM_LOOK_MS, run: () => checkAlarms(database.db, log).then(() => 0) },
+    { name: 'alarms.look', everyMs: config.ALARM_CHECK_MS, run: () => checkAlarms(database.db, log).then(() => 0) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, kept()) },
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, kept()) },

@@ -54,7 +54,7 @@ test('while there is something to do the next run follows at once', async () => 
   assert.equal(left, 0);
   assert.deepEqual(
     lines.map(({ msg }) => msg),
-    ['duty.done', 'duty.done', 'duty.done'],
+    ['job.done', 'job.done', 'job.done'],
   );
   await worker.stop();
 });
@@ -79,7 +79,7 @@ test('a duty that fails waits longer each time, up to a minute, and recovers', a
     await pass(1);
     assert.equal(runs, before + 1, `after ${wait} ms`);
   }
-  assert.deepEqual(lines[0], { ...lines[0], msg: 'duty.failed', failures: 1, detail: 'the database is away' });
+  assert.deepEqual(lines[0], { ...lines[0], msg: 'job.failed', failures: 1, detail: 'the database is away' });
   isBroken = false;
   await pass(60_000);
   const healed = runs;
@@ -126,6 +126,6 @@ test('a duty that throws before it returns a promise is a failure like any other
     },
   });
   await pass(0);
-  assert.equal(lines[0]?.msg, 'duty.failed');
+  assert.equal(lines[0]?.msg, 'job.failed');
   await worker.stop();
 });

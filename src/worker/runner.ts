@@ -33,11 +33,11 @@ function startJob(duty: Job, clock: Clock, log: Log): Worker {
     try {
       const done = await duty.run();
       failures = 0;
-      if (done > 0) log.info('duty.done', { duty: duty.name, done });
+      if (done > 0) log.info('job.done', { duty: duty.name, done });
       schedule(done > 0 ? 0 : duty.everyMs);
     } catch (error) {
       failures += 1;
-      log.warn('duty.failed', { duty: duty.name, failures, ...errorFields(error) });
+      log.warn('job.failed', { duty: duty.name, failures, ...errorFields(error) });
       schedule(Math.min(MAX_BACKOFF_MS, duty.everyMs * 2 ** failures));
     }
   };

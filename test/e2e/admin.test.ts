@@ -483,7 +483,15 @@ test('pages are whole and without a double, whatever is added meanwhile', async 
   const old = await recorded('paged', 5);
   const seen = await pages('/records?user=paged', () => converse(own.claude ?? '', 'demo-messages'));
   assert.deepEqual(seen, old);
-  for (const path of ['/groups', '/accounts', '/models', '/prices', '/keys', '/balances', '/audit?action=user.made']) {
+  for (const path of [
+    '/groups',
+    '/accounts',
+    '/models',
+    '/prices',
+    '/keys',
+    '/balances',
+    '/audit?action=user.created',
+  ]) {
     const all = (await admin<Page>('GET', `${path}${path.includes('?') ? '&' : '?'}limit=1000`)).body.data;
     assert.ok(all.length > 2, path);
     assert.deepEqual(await pages(path), all, path);
@@ -578,7 +586,7 @@ test('alarms say what needs an operator and what to do', async () => {
   const id = await setAside('ana');
   await checkAlarms(db(), silentLog);
   const { body } = await admin<Page<{ name: string; count: number; advice: string }>>('GET', '/alarms');
-  const alarm = body.data.find(({ name }) => name === 'usage.quarantined');
+  const alarm = body.data.find(({ name }) => name === 'usage_quarantined');
   assert.ok(alarm && alarm.count > 0 && alarm.advice.includes('/admin/v1/quarantine'));
   await admin('POST', `/quarantine/${id}/dismiss`, { reason: 'seen' });
 });
@@ -684,7 +692,7 @@ test('no query and no body is a fault of ours', async () => {
   }
   assert.deepEqual(broken, []);
   assert.deepEqual(
-    gateway.log.filter(({ msg }) => msg === 'call.bug'),
+    gateway.log.filter(({ msg }) => msg === 'request.internal_error'),
     [],
   );
 });
@@ -780,7 +788,7 @@ test('commands on the machine are audited too', async () => {
   const { body } = await admin<Page<{ action: string; subject: string }>>('GET', '/audit?actor=cli&limit=3');
   assert.deepEqual(
     body.data.map(({ action, subject }) => `${action} ${subject}`),
-    [`key.revoked key:${id}`, `key.made key:${id}`, 'user.made user:cli-made'],
+    [`key.revoked key:${id}`, `key.created key:${id}`, 'user.created user:cli-made'],
   );
   assert.ok(!JSON.stringify(body).includes(made.stdout.trim()));
   const { body: files } = await admin<Page<{ after: { changes: object[] } }>>(

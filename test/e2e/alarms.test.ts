@@ -16,7 +16,7 @@ let poorKey: string;
 
 before(async () => {
   sim = await startSim();
-  gateway = await startGateway({ worker: true, env: { ALARM_LOOK_MS: '150' } });
+  gateway = await startGateway({ worker: true, env: { ALARM_CHECK_MS: '150' } });
   const keys = await gateway.apply({
     ...basicSetup(sim.url),
     models: [
@@ -74,7 +74,7 @@ async function call(model: string, by = key): Promise<void> {
 }
 
 test('while all is well every alarm says nought, and somebody looks', async () => {
-  await until('a look', async () => (await metric('dragoman_alarm_look_age_seconds')) !== undefined);
+  await until('a look', async () => (await metric('dragoman_alarm_check_age_seconds')) !== undefined);
   for (const name of Object.keys(ALARMS) as AlarmName[]) assert.equal(await alarm(name), 0, name);
   const { code, stdout } = await dragoman('doctor');
   assert.equal(code, 0, stdout);
@@ -89,20 +89,20 @@ const BREAKS: readonly {
   doctor: RegExp;
 }[] = [
   {
-    name: 'ledger.faults',
+    name: 'ledger_faults',
     begin: () => execute(sql`update wallets set credits = credits + 5 where user_id = 'ana'`),
     end: () => execute(sql`update wallets set credits = credits - 5 where user_id = 'ana'`),
     doctor: /^BAD {3}Alarm +ledger\.faults 2: .*\(wallet\.credits is not the sum of its entries: ana/m,
   },
   {
-    name: 'usage.quarantined',
+    name: 'usage_quarantined',
     begin: () => execute(sql`insert into usage_quarantine (id, fault, raw) values ('use_odd', 'negative', '{}')`),
     end: () =>
       execute(sql`update usage_quarantine set outcome = 'dismissed', outcome_reason = 'test', resolved_at = now()`),
     doctor: /usage\.quarantined 1: .*\(use_odd\); look at them at \/admin\/v1\/quarantine/,
   },
   {
-    name: 'replicas.silent',
+    name: 'replicas_stale',
     begin: async () => {
       await execute(sql`insert into replicas (id, host, seen_at) values ('rep_gone', 'far', now() - interval '1 day')`);
       await execute(sql`with lease as (insert into leases (user_id, replica_id, nanos) values ('ana', 'rep_gone', 70))
@@ -116,14 +116,14 @@ const BREAKS: readonly {
       const rows = await execute(sql`select from leases where replica_id = 'rep_gone'`);
       assert.equal(rows.rows.length, 0);
       const audited = await execute(
-        sql`select from audit where action = 'replica.forgotten' and subject = 'replica:rep_gone'`,
+        sql`select from audit where action = 'replica.removed' and subject = 'replica:rep_gone'`,
       );
       assert.equal(audited.rows.length, 1);
     },
     doctor: /replicas\.silent 1: .*\(rep_gone on far\); .*dragoman replica forget/,
   },
   {
-    name: 'journals.behind',
+    name: 'journal_backlog',
     begin: () =>
       execute(sql`insert into replicas (id, host, pending, pending_since, seen_at)
         values ('rep_slow', 'near', 12, now() - interval '5 minutes', now() + interval '1 hour')`),
@@ -131,7 +131,7 @@ const BREAKS: readonly {
     doctor: /journals\.behind 1: .*\(12 of rep_slow\)/,
   },
   {
-    name: 'wallets.beyond',
+    name: 'charges_above_reservation',
     begin: () => call('demo-steep', poorKey),
     doctor: /wallets\.beyond 1: .*\(1 of poor\)/,
   },
@@ -163,15 +163,15 @@ test('records that the database does not take show as a backlog and a failing fl
   const before = await count();
   await execute(sql`alter table usage_daily rename to usage_daily_away`);
   await call('demo-messages');
-  await until('three failures', async () => ((await alarm('flusher.failing')) ?? 0) >= 3, 10_000);
+  await until('three failures', async () => ((await alarm('flusher_failing')) ?? 0) >= 3, 10_000);
   assert.equal(await metric('dragoman_journal_pending_records'), 1);
   assert.ok(((await metric('dragoman_journal_oldest_seconds')) ?? 0) > 0);
   assert.ok(((await metric('dragoman_journal_disk_bytes')) ?? 0) > 100);
   assert.ok(((await metric('dragoman_flush_failures')) ?? 0) >= 3);
-  assert.equal(told('alarm.raised', 'flusher.failing').length, 1);
+  assert.equal(told('alarm.raised', 'flusher_failing').length, 1);
   await execute(sql`alter table usage_daily_away rename to usage_daily`);
-  await cleared('flusher.failing');
-  await until('the line', () => told('alarm.cleared', 'flusher.failing').length === 1);
+  await cleared('flusher_failing');
+  await until('the line', () => told('alarm.cleared', 'flusher_failing').length === 1);
   assert.equal(await metric('dragoman_journal_pending_records'), 0);
   assert.equal(await count(), before + 1);
 });

@@ -196,8 +196,8 @@ test('a client that leaves in the middle of a stream pays for about what it got'
   }
   const usage = await recorded(own.claude ?? '', 2);
   assert.ok(usage.total.output_tokens >= 2);
-  const line = gateway.log.find((entry) => entry.msg === 'call.done' && entry.user === 'leaver');
-  assert.equal(line?.end, 'left');
+  const line = gateway.log.find((entry) => entry.msg === 'request.completed' && entry.user === 'leaver');
+  assert.equal(line?.outcome, 'client_closed');
 });
 
 test('200 calls at once on a balance for exactly 37 are 37 answers and no more', async () => {

@@ -84,7 +84,7 @@ async function refusal(pair: Pair, token: string, asked: Ask): Promise<Told> {
 
 const lineOf = (headers: Headers) =>
   until('the log line', () =>
-    gateway.log.find(({ msg, request }) => msg === 'call.done' && request === headers.get('x-request-id')),
+    gateway.log.find(({ msg, request }) => msg === 'request.completed' && request === headers.get('x-request-id')),
   );
 
 /** The number of the account that a request went to. */

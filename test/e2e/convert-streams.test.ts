@@ -444,7 +444,7 @@ for (const pair of PAIRS) {
 
 const lineOf = ({ headers }: Answered) =>
   until('the log line', () =>
-    gateway.log.find(({ msg, request }) => msg === 'call.done' && request === headers.get('x-request-id')),
+    gateway.log.find(({ msg, request }) => msg === 'request.completed' && request === headers.get('x-request-id')),
   );
 
 for (const pair of PAIRS) {
@@ -926,7 +926,9 @@ for (const pair of PAIRS) {
           return response.status === 200;
         });
         await until('the log line', () =>
-          gateway.log.find((line) => line.msg === 'call.done' && line.model === model && line.end === 'left'),
+          gateway.log.find(
+            (line) => line.msg === 'request.completed' && line.model === model && line.outcome === 'client_closed',
+          ),
         );
       });
     }
@@ -972,7 +974,9 @@ test('a client that stops reading is cut in the end, and its provider with it', 
       const entry = await sim.journal.waitFor((one) => one.model === model && one.aborted, PATIENCE_MS);
       assert.ok(entry.eventsSent < 200_000);
       await until('the log line', () =>
-        hasty.log.find((line) => line.msg === 'call.done' && line.model === model && line.end === 'left'),
+        hasty.log.find(
+          (line) => line.msg === 'request.completed' && line.model === model && line.outcome === 'client_closed',
+        ),
       );
       socket.destroy();
     }),
@@ -989,7 +993,10 @@ test('a client that never reads its whole answer is cut in the end', async () =>
       const socket = askAndStall(hasty.url, pair, model, false);
       await until(
         'the log line',
-        () => hasty.log.find((line) => line.msg === 'call.done' && line.model === model && line.end === 'left'),
+        () =>
+          hasty.log.find(
+            (line) => line.msg === 'request.completed' && line.model === model && line.outcome === 'client_closed',
+          ),
         PATIENCE_MS,
       );
       socket.destroy();

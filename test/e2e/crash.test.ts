@@ -466,7 +466,7 @@ test('killed when a lease has just gone back', async () => {
 
 test('a process that another took for dead is killed as it notices, and the other as it takes over', async () => {
   const [one] = KINDS as [Kind];
-  const steps = few<CrashStep>(['replica.lost', 'replica.renewed']);
+  const steps = few<CrashStep>(['replica.fenced', 'replica.renewed']);
   await inParallel(LANES, steps.length, async (n) => {
     const step = steps[n] as CrashStep;
     const lane = new Lane(LANES + 1 + n, FENCED[n]);

@@ -42,7 +42,7 @@ const statusOf = async (path: string, headers: Headers, url?: string): Promise<n
 async function callerOf(path: string, headers: Headers): Promise<{ group: unknown; key: unknown }> {
   const id = (await send(path, headers)).headers.get('x-request-id');
   const line = await until('the log line of the call', () =>
-    gateway.log.find((entry) => entry.msg === 'call.done' && entry.request === id),
+    gateway.log.find((entry) => entry.msg === 'request.completed' && entry.request === id),
   );
   return { group: line.group, key: line.key };
 }

@@ -379,8 +379,8 @@ test('operators see that it lives, that it is ready, what it does and what it of
   assert.deepEqual(jsonOf(await answerTo(request('GET /readyz HTTP/1.1'))), { status: 'ready' });
   const metrics = await answerTo(request('GET /metrics HTTP/1.1'));
   assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
-  assert.match(metrics.text, /dragoman_call_duration_ms_bucket\{[^}]*operation="operator\.alive"[^}]*\} \d/);
-  assert.match(metrics.text, /^dragoman_open_calls \d+/m);
+  assert.match(metrics.text, /dragoman_request_duration_seconds_bucket\{[^}]*operation="operator\.alive"[^}]*\} \d/);
+  assert.match(metrics.text, /^dragoman_open_requests \d+/m);
   const openapi = jsonOf(await answerTo(request('GET /openapi.json HTTP/1.1'))) as { openapi: string; paths: object };
   assert.equal(openapi.openapi, '3.1.0');
   assert.ok('/v1/messages' in openapi.paths && '/v1beta/models/{model}:generateContent' in openapi.paths);
@@ -409,8 +409,8 @@ test('each call leaves one line in the log, without query, key or body', async (
   for (const bytes of cases) {
     const { headers, status } = await answerTo(bytes);
     const linesOf = () => gateway.log.filter(({ request: id }) => id === headers.get('x-request-id'));
-    await until('the line', () => linesOf().some(({ msg }) => msg === 'call.done'));
-    const lines = linesOf().filter(({ msg }) => msg === 'call.done');
+    await until('the line', () => linesOf().some(({ msg }) => msg === 'request.completed'));
+    const lines = linesOf().filter(({ msg }) => msg === 'request.completed');
     assert.equal(lines.length, 1);
     assert.equal(lines[0]?.status, status);
     assert.equal(typeof lines[0]?.ms, 'number');
@@ -432,13 +432,16 @@ test('a client that leaves in the middle of its body is no bug of ours', async (
     wire.send(request('POST /v1/responses HTTP/1.1', headers, '{"model":'));
     await until('the call to be open', async () => {
       const metrics = await fetch(`${gateway.url}/metrics`).then((response) => response.text());
-      return Number(/^dragoman_open_calls (\d+)/m.exec(metrics)?.[1]) >= 2;
+      return Number(/^dragoman_open_requests (\d+)/m.exec(metrics)?.[1]) >= 2;
     });
-    const done = news('call.done').filter(({ op }) => op === 'responses.create').length;
+    const done = news('request.completed').filter(({ op }) => op === 'responses.create').length;
     leave(wire);
-    await until('its log line', () => news('call.done').filter(({ op }) => op === 'responses.create').length > done);
+    await until(
+      'its log line',
+      () => news('request.completed').filter(({ op }) => op === 'responses.create').length > done,
+    );
   }
-  assert.deepEqual(news('call.bug'), []);
+  assert.deepEqual(news('request.internal_error'), []);
 });
 
 /** A gateway on which calls with a key wait for `release`, since the table of keys is locked. */
@@ -481,8 +484,8 @@ test('a client that leaves is noted as such', () =>
     wire.send(call);
     await until('the call to wait for the table', () => isWaiting(1));
     wire.end();
-    const line = await until('the log line', () => own.log.find(({ msg }) => msg === 'call.done'));
-    assert.equal(line.end, 'left');
+    const line = await until('the log line', () => own.log.find(({ msg }) => msg === 'request.completed'));
+    assert.equal(line.outcome, 'client_closed');
   }));
 
 test('a large body that is here before anybody reads it leaves the connection in order', () =>
@@ -510,7 +513,7 @@ test('a server that stops finishes what is open, takes nothing new, and says so'
     second.send(call);
     await until('both to be open, beside the question itself', async () => {
       idle.send(request('GET /metrics HTTP/1.1'));
-      return Number(/^dragoman_open_calls (\d+)/m.exec((await idle.answer())?.text ?? '')?.[1]) === 3;
+      return Number(/^dragoman_open_requests (\d+)/m.exec((await idle.answer())?.text ?? '')?.[1]) === 3;
     });
     const stopping = own.stop();
     await idle.closed();

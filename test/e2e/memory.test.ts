@@ -134,7 +134,7 @@ test(title, { timeout: STREAMS * 100 }, async (t) => {
     await run(from, from + step);
     sizes.push(await memory());
   }
-  await until('every call to be over', async () => (await metric('dragoman_open_calls')) <= 1);
+  await until('every call to be over', async () => (await metric('dragoman_open_requests')) <= 1);
   await until('every account to be free', () => sim.journal.requests.every((one) => one.finished || one.aborted));
   t.diagnostic(`${sizes.map((size) => Math.round(size / MB)).join(', ')} MB`);
   const grown = (await memory()) - warm;

@@ -261,7 +261,9 @@ function judge(answer: RawAnswer | undefined, { path, isHead }: Mutant): void {
   if (!answer) return;
   const bug =
     status === 500 &&
-    gateway.log.find(({ msg, request }) => msg === 'call.bug' && request === answer.headers.get('x-request-id'));
+    gateway.log.find(
+      ({ msg, request }) => msg === 'request.internal_error' && request === answer.headers.get('x-request-id'),
+    );
   assert.ok(status !== 500, JSON.stringify(bug || answer.text));
   assert.match(answer.headers.get('x-request-id') ?? '', /^req_/, `an id on ${status}`);
   if (status < 400 || isHead) return;
@@ -312,7 +314,7 @@ test('twenty thousand mutated requests are all answered, none with a 500, and th
     `${sent} in ${Math.round(performance.now() - begun)} ms: ${JSON.stringify(Object.fromEntries([...seen].sort()))}`,
   );
   assert.deepEqual(
-    gateway.log.filter(({ msg }) => msg === 'call.bug'),
+    gateway.log.filter(({ msg }) => msg === 'request.internal_error'),
     [],
   );
   assert.ok(sent >= COUNT / 4, `only ${sent} were sent in time`);

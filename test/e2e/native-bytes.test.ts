@@ -379,7 +379,7 @@ describe('the answer', () => {
     const answer = await ask('gemini', '/v1beta/models/demo-generate:streamGenerateContent', '{"contents":[]}');
     assert.equal(answer.bytes.toString(), text);
     assert.equal(upstream.last.target, '/v1beta/models/demo-generate:streamGenerateContent');
-    const line = gateway.log.findLast((entry) => entry.msg === 'call.done');
+    const line = gateway.log.findLast((entry) => entry.msg === 'request.completed');
     assert.deepEqual([line?.tokensIn, line?.tokensOut, line?.stream], [7, 3, true]);
   });
 

@@ -184,7 +184,7 @@ test('a client that takes nothing for too long is cut, and its call upstream end
   wire.socket.resume();
   await wire.closed();
   const line = await until('the call to be noted', () =>
-    gateway.log.findLast((seen) => seen.msg === 'call.done' && seen.end === 'left'),
+    gateway.log.findLast((seen) => seen.msg === 'request.completed' && seen.outcome === 'client_closed'),
   );
   assert.equal(line.status, 200);
 });

@@ -167,7 +167,7 @@ async function recorded(): Promise<Tokens> {
     const { total } = (await (await fetch(`${gateway.url}/v1/usage`, { headers })).json()) as {
       total: { requests: number; input_tokens: number; output_tokens: number };
     };
-    const calls = gateway.log.filter(({ msg, op }) => msg === 'call.done' && String(op).endsWith('.create'));
+    const calls = gateway.log.filter(({ msg, op }) => msg === 'request.completed' && String(op).endsWith('.create'));
     return total.requests === calls.length ? { input: total.input_tokens, output: total.output_tokens } : undefined;
   });
 }
@@ -179,7 +179,7 @@ async function assertFirstRoundPaid(before: Tokens, calls: number): Promise<void
   assert.equal(after.input - before.input, 10);
   assert.equal(after.output - before.output, 5);
 }
-const doneCalls = (): number => gateway.log.filter(({ msg }) => msg === 'call.done').length;
+const doneCalls = (): number => gateway.log.filter(({ msg }) => msg === 'request.completed').length;
 
 for (const isStream of [false, true]) {
   test(`who leaves while ${isStream ? 'a stream' : 'an answer'} is being continued pays for the rounds before`, async () => {

@@ -101,7 +101,7 @@ test('no key, upstream credential or master key is readable in the database, its
       assert.ok(text.includes(EMAIL), 'the dump is a dump');
       assertAbsent(secrets, 'a dump', text);
       const log = gateway.log.map((line) => JSON.stringify(line)).join('\n');
-      assert.ok(log.includes('call.done'), 'the log is a log');
+      assert.ok(log.includes('request.completed'), 'the log is a log');
       assertAbsent(secrets, 'the log', log);
     } finally {
       await gateway.stop();
@@ -230,7 +230,9 @@ test('a sealed value that is moved to another row does not open, and takes nobod
     await on(K2, async (gateway) => {
       assert.deepEqual(gateway.catalog().accounts('openai'), []);
       assert.equal(gateway.catalog().accounts('film').length, 1, 'other accounts stay');
-      const unreadable = gateway.log.filter(({ msg }) => msg === 'account.unreadable').map(({ account }) => account);
+      const unreadable = gateway.log
+        .filter(({ msg }) => msg === 'account.credential_unreadable')
+        .map(({ account }) => account);
       assert.deepEqual([...new Set(unreadable)], [one.id, two.id]);
       await gateway.apply(setup);
       const credentials = gateway

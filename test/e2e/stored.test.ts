@@ -194,7 +194,7 @@ test('a response that its provider has deleted is gone for its user, even while 
   );
   try {
     await client.responses.delete(id);
-    await until('operators hear of it', () => gateway.log.some(({ msg }) => msg === 'store.undeleted'));
+    await until('operators hear of it', () => gateway.log.some(({ msg }) => msg === 'stored_response.delete_failed'));
     await assert.rejects(client.responses.retrieve(id), hasCode('response_not_found', 404));
   } finally {
     await sql`drop function refused cascade`.execute(db);

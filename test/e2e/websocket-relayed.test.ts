@@ -73,7 +73,9 @@ const isConnection = ({ method, status }: JournalEntry): boolean => method === '
 const lastTurn = (): JournalEntry => sim.journal.requests.findLast(isTurn) ?? assert.fail('no turn');
 /** Every turn that was asked for under this name; tests choose names of their own. */
 const linesOf = (model: string): LogLine[] =>
-  gateway.log.filter((line) => line.msg === 'call.done' && line.op === 'responses.create' && line.model === model);
+  gateway.log.filter(
+    (line) => line.msg === 'request.completed' && line.op === 'responses.create' && line.model === model,
+  );
 const lineOf = (model: string): Promise<LogLine> => until('the log line of the turn', () => linesOf(model)[0]);
 
 describe('relaying', () => {
@@ -261,12 +263,13 @@ describe('metering', () => {
     assert.equal(line.tokensOut, usage.output_tokens);
     assert.equal(Number(line.cost), (usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6);
     assert.deepEqual(
-      [line.model, line.account, line.stream, line.status, line.end, line.user, line.group],
-      ['priced', 'oa1', true, 200, 'finished', 'ana', 'openai'],
+      [line.model, line.account, line.stream, line.status, line.outcome, line.user, line.group],
+      ['priced', 'oa1', true, 200, 'completed', 'ana', 'openai'],
     );
     await client.turn({ model: 'demo-limited@fault=429', input: 'x' });
     assert.equal((await lineOf('demo-limited@fault=429')).status, 429);
-    const refusals = () => gateway.log.filter(({ msg, code }) => msg === 'call.done' && code === 'model_not_found');
+    const refusals = () =>
+      gateway.log.filter(({ msg, code }) => msg === 'request.completed' && code === 'model_not_found');
     await client.turn({ model: 'nope', input: 'x' });
     assert.equal((await until('the refusal', () => refusals()[0])).status, 404);
     client.socket.close();
@@ -332,7 +335,7 @@ describe('trouble', () => {
     await sim.journal.waitFor((entry) => isTurn(entry) && entry.aborted, 2_000);
     await sim.journal.waitFor((entry) => isConnection(entry) && entry.finished, 2_000);
     const line = await lineOf(model);
-    assert.equal(line.end, 'left');
+    assert.equal(line.outcome, 'client_closed');
     assert.ok(Number(line.tokensOut) > 0);
     assert.equal(line.estimated, true);
   });

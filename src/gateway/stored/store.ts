@@ -94,7 +94,7 @@ export class ResponseStore {
   /** For a response that its provider has deleted: where ours is left behind, it leads nowhere until it expires. */
   async drop(id: string, userId: string): Promise<void> {
     await this.remove(id, userId).catch((error: unknown) =>
-      this.#options.log.warn('store.undeleted', errorFields(error)),
+      this.#options.log.warn('stored_response.delete_failed', errorFields(error)),
     );
   }
 
@@ -126,7 +126,7 @@ export class ResponseStore {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
       } catch (error) {
-        log.warn('store.failed', { lost: batch.length, ...errorFields(error) });
+        log.warn('stored_response.save_failed', { lost: batch.length, ...errorFields(error) });
       }
     }
   }

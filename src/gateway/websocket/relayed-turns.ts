@@ -183,7 +183,7 @@ export class RelayedTurns implements TurnRunner {
       },
       onRefused: (status) => {
         refusals.add(account.id);
-        log.warn('line.refused', { account: account.id, status });
+        log.warn('upstream_socket.rejected', { account: account.id, status });
       },
       onSpent: () => {
         if (this.#line === line) this.#line = undefined;

@@ -163,7 +163,8 @@ export class UpstreamSession {
     if (turn?.onEvent(event)) return this.#end(lane, () => turn.settle(tell));
     tell();
     const usage = !turn && isTerminal(event) ? usageOf(event) : undefined;
-    if (usage) this.#parts.log.warn('turn.unclaimed', { account: this.account.id, ...usageLogFields(usage) });
+    if (usage)
+      this.#parts.log.warn('upstream_socket.unmatched_usage', { account: this.account.id, ...usageLogFields(usage) });
   }
 
   #turnOf(event: LifecycleEvent): [lane: string, turn: RelayedTurn | undefined] {
@@ -209,7 +210,7 @@ export class UpstreamSession {
     this.#isHeld = true;
     this.#upstream?.pause();
     const forget = this.#parts.clock.after(STALLED_CLIENT_MS, () =>
-      this.#client.close(CLOSE.policy, 'nothing is taken'),
+      this.#client.close(CLOSE.policy, 'client too slow'),
     );
     this.#client.onDrain(() => {
       forget();
@@ -241,6 +242,6 @@ export class UpstreamSession {
   }
 
   #warn(fault: FaultKind, code: string): void {
-    this.#parts.log.warn('line.failed', { account: this.account.id, fault, code, turns: this.#turns.size });
+    this.#parts.log.warn('upstream_socket.failed', { account: this.account.id, fault, code, turns: this.#turns.size });
   }
 }

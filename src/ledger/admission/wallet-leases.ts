@@ -179,7 +179,11 @@ export class WalletLeases {
         share.spent += nanos;
         this.#options.append(record);
         if (nanos > bound)
-          this.#options.log.warn('usage.above_bound', { record: record.id, nanos: `${nanos}`, bound: `${bound}` });
+          this.#options.log.warn('usage.above_reservation', {
+            record: record.id,
+            nanos: `${nanos}`,
+            bound: `${bound}`,
+          });
       },
       release: end,
     };
@@ -199,7 +203,7 @@ export class WalletLeases {
     share.isLeasing = true;
     this.#leaseAll(share)
       .catch((error: unknown) => {
-        this.#options.log.warn('lease.failed', { user: share.userId, ...errorFields(error) });
+        this.#options.log.warn('wallet_lease.failed', { user: share.userId, ...errorFields(error) });
         const sentence = 'The balance cannot be looked up at the moment.';
         const failure =
           error instanceof ApiError ? error : fail('server_is_overloaded', sentence, { retryAfter: 1, cause: error });
@@ -318,7 +322,7 @@ export class WalletLeases {
       for (const lease of rows) this.#apply(lease);
     } catch (error) {
       // What was on its way stays out of use; the next try asks what became of it, which also outdates this one.
-      log.warn('lease.failed', { user: share.userId, ...errorFields(error) });
+      log.warn('wallet_lease.failed', { user: share.userId, ...errorFields(error) });
     }
   }
 

@@ -39,7 +39,7 @@ function ratesOf(priceId: bigint, stored: unknown, log: Log): Rates | undefined 
     const rates = parseRates(stored);
     return rates.video === undefined && rates.videoWithVideoInput === undefined ? rates : undefined;
   } catch (error) {
-    log.error('cost.unreadable', { price: String(priceId), ...errorFields(error) });
+    log.error('provider_cost.invalid', { price: String(priceId), ...errorFields(error) });
     return undefined;
   }
 }

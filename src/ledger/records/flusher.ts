@@ -319,14 +319,14 @@ export class Flusher {
     try {
       do await this.#batch();
       while (journal.pending >= BATCH_ROWS && !this.#isStopped);
-      if (this.#failures >= FAILURES_TO_TELL) cleared(log, 'flusher.failing');
+      if (this.#failures >= FAILURES_TO_TELL) cleared(log, 'flusher_failing');
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
       const fault = errorFields(error);
-      log.error('usage.unrecorded', { pending: journal.pending, ...fault });
+      log.error('usage.flush_failed', { pending: journal.pending, ...fault });
       if (this.#failures === FAILURES_TO_TELL)
-        raised(log, { name: 'flusher.failing', count: this.#failures, detail: fault.fault });
+        raised(log, { name: 'flusher_failing', count: this.#failures, detail: fault.fault });
     }
   }
 

@@ -72,7 +72,7 @@ export async function recoverDead(options: RecoverOptions): Promise<string[]> {
       log.info('journal.recovered', { replica: id, records });
       recovered.push(id);
     } catch (error) {
-      log.error('journal.unrecovered', { replica: id, ...errorFields(error) });
+      log.error('journal.recovery_failed', { replica: id, ...errorFields(error) });
     }
   }
   return recovered;
