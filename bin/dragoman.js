@@ -18,7 +18,7 @@ const PACKAGES = {
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const entry = join(root, 'src', 'cli', 'run.ts');
+const entry = join(root, 'src', 'cli', 'program.ts');
 const major = Number(process.versions.node.split('.')[0]);
 
 if (major >= NEEDED_MAJOR) {

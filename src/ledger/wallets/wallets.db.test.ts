@@ -356,7 +356,7 @@ test('a test file whose ledger does not add up at its end fails', async () => {
 });
 
 test('the table of credits of earlier versions becomes entries', async () => {
-  const read = (name: string) => readFile(new URL(`../../migrations/${name}`, import.meta.url), 'utf8');
+  const read = (name: string) => readFile(new URL(`../../../migrations/${name}`, import.meta.url), 'utf8');
   const client = await connect(own.url);
   try {
     await client.query('create schema early; set search_path to early');
