@@ -203,7 +203,7 @@ for (const client of ['messages', 'chat', 'responses'] as const) {
   describe(`an agent that speaks ${client}`, () => {
     for (const group of GROUPS[client]) {
       const requests = LONG[client] === group ? 300 : 30;
-      test(`works through ${requests} requests on the ${group} group`, async () => {
+      test(`[N9] works through ${requests} requests on the ${group} group`, async () => {
         sim.journal.clear();
         const options = { url: gateway.url, key: key(group), model: 'demo-agent@strict' };
         const agent = startAgent(client, { ...options, stream: requests > 30 ? 7 : 2 });
@@ -257,7 +257,7 @@ const OWN_THOUGHTS: Readonly<Record<Upstream, RegExp>> = {
 };
 
 for (const client of ['messages', 'chat', 'responses'] as const) {
-  test(`an agent that speaks ${client} changes its group with every request, also between a call and its result`, async () => {
+  test(`[L7] an agent that speaks ${client} changes its group with every request, also between a call and its result`, async () => {
     sim.journal.clear();
     const groups = GROUPS[client].filter((group) => !(client === 'chat' && group === 'openai'));
     const agent = startAgent(client, { url: gateway.url, key: '', model: 'demo-agent@strict', stream: 2 });

@@ -151,7 +151,7 @@ test('a failed call, a count and a list cost nothing', async () => {
   assert.equal((await recorded(own.claude ?? '', 1)).total.requests, 1);
 });
 
-test('an empty balance is refused with 402 in every dialect, before anything is sent, and still sees its usage', async () => {
+test('[N7] an empty balance is refused with 402 in every dialect, before anything is sent, and still sees its usage', async () => {
   const own = await gateway.apply({
     users: [{ id: 'broke' }],
     keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'broke', group })),

@@ -112,7 +112,7 @@ for (const { name, groups, model, options } of PROVIDERS) {
         prompt,
       });
 
-      test('a text is generated, and streams to the same', async () => {
+      test('[N26] a text is generated, and streams to the same', async () => {
         const whole = await generateText({ ...asked('hello there'), instructions: 'Be brief.' });
         assert.match(whole.text, /simulated answer/);
         assert.equal(whole.finishReason, 'stop');
@@ -127,14 +127,14 @@ for (const { name, groups, model, options } of PROVIDERS) {
         assert.equal((await streamed.usage).outputTokens, whole.usage.outputTokens);
       });
 
-      test('a loop of three steps uses two tools', async () => {
+      test('[N26] a loop of three steps uses two tools', async () => {
         sim.journal.clear();
         const { steps, text } = await generateText({ ...asked(ASK), tools: aiTools, stopWhen: isStepCount(5) });
         assertLoop(steps, text);
         assert.equal(sim.journal.requests.length, 3, 'no request was sent twice');
       });
 
-      test('a streamed loop of three steps uses two tools', async () => {
+      test('[N26] a streamed loop of three steps uses two tools', async () => {
         sim.journal.clear();
         const errors: unknown[] = [];
         const result = streamText({
@@ -152,7 +152,7 @@ for (const { name, groups, model, options } of PROVIDERS) {
         assert.equal(sim.journal.requests.length, 3);
       });
 
-      test('an object comes in the asked shape', async () => {
+      test('[N26] an object comes in the asked shape', async () => {
         const schema = jsonSchema<{ name: string; age: number }>({
           type: 'object',
           properties: { name: { type: 'string' }, age: { type: 'number' } },
@@ -175,7 +175,7 @@ function assertLoop(steps: readonly { toolCalls: readonly { toolName: string; in
 }
 
 for (const group of ['claude', 'gemini']) {
-  test(`items that the AI SDK only refers to are put in for the ${group} group`, async () => {
+  test(`[N28] items that the AI SDK only refers to are put in for the ${group} group`, async () => {
     sim.journal.clear();
     const model = createOpenAI(settings(group)).responses(MODEL);
     await generateText({ model, prompt: ASK, tools: aiTools, stopWhen: isStepCount(5), maxRetries: 0 });
@@ -205,7 +205,7 @@ for (const [name, sdk] of [
         },
       }));
 
-      test('runTools works through its calls, streamed or not', async () => {
+      test('[N31] runTools works through its calls, streamed or not', async () => {
         const body = { model: 'demo-text', messages: [{ role: 'user' as const, content: ASK }], tools: functions };
         const whole = await client().chat.completions.runTools(body).finalContent();
         const streamed = await client()
@@ -215,7 +215,7 @@ for (const [name, sdk] of [
         assert.equal(streamed, whole);
       });
 
-      test('responses.stream tells of text and calls while they come', async () => {
+      test('[N32] responses.stream tells of text and calls while they come', async () => {
         const seen: string[] = [];
         const stream = client().responses.stream({
           model: 'demo-text',
@@ -231,7 +231,7 @@ for (const [name, sdk] of [
         assert.deepEqual(call.parsed_arguments, { path: 'a.ts' });
       });
 
-      test('responses.parse and chat.completions.parse read what was asked for', async () => {
+      test('[N34] responses.parse and chat.completions.parse read what was asked for', async () => {
         const format = { type: 'json_schema' as const, name: 'file', strict: true, schema: PATH };
         const response = await client().responses.parse({
           model: 'demo-text',
@@ -269,7 +269,7 @@ for (const group of GROUPS) {
 
   describe(`the helpers of @anthropic-ai/sdk on the ${group} group`, () => {
     const tools = ['read_file', 'edit_file'].map((name) => betaTool(toolOf(name)));
-    test('1.x runs its tools, streamed or not', async () => {
+    test('[N35] 1.x runs its tools, streamed or not', async () => {
       const client = anthropic(gateway.url, key(group));
       const whole = await client.beta.messages.toolRunner({ ...body, tools });
       assert.match(JSON.stringify(whole.content), /edit_file of src\/lamp\.ts/);
@@ -280,7 +280,7 @@ for (const group of GROUPS) {
       assert.equal(answers.length, 3);
     });
 
-    test('0.x runs its tools, streamed or not', async () => {
+    test('[N35] 0.x runs its tools, streamed or not', async () => {
       const client = new Anthropic0({ baseURL: gateway.url, apiKey: key(group), maxRetries: 0 });
       const old = ['read_file', 'edit_file'].map((name) => betaTool0(toolOf(name)));
       const whole = await client.beta.messages.toolRunner({ ...body, tools: old });
@@ -291,7 +291,7 @@ for (const group of GROUPS) {
       assert.equal(answers.length, 3);
     });
 
-    test('0.x and 1.x tell of text, thinking and input while they come', async () => {
+    test('[N35] 0.x and 1.x tell of text, thinking and input while they come', async () => {
       const plain = [{ name: 'read_file', description: 'A tool.', input_schema: PATH }];
       const ask = {
         ...body,

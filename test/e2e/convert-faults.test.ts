@@ -119,7 +119,7 @@ for (const pair of PAIRS) {
       });
 
       const limited = room(pair, [{ text: 'demo-text@fault=429;retry_after=12' }]);
-      test(`a rate limit without another account says how long to wait (${how})`, async () => {
+      test(`[S75 N6] a rate limit without another account says how long to wait (${how})`, async () => {
         const token = limited();
         const told = await refusal(pair, token, { text: TEXT, stream });
         assert.equal(told.status, 429);
@@ -221,7 +221,7 @@ for (const pair of PAIRS) {
     for (const credential of ['sk-bad', 'sk-broke']) {
       const shared = room(pair, [{ api_key: credential }, {}]);
       const alone = room(pair, [{ api_key: credential }]);
-      test(`an account with ${credential} is passed over, and alone reads as overload`, async () => {
+      test(`[S76 N6] an account with ${credential} is passed over, and alone reads as overload`, async () => {
         assert.equal((await ask(pair, shared(), { text: TEXT })).status, 200);
         assert.deepEqual(accountsAsked(), [undefined, '1']);
         const token = alone();
@@ -256,7 +256,7 @@ for (const pair of PAIRS) {
 
     const early = room(pair, [{ text: 'demo-text@error_first;status=429' }]);
     const wrong = room(pair, [{ text: 'demo-text@error_first;status=400' }, {}]);
-    test('a stream whose first event is an error becomes an HTTP error', async () => {
+    test('[S66 N27] a stream whose first event is an error becomes an HTTP error', async () => {
       const told = await refusal(pair, key(pair.group), { model: 'demo-text@error_first', text: TEXT, stream: true });
       assert.equal(told.status, pair.upstream === 'responses' ? 502 : OVERLOADED(pair));
       assert.equal((await refusal(pair, early(), { text: TEXT, stream: true })).status, 429);
@@ -267,7 +267,7 @@ for (const pair of PAIRS) {
     });
 
     const next = room(pair, [{ text: 'demo-text@error_first' }, {}]);
-    test('a stream whose first event is an error is taken over by another account', async () => {
+    test('[S66] a stream whose first event is an error is taken over by another account', async () => {
       const answer = await ask(pair, next(), { text: TEXT, stream: true });
       assert.equal(answer.status, 200);
       assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
@@ -280,7 +280,7 @@ for (const pair of PAIRS) {
   describe(`in the middle of a stream, ${nameOf(pair)}`, () => {
     for (const fault of ['reset_mid', 'eof_mid', 'error_mid'] as const) {
       const enter = room(pair, [{ text: `demo-text@${fault}` }, {}]);
-      test(`${fault} ends in the error of the dialect, and the account rests`, async () => {
+      test(`[N6] ${fault} ends in the error of the dialect, and the account rests`, async () => {
         const token = enter();
         const answer = await ask(pair, token, { text: TEXT, stream: true });
         assert.equal(answer.status, 200);
@@ -299,7 +299,7 @@ for (const pair of PAIRS) {
         assert.deepEqual(accountsAsked(), ['0', '1']);
       });
 
-      test(`${fault} is a failure to the official SDK`, async () => {
+      test(`[N33] ${fault} is a failure to the official SDK`, async () => {
         const body = bodyOf(pair.client, { model: `demo-text@${fault}`, text: TEXT });
         await FAILS_IN_SDK[pair.client](body, key(pair.group));
       });

@@ -826,7 +826,7 @@ for (const pair of PAIRS) {
 // ---------------------------------------------------------------- silence
 
 for (const pair of PAIRS) {
-  slowTest(`a silent stream is kept alive in the way of its dialect, ${nameOf(pair)}`, async () => {
+  slowTest(`[S68 N5] a silent stream is kept alive in the way of its dialect, ${nameOf(pair)}`, async () => {
     const leave = new AbortController();
     const body = bodyOf(pair.client, { model: 'demo-text@silent_mid', text: 'hello there', stream: true });
     const response = await post(hasty.url, pair.client, key(pair.group), body, leave.signal);
@@ -842,7 +842,7 @@ for (const pair of PAIRS) {
     }
   });
 
-  slowTest(`the SDK finishes a stream with silences in it, ${nameOf(pair)}`, async () => {
+  slowTest(`[S68] the SDK finishes a stream with silences in it, ${nameOf(pair)}`, async () => {
     const body = bodyOf(pair.client, { model: 'demo-text@silent_mid=400', text: 'hello there' }) as never;
     const token = key(pair.group);
     const { client } = pair;
@@ -895,7 +895,7 @@ for (const pair of PAIRS) {
       ['in the middle of a whole answer', 'silent_mid', false],
     ] as const) {
       const own = room(pair, [{ max_concurrency: 1 }]);
-      test(`${when} takes its upstream with it and frees its place`, async () => {
+      test(`[S67] ${when} takes its upstream with it and frees its place`, async () => {
         sim.journal.clear();
         const token = key(own);
         const model = `demo-text@${fault}`;

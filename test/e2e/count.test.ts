@@ -96,7 +96,7 @@ test('an account without counting gets estimates on the native endpoint too', as
   }
 });
 
-test('counting on a responses group is refused for messages, as the matrix says', async () => {
+test('[S77] counting on a responses group is refused for messages, as the matrix says', async () => {
   const { status, body } = await count('openai', '/v1/messages/count_tokens', { model: 'demo-responses', ...MESSAGE });
   assert.equal(status, 404);
   assert.equal((body.error as { type: string }).type, 'not_found_error');

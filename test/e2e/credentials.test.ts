@@ -55,7 +55,7 @@ for (const [form, headers, path] of [
   ['x-api-key on the native path', () => [['x-api-key', gemini]], NATIVE],
   ['x-goog-api-key on the native path', () => [['x-goog-api-key', gemini]], NATIVE],
 ] as const satisfies readonly (readonly [string, () => Headers, string])[]) {
-  test(`a key is accepted as ${form}`, async () => {
+  test(`[N2] a key is accepted as ${form}`, async () => {
     const { group } = await callerOf(path, headers());
     assert.equal(group, path === PLAIN ? 'openai' : 'gemini');
   });
@@ -93,7 +93,7 @@ test('one key of ours counts among leftovers of other services, in every order a
   assert.equal((await callerOf(PLAIN, [['Authorization', 'Basic dXNlcjpwYXNz'], bearer(openai)])).group, 'openai');
 });
 
-test('the same key twice is one key', async () => {
+test('[N2] the same key twice is one key', async () => {
   assert.equal((await callerOf(PLAIN, [bearer(openai), bearer(openai)])).group, 'openai');
   assert.equal((await callerOf(PLAIN, [bearer(openai), ['x-api-key', openai]])).group, 'openai');
   assert.equal(
@@ -308,7 +308,7 @@ const SAID: Readonly<Record<ErrorFormat, string>> = {
   video: 'authentication_error',
 };
 
-test('every refusal of a key is 401 in the dialect of the path, and says nothing of the key', async () => {
+test('[N7] every refusal of a key is 401 in the dialect of the path, and says nothing of the key', async () => {
   const guess = 'a-guess-that-is-no-key-at-all';
   for (const operation of OPERATIONS) {
     const { method, path, errorFormat } = ENDPOINTS[operation];

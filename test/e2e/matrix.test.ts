@@ -60,7 +60,7 @@ for (const operation of OPERATIONS) {
     if (!('groups' in row)) continue;
     for (const style of STYLES) {
       const cell: Cell = row.groups[style];
-      test(`${row.method} ${path} with a ${style} key is ${cell.kind === 'refuse' ? 'refused' : 'not refused'}`, async () => {
+      test(`[S77] ${row.method} ${path} with a ${style} key is ${cell.kind === 'refuse' ? 'refused' : 'not refused'}`, async () => {
         const { status, body } = await send(row, path, keys[GROUP[style]]);
         if (cell.kind === 'refuse') {
           assert.equal(status, 404);

@@ -53,7 +53,7 @@ const show = (url: string) =>
     }),
   });
 
-test('an image named by its address reaches an upstream that wants bytes as bytes, with the type its bytes say', async () => {
+test('[S23 L20] an image named by its address reaches an upstream that wants bytes as bytes, with the type its bytes say', async () => {
   sim.journal.clear();
   assert.equal((await show(`${origin}/lamp.png`)).status, 200);
   const sent = JSON.parse(sim.journal.requests.at(-1)?.body?.toString() ?? '{}');
@@ -70,7 +70,7 @@ for (const url of [
   'https://user:pw@example.com/x',
   'https://2130706433/',
 ]) {
-  test(`${url} is refused before anything is asked`, async () => {
+  test(`[S23 L20] ${url} is refused before anything is asked`, async () => {
     const before = asked;
     sim.journal.clear();
     const response = await show(url);

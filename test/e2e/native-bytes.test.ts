@@ -132,7 +132,7 @@ const GENERATE = `{ "contents":[{"parts":[{"text":"hi"}]}],${ODD},"generation_co
 
 describe('the body of a request', () => {
   for (const { about, group, path, target, model, body } of KINDS) {
-    test(`of ${about} reaches the upstream as it was sent`, async () => {
+    test(`[S35] of ${about} reaches the upstream as it was sent`, async () => {
       const sent = Buffer.from(body(`"${model}"`));
       assert.equal((await ask(group, path, sent)).status, 200);
       assert.equal(upstream.last.target, target);
@@ -140,14 +140,14 @@ describe('the body of a request', () => {
       assert.equal(upstream.last.headers['content-length'], String(sent.length));
     });
 
-    test(`of ${about} under an alias differs in the value of the model alone`, async () => {
+    test(`[S35] of ${about} under an alias differs in the value of the model alone`, async () => {
       const stands = group === 'claude' ? 'demo-messages' : 'demo-responses';
       assert.equal((await ask(group, path, body('"ali\\u0061s-\\u00fc"'))).status, 200);
       assert.equal(upstream.last.body.toString(), body(`"${stands}"`));
     });
   }
 
-  test('of generate reaches the upstream as it was sent, the alias changes the path only', async () => {
+  test('[L42] of generate reaches the upstream as it was sent, the alias changes the path only', async () => {
     for (const [named, meant] of [
       ['demo-generate', 'demo-generate'],
       ['alias-x', 'demo-generate'],
@@ -488,7 +488,7 @@ describe('an image edit', () => {
   ];
 
   for (const [n, [where]] of arrange('').entries()) {
-    test(`with the model ${where} its files passes byte for byte with its boundary`, async () => {
+    test(`[S82] with the model ${where} its files passes byte for byte with its boundary`, async () => {
       const body = form(arrange('demo-image')[n]?.[1] ?? []);
       for (const type of [`multipart/form-data; boundary=${BOUNDARY}`, `multipart/Form-Data;Boundary="${BOUNDARY}"`]) {
         assert.equal((await edit(body, type)).status, 200);

@@ -92,7 +92,7 @@ for (const [name, sdk] of [
       assert.ok((final.usage?.total_tokens ?? 0) > 0);
     });
 
-    test('embeddings come back as the numbers they were', async () => {
+    test('[S79] embeddings come back as the numbers they were', async () => {
       const result = await client().embeddings.create({ model: 'demo-embedding', input: ['a', 'b'], dimensions: 8 });
       assert.equal(result.data.length, 2);
       assert.equal(result.data[0]?.embedding.length, 8);
@@ -119,7 +119,7 @@ for (const [name, sdk] of [
       assert.ok(edited.data?.[0]?.b64_json);
     });
 
-    test('an image that cannot be made is refused in the words of the provider', async () => {
+    test('[S80] an image that cannot be made is refused in the words of the provider', async () => {
       const draw = (more: object) => client().images.generate({ model: 'demo-image', prompt: 'a lamp', ...more });
       const isRefused = (words: RegExp) => (error: unknown) =>
         error instanceof Error && 'status' in error && error.status === 400 && words.test(error.message);
@@ -129,7 +129,7 @@ for (const [name, sdk] of [
       assert.ok(largest.data?.[0]?.b64_json);
     });
 
-    test('an image is drawn in stages, and the stream is kept alive between them', async () => {
+    test('[S81] an image is drawn in stages, and the stream is kept alive between them', async () => {
       const impatient = sdk(hasty.url, key('openai')) as OpenAI;
       const asked = { model: 'demo-image@gap=300', prompt: 'a hill', stream: true as const, partial_images: 2 };
       const events = [];
@@ -183,7 +183,7 @@ for (const [name, sdk] of [
   });
 }
 
-test('one model list is read by both families of SDKs', async () => {
+test('[S78] one model list is read by both families of SDKs', async () => {
   for (const group of ['openai', 'claude', 'gemini']) {
     const known = (await openai(gateway.url, key(group)).models.list()).data;
     const listed = [];
@@ -234,7 +234,7 @@ describe('the messages SDK on a messages-style key', () => {
     assert.ok(entry.aborted);
   });
 
-  test('errors are errors of the SDK', async () => {
+  test('[N36] errors are errors of the SDK', async () => {
     await assert.rejects(client().messages.create(ask('x', { model: 'nope' })), Anthropic.NotFoundError);
     await assert.rejects(
       client().messages.create(ask('x', { model: 'demo-messages@status=400' })),
@@ -257,7 +257,7 @@ describe('the messages SDK on a messages-style key', () => {
 describe('the native SDK on a generate-content-style key', () => {
   const client = () => google(gateway.url, key('gemini'));
 
-  test('content is generated, streamed and counted', async () => {
+  test('[N36] content is generated, streamed and counted', async () => {
     const answer = await client().models.generateContent({ model: 'demo-generate', contents: 'hello' });
     assert.match(answer.text ?? '', /simulated/i);
     let text = '';
@@ -278,7 +278,7 @@ describe('the native SDK on a generate-content-style key', () => {
     assert.equal(sim.journal.requests.at(-1)?.path, '/v1beta/models/demo-generate:generateContent');
   });
 
-  test('errors are errors of the SDK', async () => {
+  test('[N36] errors are errors of the SDK', async () => {
     await assert.rejects(
       client().models.generateContent({ model: 'nope', contents: 'x' }),
       (error: unknown) => error instanceof GoogleError && error.status === 404,

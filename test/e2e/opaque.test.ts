@@ -247,7 +247,7 @@ for (const stream of [false, true]) {
     });
 
     for (const client of ['messages', 'responses', 'chat'] as const) {
-      test(`a ${client} client brings a signature back to the first of two calls, and none to the second`, async () => {
+      test(`[N30] a ${client} client brings a signature back to the first of two calls, and none to the second`, async () => {
         const said = [{ ...functionCall(1, 'call-1'), thoughtSignature: 'G+sig/==' }, functionCall(2, 'call-2')];
         await talk({ client, to: 'generate', said, stream });
         assert.deepEqual(sentTo('generate')[1], { role: 'model', parts: said });
@@ -296,7 +296,7 @@ for (const stream of [false, true]) {
         assert.doesNotMatch(JSON.stringify(sentTo('generate')), /G\+one/, 'another key remembers nothing');
       });
 
-      test('come back to a generate-content provider from memory, and else as the stand-in', async () => {
+      test('[S41 L6] come back to a generate-content provider from memory, and else as the stand-in', async () => {
         const said = [{ ...functionCall(1, 'call-1'), thoughtSignature: 'G+sig/==' }, functionCall(2, 'call-2')];
         const { agent } = await talk({ client: 'chat', to: 'generate', said, stream, meanwhile: strip });
         assert.deepEqual(sentTo('generate')[1], { role: 'model', parts: said });
@@ -308,7 +308,7 @@ for (const stream of [false, true]) {
         assert.equal(second?.thoughtSignature, undefined);
       });
 
-      test('come back to a messages provider ahead of the words that followed them', async () => {
+      test('[L2] come back to a messages provider ahead of the words that followed them', async () => {
         const said = [
           { type: 'thinking', thinking: 'I look first.', signature: 'S+ig/==' },
           { type: 'redacted_thinking', data: 'D+ata/==' },
@@ -325,7 +325,7 @@ for (const stream of [false, true]) {
         assert.doesNotMatch(upstream.last.body.toString(), /I look first/);
       });
 
-      test('come back to a responses provider directly before their calls', async () => {
+      test('[L4] come back to a responses provider directly before their calls', async () => {
         const said = [REASONING, call(1), { ...REASONING, id: 'rs_two', encrypted_content: 'E2' }, call(2)];
         const { agent } = await talk({ client: 'chat', to: 'responses', said, stream, meanwhile: strip });
         const input = sentTo('responses');
@@ -414,7 +414,7 @@ for (const [client, to] of CONVERSIONS) {
     };
     const carries = (): boolean[] => upstream.asked.map(({ body }) => body.toString().includes(value));
 
-    test(`a value that its provider rejects is left out, once, and nobody notices (${how})`, async () => {
+    test(`[S44] a value that its provider rejects is left out, once, and nobody notices (${how})`, async () => {
       const agent = await begin(GROUP[to]);
       upstream.says((response, asked) =>
         asked.body.toString().includes(value)
@@ -437,7 +437,7 @@ for (const [client, to] of CONVERSIONS) {
       assert.deepEqual(carries(), [true, false]);
     });
 
-    test(`another account gets none of the values of the first (${how})`, async () => {
+    test(`[S45] another account gets none of the values of the first (${how})`, async () => {
       const agent = await begin(roomOf(client, to, stream));
       const accountOf = ({ headers }: Asked): string =>
         String(headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key']).slice(-1);
@@ -498,7 +498,7 @@ describe('a conversation that moves to another group', () => {
       body,
     });
 
-  test('leaves the envelopes of a messages client behind, and every other byte as it was; and takes them up again', async () => {
+  test('[S35] leaves the envelopes of a messages client behind, and every other byte as it was; and takes them up again', async () => {
     const agent = startAgent('messages', { url: gateway.url, key: keyOf('openai'), model: 'demo-text', stream: false });
     upstream.says(answers.responses([REASONING, call(1)]));
     agent.say('read a.ts');

@@ -120,7 +120,7 @@ const request = {
 };
 
 for (const isStream of [false, true]) {
-  test(`a pause is continued, and the client sees one ${isStream ? 'stream' : 'answer'} with the usage of both rounds`, async () => {
+  test(`[S60 L50] a pause is continued, and the client sees one ${isStream ? 'stream' : 'answer'} with the usage of both rounds`, async () => {
     const response = isStream
       ? await client().responses.stream(request).finalResponse()
       : await client().responses.create(request);
@@ -137,7 +137,7 @@ for (const isStream of [false, true]) {
   });
 }
 
-test('chat clients are spared the pause as well', async () => {
+test('[L50] chat clients are spared the pause as well', async () => {
   const done = await client().chat.completions.create({
     model: 'demo-messages',
     messages: [{ role: 'user', content: 'pears?' }],

@@ -43,7 +43,7 @@ for (const group of ['openai', 'claude', 'gemini']) {
     const make = (input: string, more: object = {}) =>
       client().responses.create({ model: MODEL[group] ?? '', input, ...more });
 
-    test('a response is continued, read and deleted by its user', async () => {
+    test('[S30 L35] a response is continued, read and deleted by its user', async () => {
       const first = await make('the word is apple');
       const second = await make('and pear', { previous_response_id: first.id });
       assert.equal(second.previous_response_id, first.id);
@@ -155,7 +155,7 @@ describe('what is kept on converted groups', () => {
     await assert.rejects(shell.responses.retrieve(response.id), hasCode('response_not_found', 404));
   });
 
-  test('a reference to a single item is replaced by the item', async () => {
+  test('[S31 L35] a reference to a single item is replaced by the item', async () => {
     const first = await client().responses.create({ model: 'demo-messages', input: 'say something about kiwis' });
     const item = first.output[0] ?? assert.fail();
     await client().responses.create({

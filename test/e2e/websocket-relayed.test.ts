@@ -79,7 +79,7 @@ const linesOf = (model: string): LogLine[] =>
 const lineOf = (model: string): Promise<LogLine> => until('the log line of the turn', () => linesOf(model)[0]);
 
 describe('relaying', () => {
-  test('frames pass both ways byte for byte, over one upstream socket', async () => {
+  test('[N18] frames pass both ways byte for byte, over one upstream socket', async () => {
     sim.journal.clear();
     const client = await connect();
     const sent = '{ "type":"response.create",  "input":"héllo \\u0041", "model" : "demo-responses","unknown":1.50 }';
@@ -106,7 +106,7 @@ describe('relaying', () => {
     await sim.journal.waitFor((entry) => isConnection(entry) && entry.finished, 2_000);
   });
 
-  test('a chain that is not stored lives as long as the connection', async () => {
+  test('[S90] a chain that is not stored lives as long as the connection', async () => {
     const client = await connect();
     const first = await client.turn({ model: 'demo-responses', input: 'the word is fig', store: false });
     const chained = { model: 'demo-responses', input: 'on', previous_response_id: first.response?.id, store: false };

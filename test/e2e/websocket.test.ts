@@ -26,7 +26,7 @@ const connect = (group: string, path?: string): Promise<SocketClient> =>
   new SocketClient(gateway.url, keys[group] ?? '', path).open();
 
 for (const group of ['openai', 'claude', 'gemini']) {
-  test(`a second turn on the ${group} group continues from the first with only its delta`, async () => {
+  test(`[S83 N18] a second turn on the ${group} group continues from the first with only its delta`, async () => {
     const client = await connect(group);
     const first = await client.turn({ model: MODEL[group], input: 'remember the word apple', store: false });
     assert.equal(first.type, 'response.completed');
@@ -56,7 +56,7 @@ test('the root alias is the same socket', async () => {
   client.socket.close();
 });
 
-test('an unknown previous response is exactly that error, and the connection stays usable', async () => {
+test('[S83] an unknown previous response is exactly that error, and the connection stays usable', async () => {
   const client = await connect('claude');
   const frame = await client.turn({ model: 'demo-messages', input: 'hi', previous_response_id: 'resp_unknown' });
   assert.equal(frame.status, 400);
@@ -65,7 +65,7 @@ test('an unknown previous response is exactly that error, and the connection sta
   client.socket.close();
 });
 
-test('a warm-up asks nobody, and can be continued from', async () => {
+test('[S84] a warm-up asks nobody, and can be continued from', async () => {
   const client = await connect('gemini');
   sim.journal.clear();
   const warm = await client.turn({ model: 'demo-generate', input: 'the word is plum', generate: false });
@@ -92,7 +92,7 @@ test('a chain that begins with a stored response keeps all of it, turn after tur
   client.socket.close();
 });
 
-test('a chain that is not stored ends with its connection, and begins again with the whole input', async () => {
+test('[S90] a chain that is not stored ends with its connection, and begins again with the whole input', async () => {
   const first = await connect('claude');
   const told = await first.turn({ model: 'demo-messages', input: 'the word is fig', store: false });
   first.socket.close();
@@ -110,7 +110,7 @@ test('a chain that is not stored ends with its connection, and begins again with
   client.socket.close();
 });
 
-test('turns on one lane follow one another, turns on two lanes run at once and carry their names', async () => {
+test('[S85] turns on one lane follow one another, turns on two lanes run at once and carry their names', async () => {
   const client = await connect('claude');
   for (const lane of ['a', 'b'])
     client.send({ type: 'response.create', stream_id: lane, model: 'demo-messages@gap=5', input: `hello ${lane}` });
@@ -147,7 +147,7 @@ test('turns that wait may not hold more than their share of memory; one too many
   client.socket.close();
 });
 
-test('bad frames answer with an error frame and break nothing', async () => {
+test('[S86 S88] bad frames answer with an error frame and break nothing', async () => {
   const client = await connect('openai');
   const expectError = async (send: () => void, code: string): Promise<void> => {
     client.frames.length = 0;
@@ -190,7 +190,7 @@ test('a client that vanishes in the middle of a turn frees its upstream', async 
   await sim.journal.waitFor((entry) => entry.aborted, 2_000);
 });
 
-test('a plain GET is asked to upgrade, and a wrong key is refused before the handshake', async () => {
+test('[S89] a plain GET is asked to upgrade, and a wrong key is refused before the handshake', async () => {
   const plain = await fetch(`${gateway.url}/v1/responses`, { headers: { authorization: `Bearer ${keys.claude}` } });
   assert.equal(plain.status, 426);
   assert.equal(plain.headers.get('upgrade'), 'websocket');

@@ -96,7 +96,7 @@ for (const [version, Client] of Object.entries({
   '1.x': Anthropic,
   '0.x': Anthropic0 as unknown as typeof Anthropic,
 })) {
-  test(`the official SDK ${version} of the messages dialect adds a stream up to the whole answer`, async () => {
+  test(`[S69 N35] the official SDK ${version} of the messages dialect adds a stream up to the whole answer`, async () => {
     for (const { name, text, body, reply } of casesFor('messages')) {
       const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
       const message = await client.messages
@@ -109,7 +109,7 @@ for (const [version, Client] of Object.entries({
 }
 
 for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknown as typeof OpenAI })) {
-  test(`the official SDK ${version} of the responses dialect adds a stream up to the whole answer`, async () => {
+  test(`[S69 N32] the official SDK ${version} of the responses dialect adds a stream up to the whole answer`, async () => {
     for (const { name, text, body, reply } of casesFor('responses')) {
       const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
       const response = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
@@ -118,7 +118,7 @@ for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknow
     }
   });
 
-  test(`the official SDK ${version} of the chat dialect adds a stream up to the whole answer`, async () => {
+  test(`[S69 N31] the official SDK ${version} of the chat dialect adds a stream up to the whole answer`, async () => {
     for (const { name, text, body, reply } of casesFor('chat')) {
       // The older helper knows calls of functions only.
       if (version === '6' && hasCustomCall(reply)) continue;
@@ -143,7 +143,7 @@ const UNOFFICIAL = ['reasoning_content', 'extra_content'];
 const without = (value: unknown, names: readonly string[]): unknown =>
   JSON.parse(JSON.stringify(value, (key, member: unknown) => (names.includes(key) ? undefined : member)));
 
-test('the official SDK of the generate dialect reads every block of a stream', async () => {
+test('[S69 N36] the official SDK of the generate dialect reads every block of a stream', async () => {
   const original = globalThis.fetch;
   try {
     for (const { name, text, body } of casesFor('generate')) {
@@ -235,7 +235,7 @@ const callsIn = (content: readonly Content[]): readonly unknown[] =>
     .sort((one, other) => String(one).localeCompare(String(other)));
 
 for (const client of DIALECTS) {
-  test(`the AI SDK reads a ${client} stream as it reads the whole answer`, async () => {
+  test(`[S69 N29] the AI SDK reads a ${client} stream as it reads the whole answer`, async () => {
     for (const { name, text, body, reply } of casesFor(client)) {
       // Its chat provider knows calls of functions only.
       if (client === 'chat' && hasCustomCall(reply)) continue;

@@ -48,7 +48,7 @@ function open() {
   return { clock, frames, turns, closed, create, finish };
 }
 
-test('a connection that is too old finishes its turn, takes no other, and closes', () => {
+test('[S87] a connection that is too old finishes its turn, takes no other, and closes', () => {
   const { clock, frames, turns, closed, create, finish } = open();
   create('a');
   create('a');
