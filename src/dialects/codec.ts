@@ -102,6 +102,10 @@ export interface StreamDecoder {
 export interface StreamEncoder {
   /** Wire text, complete SSE blocks, ready to be written; empty when the event says nothing in this dialect. */
   push(event: HubEvent): string;
+  /** The same wire events as `push`, as JSON texts without SSE framing; only where a dialect also speaks WebSocket. */
+  pushEvents?(event: HubEvent): readonly string[];
+  /** The complete response object of the terminal event; undefined before it, and in dialects without such an object. */
+  readonly finalResponse?: JsonBody | undefined;
   heartbeat(): string;
 }
 

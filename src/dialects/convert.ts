@@ -7,6 +7,7 @@ import type {
   Codec,
   DecodeContext,
   EncodedRequest,
+  JsonBody,
   ReplyContext,
   StreamEncoder,
   UpstreamTarget,
@@ -76,6 +77,10 @@ export interface StreamConversion {
   /** The upstream closed; what is still missing to a proper end. */
   end(): readonly HubEvent[];
   encode(event: HubEvent): string;
+  /** See `StreamEncoder.pushEvents`. */
+  encodeEvents?(event: HubEvent): readonly string[];
+  /** See `StreamEncoder.finalResponse`. */
+  readonly finalResponse: JsonBody | undefined;
   heartbeat(): string;
   /** The answer is whole; its finish waits for usage that may follow. */
   readonly isComplete: boolean;
@@ -101,10 +106,15 @@ export function openConversion(
     const restored = restore ? events.map(restore) : events;
     return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;
   };
+  const encodeEvents = encoder.pushEvents?.bind(encoder);
   return {
     decode: (data, event) => transform(decoder.push(data, event)),
     end: () => transform(decoder.end()),
     encode: (event) => encoder.push(event),
+    ...(encodeEvents && { encodeEvents }),
+    get finalResponse() {
+      return encoder.finalResponse;
+    },
     heartbeat: () => encoder.heartbeat(),
     get isComplete() {
       return decoder.isComplete === true;

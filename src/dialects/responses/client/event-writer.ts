@@ -16,8 +16,12 @@ export interface Writer {
   places: number;
   sequence: number;
   id: string;
-  /** What the current push has written. */
+  /** SSE blocks of the current push. */
   text: string;
+  /** JSON texts of the current push; undefined while events are written as SSE blocks. */
+  events: string[] | undefined;
+  /** The body of the terminal event, without the settings. */
+  finalBody: JsonObject | undefined;
 }
 
 export const writer = (answer: ReplyContext): Writer => ({
@@ -29,37 +33,62 @@ export const writer = (answer: ReplyContext): Writer => ({
   sequence: 0,
   id: '',
   text: '',
+  events: undefined,
+  finalBody: undefined,
 });
 
-export function emit(writer: Writer, type: string, fields: JsonObject): void {
-  writer.text += sse(JSON.stringify({ type, sequence_number: writer.sequence++, ...fields }), type);
+export const emit = (writer: Writer, type: string, fields: JsonObject): void =>
+  writeEvent(writer, type, JSON.stringify({ type, sequence_number: writer.sequence++, ...fields }));
+
+function writeEvent(writer: Writer, type: string, json: string): void {
+  if (writer.events) writer.events.push(json);
+  else writer.text += sse(json, type);
 }
 
-/** The texts around the number and around the delta of an event. */
+/** The constant text of a delta event. `head` ends before the sequence number, `middle` before the delta. */
 export interface DeltaFrame {
-  readonly head: string;
+  readonly json: DeltaEnds;
+  readonly sse: DeltaEnds;
   readonly middle: string;
+}
+interface DeltaEnds {
+  readonly head: string;
   readonly tail: string;
 }
 
 export function deltaFrame(type: string, before: JsonObject, after: JsonObject = {}): DeltaFrame {
   const members = (fields: JsonObject): string => JSON.stringify(fields).slice(1, -1);
-  const rest = members(after);
+  const last = members(after);
+  const json = { head: `{"type":"${type}","sequence_number":`, tail: last === '' ? '}' : `,${last}}` };
   return {
-    head: `event: ${type}\ndata: {"type":"${type}","sequence_number":`,
+    json,
+    sse: { head: `event: ${type}\ndata: ${json.head}`, tail: `${json.tail}\n\n` },
     middle: `,${members(before)},"delta":`,
-    tail: rest === '' ? '}\n\n' : `,${rest}}\n\n`,
   };
 }
 
-export function emitDelta(writer: Writer, { head, middle, tail }: DeltaFrame, delta: string): void {
-  writer.text += head + writer.sequence++ + middle + JSON.stringify(delta) + tail;
+/** Most events of a stream are deltas: one concatenation writes the whole block. */
+export function emitDelta(writer: Writer, frame: DeltaFrame, delta: string): void {
+  const { head, tail } = writer.events ? frame.json : frame.sse;
+  const text = head + writer.sequence++ + frame.middle + JSON.stringify(delta) + tail;
+  if (writer.events) writer.events.push(text);
+  else writer.text += text;
 }
 
 export function emitResponse(writer: Writer, type: string, body: JsonObject): void {
   const response = `${JSON.stringify(body).slice(0, -1)},${writer.settings.slice(1)}`;
-  writer.text += sse(`{"type":"${type}","sequence_number":${writer.sequence++},"response":${response}}`, type);
+  writeEvent(writer, type, `{"type":"${type}","sequence_number":${writer.sequence++},"response":${response}}`);
 }
+
+/** Emits the terminal event. */
+export function emitFinal(writer: Writer, type: string, body: JsonObject): void {
+  emitResponse(writer, type, body);
+  writer.finalBody = body;
+}
+
+/** The response object of the terminal event; undefined before it. Built on demand: few callers keep it. */
+export const finalResponse = ({ finalBody, answer }: Writer): JsonObject | undefined =>
+  finalBody && { ...finalBody, ...settingsOf(answer) };
 
 export interface Placed {
   readonly id: string;

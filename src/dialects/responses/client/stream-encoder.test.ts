@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { anAnswer, aRequest, written } from '../../../../test/support/dialects/responses.ts';
-import { SSE_COMMENT } from '../../../core/index.ts';
+import { decodeAll, readVectors } from '../../../../test/support/dialects/codecs.ts';
+import { anAnswer, aRequest, CONTEXT, written } from '../../../../test/support/dialects/responses.ts';
+import { SSE_COMMENT, sse } from '../../../core/index.ts';
+import { DIALECTS, type Dialect, type Style } from '../../../rules/index.ts';
 import { unfold } from '../../hub/fold.ts';
 import {
   type HubEvent,
@@ -11,7 +13,9 @@ import {
   type JsonObject,
   NO_USAGE,
 } from '../../hub/types.ts';
+import { codecOf } from '../../index.ts';
 import { isEnvelope, unwrap } from '../../opaque/envelope.ts';
+import { ENDINGS } from '../stop-reason.ts';
 import { decodeRequest } from './decode-request.ts';
 import { encodeReply } from './encode-reply.ts';
 import { openEncoder } from './stream-encoder.ts';
@@ -182,6 +186,57 @@ describe('a stream to a client of the responses dialect', () => {
     for (const event of unfold(aReply([say('Hi')]))) encoder.push(event);
     assert.equal(encoder.push({ kind: 'ping' }), '');
     assert.equal(encoder.push({ kind: 'error', error: { code: 'upstream_error', message: 'late' } }), '');
+  });
+});
+
+const ISSUERS: Readonly<Record<Dialect, Style>> = {
+  messages: 'messages',
+  chat: 'responses',
+  responses: 'responses',
+  generate: 'generate-content',
+};
+
+describe('responses stream encoder without SSE framing', () => {
+  const streams = [
+    ...DIALECTS.flatMap((upstream) =>
+      readVectors(upstream).map(({ name, events }) => ({
+        name,
+        issuer: ISSUERS[upstream],
+        events: decodeAll(codecOf(upstream).upstream.openDecoder(CONTEXT), events),
+      })),
+    ),
+    ...(Object.keys(ENDINGS) as HubStop[]).map((stop) => ({
+      name: stop,
+      issuer: 'messages' as const,
+      events: unfold(aReply([say('Hello'), call('go', '{"a":1}')], stop)),
+    })),
+  ];
+
+  it('pushEvents returns the JSON of the events that push writes', () => {
+    for (const { name, issuer, events } of streams) {
+      const [framed, bare] = [openEncoder(anAnswer({ issuer })), openEncoder(anAnswer({ issuer }))];
+      for (const event of events) {
+        const blocks = framed.push(event).replaceAll(SSE_COMMENT, '');
+        const json = bare.pushEvents?.(event) ?? [];
+        assert.equal(json.map((text) => sse(text, (JSON.parse(text) as { type: string }).type)).join(''), blocks, name);
+      }
+    }
+  });
+  it('pushEvents returns nothing for a ping and after the end', () => {
+    const encoder = openEncoder(anAnswer());
+    assert.deepEqual(encoder.pushEvents?.({ kind: 'ping' }), []);
+    for (const event of unfold(aReply([say('Hi')]))) encoder.pushEvents?.(event);
+    assert.deepEqual(encoder.pushEvents?.({ kind: 'finish', stop: 'end', usage: NO_USAGE }), []);
+  });
+  it('finalResponse is the response of the terminal event, and undefined before it', () => {
+    for (const { name, issuer, events } of streams) {
+      const encoder = openEncoder(anAnswer({ issuer }));
+      for (const event of events.slice(0, -1)) encoder.push(event);
+      assert.equal(encoder.finalResponse, undefined, name);
+      const terminal = last(written(encoder, events.slice(-1)));
+      assert.match(terminal.type, /^response\.(completed|incomplete|failed)$/, name);
+      assert.deepEqual(encoder.finalResponse, terminal.response, name);
+    }
   });
 });
 

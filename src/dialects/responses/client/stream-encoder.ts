@@ -26,8 +26,10 @@ import {
   type CallEvents,
   doneItem,
   emit,
+  emitFinal,
   emitResponse,
   emitWholeItem,
+  finalResponse,
   type Placed,
   type Writer,
   writer,
@@ -36,14 +38,27 @@ import { addDelta, closePart, type Growing, growing } from './part-writer.ts';
 import { inputScanner } from './unwrap-free-text.ts';
 
 export function openEncoder(answer: ReplyContext): StreamEncoder {
-  const state: State = { ...writer(answer), begun: false, over: false, open: new Map(), heldCalls: [], refused: false };
+  const state: State = { ...writer(answer), begun: false, open: new Map(), heldCalls: [], refused: false };
+  const run = (event: HubEvent): void => {
+    if (state.finalBody) return;
+    const row = ON[event.kind] as (event: HubEvent, state: State) => void;
+    row(event, state);
+  };
   return {
     push(event) {
-      if (state.over) return '';
       state.text = '';
-      const row = ON[event.kind] as (event: HubEvent, state: State) => void;
-      row(event, state);
+      run(event);
       return state.text;
+    },
+    pushEvents(event) {
+      const events: string[] = [];
+      state.events = events;
+      run(event);
+      state.events = undefined;
+      return events;
+    },
+    get finalResponse() {
+      return finalResponse(state);
     },
     heartbeat: () => SSE_COMMENT,
   };
@@ -51,7 +66,6 @@ export function openEncoder(answer: ReplyContext): StreamEncoder {
 
 interface State extends Writer {
   begun: boolean;
-  over: boolean;
   readonly open: Map<number, Open>;
   /** Ends the last message: only the next item or the finish shows whether it was cut off. */
   heldMessage?: ((cut: boolean) => void) | undefined;
@@ -109,8 +123,9 @@ const ON: Rows = {
     state.open.delete(event.index);
     if (open) ended(event.item, open, state);
   },
+  // A comment belongs to SSE: `pushEvents` has no event for it.
   ping(_, state) {
-    state.text += SSE_COMMENT;
+    if (!state.events) state.text += SSE_COMMENT;
   },
   finish(event, state) {
     const { cut, event: type } = ENDINGS[event.stop];
@@ -118,15 +133,13 @@ const ON: Rows = {
     if (!cut) for (const tell of state.heldCalls) tell();
     for (const item of state.refused ? [] : refusalItems(event.stop, event.refusal, [])) late(item, state);
     const { id, answer } = state;
-    emitResponse(state, type, finalBody({ id, answer, output: outputOf(state), stop: event.stop, usage: event.usage }));
-    state.over = true;
+    emitFinal(state, type, finalBody({ id, answer, output: outputOf(state), stop: event.stop, usage: event.usage }));
   },
   // Agents ignore the `error` event: a failure is a failed response.
   error(event, state) {
     begin(state, state.answer.requestId);
     release(state, false);
-    emitResponse(state, 'response.failed', failedBody(state.id, state.answer, outputOf(state), event.error));
-    state.over = true;
+    emitFinal(state, 'response.failed', failedBody(state.id, state.answer, outputOf(state), event.error));
   },
 };
 
