@@ -1,22 +1,48 @@
-/** `npm test [files]`: the whole suite, or only the files named, with the one PostgreSQL that test/setup.ts starts. */
+/**
+ * `npm test [files]`: runs the whole suite, or only the named files, against one PostgreSQL that test/setup.ts starts.
+ * `npm run explore [files]`: runs only the property tests, with a random seed, which it prints.
+ */
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
 
-const EVERYTHING = ['src/**/*.test.ts', 'sim/**/*.test.ts', 'test/**/*.test.ts'];
-/** A file that hangs fails; none honestly takes longer, but for those that are asked to be thorough. */
-const TIMEOUT_MS = Number(process.env.TEST_TIMEOUT_MS ?? 240_000);
+const ALL_TESTS = ['src/**/*.test.ts', 'sim/**/*.test.ts', 'test/**/*.test.ts'];
+/** How a test file shows that it has property tests: it imports fast-check or the settings of property tests. */
+const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 
-const files = process.argv.slice(2);
+const named = process.argv.slice(2);
+const isExploring = named[0] === '--explore' && named.shift() !== undefined;
+const files = named.length > 0 ? named : isExploring ? propertyTests() : ALL_TESTS;
+
+const seed = process.env.LAWS_SEED ?? String(randomInt(2 ** 31));
+if (isExploring) process.stdout.write(`LAWS_SEED=${seed}\n`);
+
+/** A test that runs longer hangs. Exploring multiplies the runs of a property, so it has no such limit. */
+const timeoutMs = process.env.TEST_TIMEOUT_MS ?? (isExploring ? 3_600_000 : 240_000);
+
 const child = spawn(
   process.execPath,
   [
     '--test',
     '--test-global-setup=test/setup.ts',
+    '--import=./test/support/properties.ts',
     '--test-concurrency=2',
-    `--test-timeout=${TIMEOUT_MS}`,
-    ...(files.length > 0 ? files : EVERYTHING),
+    `--test-timeout=${timeoutMs}`,
+    ...files,
   ],
-  // Every file is a process that loads the same modules; compiled once they load in a third of the time.
-  { stdio: 'inherit', env: { NODE_COMPILE_CACHE: 'node_modules/.cache/compiled', ...process.env } },
+  {
+    stdio: 'inherit',
+    env: {
+      // Each file is a process that loads the same modules; from the compile cache they load three times as fast.
+      NODE_COMPILE_CACHE: 'node_modules/.cache/compiled',
+      ...(isExploring && { LAWS_SEED: seed, LAWS_RUNS: '10' }),
+      ...process.env,
+    },
+  },
 );
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => process.exit(code ?? 1));
+
+function propertyTests(): string[] {
+  return globSync(ALL_TESTS).filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));
+}

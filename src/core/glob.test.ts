@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../test/support/properties.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 
 test('a star stands for any run of characters, everything else for itself', () => {
@@ -33,7 +34,7 @@ test('any pattern agrees with the regular expression that says the same', () => 
       const expected = new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name);
       return matchesGlob(pattern, name) === expected;
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../test/support/properties.ts';
 import { JsonScanError, scanMembers, splice, valueAt } from './json.ts';
 
 const LIMITS = { depth: 8, tokens: 100_000 };
@@ -34,7 +35,7 @@ test('whatever JSON.parse accepts is accepted, with the same value', () => {
       const span = scanMembers(body, new Set(['model']), { depth: 64, tokens: 100_000 }).get('model') ?? assert.fail();
       assert.deepEqual(valueAt(body, span), JSON.parse(value));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

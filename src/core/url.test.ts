@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../test/support/properties.ts';
 import { INWARD_ADDRESSES, PASSED, PUBLIC_ADDRESSES, REFUSED } from '../../test/support/urls.ts';
 import { isPublicAddress, isSameAddress } from './address.ts';
 import { publicUrl } from './url.ts';
@@ -16,8 +17,8 @@ test('every address of the table is refused, for the reason that it is there for
     for (const text of urls) {
       const url = publicUrl(text, []);
       assert.ok(!(url instanceof URL), `passed: ${JSON.stringify(text)}`);
-      assert.match(url.sentence, sentence, JSON.stringify(text));
-      assert.match(url.sentence, /^The [^\n]{10,90}\.$/);
+      assert.match(url.message, sentence, JSON.stringify(text));
+      assert.match(url.message, /^The [^\n]{10,90}\.$/);
     }
   }
 });
@@ -85,7 +86,7 @@ test('whatever the text, the answer is a value, and what passes has the promised
   fc.assert(
     fc.property(text, (given) => {
       const url = publicUrl(given, []);
-      if (!(url instanceof URL)) return url.sentence.length > 0;
+      if (!(url instanceof URL)) return url.message.length > 0;
       const { protocol, port, username, password, hostname } = url;
       return (
         protocol === 'https:' &&
@@ -93,7 +94,7 @@ test('whatever the text, the answer is a value, and what passes has the promised
         /^[\w-]+(\.[\w-]+)*\.[\w-]*[a-z][\w-]*$/.test(hostname)
       );
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../test/support/properties.ts';
 import { ApiError, FakeClock, type Limits } from '../core/index.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
@@ -167,7 +168,7 @@ test('whatever comes in whatever order: key and user admit exactly what exact bu
         user.use(1);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

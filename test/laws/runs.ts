@@ -1,8 +1,8 @@
 /** How often a law is tried. `LAWS_RUNS` tries harder, `LAWS_SEED` repeats a failure, whose seed is in its message. */
 import fc from 'fast-check';
+import { runs } from '../support/properties.ts';
 
-const RUNS = Number(process.env.LAWS_RUNS ?? 2_000);
-const SEED = process.env.LAWS_SEED === undefined ? {} : { seed: Number(process.env.LAWS_SEED) };
+const RUNS = 2_000;
 
 /** `share`: of the usual number of tries, for laws that cost more or matter less. */
 export function law<T>(values: fc.Arbitrary<T>, holds: (value: T) => void, share = 1): void {
@@ -18,8 +18,4 @@ export async function laterLaw<T>(
   await fc.assert(fc.asyncProperty(values, holds), optionsFor(share));
 }
 
-const optionsFor = (share: number) => ({
-  numRuns: Math.max(1, Math.round(RUNS * share)),
-  includeErrorInReport: true,
-  ...SEED,
-});
+const optionsFor = (share: number) => ({ numRuns: runs(RUNS * share) });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../../test/support/properties.ts';
 import type { HubUsage } from '../hub/types.ts';
 import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
 
@@ -35,7 +36,7 @@ describe('usage in the messages dialect', () => {
         // An answer always names its tier; what an upstream left unsaid is the usual one.
         assert.deepEqual(decodeUsage(mergeUsage({}, encodeUsage(usage)), true), { ...usage, tier: 'standard' });
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

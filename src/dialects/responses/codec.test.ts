@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { anAnswer, aRequest, CONTEXT } from '../../../test/support/dialects/responses.ts';
+import { runs } from '../../../test/support/properties.ts';
 import { PLACES } from '../errors/rejection.ts';
 import { HUB_FIELDS } from '../hub/fields.ts';
 import { type HubReply, NO_USAGE } from '../hub/types.ts';
@@ -125,7 +126,7 @@ describe('the responses codec', () => {
           assert.equal(unwrapInput(json), text);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
   it('hands on what is not of the agreed form', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../../test/support/properties.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } from './rates.ts';
 
@@ -170,7 +171,7 @@ const anyRates: fc.Arbitrary<Rates> = fc
       .map((piece) => (piece === null ? rates : { ...rates, perImage: new Map([['1024x1024/high', piece]]) })),
   );
 const multipliers = fc.array(fc.bigInt({ min: 0n, max: 10_000_000n }), { maxLength: 3 });
-const RUNS = { numRuns: 20_000 };
+const RUNS = { numRuns: runs(20_000) };
 
 test('never negative, whatever an upstream reports', () => {
   fc.assert(

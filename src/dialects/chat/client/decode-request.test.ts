@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decode } from '../../../../test/support/dialects/chat.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import { ApiError } from '../../../core/index.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -377,6 +378,6 @@ test('arbitrary bodies are accepted or refused, never a crash', () => {
         assert.ok(error instanceof ApiError, String(error));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decode, target } from '../../../../test/support/dialects/chat.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import { checkSupport } from '../../hub/fields.ts';
 import type { HubItem, HubRequest, HubTool } from '../../hub/types.ts';
 import { maybeList } from '../../wire/read.ts';
@@ -252,7 +253,7 @@ test('a longer conversation begins with the same bytes', () => {
       const long = messages([...history, ...after.flat(), user('then')]);
       assert.deepEqual(JSON.stringify(long.slice(0, short.length)), JSON.stringify(short));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { CONTEXT, decodeAll } from '../../../../test/support/dialects/chat.ts';
 import { checkPromises } from '../../../../test/support/dialects/codecs.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import { ApiError } from '../../../core/index.ts';
 import { fold } from '../../hub/fold.ts';
 import { decodeReply } from '../reply.ts';
@@ -45,7 +46,7 @@ test('arbitrary chunks never throw, never hang and always end in one terminal ev
         decodeAll(chunks.map((data) => ({ data: data === undefined ? 'x' : (JSON.stringify(data) ?? '') }))),
       );
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { checkPromises } from '../../../../test/support/dialects/codecs.ts';
 import { CONTEXT, decode } from '../../../../test/support/dialects/generate.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import { ApiError } from '../../../core/index.ts';
 import { fold } from '../../hub/fold.ts';
 import { isMinted } from '../../wire/ids.ts';
-import { decodeReply } from '../reply.ts';
+import { decodeReply } from './decode-reply.ts';
 import { openDecoder } from './stream-decoder.ts';
 
 const chunk = (parts: unknown[], finishReason?: string) => ({
@@ -136,7 +137,7 @@ test('law: no stream, however odd, makes the decoder throw, repeat itself or end
       checkPromises(told);
       assert.deepEqual(decode(events), told);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 

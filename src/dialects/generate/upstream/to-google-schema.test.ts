@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../../../test/support/properties.ts';
 import { isObject } from '../../wire/read.ts';
 import { fromGoogleSchema } from '../client/from-google-schema.ts';
 import { toGoogleParameters, toGoogleSchema } from './to-google-schema.ts';
@@ -250,7 +251,7 @@ test('law: whatever comes in, what goes out is a schema the provider takes', () 
       const parameters = toGoogleParameters(schema);
       if (parameters) assert.equal(parameters.type, 'OBJECT');
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -261,7 +262,7 @@ test('law: what has been cut down is not cut down further', () => {
       fc.pre(isSmall(once));
       assert.deepEqual(toGoogleSchema(once), once);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -283,6 +284,6 @@ test('law: read back as JSON Schema and cut down again, a schema of the provider
       fc.pre(isSmall(subset));
       assert.deepEqual(toGoogleSchema(fromGoogleSchema(subset)), subset);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
+import { runs } from '../../../../test/support/properties.ts';
 import { readSse } from '../../../core/index.ts';
 import type { Style } from '../../../rules/index.ts';
 import type { ReplyContext } from '../../codec.ts';
 import { unfold } from '../../hub/fold.ts';
 import type { HubEvent, HubItem, HubReply, JsonObject, Opaque } from '../../hub/types.ts';
-import { decodeReply, encodeReply } from '../reply.ts';
+import { decodeReply } from '../upstream/decode-reply.ts';
 import { decodeMessages } from './decode-content.ts';
 import { decodeRequest } from './decode-request.ts';
+import { encodeReply } from './encode-reply.ts';
 import { openEncoder } from './stream-encoder.ts';
 
 const REQUEST = decodeRequest(
@@ -264,7 +266,7 @@ describe('a stream in the messages dialect', () => {
         );
         assert.deepEqual(json, ['{"n":0}', '{"n":1}', '{"n":2}', '{"n":3}']);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { call, encode, fn, result, say, t, target, text, turns } from '../../../../test/support/dialects/messages.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import type { HubItem, HubPart, HubTool, JsonObject } from '../../hub/types.ts';
 
 describe('the conversation for a messages upstream', () => {
@@ -216,7 +217,7 @@ describe('the conversation for a messages upstream', () => {
           same,
         );
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -227,7 +228,7 @@ describe('the conversation for a messages upstream', () => {
         const items = [...steps.flatMap((kind, n) => stepItems(kind, n)), say('user', 'stop')];
         assertLegal(turns(items, target({ midSystem })));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -9,11 +9,12 @@ import {
   readVectors,
   type WireEvent,
 } from '../../../../test/support/dialects/codecs.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import { ApiError } from '../../../core/index.ts';
 import type { DecodeContext } from '../../codec.ts';
 import { fold } from '../../hub/fold.ts';
 import type { HubEvent } from '../../hub/types.ts';
-import { decodeReply } from '../reply.ts';
+import { decodeReply } from './decode-reply.ts';
 import { openDecoder } from './stream-decoder.ts';
 
 const VECTORS = readVectors('messages');
@@ -45,7 +46,7 @@ describe('a messages stream', () => {
         const decoder = openDecoder(CONTEXT);
         checkPromises([...blocks.flatMap((data) => [...decoder.push(data)]), ...decoder.end()]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { aRequest, aTarget } from '../../../../test/support/dialects/responses.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import { checkSupport } from '../../hub/fields.ts';
 import type { HubItem, HubPart, HubRequest, JsonObject, Opaque } from '../../hub/types.ts';
 import { fieldNames } from '../client/field-names.ts';
@@ -386,7 +387,7 @@ describe('the conversation for a responses upstream', () => {
         const after = input([...base, ...more.flat()]);
         assert.equal(JSON.stringify(after.slice(0, before.length)), JSON.stringify(before));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { checkPromises } from '../../../../test/support/dialects/codecs.ts';
 import { CONTEXT, decode, STORIES } from '../../../../test/support/dialects/responses.ts';
+import { runs } from '../../../../test/support/properties.ts';
 import { fold } from '../../hub/fold.ts';
 import { NO_USAGE } from '../../hub/types.ts';
 import { decodeReply } from './decode-reply.ts';
@@ -17,7 +18,7 @@ describe('the responses decoder, whatever comes', () => {
         assert.ok(events.length > 0);
         checkPromises(events);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
   it('never throws on events whose fields are of any kind', () => {
@@ -39,7 +40,7 @@ describe('the responses decoder, whatever comes', () => {
       fc.property(fc.array(event, { maxLength: 12 }), (list) => {
         checkPromises(decode(list.map(([type, fields]) => ({ data: { ...fields, type } }))));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
   it('says nothing after the end', () => {
