@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkImports } from './check-imports.ts';
+import { checkProofs } from './check-proofs.ts';
 import { staleFiles } from './gen.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -19,6 +20,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['types', () => tool('tsc', ['-p', '.'])],
   ['lint and format', () => tool('biome', ['check', '--error-on-warnings'])],
   ['imports and map', checkImports],
+  ['proofs', checkProofs],
   ['generated files', staleFiles],
 ];
 

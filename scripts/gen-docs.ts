@@ -1,31 +1,32 @@
-/** Markdown pages printed from the tables in src/rules. */
+/** Markdown pages generated from the tables in src/rules, src/dialects and test/laws. */
+import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
+import { queryParameters } from '../src/api/index.ts';
 import { codecOf, HUB_FIELDS } from '../src/dialects/index.ts';
 import {
-  ADMIN_ENDPOINTS,
-  ADMIN_QUERY,
-  type AdminRow,
+  ADMIN_OPERATIONS,
+  adminRow,
   type Cell,
   type Dialect,
   type EndpointRow,
   ERRORS,
   type ErrorRow,
+  INFERENCE_ENDPOINTS,
+  type InferenceRow,
   STYLES,
-  TEXT_ENDPOINTS,
-  type TextRow,
   VIDEO_ENDPOINTS,
 } from '../src/rules/index.ts';
 import { REGISTER } from '../test/laws/register.ts';
 
 const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
-  native: () => 'bytes through',
+  native: () => 'passed through',
   convert: (cell) => `converted to ${'to' in cell ? cell.to : ''}`,
-  prefer: (cell) => `bytes through where the account has it, else converted to ${'to' in cell ? cell.to : ''}`,
+  prefer: (cell) => `passed through where the account supports it, else converted to ${'to' in cell ? cell.to : ''}`,
   refuse: () => 'rejected',
-  own: () => 'answered by the gateway',
+  own: () => 'handled by the gateway',
 };
 
 export function renderEndpoints(): string {
-  const text = Object.values<TextRow>(TEXT_ENDPOINTS).map((row) => [
+  const text = Object.values<InferenceRow>(INFERENCE_ENDPOINTS).map((row) => [
     name(row),
     row.about,
     ...STYLES.map((style) => CELL[row.groups[style].kind](row.groups[style])),
@@ -39,27 +40,37 @@ export function renderEndpoints(): string {
   ]);
   return page(
     'Endpoints',
-    'Printed from `src/rules/endpoints.ts` and `src/rules/admin.ts` by `npm run gen`. `G` and `V` lead to `docs/contract/`.',
+    'Generated from `src/rules/endpoints.ts` and `src/rules/admin.ts` by `npm run gen`. `G` and `V` are clauses in `docs/contract/`.',
     '## Text, images, models',
     table(['endpoint', 'what it does', ...STYLES.map((style) => `${style} group`), 'rule'], text),
     '## Video, assets, characters',
     table(['endpoint', 'what it does', 'Idempotency-Key', 'rule'], video),
     '## Admin',
-    'Opened by `Authorization: Bearer $ADMIN_TOKEN` alone. Lists answer `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are rejected by name.',
+    'Authorized by `Authorization: Bearer $ADMIN_TOKEN` only; API keys are rejected. Lists have the form `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are rejected by name.',
     table(
       ['endpoint', 'what it does', 'query'],
-      Object.values<AdminRow>(ADMIN_ENDPOINTS).map((row) => [
-        `\`${row.method} ${row.path}\``,
-        row.about,
-        (row.query ?? []).join(', '),
+      ADMIN_OPERATIONS.map((operation) => [
+        `\`${adminRow(operation).method} ${adminRow(operation).path}\``,
+        adminRow(operation).about,
+        queryParameters(ADMIN_SCHEMAS[operation].query)
+          .map((parameter) => parameter.name)
+          .join(', '),
       ]),
     ),
     table(
       ['parameter', 'meaning'],
-      Object.entries(ADMIN_QUERY).map(([parameter, about]) => [`\`${parameter}\``, about]),
+      [...adminParameters()].map(([parameter, description]) => [`\`${parameter}\``, description]),
     ),
   );
 }
+
+/** A parameter means the same in every operation that takes it. */
+const adminParameters = (): Map<string, string> =>
+  new Map(
+    Object.values(ADMIN_SCHEMAS).flatMap(({ query }) =>
+      queryParameters(query).map((parameter): [string, string] => [parameter.name, parameter.description]),
+    ),
+  );
 
 const name = (row: EndpointRow): string => `\`${row.method} ${row.path}\`${row.alias ? `<br>\`${row.alias}\`` : ''}`;
 
@@ -76,7 +87,7 @@ export function renderErrors(): string {
   ]);
   return page(
     'Errors',
-    'Printed from `src/rules/errors.ts` by `npm run gen`. The code is the contract; the message is for people. The body has the shape of the dialect of the path:',
+    'Generated from `src/rules/errors.ts` by `npm run gen`. Codes are stable; messages may change. The body has the format of the dialect of the path:',
     table(
       ['path', 'body'],
       [
@@ -86,7 +97,7 @@ export function renderErrors(): string {
         ['video, assets, characters', '`{"error":{"message","type","code"}}`'],
       ],
     ),
-    'Every answer carries `x-request-id`. `x-should-retry: false` says that a retry cannot help.',
+    'Every response has `x-request-id`. `x-should-retry: false` means that a retry cannot succeed.',
     table(['code', 'status', 'means', 'variant', 'rule'], rows),
   );
 }
@@ -94,14 +105,14 @@ export function renderErrors(): string {
 export const renderEnvironment = (rows: readonly { name: string; about: string; fallback: string }[]): string =>
   page(
     'Settings',
-    'Printed from `src/config.ts` by `npm run gen`. All are optional. Groups, accounts, models, users and keys are not settings: they live in the database and come from `dragoman apply FILE` (see README).',
+    'Generated from `src/config.ts` by `npm run gen`. All are optional. Groups, accounts, models, users and keys are not settings: they are stored in the database and set by `dragoman apply FILE` (see README).',
     table(
       ['variable', 'default', 'meaning'],
       rows.map(({ name, about, fallback }) => [`\`${name}\``, fallback ? `\`${fallback}\`` : 'empty', about]),
     ),
   );
 
-/** The conversions that the matrix names, client first. */
+/** The conversions in the matrix of G 4.1, client first. */
 const PAIRS: readonly (readonly [Dialect, Dialect])[] = [
   ['messages', 'responses'],
   ['messages', 'generate'],
@@ -115,34 +126,32 @@ const PAIRS: readonly (readonly [Dialect, Dialect])[] = [
 export function renderFidelity(): string {
   const sections = PAIRS.map(([from, to]) => {
     const names = codecOf(from).client.fieldNames;
-    const { support: fate } = codecOf(to).upstream;
+    const { support } = codecOf(to).upstream;
     const byName = Map.groupBy(HUB_FIELDS, (field) => names[field]);
     const rows = [...byName].map(([name, fields]) => [
       `\`${name}\``,
-      [...new Set(fields.map((field) => FATE[fate[field]]))].join('; '),
+      [...new Set(fields.map((field) => support[field]))].join('; '),
     ]);
-    return `## ${from} client, ${to} provider\n\n${table(['field', 'what becomes of it'], rows)}`;
+    return `## ${from} client, ${to} provider\n\n${table(['field', 'support'], rows)}`;
   });
   return page(
     'Fidelity of conversions',
-    'Printed from the fate tables in `src/dialects` by `npm run gen`. When a group speaks another dialect than the caller, text, system, roles, tools, tool results, images, files, usage and stop reasons always cross. This page says what becomes of the optional fields.',
-    '**kept** as it is; **changed** into the form that the other side has; **left out** and named in the answer header `x-gateway-dropped`; **rejected** with 400 and the name of the field, before anything is sent. A model that cannot take a field that is kept (see `src/rules/capabilities.ts`) has it left out and named. Fields that no table knows are left out and named too. Where both sides speak the same dialect nothing is looked at: the bytes pass.',
+    'Generated from the support tables in `src/dialects` by `npm run gen`. When a group uses another dialect than the client, the gateway always converts text, system prompts, roles, tools, tool results, images, files, usage and stop reasons. This page lists what happens to the optional fields.',
+    '**kept**: sent unchanged. **changed**: converted to the form of the provider. **dropped**: not sent, and named in the response header `x-gateway-dropped`. **rejected**: 400 with the name of the field, before anything is sent upstream. A kept field that the model does not support (see `src/rules/capabilities.ts`) is dropped and named, and so are unknown fields. When client and group use the same dialect, the body passes through unchanged.',
     ...sections,
-    '## Where two dialects do not say the same',
-    'Beyond single fields. **carried**: kept for the provider that alone can read it, in a place that the client hands back or in the memory of the gateway. The number is that of the test that proves the line (`test/laws/register.test.ts`).',
-    table(['', 'what happens', 'conversions', ''], registerRows()),
+    '## Lossy points',
+    'Differences beyond single fields. **carried**: kept for the provider that can read it, in a field that the client sends back or in a cache of the gateway. **never**: does not happen. `test/laws/register.test.ts` tests each point by its number.',
+    table(['', 'what happens', 'conversions', 'outcome'], registerRows()),
   );
 }
 
 const registerRows = (): string[][] =>
-  Object.entries(REGISTER).map(([number, { story, ways, fate }]) => [
+  Object.entries(REGISTER).map(([number, { summary, conversions, outcomes }]) => [
     number,
-    story,
-    ways.length === PAIRS.length ? 'all' : ways.join('<br>'),
-    fate.join('; '),
+    summary,
+    conversions.length === PAIRS.length ? 'all' : conversions.join('<br>'),
+    outcomes.join('; '),
   ]);
-
-const FATE = { kept: 'kept', changed: 'changed', dropped: 'left out', rejected: 'rejected' } as const;
 
 const page = (title: string, ...parts: string[]): string => `# ${title}\n\n${parts.join('\n\n')}\n`;
 

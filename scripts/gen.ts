@@ -1,9 +1,10 @@
-/** Writes the generated files, or with --check says which of them are stale. `npm run gen` after changing a table or a migration. */
+/** `npm run gen`: writes the generated files. Run it after changing a table or a migration; `npm run check` finds stale files. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
 import { openApi } from '../src/api/index.ts';
 import { environmentTable } from '../src/config.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
@@ -15,7 +16,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 async function generate(): Promise<Map<string, string>> {
   return new Map([
-    ['openapi.json', `${JSON.stringify(openApi(version), null, 1)}\n`],
+    ['openapi.json', `${JSON.stringify(openApi(version, ADMIN_SCHEMAS), null, 1)}\n`],
     ['docs/endpoints.md', renderEndpoints()],
     ['docs/errors.md', renderErrors()],
     ['docs/fidelity.md', renderFidelity()],
@@ -24,7 +25,7 @@ async function generate(): Promise<Map<string, string>> {
   ]);
 }
 
-/** The schema is read from a throw-away database that the migrations were run on. */
+/** Migrates a temporary database and reads its schema. */
 async function rows(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gen-'));
   const embedded = await joinEmbedded({ dataDir, durable: false });

@@ -1,11 +1,11 @@
-/** A conversation before any dialect gives it its form, and the body in which each kind of client would send it. */
+/** Arbitrary conversations in no dialect, and their request body in each client dialect. */
 import fc from 'fast-check';
 import type { Dialect } from '../../src/rules/index.ts';
-import { argumentsOf, TOOL_NAMES, words } from './reply-arbitrary.ts';
+import { callArguments, TOOL_NAMES, texts } from './reply-arbitrary.ts';
 
 type Json = Record<string, unknown>;
 
-export interface Script {
+export interface Conversation {
   readonly system: readonly string[];
   readonly turns: readonly Turn[];
   readonly last: readonly Part[];
@@ -14,7 +14,7 @@ export interface Script {
 }
 export interface Turn {
   readonly user: readonly Part[];
-  /** Never empty: words, calls or both. */
+  /** Empty only if there are calls. */
   readonly text: string;
   readonly calls: readonly Call[];
 }
@@ -23,7 +23,7 @@ export interface Call {
   readonly id: string;
   readonly name: string;
   readonly args: string;
-  /** Undefined when the call was never answered. */
+  /** Undefined if the client never sent a result. */
   readonly result?: { readonly text: string; readonly image?: string | undefined } | undefined;
 }
 export interface Settings {
@@ -37,51 +37,51 @@ export interface Settings {
 
 const PIXEL = 'iVBORw0KGgo=';
 const parts: fc.Arbitrary<Part[]> = fc.array(
-  fc.oneof({ weight: 4, arbitrary: words.map((text) => ({ text })) }, fc.constant({ image: PIXEL })),
+  fc.oneof({ weight: 4, arbitrary: texts.map((text) => ({ text })) }, fc.constant({ image: PIXEL })),
   { minLength: 1, maxLength: 3 },
 );
-const result = fc.record({ text: words, image: fc.option(fc.constant(PIXEL), { nil: undefined, freq: 4 }) });
+const result = fc.record({ text: texts, image: fc.option(fc.constant(PIXEL), { nil: undefined, freq: 4 }) });
 const call = fc.record({
   id: fc.constant(''),
   name: fc.constantFrom(...TOOL_NAMES),
-  args: argumentsOf,
+  args: callArguments,
   result: fc.option(result, { nil: undefined, freq: 8 }),
 });
 const turn = fc.record({
   user: parts,
-  text: fc.oneof(words, fc.constant('')),
+  text: fc.oneof(texts, fc.constant('')),
   calls: fc.array(call, { maxLength: 3 }),
 });
 
-export const scripts: fc.Arbitrary<Script> = fc
+export const conversations: fc.Arbitrary<Conversation> = fc
   .record({
-    system: fc.array(words, { maxLength: 2 }),
+    system: fc.array(texts, { maxLength: 2 }),
     turns: fc.array(turn, { maxLength: 4 }),
     last: parts,
     tools: fc.constant([...TOOL_NAMES]),
     settings: fc.record({
       temperature: fc.option(fc.constantFrom(0, 0.5, 1), { nil: undefined }),
       maxTokens: fc.integer({ min: 1, max: 9_000 }),
-      stop: fc.option(fc.array(words, { minLength: 1, maxLength: 4 }), { nil: undefined }),
+      stop: fc.option(fc.array(texts, { minLength: 1, maxLength: 4 }), { nil: undefined }),
       effort: fc.option(fc.constantFrom('low' as const, 'high' as const), { nil: undefined }),
       choice: fc.option(fc.constantFrom('required' as const, 'none' as const, 'named' as const), { nil: undefined }),
       serial: fc.option(fc.boolean(), { nil: undefined }),
     }),
   })
-  .map((script) => ({ ...script, turns: script.turns.map(tidy) }));
+  .map((conversation) => ({ ...conversation, turns: conversation.turns.map(normalizeTurn) }));
 
-/** Ids of their own; a turn without calls has words. */
-const tidy = (one: Turn, n: number): Turn => ({
+/** Gives calls unique ids, and turns without calls a text. */
+const normalizeTurn = (one: Turn, n: number): Turn => ({
   ...one,
   text: one.text === '' && one.calls.length === 0 ? 'Yes.' : one.text,
-  calls: one.calls.map((made, k) => ({ ...made, id: `call:${n}.${k}` })),
+  calls: one.calls.map((call, k) => ({ ...call, id: `call:${n}.${k}` })),
 });
 
-// ---------------------------------------------------------------- the four bodies
+// ---------------------------------------------------------------- request bodies
 
-export const bodyOf = (client: Dialect, script: Script): Json => WRITERS[client](script);
+export const bodyOf = (client: Dialect, conversation: Conversation): Json => WRITERS[client](conversation);
 
-const WRITERS: Readonly<Record<Dialect, (script: Script) => Json>> = {
+const WRITERS: Readonly<Record<Dialect, (conversation: Conversation) => Json>> = {
   messages: asMessages,
   chat: asChat,
   responses: asResponses,
@@ -90,10 +90,10 @@ const WRITERS: Readonly<Record<Dialect, (script: Script) => Json>> = {
 
 const SCHEMA = { type: 'object', properties: { q: { type: 'string' } } };
 const compact = (value: Json): Json => JSON.parse(JSON.stringify(value)) as Json;
-/** The least that a stop sequence must have everywhere. */
+/** Stop sequences that every dialect accepts. */
 const stops = ({ stop }: Settings): string[] | undefined => stop?.filter((text) => text.length <= 60);
 
-function asMessages({ system, turns, last, tools, settings }: Script): Json {
+function asMessages({ system, turns, last, tools, settings }: Conversation): Json {
   const blocks = (list: readonly Part[]): Json[] =>
     list.map((part) =>
       'text' in part
@@ -101,9 +101,9 @@ function asMessages({ system, turns, last, tools, settings }: Script): Json {
         : { type: 'image', source: { type: 'base64', media_type: 'image/png', data: part.image } },
     );
   const messages: Json[] = [];
-  let answers: Json[] = [];
+  let results: Json[] = [];
   for (const { user, text, calls } of turns) {
-    messages.push({ role: 'user', content: [...answers, ...blocks(user)] });
+    messages.push({ role: 'user', content: [...results, ...blocks(user)] });
     const uses = calls.map(({ id, name, args }) => ({
       type: 'tool_use',
       id,
@@ -111,21 +111,21 @@ function asMessages({ system, turns, last, tools, settings }: Script): Json {
       input: JSON.parse(args) as unknown,
     }));
     messages.push({ role: 'assistant', content: [...(text ? [{ type: 'text', text }] : []), ...uses] });
-    answers = calls.flatMap(({ id, result: told }) =>
-      told ? [{ type: 'tool_result', tool_use_id: id, content: blocks(resultParts(told)) }] : [],
+    results = calls.flatMap(({ id, result }) =>
+      result ? [{ type: 'tool_result', tool_use_id: id, content: blocks(resultParts(result)) }] : [],
     );
   }
-  messages.push({ role: 'user', content: [...answers, ...blocks(last)] });
+  messages.push({ role: 'user', content: [...results, ...blocks(last)] });
   const { choice, serial, effort } = settings;
   const kind = { required: 'any', none: 'none', named: 'tool' } as const;
-  const wanted = choice ? { type: kind[choice], ...(choice === 'named' && { name: tools[0] }) } : undefined;
+  const toolChoice = choice ? { type: kind[choice], ...(choice === 'named' && { name: tools[0] }) } : undefined;
   return compact({
     model: 'asked-for',
     max_tokens: settings.maxTokens,
     system: system.map((text) => ({ type: 'text', text })),
     messages,
     tools: tools.map((name) => ({ name, input_schema: SCHEMA })),
-    tool_choice: wanted || serial ? { type: 'auto', ...wanted, disable_parallel_tool_use: serial } : undefined,
+    tool_choice: toolChoice || serial ? { type: 'auto', ...toolChoice, disable_parallel_tool_use: serial } : undefined,
     temperature: settings.temperature,
     stop_sequences: stops(settings),
     output_config: effort && { effort },
@@ -134,7 +134,7 @@ function asMessages({ system, turns, last, tools, settings }: Script): Json {
 
 const resultParts = ({ text, image }: NonNullable<Call['result']>): Part[] => [{ text }, ...(image ? [{ image }] : [])];
 
-function asChat({ system, turns, last, tools, settings }: Script): Json {
+function asChat({ system, turns, last, tools, settings }: Conversation): Json {
   const content = (list: readonly Part[]): Json[] =>
     list.map((part) =>
       'text' in part
@@ -154,8 +154,8 @@ function asChat({ system, turns, last, tools, settings }: Script): Json {
       content: text || null,
       tool_calls: tool_calls.length > 0 ? tool_calls : undefined,
     });
-    for (const { id, result: told } of calls) {
-      if (told) messages.push({ role: 'tool', tool_call_id: id, content: [{ type: 'text', text: told.text }] });
+    for (const { id, result } of calls) {
+      if (result) messages.push({ role: 'tool', tool_call_id: id, content: [{ type: 'text', text: result.text }] });
     }
   }
   messages.push({ role: 'user', content: content(last) });
@@ -173,7 +173,7 @@ function asChat({ system, turns, last, tools, settings }: Script): Json {
   });
 }
 
-function asResponses({ system, turns, last, tools, settings }: Script): Json {
+function asResponses({ system, turns, last, tools, settings }: Conversation): Json {
   const content = (list: readonly Part[]): Json[] =>
     list.map((part) =>
       'text' in part
@@ -185,8 +185,8 @@ function asResponses({ system, turns, last, tools, settings }: Script): Json {
     input.push({ type: 'message', role: 'user', content: content(user) });
     if (text) input.push({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] });
     for (const { id, name, args } of calls) input.push({ type: 'function_call', call_id: id, name, arguments: args });
-    for (const { id, result: told } of calls) {
-      if (told) input.push({ type: 'function_call_output', call_id: id, output: content(resultParts(told)) });
+    for (const { id, result } of calls) {
+      if (result) input.push({ type: 'function_call_output', call_id: id, output: content(resultParts(result)) });
     }
   }
   input.push({ type: 'message', role: 'user', content: content(last) });
@@ -204,22 +204,22 @@ function asResponses({ system, turns, last, tools, settings }: Script): Json {
   });
 }
 
-function asGenerate({ system, turns, last, tools, settings }: Script): Json {
+function asGenerate({ system, turns, last, tools, settings }: Conversation): Json {
   const content = (list: readonly Part[]): Json[] =>
     list.map((part) =>
       'text' in part ? { text: part.text } : { inlineData: { mimeType: 'image/png', data: part.image } },
     );
   const contents: Json[] = [];
-  let answers: Json[] = [];
+  let results: Json[] = [];
   for (const { user, text, calls } of turns) {
-    contents.push({ role: 'user', parts: [...answers, ...content(user)] });
-    const made = calls.map(({ id, name, args }) => ({ functionCall: { id, name, args: JSON.parse(args) as unknown } }));
-    contents.push({ role: 'model', parts: [...(text ? [{ text }] : []), ...made] });
-    answers = calls.flatMap(({ id, name, result: told }) =>
-      told ? [{ functionResponse: { id, name, response: { output: told.text } } }] : [],
+    contents.push({ role: 'user', parts: [...results, ...content(user)] });
+    const call = calls.map(({ id, name, args }) => ({ functionCall: { id, name, args: JSON.parse(args) as unknown } }));
+    contents.push({ role: 'model', parts: [...(text ? [{ text }] : []), ...call] });
+    results = calls.flatMap(({ id, name, result }) =>
+      result ? [{ functionResponse: { id, name, response: { output: result.text } } }] : [],
     );
   }
-  contents.push({ role: 'user', parts: [...answers, ...content(last)] });
+  contents.push({ role: 'user', parts: [...results, ...content(last)] });
   const { choice, effort } = settings;
   const mode = { required: 'ANY', none: 'NONE', named: 'ANY' } as const;
   return compact({

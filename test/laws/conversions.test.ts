@@ -1,7 +1,8 @@
 import { test } from 'node:test';
-import { checkVector, readPairs } from './vector.ts';
+import { readConversions } from './vector.ts';
+import { checkVector } from './vector-checks.ts';
 
-for (const vector of readPairs()) {
-  const numbers = vector.refs.length > 0 ? ` (situation ${vector.refs.join(', ')})` : '';
-  test(`${vector.name}${numbers}: ${vector.about}`, () => checkVector(vector));
+for (const vector of readConversions()) {
+  const situations = vector.situations.map((number) => `S${number}`).join(' ');
+  test(`${vector.name}${situations && ` [${situations}]`}: ${vector.about}`, () => checkVector(vector));
 }

@@ -1,17 +1,16 @@
-/** Who may speak to whom: every client dialect over every upstream dialect, those that the product needs first. */
+/** Every client dialect over every upstream dialect, and helpers to convert between the two of a pair. */
 import { type Told, Violation } from '../../sim/grammar/blocks.ts';
 import * as chat from '../../sim/grammar/chat.ts';
 import * as generate from '../../sim/grammar/generate.ts';
 import * as messages from '../../sim/grammar/messages.ts';
 import * as responses from '../../sim/grammar/responses.ts';
 import {
-  codecOf,
   type DecodeContext,
   type EncodedRequest,
   type HubEvent,
   type HubRequest,
-  openConversion,
-  type Pair,
+  openDecoding,
+  pairOf,
   type ReplyContext,
   type UpstreamTarget,
 } from '../../src/dialects/index.ts';
@@ -20,11 +19,11 @@ import { dataOf, hubRequest, type WireEvent } from '../support/dialects/codecs.t
 
 export const DIALECTS: readonly Dialect[] = ['messages', 'chat', 'responses', 'generate'];
 
-export interface Crossing {
+export interface DialectPair {
   readonly client: Dialect;
   readonly upstream: Dialect;
   readonly name: string;
-  /** Customers can come this way; the others only prove that the codecs are whole. */
+  /** The gateway offers this conversion; the other pairs only test the codecs. */
   readonly isOffered: boolean;
 }
 
@@ -33,19 +32,14 @@ const OFFERED = new Set([
   ...['chat over responses', 'responses over messages', 'responses over generate'],
 ]);
 
-export const CROSSINGS: readonly Crossing[] = DIALECTS.flatMap((client) =>
+export const DIALECT_PAIRS: readonly DialectPair[] = DIALECTS.flatMap((client) =>
   DIALECTS.map((upstream) => {
     const name = `${client} over ${upstream}`;
     return { client, upstream, name, isOffered: OFFERED.has(name) };
   }),
 );
 
-export const pairOf = ({ client, upstream }: Pick<Crossing, 'client' | 'upstream'>): Pair => ({
-  client: codecOf(client),
-  upstream: codecOf(upstream),
-});
-
-export const HOMES: Readonly<Record<Dialect, Style>> = {
+export const ISSUERS: Readonly<Record<Dialect, Style>> = {
   messages: 'messages',
   chat: 'responses',
   responses: 'responses',
@@ -54,12 +48,12 @@ export const HOMES: Readonly<Record<Dialect, Style>> = {
 
 export const targetFor = (upstream: Dialect, model = 'demo-1', flags: CapabilityOverrides = {}): UpstreamTarget => ({
   model,
-  capabilities: capabilitiesOf(HOMES[upstream], model, flags),
+  capabilities: capabilitiesOf(ISSUERS[upstream], model, flags),
 });
 
-export const FROM: DecodeContext = { requestId: 'req_law' };
+export const DECODE_CONTEXT: DecodeContext = { requestId: 'req_law' };
 
-export const NOTHING_ENCODED: EncodedRequest = {
+export const EMPTY_ENCODED: EncodedRequest = {
   body: {},
   headers: {},
   droppedFields: [],
@@ -67,15 +61,15 @@ export const NOTHING_ENCODED: EncodedRequest = {
   emulateStop: [],
 };
 
-/** A client that wants to see everything. */
-export const askedBy = (client: Dialect, changes: Partial<HubRequest> = {}): HubRequest =>
+/** A request whose client asks for usage and thoughts. */
+export const requestFrom = (client: Dialect, changes: Partial<HubRequest> = {}): HubRequest =>
   hubRequest({ dialect: client, stream: true, clientOptions: { usageChunk: true, thoughts: true }, ...changes });
 
-export const answerTo = (request: HubRequest, upstream: Dialect): ReplyContext => ({
+export const replyContextFor = (request: HubRequest, upstream: Dialect): ReplyContext => ({
   request,
   model: 'asked-for',
   requestId: 'req_law',
-  issuer: HOMES[upstream],
+  issuer: ISSUERS[upstream],
   created: 1_700_000_000,
 });
 
@@ -85,24 +79,26 @@ export interface Converted {
   readonly text: string;
 }
 
-/** An upstream's stream told to a client, to the end of the connection. */
+/** Converts an upstream stream to the client's dialect, up to the end of the connection. */
 export function convert(
-  crossing: Pick<Crossing, 'client' | 'upstream'>,
+  pair: Pick<DialectPair, 'client' | 'upstream'>,
   events: readonly WireEvent[],
-  request = askedBy(crossing.client),
-  encoded = NOTHING_ENCODED,
+  request = requestFrom(pair.client),
+  encoded = EMPTY_ENCODED,
 ): Converted {
-  const conversion = openConversion(pairOf(crossing), encoded, FROM, answerTo(request, crossing.upstream));
+  const { client, upstream } = pairOf(pair);
+  const encoder = client.openEncoder(replyContextFor(request, pair.upstream));
+  const decoding = openDecoding(upstream, encoded, DECODE_CONTEXT);
   const hub: HubEvent[] = [];
   let text = '';
-  const tell = (told: readonly HubEvent[]): void => {
-    for (const event of told) {
+  const emit = (decoded: readonly HubEvent[]): void => {
+    for (const event of decoded) {
       hub.push(event);
-      text += conversion.encode(event);
+      text += encoder.push(event);
     }
   };
-  for (const { data, event } of events) tell(conversion.decode(dataOf(data), event));
-  tell(conversion.end());
+  for (const { data, event } of events) emit(decoding.decode(dataOf(data), event));
+  emit(decoding.end());
   return { hub, text };
 }
 
@@ -113,8 +109,8 @@ const GRAMMARS: Readonly<Record<Dialect, (text: string, request: HubRequest) => 
   generate: generate.read,
 };
 
-/** The stream as the client's own grammar reads it. */
-export function readAs(client: Dialect, text: string, request = askedBy(client)): Told {
+/** Reads a stream with the grammar of the client's dialect, which fails on any violation. */
+export function readStreamAs(client: Dialect, text: string, request = requestFrom(client)): Told {
   try {
     return GRAMMARS[client](text, request);
   } catch (error) {
@@ -123,8 +119,8 @@ export function readAs(client: Dialect, text: string, request = askedBy(client))
   }
 }
 
-/** The bytes on the wire, as a server of the dialect frames them. */
-export function bytesOf(upstream: Dialect, events: readonly WireEvent[], newline = '\n'): Uint8Array {
+/** The SSE bytes of these events, framed as a server of the dialect frames them. */
+export function sseBytes(upstream: Dialect, events: readonly WireEvent[], newline = '\n'): Uint8Array {
   const named = upstream === 'messages' || upstream === 'responses';
   const blocks = events.map(({ data, event }) => {
     const text = dataOf(data);

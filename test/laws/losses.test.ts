@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../src/core/index.ts';
-import { codecOf, encodeRequestFor } from '../../src/dialects/index.ts';
+import { codecOf, encodeRequestFor, pairOf } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
-import { CROSSINGS, type Crossing, pairOf, targetFor } from './dialect-pairs.ts';
+import { DIALECT_PAIRS, type DialectPair, targetFor } from './dialect-pairs.ts';
 
 type Json = Record<string, unknown>;
 
 const TOOL = { name: 'find', schema: { type: 'object', properties: {} } };
 const chatTool = { type: 'function', function: { name: TOOL.name, parameters: TOOL.schema } };
 const responsesTool = { type: 'function', name: TOOL.name, parameters: TOOL.schema };
-const note = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hi' } };
+const textDocument = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hi' } };
 const messagesTool = { name: TOOL.name, input_schema: TOOL.schema };
 
-/** The least that each client sends, and every field that it may add, with a value that asks for something. */
+/** A minimal request of each client, and each optional field with a value that has an effect. */
 const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: Readonly<Record<string, Json>> }>> = {
   messages: {
     least: { model: 'm', max_tokens: 4_000, messages: [{ role: 'user', content: 'hi' }], tools: [messagesTool] },
@@ -25,7 +25,7 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
       system: { system: 'Be brief.' },
       thinking: { thinking: { type: 'enabled', budget_tokens: 2_000 } },
       'output_config.format': { output_config: { format: { type: 'json_schema', schema: TOOL.schema } } },
-      // The client says it beside `thinking`; both are one wish.
+      // Clients send it beside `thinking`; both configure reasoning.
       'thinking.effort': { output_config: { effort: 'low' } },
       tool_choice: { tool_choice: { type: 'any' } },
       'tool_choice.disable_parallel_tool_use': { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
@@ -38,7 +38,7 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
       context_management: { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
       tools: { tools: [messagesTool, { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' }] },
       'tools.strict': { tools: [{ ...messagesTool, strict: true }] },
-      citations: { messages: [{ role: 'user', content: [{ ...note, citations: { enabled: true } }] }] },
+      citations: { messages: [{ role: 'user', content: [{ ...textDocument, citations: { enabled: true } }] }] },
     },
   },
   chat: {
@@ -97,42 +97,42 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
   },
 };
 
-/** A field that neither leaves a trace nor is named would be lost in silence, but for those that need no trace. */
+/** Fields that may have no effect on the request and need not be named in `x-gateway-dropped`. */
 const NEEDS_NO_TRACE = new Set([
-  // It chooses the account instead, and with it the cache.
+  // It selects the account, and with it the cache.
   ...['prompt_cache_key over messages', 'prompt_cache_key over generate'],
   // The provider caches prefixes by itself.
   'cache_control over responses',
 ]);
 
-function check(crossing: Crossing, name: string, least: Json, extra: Json, model: string): void {
-  const write = (body: Json) => {
-    const request = codecOf(crossing.client).client.decodeRequest(body, { headers: {} });
-    return encodeRequestFor(pairOf(crossing), request, targetFor(crossing.upstream, model));
+function check(pair: DialectPair, name: string, minimal: Json, extra: Json, model: string): void {
+  const encode = (body: Json) => {
+    const request = codecOf(pair.client).client.decodeRequest(body, { headers: {} });
+    return encodeRequestFor(pairOf(pair), request, targetFor(pair.upstream, model));
   };
-  const plain = write(least);
+  const base = encode(minimal);
   try {
-    const changed = write({ ...least, ...extra });
-    const told = changed.dropped.some(
-      (lost) => lost === name || name.startsWith(`${lost}.`) || lost.startsWith(`${name}.`),
+    const changed = encode({ ...minimal, ...extra });
+    const isNamed = changed.dropped.some(
+      (dropped) => dropped === name || name.startsWith(`${dropped}.`) || dropped.startsWith(`${name}.`),
     );
-    const traced =
-      JSON.stringify([changed.body, changed.emulateStop]) !== JSON.stringify([plain.body, plain.emulateStop]);
+    const isEncoded =
+      JSON.stringify([changed.body, changed.emulateStop]) !== JSON.stringify([base.body, base.emulateStop]);
     assert.ok(
-      traced || told || NEEDS_NO_TRACE.has(`${name} over ${crossing.upstream}`),
-      `${name} is lost in silence; named are: ${changed.dropped}`,
+      isEncoded || isNamed || NEEDS_NO_TRACE.has(`${name} over ${pair.upstream}`),
+      `${name} is dropped without being named; named are: ${changed.dropped}`,
     );
   } catch (error) {
     assert.ok(error instanceof ApiError, String(error));
-    assert.equal(error.details.param?.split('.')[0], name.split('.')[0], `${name} is refused under its own name`);
+    assert.equal(error.details.param?.split('.')[0], name.split('.')[0], `${name} is rejected under its own name`);
   }
 }
 
-for (const crossing of CROSSINGS.filter(({ isOffered }) => isOffered)) {
-  test(`${crossing.name}: every field is honoured, named as lost, or refused under its own name`, () => {
-    const { least, fields } = CLIENTS[crossing.client] ?? { least: {}, fields: {} };
+for (const pair of DIALECT_PAIRS.filter(({ isOffered }) => isOffered)) {
+  test(`${pair.name}: every request field is encoded, named as dropped, or rejected by name`, () => {
+    const { least: minimal, fields } = CLIENTS[pair.client] ?? { least: {}, fields: {} };
     const models = ['demo-1', 'unknown-model', 'claude-haiku-4', 'gpt-4o', 'gpt-6', 'gemini-2.5-flash'];
     for (const model of models)
-      for (const [name, extra] of Object.entries(fields)) check(crossing, name, least, extra, model);
+      for (const [name, extra] of Object.entries(fields)) check(pair, name, minimal, extra, model);
   });
 }

@@ -1,10 +1,10 @@
-/** Partial matching of JSON: what is expected must be there, what is not mentioned may be anything. */
+/** Partial matching of JSON: expected members must match, other members are ignored. */
 import assert from 'node:assert/strict';
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Lists match element by element; `{"$match": "..."}` is a regular expression for a text. */
+/** Lists must have the same length; `{"$match": "..."}` is a regular expression for a string. */
 export function matches(actual: unknown, expected: unknown): boolean {
   if (isObject(expected) && typeof expected.$match === 'string') {
     return typeof actual === 'string' && new RegExp(expected.$match, 's').test(actual);
@@ -22,7 +22,7 @@ export function assertMatches(actual: unknown, expected: unknown, what: string):
   if (!matches(actual, expected)) assert.deepEqual(actual, expected, `${what} does not match`);
 }
 
-/** `messages[0].content` and the like. */
+/** Returns the value at a path such as `messages[0].content`. */
 export function at(value: unknown, path: string): unknown {
   let node = value;
   for (const step of path.match(/[^.[\]]+/g) ?? []) {

@@ -1,4 +1,4 @@
-/** HTTP/1.1 messages, a character per byte: proper ones, and such as somebody sends who hopes that two readers disagree. */
+/** Arbitrary HTTP/1.1 messages, one character per byte: valid ones, and mutations as used for request smuggling. */
 import fc from 'fast-check';
 
 const token = fc.string({ unit: fc.constantFrom(..."abXZ09!#$%&'*+-.^_`|~"), minLength: 1, maxLength: 8 });
@@ -9,14 +9,14 @@ const value = fc.string({
 const field = fc
   .tuple(token, fc.constantFrom('', ' ', '\t', '  '), value)
   .map(([name, blank, text]) => `x${name}:${blank}${text}\r\n`);
-/** Empty but for one time in three. */
-const sometimes = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+/** Empty two times out of three. */
+const maybe = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.oneof({ arbitrary: fc.constant(''), weight: 2 }, { arbitrary: text, weight: 1 });
 
 const payload = fc.string({ unit: fc.constantFrom(...'ab\r\n0;: \x00\xff'), maxLength: 24 });
 
-const extension = sometimes(
-  fc.tuple(token, sometimes(fc.constantFrom('=a', '="a"', '="\\" ;"'))).map(([name, text]) => `;${name}${text}`),
+const extension = maybe(
+  fc.tuple(token, maybe(fc.constantFrom('=a', '="a"', '="\\" ;"'))).map(([name, text]) => `;${name}${text}`),
 );
 const chunk = fc
   .tuple(fc.constantFrom('', '', '0', '00'), fc.boolean(), extension, payload)
@@ -26,10 +26,10 @@ const chunk = fc
     return `${zeros}${isUpper ? size.toUpperCase() : size}${more}\r\n${data}\r\n`;
   });
 const chunks = fc
-  .tuple(fc.array(chunk, { maxLength: 4 }), extension, sometimes(field))
+  .tuple(fc.array(chunk, { maxLength: 4 }), extension, maybe(field))
   .map(([all, more, trailer]) => `${all.join('')}0${more}\r\n${trailer}\r\n`);
 
-/** Header lines that belong to the body, and the body. */
+/** Framing header and body. */
 const bodies = fc.oneof(
   fc.constant(['', ''] as const),
   payload.map((text) => [`Content-Length: ${text.length}\r\n`, text] as const),
@@ -42,11 +42,11 @@ const target = fc
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'];
 
 /** One to three on one connection. */
-const requestsWith = (beginnings: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+const requestsWith = (requestTargets: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .array(
       fc
-        .tuple(beginnings, fc.array(field, { maxLength: 3 }), bodies)
+        .tuple(requestTargets, fc.array(field, { maxLength: 3 }), bodies)
         .map(
           ([beginning, fields, [framing, body]]) =>
             `${beginning} HTTP/1.1\r\nHost: a\r\n${framing}${fields.join('')}\r\n${body}`,
@@ -55,7 +55,7 @@ const requestsWith = (beginnings: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     )
     .map((all) => all.join(''));
 
-const answer = fc
+const response = fc
   .tuple(
     fc.constantFrom('200 OK', '200', '404 Not Found', '500 \xe9', '429  Too  Many'),
     fc.array(field, { maxLength: 3 }),
@@ -68,8 +68,8 @@ const answer = fc
     ([status, fields, [framing, body]]) => `HTTP/1.1 ${status}\r\nDate: now\r\n${framing}${fields.join('')}\r\n${body}`,
   );
 
-/** What those who smuggle write between, and single bytes that readers treat differently. */
-const SPLINTERS = [
+/** Fragments used for request smuggling, and bytes that parsers treat differently. */
+const FRAGMENTS = [
   ...'\r\n\0 \t:;,\x0b\x0c\x7f\x80\xa0\xff0159afgx+-"=\\/',
   '\r\n',
   '\n\n',
@@ -93,48 +93,48 @@ const SPLINTERS = [
   'X-Folded: a\r\n b\r\n',
   'Trailer: x\r\n',
   'Expect: 100-continue\r\n',
-  'Expect: miracles\r\n',
+  'Expect: something-else\r\n',
 ];
 
-type Wound = (text: string) => string;
-const place = fc.nat();
-const wound: fc.Arbitrary<Wound> = fc.oneof(
+type Mutation = (text: string) => string;
+const position = fc.nat();
+const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.tuple(place, fc.constantFrom(...SPLINTERS)).map(
-      ([at, splinter]): Wound =>
+    arbitrary: fc.tuple(position, fc.constantFrom(...FRAGMENTS)).map(
+      ([at, fragment]): Mutation =>
         (text) => {
           const cut = at % (text.length + 1);
-          return text.slice(0, cut) + splinter + text.slice(cut);
+          return text.slice(0, cut) + fragment + text.slice(cut);
         },
     ),
   },
   {
-    // Where a header would stand.
+    // At the start of a line, where a header stands.
     weight: 3,
-    arbitrary: fc.tuple(place, fc.constantFrom(...SPLINTERS)).map(
-      ([at, splinter]): Wound =>
+    arbitrary: fc.tuple(position, fc.constantFrom(...FRAGMENTS)).map(
+      ([at, fragment]): Mutation =>
         (text) => {
           const lines = text.split('\r\n');
           const line = at % lines.length;
-          return [...lines.slice(0, line), splinter + (lines[line] ?? ''), ...lines.slice(line + 1)].join('\r\n');
+          return [...lines.slice(0, line), fragment + (lines[line] ?? ''), ...lines.slice(line + 1)].join('\r\n');
         },
     ),
   },
   {
     weight: 3,
-    arbitrary: fc.tuple(place, fc.constantFrom(...SPLINTERS)).map(
-      ([at, splinter]): Wound =>
+    arbitrary: fc.tuple(position, fc.constantFrom(...FRAGMENTS)).map(
+      ([at, fragment]): Mutation =>
         (text) => {
           const cut = at % (text.length + 1);
-          return text.slice(0, cut) + splinter + text.slice(cut + splinter.length);
+          return text.slice(0, cut) + fragment + text.slice(cut + fragment.length);
         },
     ),
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(place, fc.integer({ min: 1, max: 6 })).map(
-      ([at, length]): Wound =>
+    arbitrary: fc.tuple(position, fc.integer({ min: 1, max: 6 })).map(
+      ([at, length]): Mutation =>
         (text) => {
           const cut = at % (text.length + 1);
           return text.slice(0, cut) + text.slice(cut + length);
@@ -143,8 +143,8 @@ const wound: fc.Arbitrary<Wound> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(place, place, fc.integer({ min: 1, max: 40 })).map(
-      ([from, to, length]): Wound =>
+    arbitrary: fc.tuple(position, position, fc.integer({ min: 1, max: 40 })).map(
+      ([from, to, length]): Mutation =>
         (text) => {
           const start = from % (text.length + 1);
           const cut = to % (text.length + 1);
@@ -154,23 +154,23 @@ const wound: fc.Arbitrary<Wound> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: place.map(
-      (at): Wound =>
+    arbitrary: position.map(
+      (at): Mutation =>
         (text) =>
           text.slice(0, at % (text.length + 1)),
     ),
   },
 );
-const wounded = (texts: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+const mutated = (texts: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
-    .tuple(texts, fc.array(wound, { maxLength: 3 }))
-    .map(([text, wounds]) => wounds.reduce((now, apply) => apply(now), text));
+    .tuple(texts, fc.array(mutation, { maxLength: 3 }))
+    .map(([text, mutations]) => mutations.reduce((now, apply) => apply(now), text));
 
-export const properRequests = requestsWith(
+export const validRequests = requestsWith(
   fc.tuple(fc.constantFrom(...METHODS), target).map(([method, path]) => `${method} ${path}`),
 );
-export const anyRequests = wounded(properRequests);
-/** `beginnings`: methods and targets. */
-export const anyRequestsTo = (beginnings: readonly string[]): fc.Arbitrary<string> =>
-  wounded(requestsWith(fc.constantFrom(...beginnings)));
-export const anyAnswers = wounded(answer);
+export const anyRequests = mutated(validRequests);
+/** `requestTargets`: method and target, e.g. `GET /v1/models`. */
+export const anyRequestsTo = (requestTargets: readonly string[]): fc.Arbitrary<string> =>
+  mutated(requestsWith(fc.constantFrom(...requestTargets)));
+export const anyResponses = mutated(response);

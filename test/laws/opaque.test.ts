@@ -1,27 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codecOf, encodeRequestFor, type HubRequest, type UpstreamTarget } from '../../src/dialects/index.ts';
+import { codecOf, encodeRequestFor, type HubRequest, pairOf, type UpstreamTarget } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
 import { decodeAll } from '../support/dialects/codecs.ts';
-import { answerTo, askedBy, CROSSINGS, DIALECTS, HOMES, pairOf, readAs, targetFor } from './dialect-pairs.ts';
-import { type Block, type Story, stories } from './reply-arbitrary.ts';
-import { spokenTo } from './request-view.ts';
+import {
+  DIALECT_PAIRS,
+  DIALECTS,
+  ISSUERS,
+  readStreamAs,
+  replyContextFor,
+  requestFrom,
+  targetFor,
+} from './dialect-pairs.ts';
+import { type Block, type ModelReply, modelReplies } from './reply-arbitrary.ts';
+import { viewRequest } from './request-view.ts';
 import { law } from './runs.ts';
-import { told } from './wire.ts';
+import { wireFormOf } from './wire.ts';
 
 type Json = Record<string, unknown>;
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 
 const FROM_ACCOUNT = { requestId: 'req_law', account: 'family-a' };
 
-/** The client's next request after this answer, read back: the answer as it came, results, and one more question. */
-function nextRequest(client: Dialect, upstream: Dialect, story: Story): HubRequest {
-  const hub = decodeAll(codecOf(upstream).upstream.openDecoder(FROM_ACCOUNT), told(upstream, story).events);
-  const request = askedBy(client);
-  const encoder = codecOf(client).client.openEncoder(answerTo(request, upstream));
-  const sum = readAs(client, hub.map((event) => encoder.push(event)).join(''), request);
-  assert.ok(sum.end === 'complete');
-  return codecOf(client).client.decodeRequest(NEXT[client](sum.body), { headers: {}, model: 'asked-for' });
+/** Decodes the client's next request after this reply: the reply as received, tool results and another user message. */
+function nextRequest(client: Dialect, upstream: Dialect, reply: ModelReply): HubRequest {
+  const hub = decodeAll(codecOf(upstream).upstream.openDecoder(FROM_ACCOUNT), wireFormOf(upstream, reply).events);
+  const request = requestFrom(client);
+  const encoder = codecOf(client).client.openEncoder(replyContextFor(request, upstream));
+  const result = readStreamAs(client, hub.map((event) => encoder.push(event)).join(''), request);
+  assert.ok(result.end === 'complete');
+  return codecOf(client).client.decodeRequest(NEXT[client](result.body), { headers: {}, model: 'asked-for' });
 }
 
 const NEXT: Readonly<Record<Dialect, (body: Json) => Json>> = {
@@ -35,45 +43,45 @@ const NEXT: Readonly<Record<Dialect, (body: Json) => Json>> = {
   },
   chat({ choices }) {
     const message = listOf(choices)[0]?.message as Json;
-    const made = listOf(message.tool_calls);
-    const { refusal: _, annotations: __, tool_calls: ___, ...words } = message;
-    const said = made.length > 0 ? { ...words, tool_calls: made } : words;
-    const results = made.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'ok' }));
+    const calls = listOf(message.tool_calls);
+    const { refusal: _, annotations: __, tool_calls: ___, ...content } = message;
+    const assistantMessage = calls.length > 0 ? { ...content, tool_calls: calls } : content;
+    const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'ok' }));
     const user = (content: string) => ({ role: 'user', content });
-    return { model: 'm', messages: [user('hi'), said, ...results, user('go on')] };
+    return { model: 'm', messages: [user('hi'), assistantMessage, ...results, user('go on')] };
   },
   responses({ output }) {
-    const made = listOf(output).filter((item) => item.type === 'function_call');
-    const results = made.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'ok' }));
+    const calls = listOf(output).filter((item) => item.type === 'function_call');
+    const results = calls.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'ok' }));
     const user = (content: string) => ({ type: 'message', role: 'user', content });
     return { model: 'm', input: [user('hi'), ...listOf(output), ...results, user('go on')] };
   },
   generate: () => ({}),
 };
 
-/** Sent in place of a value that never was. */
+/** Sent for a call that has no signature. */
 const STAND_IN = 'skip_thought_signature_validator';
 
 const targetOf = (upstream: Dialect, account: string): UpstreamTarget => ({ ...targetFor(upstream), account });
 
-/** Values and what they led to. */
+/** Opaque values in the upstream request, each before the output it belongs to. */
 const valuesSent = (upstream: Dialect, request: HubRequest, client: Dialect, account = 'family-a'): string[] =>
-  spokenTo(
+  viewRequest(
     upstream,
     encodeRequestFor(pairOf({ client, upstream }), request, targetOf(upstream, account)).body,
   ).values.filter((value) => value !== STAND_IN);
 
-/** What the provider itself had said, with its values where they were. */
-function valuesIn({ blocks }: Story): string[] {
+/** The provider's own reply in the same form. */
+function valuesOf({ blocks }: ModelReply): string[] {
   return blocks.map((block) =>
     block.kind === 'thought' ? block.value : block.kind === 'text' ? block.text : block.name,
   );
 }
 
-/** This provider streams one text in many parts, so texts that follow each other are one, up to a signature. */
-function joinedTexts(story: Story): Story {
+/** A generate provider streams one text in many parts, so adjacent texts are one text, up to a signature. */
+function joinTexts(reply: ModelReply): ModelReply {
   const blocks: Block[] = [];
-  for (const block of story.blocks) {
+  for (const block of reply.blocks) {
     const [before, last] = [blocks.at(-2), blocks.at(-1)];
     const value = last?.kind === 'thought' && last.texts.length === 0 ? last : undefined;
     const text = value ? before : last;
@@ -81,18 +89,18 @@ function joinedTexts(story: Story): Story {
     if (block.kind !== 'text' || text?.kind !== 'text' || isSigned) blocks.push(block);
     else blocks.splice(value ? -2 : -1, 2, ...(value ? [value] : []), { ...text, text: text.text + block.text });
   }
-  return { ...story, blocks };
+  return { ...reply, blocks };
 }
 
-const CARRYING = CROSSINGS.filter(({ isOffered, client }) => isOffered && client !== 'chat');
+const CARRYING_PAIRS = DIALECT_PAIRS.filter(({ isOffered, client }) => isOffered && client !== 'chat');
 
-for (const { client, upstream, name } of CARRYING) {
-  test(`${name}: what only the provider can read comes back to it unchanged and in its place`, () => {
+for (const { client, upstream, name } of CARRYING_PAIRS) {
+  test(`${name}: opaque values return to their provider unchanged and in position`, () => {
     law(
-      stories,
-      (story) => {
-        const request = nextRequest(client, upstream, story);
-        const expected = valuesIn(upstream === 'generate' ? joinedTexts(story) : story);
+      modelReplies,
+      (reply) => {
+        const request = nextRequest(client, upstream, reply);
+        const expected = valuesOf(upstream === 'generate' ? joinTexts(reply) : reply);
         assert.deepEqual(valuesSent(upstream, request, client), expected);
       },
       0.5,
@@ -100,11 +108,11 @@ for (const { client, upstream, name } of CARRYING) {
   });
 }
 
-test('chat over generate: the signature of a call comes back on that call', () => {
+test('chat over generate: the signature of a call returns on that call', () => {
   law(
-    stories,
-    (story) => {
-      const request = nextRequest('chat', 'generate', story);
+    modelReplies,
+    (reply) => {
+      const request = nextRequest('chat', 'generate', reply);
       const { body } = encodeRequestFor(
         pairOf({ client: 'chat', upstream: 'generate' }),
         request,
@@ -112,29 +120,29 @@ test('chat over generate: the signature of a call comes back on that call', () =
       );
       const parts = listOf(body.contents).flatMap((content) => listOf(content.parts));
       const sent = parts.filter((part) => part.functionCall).map(({ thoughtSignature }) => thoughtSignature);
-      const minted = story.blocks.flatMap((block, n) => {
-        const before = story.blocks[n - 1];
+      const expected = reply.blocks.flatMap((block, n) => {
+        const before = reply.blocks[n - 1];
         return block.kind === 'call' ? [before?.kind === 'thought' ? before.value : undefined] : [];
       });
       assert.deepEqual(
         sent.map((value) => (value === STAND_IN ? undefined : value)),
-        minted,
+        expected,
       );
     },
     0.5,
   );
 });
 
-for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isOffered)) {
-  test(`${name}: nobody else ever sees a value or a thought, neither another provider nor another account`, () => {
+for (const { client, upstream, name } of DIALECT_PAIRS.filter(({ isOffered }) => isOffered)) {
+  test(`${name}: opaque values and thoughts never reach another provider or account`, () => {
     law(
-      stories,
-      (story) => {
-        const blocks = story.blocks.map((block) => (block.kind === 'thought' ? { ...block, texts: [THOUGHT] } : block));
-        const request = nextRequest(client, upstream, { ...story, blocks });
+      modelReplies,
+      (reply) => {
+        const blocks = reply.blocks.map((block) => (block.kind === 'thought' ? { ...block, texts: [THOUGHT] } : block));
+        const request = nextRequest(client, upstream, { ...reply, blocks });
         const secrets = blocks.flatMap((block) => (block.kind === 'thought' ? [block.value] : []));
         for (const other of DIALECTS) {
-          const target = HOMES[other] === HOMES[upstream] ? targetOf(other, 'family-b') : targetFor(other);
+          const target = ISSUERS[other] === ISSUERS[upstream] ? targetOf(other, 'family-b') : targetFor(other);
           const text = JSON.stringify(encodeRequestFor(pairOf({ client, upstream: other }), request, target).body);
           for (const secret of secrets) assert.ok(!text.includes(secret), `${other} sees a value`);
           assert.doesNotMatch(text, /gw1\.eyJ/, `${other} sees an envelope`);
@@ -146,4 +154,4 @@ for (const { client, upstream, name } of CROSSINGS.filter(({ isOffered }) => isO
   });
 }
 
-const THOUGHT = 'a thought of its own';
+const THOUGHT = 'a private thought';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ChunkedBody, framingOf, type HttpHead, HttpParseError, headEnd, readHead } from '../../src/core/index.ts';
-import { type Peer, type ReadAnswer, type ReadRequest, startPeer } from '../support/peer.ts';
-import { anyAnswers, anyRequests, properRequests } from './messages.ts';
-import { laterLaw } from './runs.ts';
+import { type Peer, type ReadRequest, type ReadResponse, startPeer } from '../support/peer.ts';
+import { anyRequests, anyResponses, validRequests } from './messages.ts';
+import { asyncLaw } from './runs.ts';
 
 let peer: Peer;
 before(async () => {
@@ -14,11 +14,11 @@ after(() => peer.stop());
 interface Message {
   readonly head: HttpHead;
   readonly body: Buffer;
-  /** One past it. */
+  /** Index of the first byte after the message. */
   readonly end: number;
 }
 
-/** The message at `from` as our parsers read it; undefined when it is rejected or not whole. */
+/** Parses the message at `from`; undefined if it is rejected or incomplete. */
 function messageAt(bytes: Buffer, from: number, otherwise: 0 | 'close'): Message | undefined {
   const bodyAt = headEnd(bytes, from);
   if (bodyAt < 0) return undefined;
@@ -29,24 +29,24 @@ function messageAt(bytes: Buffer, from: number, otherwise: 0 | 'close'): Message
     const end = framing === 'close' ? bytes.length : bodyAt + framing;
     return end > bytes.length ? undefined : { head, body: bytes.subarray(bodyAt, end), end };
   } catch (error) {
-    assert.ok(error instanceof HttpParseError, 'nothing else is thrown');
+    assert.ok(error instanceof HttpParseError, 'the parser throws only HttpParseError');
     return undefined;
   }
 }
 
 function chunkedAt(bytes: Buffer, from: number, head: HttpHead): Message | undefined {
   const chunks = new ChunkedBody();
-  const body = chunks.take(bytes, from) ?? Buffer.alloc(0);
+  const body = chunks.decode(bytes, from) ?? Buffer.alloc(0);
   return chunks.isDone ? { head, body, end: chunks.end } : undefined;
 }
 
-interface Ours {
+interface ParsedRequests {
   readonly requests: readonly ReadRequest[];
-  /** Everything was understood. */
+  /** All bytes belong to valid requests. */
   readonly isClean: boolean;
 }
 
-function ownRequests(bytes: Buffer): Ours {
+function parseRequests(bytes: Buffer): ParsedRequests {
   const requests: ReadRequest[] = [];
   let at = 0;
   while (at < bytes.length) {
@@ -54,27 +54,27 @@ function ownRequests(bytes: Buffer): Ours {
     const [, method, target] =
       /^(GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) (\/[!-~]*) HTTP\/1\.1$/.exec(message?.head.line ?? '') ?? [];
     if (message === undefined || method === undefined || target === undefined) break;
-    requests.push({ method, target, fields: message.head.fields, body: message.body });
+    requests.push({ method, target, fields: message.head.rawHeaders, body: message.body });
     at = message.end;
-    // What follows these is no longer a matter of parsing.
+    // After these headers the connection is closed or upgraded.
     if (message.head.headers.connection !== undefined || message.head.headers.upgrade !== undefined) break;
   }
   return { requests, isClean: at === bytes.length };
 }
 
-function ownAnswer(bytes: Buffer): (ReadAnswer & { end: number }) | undefined {
+function parseResponse(bytes: Buffer): (ReadResponse & { end: number }) | undefined {
   const message = messageAt(bytes, 0, 'close');
   const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)(?: .*)?$/.exec(message?.head.line ?? '')?.[1]);
   if (message === undefined || !(status >= 200) || status === 204 || status === 304) return undefined;
-  return { status, fields: message.head.fields, body: message.body, end: message.end };
+  return { status, fields: message.head.rawHeaders, body: message.body, end: message.end };
 }
 
-test('proper requests are read by us, and by Node as we read them', async () => {
-  await laterLaw(
-    properRequests,
+test('valid requests are parsed as Node parses them', async () => {
+  await asyncLaw(
+    validRequests,
     async (text) => {
       const bytes = Buffer.from(text, 'latin1');
-      const ours = ownRequests(bytes);
+      const ours = parseRequests(bytes);
       assert.ok(ours.isClean);
       assert.deepEqual(await peer.asServer(bytes), {
         requests: ours.requests,
@@ -86,11 +86,11 @@ test('proper requests are read by us, and by Node as we read them', async () => 
   );
 });
 
-test('requests that we accept Node accepts, and reads the same in them, whatever was done to the bytes', async () => {
+test('mutated requests that the parser accepts are parsed as Node parses them', async () => {
   const seen = { accepted: 0, rejected: 0 };
-  await laterLaw(anyRequests, async (text) => {
+  await asyncLaw(anyRequests, async (text) => {
     const bytes = Buffer.from(text, 'latin1');
-    const ours = ownRequests(bytes);
+    const ours = parseRequests(bytes);
     const node = await peer.asServer(bytes);
     assert.deepEqual(node.requests.slice(0, ours.requests.length), ours.requests);
     if (ours.isClean) assert.equal(node.fault, undefined);
@@ -99,18 +99,14 @@ test('requests that we accept Node accepts, and reads the same in them, whatever
   assert.ok(Math.min(seen.accepted, seen.rejected) > (seen.accepted + seen.rejected) / 10, JSON.stringify(seen));
 });
 
-test('answers that we accept Node accepts, and reads the same in them, whatever was done to the bytes', async () => {
+test('mutated responses that the parser accepts are parsed as Node parses them', async () => {
   const seen = { accepted: 0, rejected: 0 };
-  await laterLaw(anyAnswers, async (text) => {
+  await asyncLaw(anyResponses, async (text) => {
     const bytes = Buffer.from(text, 'latin1');
-    const ours = ownAnswer(bytes);
+    const ours = parseResponse(bytes);
     if (ours) {
-      const { end, ...answer } = ours;
-      assert.deepEqual(
-        await peer.asClient(bytes.subarray(0, end)),
-        answer,
-        'neither more nor fewer bytes belong to it',
-      );
+      const { end, ...response } = ours;
+      assert.deepEqual(await peer.asClient(bytes.subarray(0, end)), response, 'the response ends at the same byte');
     }
     seen[ours ? 'accepted' : 'rejected'] += 1;
   });

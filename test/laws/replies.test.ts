@@ -1,59 +1,67 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { codecOf, convertReply, fold } from '../../src/dialects/index.ts';
-import { checkPromises, decodeAll } from '../support/dialects/codecs.ts';
-import { answerTo, askedBy, CROSSINGS, convert, FROM, NOTHING_ENCODED, pairOf, readAs } from './dialect-pairs.ts';
-import { plain } from './normalize.ts';
-import { type Block, type Story, stories } from './reply-arbitrary.ts';
-import { billOf, inChatOrder, sightsIn, sightsOf } from './reply-view.ts';
+import { codecOf, fold, pairOf } from '../../src/dialects/index.ts';
+import { checkEventOrder, convertReply, decodeAll } from '../support/dialects/codecs.ts';
+import {
+  convert,
+  DECODE_CONTEXT,
+  DIALECT_PAIRS,
+  EMPTY_ENCODED,
+  readStreamAs,
+  replyContextFor,
+  requestFrom,
+} from './dialect-pairs.ts';
+import { normalize } from './normalize.ts';
+import { type Block, type ModelReply, modelReplies } from './reply-arbitrary.ts';
+import { inChatOrder, partsIn, partsOf, usageOf } from './reply-view.ts';
 import { law } from './runs.ts';
-import { told } from './wire.ts';
+import { wireFormOf } from './wire.ts';
 
-/** Only some of the dialects tell what went into the cache. */
-const billed = ({ usage }: Story, dialects: readonly string[]) =>
+/** The generate dialect does not report cache writes. */
+const expectedUsage = ({ usage }: ModelReply, dialects: readonly string[]) =>
   dialects.includes('generate') ? { ...usage, cacheWrite: 0 } : usage;
 
-for (const { client, upstream, name, isOffered } of CROSSINGS) {
-  test(`${name}: any answer arrives with its words, calls, order and bill, streamed as well as whole`, () => {
+for (const { client, upstream, name, isOffered } of DIALECT_PAIRS) {
+  test(`${name}: any reply keeps its text, calls, order and usage, streamed and unary`, () => {
     law(
-      stories,
-      (story) => {
-        const wire = told(upstream, story);
-        const decoded = decodeAll(codecOf(upstream).upstream.openDecoder(FROM), wire.events);
-        checkPromises(decoded);
-        const reply = codecOf(upstream).upstream.decodeReply(wire.unary, FROM);
-        assert.deepEqual(fold(decoded), { reply }, 'the stream folds into the whole answer');
+      modelReplies,
+      (modelReply) => {
+        const wire = wireFormOf(upstream, modelReply);
+        const decoded = decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), wire.events);
+        checkEventOrder(decoded);
+        const reply = codecOf(upstream).upstream.decodeReply(wire.unary, DECODE_CONTEXT);
+        assert.deepEqual(fold(decoded), { reply }, 'the stream folds into the unary reply');
 
-        const request = askedBy(client);
+        const request = requestFrom(client);
         const { text } = convert({ client, upstream }, wire.events, request);
-        const sum = readAs(client, text, request);
-        assert.equal(sum.end, 'complete');
-        const whole = codecOf(client).client.encodeReply(reply, answerTo(request, upstream));
-        assert.deepEqual(sum.end === 'complete' && plain(client, sum.body), plain(client, whole));
+        const result = readStreamAs(client, text, request);
+        assert.equal(result.end, 'complete');
+        const unary = codecOf(client).client.encodeReply(reply, replyContextFor(request, upstream));
+        assert.deepEqual(result.end === 'complete' && normalize(client, result.body), normalize(client, unary));
 
-        const seen = sightsOf(client, whole);
-        const expected = sightsIn(upstream === 'chat' ? 'chat' : client, story);
-        assert.deepEqual(upstream === 'chat' ? inChatOrder(seen) : seen, expected);
-        assert.deepEqual(billOf(client, whole), billed(story, [client, upstream]));
+        const parts = partsOf(client, unary);
+        const expected = partsIn(upstream === 'chat' ? 'chat' : client, modelReply);
+        assert.deepEqual(upstream === 'chat' ? inChatOrder(parts) : parts, expected);
+        assert.deepEqual(usageOf(client, unary), expectedUsage(modelReply, [client, upstream]));
       },
       isOffered ? 1 : 0.1,
     );
   });
 }
 
-// ---------------------------------------------------------------- stop sequences that no field asks for
+// ---------------------------------------------------------------- emulated stop sequences
 
 const sequences = fc.uniqueArray(fc.constantFrom('a', 'ok.', 'The', '\n', '[DONE]', '😀', 'ae', '"}', 'x'), {
   minLength: 1,
   maxLength: 3,
 });
 
-/** The story up to the first sequence in a text; what follows was never told. */
-function upTo(stops: readonly string[], story: Story): Story {
+/** The reply up to the first stop sequence in a text. */
+function cutAtStop(stops: readonly string[], modelReply: ModelReply): ModelReply {
   const blocks: Block[] = [];
-  for (const block of story.blocks) {
-    const at = block.kind === 'text' ? stops.map((stop) => block.text.indexOf(stop)).filter((place) => place >= 0) : [];
+  for (const block of modelReply.blocks) {
+    const at = block.kind === 'text' ? stops.map((stop) => block.text.indexOf(stop)).filter((index) => index >= 0) : [];
     if (block.kind !== 'text' || at.length === 0) {
       blocks.push(block);
       continue;
@@ -61,22 +69,22 @@ function upTo(stops: readonly string[], story: Story): Story {
     blocks.push({ ...block, text: block.text.slice(0, Math.min(...at)) });
     break;
   }
-  return { ...story, blocks };
+  return { ...modelReply, blocks };
 }
 
-for (const crossing of CROSSINGS.filter(({ upstream }) => upstream === 'responses')) {
-  const { client, upstream, name } = crossing;
-  test(`${name}: a text ends before its first stop sequence, however the pieces fall, streamed as well as whole`, () => {
+for (const pair of DIALECT_PAIRS.filter(({ upstream }) => upstream === 'responses')) {
+  const { client, upstream, name } = pair;
+  test(`${name}: the text ends before the first stop sequence wherever the stream is cut, streamed and unary`, () => {
     law(
-      fc.tuple(stories, sequences),
-      ([story, stops]) => {
-        const wire = told(upstream, story);
-        const request = askedBy(client);
-        const encoded = { ...NOTHING_ENCODED, emulateStop: stops };
-        const sum = readAs(client, convert(crossing, wire.events, request, encoded).text, request);
-        const whole = convertReply(pairOf(crossing), encoded, wire.unary, FROM, answerTo(request, upstream)).body;
-        assert.deepEqual(sum.end === 'complete' && plain(client, sum.body), plain(client, whole));
-        assert.deepEqual(sightsOf(client, whole), sightsIn(client, upTo(stops, story)));
+      fc.tuple(modelReplies, sequences),
+      ([modelReply, stops]) => {
+        const wire = wireFormOf(upstream, modelReply);
+        const request = requestFrom(client);
+        const encoded = { ...EMPTY_ENCODED, emulateStop: stops };
+        const result = readStreamAs(client, convert(pair, wire.events, request, encoded).text, request);
+        const unary = convertReply(pairOf(pair), encoded, wire.unary, replyContextFor(request, upstream));
+        assert.deepEqual(result.end === 'complete' && normalize(client, result.body), normalize(client, unary));
+        assert.deepEqual(partsOf(client, unary), partsIn(client, cutAtStop(stops, modelReply)));
       },
       0.5,
     );

@@ -1,44 +1,44 @@
-/** What a client sees in a whole answer of its dialect: the words, the calls and the bill, read without any codec. */
+/** What a client sees in a unary response: texts, thoughts, calls and usage, read without the codecs. */
 import type { Dialect } from '../../src/rules/index.ts';
-import type { Story, Usage } from './reply-arbitrary.ts';
+import type { ModelReply, Usage } from './reply-arbitrary.ts';
 
 type Json = Record<string, unknown>;
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
 
-export type Sight = readonly ['thought' | 'text', string] | readonly ['call', string, string, string];
+export type ReplyPart = readonly ['thought' | 'text', string] | readonly ['call', string, string, string];
 
-/** In order; neighbours of one kind are one, and paragraphs between thoughts do not count. */
-export const sightsOf = (client: Dialect, body: unknown): Sight[] => joined(SIGHTS[client](objectOf(body)));
+/** In order. Adjacent parts of one kind are joined, and line breaks between thoughts are ignored. */
+export const partsOf = (client: Dialect, body: unknown): ReplyPart[] => joinNeighbours(READERS[client](objectOf(body)));
 
-export const sightsIn = (client: Dialect, { blocks }: Story): Sight[] => {
-  const sights = blocks.flatMap((block): Sight[] => {
+export const partsIn = (client: Dialect, { blocks }: ModelReply): ReplyPart[] => {
+  const parts = blocks.flatMap((block): ReplyPart[] => {
     if (block.kind === 'thought') return block.texts.map((text) => ['thought', text]);
     return block.kind === 'text' ? [['text', block.text]] : [['call', block.id, block.name, block.args]];
   });
-  return joined(client === 'chat' ? inChatOrder(sights) : sights);
+  return joinNeighbours(client === 'chat' ? inChatOrder(parts) : parts);
 };
 
 const ORDER = ['thought', 'text', 'call'] as const;
-/** The format itself puts thoughts before words and words before calls. */
-export const inChatOrder = (sights: readonly Sight[]): Sight[] =>
-  ORDER.flatMap((kind) => sights.filter(([one]) => one === kind));
+/** The chat format puts thoughts before text and text before calls. */
+export const inChatOrder = (parts: readonly ReplyPart[]): ReplyPart[] =>
+  ORDER.flatMap((kind) => parts.filter(([one]) => one === kind));
 
-function joined(sights: readonly Sight[]): Sight[] {
-  const result: Sight[] = [];
-  for (const sight of sights) {
+function joinNeighbours(parts: readonly ReplyPart[]): ReplyPart[] {
+  const result: ReplyPart[] = [];
+  for (const part of parts) {
     const last = result.at(-1);
-    const text = sight[0] === 'thought' ? sight[1].replaceAll('\n', '') : sight[1];
-    if (sight[0] !== 'call' && text === '') continue;
-    if (sight[0] !== 'call' && last?.[0] === sight[0]) result[result.length - 1] = [sight[0], last[1] + text];
-    else result.push(sight[0] === 'call' ? sight : [sight[0], text]);
+    const text = part[0] === 'thought' ? part[1].replaceAll('\n', '') : part[1];
+    if (part[0] !== 'call' && text === '') continue;
+    if (part[0] !== 'call' && last?.[0] === part[0]) result[result.length - 1] = [part[0], last[1] + text];
+    else result.push(part[0] === 'call' ? part : [part[0], text]);
   }
   return result;
 }
 
-const SIGHTS: Readonly<Record<Dialect, (body: Json) => Sight[]>> = {
+const READERS: Readonly<Record<Dialect, (body: Json) => ReplyPart[]>> = {
   messages: (body) =>
-    listOf(body.content).flatMap((block): Sight[] => {
+    listOf(body.content).flatMap((block): ReplyPart[] => {
       if (block.type === 'text') return [['text', String(block.text)]];
       if (block.type === 'thinking') return [['thought', String(block.thinking)]];
       if (block.type !== 'tool_use') return [];
@@ -46,32 +46,32 @@ const SIGHTS: Readonly<Record<Dialect, (body: Json) => Sight[]>> = {
     }),
   chat(body) {
     const message = objectOf(objectOf(listOf(body.choices)[0]).message);
-    const made = listOf(message.tool_calls).map((call): Sight => {
+    const calls = listOf(message.tool_calls).map((call): ReplyPart => {
       const { name, arguments: args } = objectOf(call.function);
       return ['call', String(call.id), String(name), String(args)];
     });
-    return [['thought', String(message.reasoning_content ?? '')], ['text', String(message.content ?? '')], ...made];
+    return [['thought', String(message.reasoning_content ?? '')], ['text', String(message.content ?? '')], ...calls];
   },
   responses: (body) =>
-    listOf(body.output).flatMap((item): Sight[] => {
+    listOf(body.output).flatMap((item): ReplyPart[] => {
       if (item.type === 'message') return listOf(item.content).map((part) => ['text', String(part.text)]);
       if (item.type === 'reasoning') return listOf(item.summary).map((part) => ['thought', String(part.text)]);
       return [['call', String(item.call_id), String(item.name), String(item.arguments)]];
     }),
   generate: (body) =>
-    listOf(objectOf(objectOf(listOf(body.candidates)[0]).content).parts).flatMap((part): Sight[] => {
+    listOf(objectOf(objectOf(listOf(body.candidates)[0]).content).parts).flatMap((part): ReplyPart[] => {
       if (typeof part.text === 'string') return [[part.thought === true ? 'thought' : 'text', part.text]];
       const { id, name, args } = objectOf(part.functionCall);
       return [['call', String(id), String(name), JSON.stringify(args)]];
     }),
 };
 
-/** The bill in the hub's words, by the formulas of each dialect. */
-export const billOf = (client: Dialect, body: unknown): Usage => BILLS[client](objectOf(body));
+/** Usage in the hub's terms, by the counting rules of each dialect. */
+export const usageOf = (client: Dialect, body: unknown): Usage => USAGE_READERS[client](objectOf(body));
 
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-const BILLS: Readonly<Record<Dialect, (body: Json) => Usage>> = {
+const USAGE_READERS: Readonly<Record<Dialect, (body: Json) => Usage>> = {
   messages(body) {
     const usage = objectOf(body.usage);
     const cacheRead = number(usage.cache_read_input_tokens);

@@ -1,4 +1,4 @@
-/** What each provider refuses, as far as a request's own form decides it. Written from the providers' rules, without any codec. */
+/** The validation rules of each provider that a request alone can break. Written without the codecs. */
 import assert from 'node:assert/strict';
 import type { Dialect } from '../../src/rules/index.ts';
 
@@ -21,7 +21,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 function checkMessages(body: Json): void {
   const messages = listOf(body.messages);
-  assert.equal(messages[0]?.role, 'user', 'begins with the user');
+  assert.equal(messages[0]?.role, 'user', 'the first turn is the user');
   let open: string[] = [];
   let before: unknown;
   for (const message of messages) {
@@ -34,27 +34,28 @@ function checkMessages(body: Json): void {
       open = content.filter((block) => block.type === 'tool_use').map((block) => String(block.id));
       for (const block of content) if (block.type === 'tool_use') checkUse(block);
     } else {
-      const answers = content.filter((block) => block.type === 'tool_result').map((block) => block.tool_use_id);
-      assert.deepEqual(answers, open, 'every call is answered in the next message, in order');
+      const results = content.filter((block) => block.type === 'tool_result').map((block) => block.tool_use_id);
+      assert.deepEqual(results, open, 'every call has its result in the next message, in order');
       assert.ok(
-        content.slice(0, answers.length).every((block) => block.type === 'tool_result'),
-        'answers come first',
+        content.slice(0, results.length).every((block) => block.type === 'tool_result'),
+        'results come first',
       );
       open = [];
     }
   }
-  assert.deepEqual(open, [], 'no call is left open');
+  assert.deepEqual(open, [], 'every call has a result');
   for (const tool of listOf(body.tools)) assert.match(String(tool.name), NAME);
   const budget = objectOf(body.thinking).budget_tokens;
-  if (typeof budget === 'number') assert.ok(budget >= 1_024 && budget < Number(body.max_tokens), 'room for the budget');
+  if (typeof budget === 'number')
+    assert.ok(budget >= 1_024 && budget < Number(body.max_tokens), 'the budget fits into max_tokens');
   const forced = ['any', 'tool'].includes(String(objectOf(body.tool_choice).type));
-  assert.ok(!(forced && budget !== undefined), 'no forced call with a budget');
+  assert.ok(!(forced && budget !== undefined), 'no forced call together with a budget');
   assert.ok(Number(body.max_tokens) >= 0);
 }
 
 function checkUse(block: Json): void {
-  assert.match(String(block.id), /^[a-zA-Z0-9_-]+$/, 'ids of calls');
-  assert.match(String(block.name), NAME, 'names of tools');
+  assert.match(String(block.id), /^[a-zA-Z0-9_-]+$/, 'call id');
+  assert.match(String(block.name), NAME, 'tool name');
   assert.ok(
     typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input),
     'input is an object',
@@ -70,13 +71,13 @@ function checkChat(body: Json): void {
       assert.equal(message.tool_call_id, open.shift(), 'results follow their calls, in order');
       continue;
     }
-    assert.deepEqual(open, [], 'every call is answered before anything else is said');
+    assert.deepEqual(open, [], 'every call has its result before the next message');
     if (message.role !== 'assistant') continue;
     open = listOf(message.tool_calls).map((call) => call.id);
     assert.ok(message.content !== null || open.length > 0 || message.refusal, 'no empty message');
     for (const call of listOf(message.tool_calls)) assert.match(String(objectOf(call.function).name), NAME);
   }
-  assert.deepEqual(open, [], 'no call is left open');
+  assert.deepEqual(open, [], 'every call has a result');
   assert.ok(listOf(body.stop).length <= 4);
 }
 
@@ -89,7 +90,7 @@ function checkResponses(body: Json): void {
     if (item.type === 'function_call') {
       calls.add(item.call_id);
       assert.ok(String(item.call_id).length <= 64 && NAME.test(String(item.name)), 'ids and names');
-      assert.equal(item.id, undefined, 'no ids but those of reasoning');
+      assert.equal(item.id, undefined, 'only reasoning items have ids');
     }
     if (item.type === 'function_call_output') assert.ok(calls.has(item.call_id), 'a result follows its call');
     if (item.type !== 'reasoning') continue;
@@ -97,19 +98,20 @@ function checkResponses(body: Json): void {
     const own =
       next !== undefined &&
       (next.type === 'message' ? next.role === 'assistant' : next.type !== 'function_call_output');
-    assert.ok(own, 'reasoning leads to something');
-    assert.ok(item.id && item.encrypted_content, 'reasoning has its id and its value');
+    assert.ok(own, 'an item of the model follows reasoning');
+    assert.ok(item.id && item.encrypted_content, 'reasoning has an id and its encrypted content');
   }
   assert.equal(body.store, false);
   assert.ok(body.max_output_tokens === undefined || Number(body.max_output_tokens) >= 16);
-  for (const name of ['stop', 'n', 'seed', 'top_k']) assert.ok(!(name in body), `${name} does not exist here`);
+  for (const name of ['stop', 'n', 'seed', 'top_k'])
+    assert.ok(!(name in body), `${name} is not a field of this dialect`);
 }
 
 // ---------------------------------------------------------------- generate
 
 function checkGenerate(body: Json): void {
   const contents = listOf(body.contents);
-  assert.equal(contents[0]?.role, 'user', 'begins with the user');
+  assert.equal(contents[0]?.role, 'user', 'the first turn is the user');
   let before: unknown;
   let open: unknown[] = [];
   for (const content of contents) {
@@ -118,11 +120,11 @@ function checkGenerate(body: Json): void {
     const parts = listOf(content.parts);
     assert.ok(parts.length > 0, 'no empty content');
     for (const part of parts) assert.ok(part.text !== '' || part.thoughtSignature, 'no empty part');
-    const answers = parts.filter((part) => part.functionResponse).map((part) => objectOf(part.functionResponse).name);
-    assert.deepEqual(answers, open, 'answers come directly behind their calls, in order');
+    const results = parts.filter((part) => part.functionResponse).map((part) => objectOf(part.functionResponse).name);
+    assert.deepEqual(results, open, 'results come directly after their calls, in order');
     open = parts.filter((part) => part.functionCall).map((part) => objectOf(part.functionCall).name);
     for (const name of open) assert.match(String(name), /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/);
   }
-  assert.deepEqual(open, [], 'no call is left open');
+  assert.deepEqual(open, [], 'every call has a result');
   assert.ok(listOf(objectOf(body.generationConfig).stopSequences).length <= 5);
 }

@@ -1,16 +1,15 @@
-/** How often a law is tried. `LAWS_RUNS` tries harder, `LAWS_SEED` repeats a failure, whose seed is in its message. */
+/** Runs a property 2,000 times, or a fraction of that. Seed and factor come from `test/support/properties.ts`. */
 import fc from 'fast-check';
 import { runs } from '../support/properties.ts';
 
 const RUNS = 2_000;
 
-/** `share`: of the usual number of tries, for laws that cost more or matter less. */
+/** `share`: fraction of the default number of runs, for properties that are slow or less important. */
 export function law<T>(values: fc.Arbitrary<T>, holds: (value: T) => void, share = 1): void {
   fc.assert(fc.property(values, holds), optionsFor(share));
 }
 
-/** The same for what takes a connection to find out. */
-export async function laterLaw<T>(
+export async function asyncLaw<T>(
   values: fc.Arbitrary<T>,
   holds: (value: T) => Promise<void>,
   share = 1,

@@ -1,97 +1,106 @@
 /**
- * Situations that only HTTP, a socket or an SDK can show, by number, and the tests that show them. All others are recorded in
- * `pairs/`, each under its numbers.
+ * The situations that conversion and its surroundings must handle, by number.
+ * A test proves one with the tag `[S41]` in its title, a vector in `test/vectors/conversions` with its number under `situations`.
+ * `npm run check` fails when a situation has no proof. A new one gets the next number; numbers are never reused.
  */
-import type { Elsewhere } from './test-reference.ts';
+export const SITUATIONS: Readonly<Record<number, string>> = {
+  // Requests: the client's dialect first, then the provider's.
+  1: 'messages to responses: the attribution line of a coding agent is removed, and the other system blocks are joined by blank lines.',
+  2: 'messages to responses: `max_tokens` is raised to the provider minimum and lowered to the maximum of the model.',
+  3: 'messages to responses: every request turns storing off, asks for encrypted reasoning and names the fields that were dropped.',
+  4: 'messages to responses: a tool keeps its JSON Schema unchanged and is not made strict.',
+  5: 'messages to generate: a tool is declared with its complete JSON Schema.',
+  6: 'messages to generate: an account without JSON Schema support gets the schema in the subset that Google defines.',
+  7: 'chat to messages: leading system and developer messages become system blocks in their order.',
+  8: 'chat to messages: a system message in mid-conversation stays one where the model allows it, else it is wrapped in user text.',
+  9: 'chat to messages: tool results that arrive out of order are sorted into call order, before any text of the user.',
+  10: 'chat to messages: a call without a result gets a synthetic error result before the next user text.',
+  11: 'A tool result without a matching call is rejected with its id; nothing is sent upstream.',
+  12: 'responses to messages: a tool result of text and image keeps both.',
+  13: 'responses to messages: a call id that the provider does not accept is mapped to the same valid id on every request.',
+  14: 'responses to messages: namespaced tools get distinct valid names, and a call returns with its namespace and name.',
+  15: 'responses to messages: a custom tool becomes a function of one string; its grammar is put into the description.',
+  16: 'responses to messages: `allowed_tools` sends only those tools, and `required` still forces a call.',
+  17: 'responses to messages: `parallel_tool_calls: false` is kept even when the client sends no tool choice.',
+  18: 'responses to messages: reasoning effort becomes a thinking budget below the output limit, or stays effort on adaptive models.',
+  19: 'responses to messages: a forced tool call turns budgeted thinking off, because the provider rejects both together.',
+  20: 'responses to messages: an output schema is closed, and unsupported keywords move into descriptions.',
+  21: 'chat to generate: JSON mode becomes the JSON MIME type without a schema.',
+  22: 'Stop sequences beyond the maximum of a generate provider are watched for by the gateway.',
+  23: 'chat to generate: an image URL is fetched and inlined with its sniffed type; private addresses are rejected without a connection.',
+  24: 'chat to messages: the media type `image/jpg` is corrected, and an unsupported image type is rejected.',
+  25: 'messages to responses: a tool result and the text after it keep their order.',
+  26: 'messages to responses: a failed tool result starts with `Error: `.',
+  27: 'messages to generate: parallel calls and their results each form one turn, and results carry the tool names.',
+  28: 'messages to responses: an assistant prefill is rejected in the wording of the provider; nothing is sent upstream.',
+  29: 'messages to responses: the last four cache breakpoints are kept with their lifetime; models without breakpoints get a cache key.',
+  30: 'responses to messages: `previous_response_id` is expanded from the store; an unknown id is rejected with its parameter.',
+  31: 'responses to messages: an item reference is expanded from the store; an unknown one is rejected by its id.',
+  32: 'responses to messages: tools added in mid-conversation are merged into the tools of the request.',
+  33: 'chat to responses: `n` above 1 and `logit_bias` are rejected by name.',
+  34: 'chat to messages: temperature is capped at the range of the provider, or dropped and named for fixed-sampling models.',
+  35: 'messages to messages: bytes pass unchanged but for the model alias and the envelopes of the gateway.',
 
-const e2e = (file: string, ...titles: string[]): Elsewhere[] =>
-  titles.map((title) => ({ file: `test/e2e/${file}.test.ts`, title }));
-const laws = (file: string, ...titles: string[]): Elsewhere[] =>
-  titles.map((title) => ({ file: `test/laws/${file}.test.ts`, title }));
+  // Opaque values over two or more requests.
+  36: 'messages client, responses provider: encrypted reasoning returns with its id directly before its call.',
+  37: 'messages client, responses provider: two reasoning items return at their original positions.',
+  38: 'messages client, responses provider: reasoning without a summary returns without one.',
+  39: 'responses client, messages provider: signed and redacted thinking return unchanged and in order before the call.',
+  40: 'messages client, generate provider: of two parallel calls only the signed one returns with its signature.',
+  41: 'chat client, generate provider: a signature is restored from the cache of the gateway, else replaced by the stand-in.',
+  42: 'A messages client that moves from a responses to a messages provider leaves foreign reasoning behind and sends no empty turn.',
+  43: 'A messages client that moves to a responses provider sends no thinking text and no signature there.',
+  44: 'An opaque value that the provider rejects causes exactly one retry without opaque values.',
+  45: 'After a failover the second account receives no opaque value of the first.',
+  46: 'A longer conversation is encoded with the same bytes at its beginning.',
+  47: 'A generate call without an id gets one from the gateway, and the provider never sees it.',
 
-export const SHOWN: Readonly<Record<number, readonly Elsewhere[]>> = {
-  23: e2e(
-    'media',
-    'an image named by its address reaches an upstream that wants bytes as bytes, with the type its bytes say',
-    '... is refused before anything is asked',
-  ),
-  30: e2e('stored', 'a response is continued, read and deleted by its user'),
-  31: e2e('stored', 'a reference to a single item is replaced by the item'),
-  35: [
-    ...e2e(
-      'native-bytes',
-      'of ... reaches the upstream as it was sent',
-      'of ... under an alias differs in the value of the model alone',
-    ),
-    ...e2e('clients', 'every header that names the tool, its session and its betas reaches a provider of its own kind'),
-    ...e2e(
-      'opaque',
-      'leaves the envelopes of a messages client behind, and every other byte as it was; and takes them up again',
-    ),
-  ],
-  41: e2e('opaque', 'come back to a generate-content provider from memory, and else as the stand-in'),
-  44: e2e('opaque', 'a value that its provider rejects is left out, once, and nobody notices (...)'),
-  45: e2e('opaque', 'another account gets none of the values of the first (...)'),
-  60: e2e('pause', 'a pause is continued, and the client sees one ... with the usage of both rounds'),
-  66: e2e(
-    'convert-faults',
-    'a stream whose first event is an error becomes an HTTP error',
-    'a stream whose first event is an error is taken over by another account',
-  ),
-  67: e2e('convert-streams', '... takes its upstream with it and frees its place'),
-  68: e2e(
-    'convert-streams',
-    'a silent stream is kept alive in the way of its dialect, ...',
-    'the SDK finishes a stream with silences in it, ...',
-  ),
-  69: laws(
-    'streams',
-    'the official SDK ... of the messages dialect adds a stream up to the whole answer',
-    'the official SDK ... of the responses dialect adds a stream up to the whole answer',
-    'the official SDK ... of the chat dialect adds a stream up to the whole answer',
-    'the official SDK of the generate dialect reads every block of a stream',
-    'the AI SDK reads a ... stream as it reads the whole answer',
-  ),
-  75: [
-    ...e2e('convert-faults', 'a rate limit without another account says how long to wait (...)'),
-    ...e2e(
-      'clients',
-      'a rate limit says how long to wait in the words it reads',
-      'a rate limit carries the time to wait as RetryInfo',
-    ),
-  ],
-  76: e2e('convert-faults', 'an account with ... is passed over, and alone reads as overload'),
-  77: [
-    ...e2e('matrix', '... ... with a ... key is ...'),
-    ...e2e('count', 'counting on a responses group is refused for messages, as the matrix says'),
-    ...e2e('clients', 'a key of another group gets a 404 of its own kind'),
-  ],
-  78: e2e('native-sdk', 'one model list is read by both families of SDKs'),
-  79: e2e('native-sdk', 'embeddings come back as the numbers they were'),
-  80: e2e('native-sdk', 'an image that cannot be made is refused in the words of the provider'),
-  81: e2e('native-sdk', 'an image is drawn in stages, and the stream is kept alive between them'),
-  82: e2e('native-bytes', 'with the model ... its files passes byte for byte with its boundary'),
-  83: e2e(
-    'socket',
-    'a second turn on the ... group continues from the first with only its delta',
-    'an unknown previous response is exactly that error, and the connection stays usable',
-  ),
-  84: e2e('socket', 'a warm-up asks nobody, and can be continued from'),
-  85: e2e('socket', 'turns on one lane follow one another, turns on two lanes run at once and carry their names'),
-  86: e2e('socket', 'bad frames answer with an error frame and break nothing'),
-  87: [
-    {
-      file: 'src/gateway/websocket/session.test.ts',
-      title: 'a connection that is too old finishes its turn, takes no other, and closes',
-    },
-  ],
-  88: e2e('socket', 'bad frames answer with an error frame and break nothing'),
-  89: [
-    ...e2e('socket', 'a plain GET is asked to upgrade, and a wrong key is refused before the handshake'),
-    ...e2e('clients', 'a GET of its path asks for the upgrade, and without one it goes on with POST'),
-  ],
-  90: [
-    ...e2e('socket-raw', 'a chain that is not stored lives as long as the connection'),
-    ...e2e('socket', 'a chain that is not stored ends with its connection, and begins again with the whole input'),
-  ],
+  // Streams.
+  48: 'messages client, responses provider: interleaved calls become sequential blocks with complete JSON.',
+  49: 'messages client, responses provider: cached and written tokens are subtracted from the input count.',
+  50: 'messages client, responses provider: a stop sequence split over two deltas ends the text in front of it.',
+  51: 'messages client, responses provider: an incomplete match of a stop sequence is sent at the end.',
+  52: 'messages client, generate provider: a complete call becomes a block with one JSON delta.',
+  53: 'responses client, messages provider: pings produce no events and leave no gap in the sequence numbers.',
+  54: 'responses client, messages provider: text, call and text become three items in this order.',
+  55: 'responses client, messages provider: the input of a custom tool is unescaped correctly wherever its JSON is cut.',
+  56: 'responses client, messages provider: a call cut by the length limit is left out, and the response is incomplete.',
+  57: 'responses client, messages provider: a refusal is a completed response with a refusal part.',
+  58: 'responses client, messages provider: an error after text ends the stream with `response.failed`.',
+  59: 'responses client, messages provider: a truncated stream ends with `response.failed`.',
+  60: 'A paused provider turn is continued upstream, and the client gets one response with the summed usage.',
+  61: 'chat client, messages provider: role first, reasoning apart from content, usage only on request, `[DONE]` last.',
+  62: 'chat client, responses provider: an error in mid-stream is sent as an error chunk without `[DONE]`.',
+  63: 'chat client, generate provider: a blocked prompt is a 200 response that ends with `content_filter`.',
+  64: 'chat client, generate provider: thoughts come before content, and a signature on an empty part makes no empty delta.',
+  65: 'A generate stream decodes the same with CRLF, with cut characters and with an unterminated last block.',
+  66: 'An error as the first stream event is returned as an HTTP error status, after failover was tried.',
+  67: 'A client that disconnects in mid-stream aborts the upstream call, and its usage is recorded as an estimate.',
+  68: 'A silent upstream is bridged by heartbeats that the SDK of the dialect ignores.',
+  69: 'The official SDKs accumulate every stream to the unary response.',
+  70: 'The stream and the unary response of one provider reply are equal.',
+
+  // Usage, errors and the other endpoints.
+  71: 'generate usage: tool prompts count as input, thoughts as output, and cached tokens are separated.',
+  72: 'messages usage: the lifetimes of cache writes are reported to a responses client, and their sum is preserved.',
+  73: 'A prompt too long for a messages provider is HTTP 400 `context_length_exceeded` for a responses client.',
+  74: 'A prompt too long for a responses provider reads `prompt is too long` for a messages client.',
+  75: 'A rate limit without another account passes its delay on in the form of the client dialect.',
+  76: 'A credential error of an upstream account is never shown to the client; the gateway fails over or reports overload.',
+  77: 'An endpoint that a group does not support is 404 in the error format of its path.',
+  78: 'One model list is parsed by the SDKs of both families.',
+  79: 'Embeddings in the default encoding of the SDK equal the floats of the provider.',
+  80: 'Image requests beyond the pixel budget or with an impossible format are rejected with the reason.',
+  81: 'A streamed image has its partial images, one completion with usage, and heartbeats between.',
+  82: 'A multipart image edit reaches the provider with identical bytes and boundary.',
+
+  // WebSocket.
+  83: 'A second turn that names the first is sent with the full history; an unknown id is an error frame and the socket stays open.',
+  84: 'A warm-up turn makes no upstream call and can be continued.',
+  85: 'Turns on one lane are queued, turns on two lanes run in parallel and carry their lane.',
+  86: 'A lane beyond the limit and an empty lane name are rejected with their own codes.',
+  87: 'A connection above its maximum age finishes the running turn, rejects new ones and closes.',
+  88: 'A binary frame or invalid JSON gets an error frame and the connection stays usable.',
+  89: 'A group without WebSocket support returns 426, and the client continues over POST.',
+  90: 'A chain that is not stored ends with its connection; resending the full input works.',
 };

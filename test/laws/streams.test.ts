@@ -11,9 +11,18 @@ import OpenAI6 from 'openai-6';
 import { codecOf, fold, type HubReply, type HubRequest } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
 import { decodeAll, readVectors } from '../support/dialects/codecs.ts';
-import { answerTo, askedBy, CROSSINGS, convert, DIALECTS, FROM, readAs } from './dialect-pairs.ts';
-import { plain } from './normalize.ts';
-import { asked, readPairs } from './vector.ts';
+import {
+  convert,
+  DECODE_CONTEXT,
+  DIALECT_PAIRS,
+  DIALECTS,
+  readStreamAs,
+  replyContextFor,
+  requestFrom,
+} from './dialect-pairs.ts';
+import { normalize } from './normalize.ts';
+import { readConversions } from './vector.ts';
+import { encodeRequestOf } from './vector-checks.ts';
 
 interface Case {
   readonly name: string;
@@ -23,35 +32,35 @@ interface Case {
   readonly reply: HubReply;
 }
 
-/** Pictures of a message are told when it ends; only this dialect has a place for them between two texts. */
-const AT_ITS_END: ReadonlySet<string> = new Set(['generate-image.json']);
+/** Encoders send the images of a message at its end; only the generate dialect could place them between two texts. */
+const WITH_LATE_IMAGE: ReadonlySet<string> = new Set(['generate-image.json']);
 
-const casesFor = (client: Dialect): Case[] => [...recordedFor(client), ...situationsFor(client)];
+const casesFor = (client: Dialect): Case[] => [...recordedFor(client), ...conversionsFor(client)];
 
-/** The situations of this client in which an upstream answers to the end. */
-function situationsFor(client: Dialect): Case[] {
-  return readPairs().flatMap((vector) => {
+/** The recorded conversions of this client that end with a complete reply. */
+function conversionsFor(client: Dialect): Case[] {
+  return readConversions().flatMap((vector) => {
     if (vector.client !== client || !vector.events) return [];
-    const { request, encoded } = asked(vector);
+    const { request, encoded } = encodeRequestOf(vector);
     const { hub, text } = convert(vector, vector.events, request, encoded);
     const folded = fold(hub);
-    // Without its last chunk the stream of a chat client counts nothing.
+    // Without the usage chunk a chat stream has no usage to compare.
     if (!('reply' in folded) || (client === 'chat' && !request.clientOptions.usageChunk)) return [];
-    const body = codecOf(client).client.encodeReply(folded.reply, answerTo(request, vector.upstream));
+    const body = codecOf(client).client.encodeReply(folded.reply, replyContextFor(request, vector.upstream));
     return [{ name: vector.name, request, text, body, reply: folded.reply }];
   });
 }
 
-/** Complete answers of every recorded upstream, told to this client. */
+/** The complete recorded replies of every upstream, converted for this client. */
 function recordedFor(client: Dialect): Case[] {
-  return CROSSINGS.filter((crossing) => crossing.client === client).flatMap(({ upstream }) =>
+  return DIALECT_PAIRS.filter((crossing) => crossing.client === client).flatMap(({ upstream }) =>
     readVectors(upstream).flatMap((vector) => {
-      const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(FROM), vector.events));
+      const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), vector.events));
       if (!('reply' in folded) || folded.reply.stop === 'malformed_call') return [];
-      if (client === 'generate' && AT_ITS_END.has(vector.name)) return [];
-      const request = askedBy(client);
+      if (client === 'generate' && WITH_LATE_IMAGE.has(vector.name)) return [];
+      const request = requestFrom(client);
       const { text } = convert({ client, upstream }, vector.events, request);
-      const body = codecOf(client).client.encodeReply(folded.reply, answerTo(request, upstream));
+      const body = codecOf(client).client.encodeReply(folded.reply, replyContextFor(request, upstream));
       return [{ name: vector.name, request, text, body, reply: folded.reply }];
     }),
   );
@@ -60,7 +69,7 @@ function recordedFor(client: Dialect): Case[] {
 const hasCustomCall = ({ items }: HubReply): boolean =>
   items.some((item) => item.kind === 'tool_call' && item.form === 'custom');
 
-/** Half a call, cut by the length limit, is left out of a whole answer; in a stream its beginning has been told by then. */
+/** A call cut by the length limit is left out of a unary response; a stream has already sent its beginning. */
 const hasBrokenCall = ({ items }: HubReply): boolean =>
   items.some((item) => item.kind === 'tool_call' && item.form !== 'custom' && !isJson(item.args));
 
@@ -74,20 +83,20 @@ function isJson(text: string): boolean {
 }
 
 for (const client of DIALECTS) {
-  test(`a stream to a ${client} client adds up to the whole answer`, () => {
+  test(`a stream to a ${client} client adds up to the unary response`, () => {
     for (const { name, request, text, body, reply } of casesFor(client)) {
-      const told = readAs(client, text, request);
-      assert.equal(told.end, 'complete', name);
-      if (told.end === 'complete' && !hasBrokenCall(reply))
-        assert.deepEqual(plain(client, told.body), plain(client, body), name);
+      const result = readStreamAs(client, text, request);
+      assert.equal(result.end, 'complete', name);
+      if (result.end === 'complete' && !hasBrokenCall(reply))
+        assert.deepEqual(normalize(client, result.body), normalize(client, body), name);
     }
   });
 }
 
 // ---------------------------------------------------------------- the official SDKs
 
-/** An SDK's fetch that finds this stream at every address. */
-const serving = (text: string) => async () =>
+/** A fetch that returns this stream for every URL. */
+const fetchReturning = (text: string) => async () =>
   new Response(text, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -96,63 +105,67 @@ for (const [version, Client] of Object.entries({
   '1.x': Anthropic,
   '0.x': Anthropic0 as unknown as typeof Anthropic,
 })) {
-  test(`[S69 N35] the official SDK ${version} of the messages dialect adds a stream up to the whole answer`, async () => {
+  test(`[S69 N35] @anthropic-ai/sdk ${version} accumulates a messages stream to the unary response`, async () => {
     for (const { name, text, body, reply } of casesFor('messages')) {
-      const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
+      const client = new Client({ apiKey: 'k', fetch: fetchReturning(text), maxRetries: 0 });
       const message = await client.messages
         .stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] })
         .finalMessage();
-      const { parsed_output: _, ...told } = asJson(message) as Record<string, unknown>;
-      if (!hasBrokenCall(reply)) assert.deepEqual(without(told, LATE), without(body, LATE), name);
+      const { parsed_output: _, ...result } = asJson(message) as Record<string, unknown>;
+      if (!hasBrokenCall(reply)) assert.deepEqual(without(result, LATE), without(body, LATE), name);
     }
   });
 }
 
 for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknown as typeof OpenAI })) {
-  test(`[S69 N32] the official SDK ${version} of the responses dialect adds a stream up to the whole answer`, async () => {
+  test(`[S69 N32] openai ${version} accumulates a responses stream to the unary response`, async () => {
     for (const { name, text, body, reply } of casesFor('responses')) {
-      const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
+      const client = new Client({ apiKey: 'k', fetch: fetchReturning(text), maxRetries: 0 });
       const response = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
-      const { output_parsed: _, output_text: __, ...told } = asJson(response) as Record<string, unknown>;
-      if (!hasBrokenCall(reply)) assert.deepEqual(without(told, PARSED), asJson(body), name);
+      const { output_parsed: _, output_text: __, ...result } = asJson(response) as Record<string, unknown>;
+      if (!hasBrokenCall(reply)) assert.deepEqual(without(result, PARSED), asJson(body), name);
     }
   });
 
-  test(`[S69 N31] the official SDK ${version} of the chat dialect adds a stream up to the whole answer`, async () => {
+  test(`[S69 N31] openai ${version} accumulates a chat stream to the unary response`, async () => {
     for (const { name, text, body, reply } of casesFor('chat')) {
-      // The older helper knows calls of functions only.
+      // The helper of version 6 supports function calls only.
       if (version === '6' && hasCustomCall(reply)) continue;
-      const client = new Client({ apiKey: 'k', fetch: serving(text), maxRetries: 0 });
+      const client = new Client({ apiKey: 'k', fetch: fetchReturning(text), maxRetries: 0 });
       const messages = [{ role: 'user' as const, content: 'hi' }];
       const completion = await client.chat.completions
         .stream({ model: 'm', messages, stream_options: { include_usage: true } })
         .finalChatCompletion();
-      const told = without(completion, [...PARSED, ...UNOFFICIAL]);
-      assert.deepEqual(plain('chat', told), plain('chat', without(body, UNOFFICIAL)), name);
+      const result = without(completion, [...PARSED, ...UNOFFICIAL]);
+      assert.deepEqual(normalize('chat', result), normalize('chat', without(body, UNOFFICIAL)), name);
     }
   });
 }
 
-/** What the helpers add of their own. */
+/** Members that the SDK helpers add. */
 const PARSED = ['parsed', 'parsed_arguments'];
-/** Members that the helper of the messages dialect takes from the head of a stream only. */
+/** Members that the messages helper reads only from `message_start`. */
 const LATE = ['cache_creation', 'service_tier'];
-/** Members that the chat helper does not know how to add up. */
+/** Members that the chat helper does not accumulate. */
 const UNOFFICIAL = ['reasoning_content', 'extra_content'];
 
 const without = (value: unknown, names: readonly string[]): unknown =>
   JSON.parse(JSON.stringify(value, (key, member: unknown) => (names.includes(key) ? undefined : member)));
 
-test('[S69 N36] the official SDK of the generate dialect reads every block of a stream', async () => {
+test('[S69 N36] @google/genai reads every chunk of a stream', async () => {
   const original = globalThis.fetch;
   try {
     for (const { name, text, body } of casesFor('generate')) {
-      globalThis.fetch = serving(text);
+      globalThis.fetch = fetchReturning(text);
       const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: 'http://upstream.test' } });
       const chunks: Record<string, unknown>[] = [];
       for await (const chunk of await client.models.generateContentStream({ model: 'm', contents: 'hi' }))
         chunks.push(asJson(chunk) as Record<string, unknown>);
-      assert.deepEqual(plain('generate', sumOf(chunks)), plain('generate', without(body, ['finishMessage'])), name);
+      assert.deepEqual(
+        normalize('generate', sumOf(chunks)),
+        normalize('generate', without(body, ['finishMessage'])),
+        name,
+      );
     }
   } finally {
     globalThis.fetch = original;
@@ -176,7 +189,7 @@ type Fetch = typeof globalThis.fetch;
 type Model = ReturnType<ReturnType<typeof createOpenAI>['chat']>;
 type Content = Awaited<ReturnType<Model['doGenerate']>>['content'][number];
 
-/** The provider of the AI SDK that speaks each dialect. */
+/** The AI SDK provider of each dialect. */
 const PROVIDERS: Readonly<Record<Dialect, (fetch: Fetch) => Model>> = {
   messages: (fetch) => createAnthropic({ apiKey: 'k', fetch })('m'),
   chat: (fetch) => createOpenAI({ apiKey: 'k', fetch }).chat('m'),
@@ -188,7 +201,7 @@ const PROMPT: Parameters<Model['doGenerate']>[0] = {
   prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
 };
 
-/** What its users see. It cuts texts elsewhere in a stream than in an answer, and tells calls when they end. */
+/** What users of the AI SDK see. Texts are joined because it splits them differently in streams; calls are sorted. */
 interface Read {
   readonly text: string;
   readonly reasoning: string;
@@ -199,11 +212,11 @@ interface Read {
 
 async function readWhole(model: Model): Promise<Read> {
   const { content, finishReason, usage } = await model.doGenerate(PROMPT);
-  const words = (type: 'text' | 'reasoning'): string =>
+  const textOf = (type: 'text' | 'reasoning'): string =>
     content.map((part) => (part.type === type ? part.text : '')).join('');
   return {
-    text: words('text'),
-    reasoning: words('reasoning'),
+    text: textOf('text'),
+    reasoning: textOf('reasoning'),
     calls: callsIn(content),
     finish: finishReason,
     usage: [usage.inputTokens, usage.outputTokens],
@@ -211,18 +224,18 @@ async function readWhole(model: Model): Promise<Read> {
 }
 
 async function readStream(model: Model): Promise<Read> {
-  const said = { text: '', reasoning: '' };
+  const texts = { text: '', reasoning: '' };
   const content: Content[] = [];
   let end: Pick<Read, 'finish' | 'usage'> = { finish: undefined, usage: undefined };
   for await (const part of (await model.doStream(PROMPT)).stream) {
-    if (part.type === 'error') throw new Error(`an error among the parts: ${JSON.stringify(part.error)}`);
-    if (part.type === 'text-delta') said.text += part.delta;
-    if (part.type === 'reasoning-delta') said.reasoning += part.delta;
+    if (part.type === 'error') throw new Error(`unexpected error part: ${JSON.stringify(part.error)}`);
+    if (part.type === 'text-delta') texts.text += part.delta;
+    if (part.type === 'reasoning-delta') texts.reasoning += part.delta;
     if (part.type === 'tool-call') content.push(part);
     if (part.type === 'finish')
       end = { finish: part.finishReason, usage: [part.usage.inputTokens, part.usage.outputTokens] };
   }
-  return { ...said, calls: callsIn(content), ...end };
+  return { ...texts, calls: callsIn(content), ...end };
 }
 
 const callsIn = (content: readonly Content[]): readonly unknown[] =>
@@ -235,11 +248,11 @@ const callsIn = (content: readonly Content[]): readonly unknown[] =>
     .sort((one, other) => String(one).localeCompare(String(other)));
 
 for (const client of DIALECTS) {
-  test(`[S69 N29] the AI SDK reads a ${client} stream as it reads the whole answer`, async () => {
+  test(`[S69 N29] the AI SDK reads a ${client} stream and the unary response alike`, async () => {
     for (const { name, text, body, reply } of casesFor(client)) {
-      // Its chat provider knows calls of functions only.
+      // Its chat provider supports function calls only.
       if (client === 'chat' && hasCustomCall(reply)) continue;
-      const streamed = await readStream(PROVIDERS[client](serving(text)));
+      const streamed = await readStream(PROVIDERS[client](fetchReturning(text)));
       const whole = await readWhole(PROVIDERS[client](async () => Response.json(body)));
       if (!hasBrokenCall(reply)) assert.deepEqual(streamed, whole, name);
     }

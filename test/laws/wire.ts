@@ -1,17 +1,16 @@
-/** Stories as the four kinds of provider tell them, streamed and whole. Written from the wire formats alone. */
-
+/** Model replies in the wire format of each provider, streamed and unary. Written without the codecs. */
 import type { Dialect } from '../../src/rules/index.ts';
 import type { WireEvent } from '../support/dialects/codecs.ts';
-import { type Block, pieces, type Story } from './reply-arbitrary.ts';
+import { type Block, cutText, type ModelReply } from './reply-arbitrary.ts';
 
-export interface Wire {
+export interface WireReply {
   readonly events: readonly WireEvent[];
   readonly unary: unknown;
 }
 
-export const told = (upstream: Dialect, story: Story): Wire => WRITERS[upstream](story);
+export const wireFormOf = (upstream: Dialect, reply: ModelReply): WireReply => WRITERS[upstream](reply);
 
-const WRITERS: Readonly<Record<Dialect, (story: Story) => Wire>> = {
+const WRITERS: Readonly<Record<Dialect, (reply: ModelReply) => WireReply>> = {
   messages: asMessages,
   chat: asChat,
   responses: asResponses,
@@ -21,12 +20,12 @@ const WRITERS: Readonly<Record<Dialect, (story: Story) => Wire>> = {
 type Json = Record<string, unknown>;
 type Call = Block & { kind: 'call' };
 const isCall = (block: Block): block is Call => block.kind === 'call';
-const calls = ({ blocks }: Story): boolean => blocks.some(isCall);
+const hasCalls = ({ blocks }: ModelReply): boolean => blocks.some(isCall);
 
 // ---------------------------------------------------------------- messages
 
-function asMessages(story: Story): Wire {
-  const { usage, stop } = story;
+function asMessages(reply: ModelReply): WireReply {
+  const { usage, stop } = reply;
   const counts = {
     input_tokens: usage.input - usage.cacheRead - usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
@@ -34,14 +33,14 @@ function asMessages(story: Story): Wire {
     output_tokens: usage.output,
     output_tokens_details: { thinking_tokens: usage.reasoning },
   };
-  const stop_reason = stop === 'length' ? 'max_tokens' : calls(story) ? 'tool_use' : 'end_turn';
+  const stop_reason = stop === 'length' ? 'max_tokens' : hasCalls(reply) ? 'tool_use' : 'end_turn';
   const head = { id: 'msg_01law', type: 'message', role: 'assistant', model: 'upstream-1' };
-  const content = story.blocks.map(messagesBlock);
+  const content = reply.blocks.map(messagesBlock);
   return {
     events: [
       event('message_start', { message: { ...head, content: [], usage: { ...counts, output_tokens: 1 } } }),
       event('ping', {}),
-      ...story.blocks.flatMap((block, index) => messagesEvents(block, index, story.cuts)),
+      ...reply.blocks.flatMap((block, index) => messagesEvents(block, index, reply.cuts)),
       event('message_delta', { delta: { stop_reason, stop_sequence: null }, usage: counts }),
       event('message_stop', {}),
     ],
@@ -62,23 +61,23 @@ function messagesEvents(block: Block, index: number, cuts: readonly number[]): W
   const grow = (delta: Json) => event('content_block_delta', { index, delta });
   const close = event('content_block_stop', { index });
   if (block.kind === 'text') {
-    const deltas = pieces(block.text, cuts).map((text) => grow({ type: 'text_delta', text }));
+    const deltas = cutText(block.text, cuts).map((text) => grow({ type: 'text_delta', text }));
     return [open({ type: 'text', text: '' }), ...deltas, close];
   }
   if (block.kind === 'thought') {
-    const deltas = pieces(block.texts.join(''), cuts).map((thinking) => grow({ type: 'thinking_delta', thinking }));
+    const deltas = cutText(block.texts.join(''), cuts).map((thinking) => grow({ type: 'thinking_delta', thinking }));
     const signed = grow({ type: 'signature_delta', signature: block.value });
     return [open({ type: 'thinking', thinking: '', signature: '' }), ...deltas, signed, close];
   }
-  const deltas = pieces(block.args, cuts).map((partial_json) => grow({ type: 'input_json_delta', partial_json }));
+  const deltas = cutText(block.args, cuts).map((partial_json) => grow({ type: 'input_json_delta', partial_json }));
   return [open({ type: 'tool_use', id: block.id, name: block.name, input: {} }), ...deltas, close];
 }
 
 // ---------------------------------------------------------------- chat
 
-/** One message has one text: thoughts first, then what was said, then the calls. */
-function asChat(story: Story): Wire {
-  const { usage, stop, cuts } = story;
+/** One message: thoughts first, then text, then calls. */
+function asChat(reply: ModelReply): WireReply {
+  const { usage, stop, cuts } = reply;
   const counts = {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
@@ -86,14 +85,14 @@ function asChat(story: Story): Wire {
     prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   };
-  const finish_reason = stop === 'length' ? 'length' : calls(story) ? 'tool_calls' : 'stop';
+  const finish_reason = stop === 'length' ? 'length' : hasCalls(reply) ? 'tool_calls' : 'stop';
   const head = { id: 'chatcmpl-law1234', created: 1, model: 'upstream-1' };
   const chunk = (delta: Json, reason: string | null = null): WireEvent => ({
     data: { ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] },
   });
-  const reasoning_content = thoughtsOf(story).join('');
-  const content = story.blocks.map((block) => (block.kind === 'text' ? block.text : '')).join('');
-  const tool_calls = story.blocks.filter(isCall).map(({ id, name, args }) => ({
+  const reasoning_content = thoughtsOf(reply).join('');
+  const content = reply.blocks.map((block) => (block.kind === 'text' ? block.text : '')).join('');
+  const tool_calls = reply.blocks.filter(isCall).map(({ id, name, args }) => ({
     id,
     type: 'function',
     function: { name, arguments: args },
@@ -107,9 +106,9 @@ function asChat(story: Story): Wire {
   return {
     events: [
       chunk({ role: 'assistant', content: '' }),
-      ...pieces(reasoning_content, cuts).map((text) => chunk({ reasoning_content: text })),
-      ...pieces(content, cuts).map((text) => chunk({ content: text })),
-      ...story.blocks.filter(isCall).flatMap((call, index) => chatCall(call, index, cuts).map((entry) => chunk(entry))),
+      ...cutText(reasoning_content, cuts).map((text) => chunk({ reasoning_content: text })),
+      ...cutText(content, cuts).map((text) => chunk({ content: text })),
+      ...reply.blocks.filter(isCall).flatMap((call, index) => chatCall(call, index, cuts).map((entry) => chunk(entry))),
       chunk({}, finish_reason),
       { data: { ...head, object: 'chat.completion.chunk', choices: [], usage: counts } },
       { data: '[DONE]' },
@@ -118,19 +117,19 @@ function asChat(story: Story): Wire {
   };
 }
 
-const thoughtsOf = ({ blocks }: Story): string[] =>
+const thoughtsOf = ({ blocks }: ModelReply): string[] =>
   blocks.flatMap((block) => (block.kind === 'thought' ? block.texts : []));
 
 const chatCall = ({ id, name, args }: Call, index: number, cuts: readonly number[]): Json[] => [
   { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] },
-  ...pieces(args, cuts).map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
+  ...cutText(args, cuts).map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
 ];
 
 // ---------------------------------------------------------------- responses
 
-/** Neighbouring texts are parts of one message; neighbouring calls grow side by side. */
-function asResponses(story: Story): Wire {
-  const { usage, stop } = story;
+/** Adjacent texts are parts of one message; the events of adjacent calls are interleaved. */
+function asResponses(reply: ModelReply): WireReply {
+  const { usage, stop } = reply;
   const counts = {
     input_tokens: usage.input,
     input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
@@ -138,7 +137,7 @@ function asResponses(story: Story): Wire {
     output_tokens_details: { reasoning_tokens: usage.reasoning },
     total_tokens: usage.input + usage.output,
   };
-  const groups = grouped(story.blocks);
+  const groups = groupNeighbours(reply.blocks);
   const items = groups.flat().map((group, index) => responsesItem(group, index));
   const head = { id: 'resp_law1234', object: 'response', model: 'upstream-1', error: null };
   const status = stop === 'length' ? 'incomplete' : 'completed';
@@ -147,12 +146,12 @@ function asResponses(story: Story): Wire {
   if (stop === 'length' && last?.type === 'message') last.status = 'incomplete';
   const response = { ...head, status, incomplete_details, output: items, usage: counts };
   let index = 0;
-  const growing = groups.map((group) =>
-    interleaved(group.map((blocks) => responsesEvents(blocks, items[index] ?? {}, index++, story.cuts))),
+  const itemEvents = groups.map((group) =>
+    interleave(group.map((blocks) => responsesEvents(blocks, items[index] ?? {}, index++, reply.cuts))),
   );
   const events = [
     { type: 'response.created', response: { ...head, status: 'in_progress', output: [] } },
-    ...growing.flat(),
+    ...itemEvents.flat(),
     { type: `response.${status}`, response },
   ];
   return {
@@ -161,8 +160,8 @@ function asResponses(story: Story): Wire {
   };
 }
 
-/** Runs of neighbours: texts that share a message, calls that are made together; everything else stands alone. */
-function grouped(blocks: readonly Block[]): Block[][][] {
+/** Groups adjacent texts into one item and adjacent calls into one group of items. */
+function groupNeighbours(blocks: readonly Block[]): Block[][][] {
   const groups: Block[][][] = [];
   for (const [n, block] of blocks.entries()) {
     const last = groups.at(-1);
@@ -213,21 +212,21 @@ function responsesEvents(blocks: readonly Block[], item: Json, output_index: num
 
 const textEvents = (text: string, at: Json, cuts: readonly number[]): Json[] => [
   { type: 'response.content_part.added', ...at, part: { type: 'output_text', text: '' } },
-  ...pieces(text, cuts).map((delta) => ({ type: 'response.output_text.delta', ...at, delta })),
+  ...cutText(text, cuts).map((delta) => ({ type: 'response.output_text.delta', ...at, delta })),
   { type: 'response.output_text.done', ...at, text },
 ];
 const summaryEvents = (text: string, at: Json, cuts: readonly number[]): Json[] => [
   { type: 'response.reasoning_summary_part.added', ...at, part: { type: 'summary_text', text: '' } },
-  ...pieces(text, cuts).map((delta) => ({ type: 'response.reasoning_summary_text.delta', ...at, delta })),
+  ...cutText(text, cuts).map((delta) => ({ type: 'response.reasoning_summary_text.delta', ...at, delta })),
   { type: 'response.reasoning_summary_text.done', ...at, text },
 ];
 const argumentEvents = (args: string, at: Json, cuts: readonly number[]): Json[] => [
-  ...pieces(args, cuts).map((delta) => ({ type: 'response.function_call_arguments.delta', ...at, delta })),
+  ...cutText(args, cuts).map((delta) => ({ type: 'response.function_call_arguments.delta', ...at, delta })),
   { type: 'response.function_call_arguments.done', ...at, arguments: args },
 ];
 
-/** All begin in order, then one event of each in turn. */
-function interleaved(lists: readonly (readonly Json[])[]): Json[] {
+/** One event of each list in turn. */
+function interleave(lists: readonly (readonly Json[])[]): Json[] {
   const result: Json[] = [];
   const longest = Math.max(...lists.map((list) => list.length));
   for (let n = 0; n < longest; n += 1) for (const list of lists) if (list[n]) result.push(list[n] as Json);
@@ -236,9 +235,9 @@ function interleaved(lists: readonly (readonly Json[])[]): Json[] {
 
 // ---------------------------------------------------------------- generate
 
-/** Calls come whole; a thought's value stands on the part that it led to. */
-function asGenerate(story: Story): Wire {
-  const { usage, stop, cuts } = story;
+/** Calls are not split; the signature of a thought is on the part that follows it. */
+function asGenerate(reply: ModelReply): WireReply {
+  const { usage, stop, cuts } = reply;
   const usageMetadata = {
     promptTokenCount: usage.input,
     cachedContentTokenCount: usage.cacheRead,
@@ -251,7 +250,7 @@ function asGenerate(story: Story): Wire {
   const chunk = (parts: readonly Json[], more: Json = {}): WireEvent => ({
     data: { candidates: [{ content: { role: 'model', parts }, index: 0, ...more }], ...tail },
   });
-  const parts = story.blocks.flatMap((block, n) => generateParts(block, story.blocks[n - 1]));
+  const parts = reply.blocks.flatMap((block, n) => generateParts(block, reply.blocks[n - 1]));
   const last = {
     data: {
       candidates: [{ content: { role: 'model', parts: [{ text: '' }] }, finishReason, index: 0 }],
@@ -261,7 +260,7 @@ function asGenerate(story: Story): Wire {
   };
   const content = { role: 'model', parts };
   return {
-    events: [...parts.flatMap((part) => inPieces(part, cuts).map((piece) => chunk([piece]))), last],
+    events: [...parts.flatMap((part) => cutPart(part, cuts).map((piece) => chunk([piece]))), last],
     unary: { candidates: [{ content, finishReason, index: 0 }], usageMetadata, ...tail },
   };
 }
@@ -273,10 +272,10 @@ function generateParts(block: Block, before: Block | undefined): Json[] {
   return [{ functionCall: { id: block.id, name: block.name, args: JSON.parse(block.args) as unknown }, ...signed }];
 }
 
-/** The signature of a text comes with its last piece. */
-function inPieces(part: Json, cuts: readonly number[]): Json[] {
+/** The signature of a text comes with its last delta. */
+function cutPart(part: Json, cuts: readonly number[]): Json[] {
   if (typeof part.text !== 'string') return [part];
-  const texts = pieces(part.text, cuts);
+  const texts = cutText(part.text, cuts);
   return texts.map((text, n) => {
     const { thoughtSignature: _, ...rest } = part;
     return n === texts.length - 1 ? { ...part, text } : { ...rest, text };

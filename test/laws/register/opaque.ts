@@ -1,25 +1,24 @@
-/** Values that only one provider can read, and what must never be read by another. */
+/** Lossy points of opaque values: signatures, encrypted reasoning, compactions and ids that only one provider can read. */
 import {
-  answer,
   assistant,
-  CALLED,
+  assistantMessage,
+  CALL_AND_RESULT,
+  type Conversion,
+  encodes,
   FIND,
+  fromFile,
   type Row,
-  recorded,
-  refuses,
-  said,
-  seenIn,
-  tells,
+  rejects,
+  returns,
+  unaryReply,
   user,
-  type Way,
-  writes,
 } from './row.ts';
 
 const SECRET = 'first I doubt it';
 const STAND_IN = 'skip_thought_signature_validator';
 
-/** A conversation with a thought in it, as each client sends it back. */
-const THOUGHTFUL = {
+/** A conversation with reasoning, as each client sends it back. */
+const WITH_REASONING = {
   messages: {
     tools: [FIND.messages],
     messages: [
@@ -43,7 +42,7 @@ const THOUGHTFUL = {
         content: [{ type: 'reasoning_text', text: SECRET }],
         encrypted_content: 'NATIVE',
       },
-      said('Hello.'),
+      assistantMessage('Hello.'),
       user('go'),
     ],
   },
@@ -57,7 +56,7 @@ const THOUGHTFUL = {
   },
 } as const;
 
-const CROSSINGS = [
+const OFFERED_CONVERSIONS = [
   'messages over responses',
   'messages over generate',
   'chat over messages',
@@ -65,19 +64,20 @@ const CROSSINGS = [
   'chat over responses',
   'responses over messages',
   'responses over generate',
-] as const satisfies readonly Way[];
+] as const satisfies readonly Conversion[];
 
-const clientOf = (way: (typeof CROSSINGS)[number]) => way.split(' ')[0] as 'messages' | 'chat' | 'responses';
+const clientOf = (conversion: (typeof OFFERED_CONVERSIONS)[number]) =>
+  conversion.split(' ')[0] as 'messages' | 'chat' | 'responses';
 
-/** A call that nobody signed, from each client. */
+/** A call without a signature, from each client. */
 const UNSIGNED = {
-  messages: { tools: [FIND.messages], messages: [user('hi'), ...CALLED.messages()] },
-  chat: { tools: [FIND.chat], messages: [user('hi'), ...CALLED.chat()] },
-  responses: { tools: [FIND.responses], input: [user('hi'), ...CALLED.responses()] },
+  messages: { tools: [FIND.messages], messages: [user('hi'), ...CALL_AND_RESULT.messages()] },
+  chat: { tools: [FIND.chat], messages: [user('hi'), ...CALL_AND_RESULT.chat()] },
+  responses: { tools: [FIND.responses], input: [user('hi'), ...CALL_AND_RESULT.responses()] },
 } as const;
 
-const stoodInFor = (way: 'messages over generate' | 'responses over generate' | 'chat over generate') =>
-  writes(way, UNSIGNED[clientOf(way)], {
+const sendsStandIn = (conversion: 'messages over generate' | 'responses over generate' | 'chat over generate') =>
+  encodes(conversion, UNSIGNED[clientOf(conversion)], {
     body: {
       contents: [{ role: 'user' }, { role: 'model', parts: [{ thoughtSignature: STAND_IN }] }, { role: 'user' }],
     },
@@ -89,19 +89,19 @@ const UNSIGNED_THOUGHT = [{ text: SECRET, thought: true }, { text: 'Hello.' }];
 
 export const OPAQUE: Readonly<Record<number, Row>> = {
   1: {
-    story: 'Signed and redacted thinking rides in the encrypted content of reasoning items, and comes back unchanged.',
-    ways: ['responses over messages'],
-    fate: ['carried'],
-    proofs: [recorded('responses-messages-thinking-returns.json')],
+    summary:
+      'Signed and redacted thinking is carried in the encrypted content of reasoning items and returns unchanged.',
+    conversions: ['responses over messages'],
+    outcomes: ['carried'],
+    vectors: [fromFile('responses-messages-thinking-returns.json')],
   },
   2: {
-    story:
-      'A chat client has no place for signed thinking: the gateway remembers it by the call. Once forgotten, the turn goes without, and a budget for thinking is withdrawn.',
-    ways: ['chat over messages'],
-    fate: ['carried', 'left out'],
-    proofs: [
-      seenIn('opaque', 'come back to a messages provider ahead of the words that followed them'),
-      writes(
+    summary:
+      'A chat client cannot return signed thinking, so the gateway caches it by call id. After it expires, thinking and its budget are dropped.',
+    conversions: ['chat over messages'],
+    outcomes: ['carried', 'dropped'],
+    vectors: [
+      encodes(
         'chat over messages',
         { ...UNSIGNED.chat, reasoning_effort: 'high' },
         { absent: ['thinking.budget_tokens'], nowhere: ['"type":"thinking"'], dropped: ['reasoning_effort'] },
@@ -110,38 +110,37 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     ],
   },
   3: {
-    story:
-      'Encrypted reasoning rides in the signature of a thinking block, with its id, and comes back before its call.',
-    ways: ['messages over responses'],
-    fate: ['carried'],
-    proofs: [
-      recorded('messages-responses-reasoning-returns.json'),
-      recorded('messages-responses-two-reasonings.json'),
-      recorded('messages-responses-silent-reasoning.json'),
+    summary:
+      'Encrypted reasoning is carried with its id in the signature of a thinking block and returns before its call.',
+    conversions: ['messages over responses'],
+    outcomes: ['carried'],
+    vectors: [
+      fromFile('messages-responses-reasoning-returns.json'),
+      fromFile('messages-responses-two-reasonings.json'),
+      fromFile('messages-responses-silent-reasoning.json'),
     ],
   },
   4: {
-    story:
-      'A chat client has no place for encrypted reasoning: the gateway remembers it. Once forgotten, the call goes without.',
-    ways: ['chat over responses'],
-    fate: ['carried', 'left out'],
-    proofs: [
-      seenIn('opaque', 'come back to a responses provider directly before their calls'),
-      writes('chat over responses', UNSIGNED.chat, {
+    summary:
+      'A chat client cannot return encrypted reasoning, so the gateway caches it. After it expires, the call is sent without it.',
+    conversions: ['chat over responses'],
+    outcomes: ['carried', 'dropped'],
+    vectors: [
+      encodes('chat over responses', UNSIGNED.chat, {
         body: { input: [{ role: 'user' }, { type: 'function_call' }, { type: 'function_call_output' }] },
       }),
     ],
   },
   5: {
-    story:
-      'The signature of a call rides in a thinking block or reasoning item before it. A call without one gets the stand-in that the provider accepts.',
-    ways: ['messages over generate', 'responses over generate'],
-    fate: ['carried', 'changed'],
-    proofs: [
-      recorded('messages-generate-signed-calls.json'),
-      tells(
+    summary:
+      'The signature of a call is carried in a thinking block or reasoning item before it. A call without one gets the stand-in that the provider accepts.',
+    conversions: ['messages over generate', 'responses over generate'],
+    outcomes: ['carried', 'changed'],
+    vectors: [
+      fromFile('messages-generate-signed-calls.json'),
+      returns(
         'responses over generate',
-        answer.generate([SIGNED]),
+        unaryReply.generate([SIGNED]),
         {
           body: {
             output: [{ type: 'reasoning', encrypted_content: { $match: '^gw1\\.' } }, { type: 'function_call' }],
@@ -155,19 +154,19 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
           },
         },
       ),
-      stoodInFor('messages over generate'),
-      stoodInFor('responses over generate'),
+      sendsStandIn('messages over generate'),
+      sendsStandIn('responses over generate'),
     ],
   },
   6: {
-    story:
-      'A chat client gets the signature of a call under extra_content; where it drops that, the gateway remembers, and else sends the stand-in.',
-    ways: ['chat over generate'],
-    fate: ['carried', 'changed'],
-    proofs: [
-      tells(
+    summary:
+      'A chat client gets the signature of a call in `extra_content`. If the client drops it, the gateway uses its cache, else the stand-in.',
+    conversions: ['chat over generate'],
+    outcomes: ['carried', 'changed'],
+    vectors: [
+      returns(
         'chat over generate',
-        answer.generate([SIGNED]),
+        unaryReply.generate([SIGNED]),
         {
           body: {
             choices: [
@@ -183,39 +182,38 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
           },
         },
       ),
-      // A signature that the client got from the provider itself, in the provider's own convention.
-      writes('chat over generate', bareSignature(), {
+      // A signature that the client received from the provider directly, without an envelope.
+      encodes('chat over generate', bareSignature(), {
         body: { contents: [{}, { role: 'model', parts: [SIGNED] }, {}] },
       }),
-      stoodInFor('chat over generate'),
-      seenIn('opaque', 'come back to a generate-content provider from memory, and else as the stand-in'),
+      sendsStandIn('chat over generate'),
     ],
   },
   7: {
-    story:
-      'A conversation that moves to another provider leaves what only the first could read behind, with its block.',
-    ways: ['messages over responses', 'messages over generate', 'responses over messages', 'responses over generate'],
-    fate: ['left out'],
-    proofs: [
-      // Also a thought that nobody signed is known again, so that it never reaches a provider that would check it.
-      tells(
+    summary: 'When a conversation moves to another provider, opaque values of the first are dropped with their blocks.',
+    conversions: [
+      'messages over responses',
+      'messages over generate',
+      'responses over messages',
+      'responses over generate',
+    ],
+    outcomes: ['dropped'],
+    vectors: [
+      // An unsigned thought gets an envelope too, so that it never reaches a provider that verifies signatures.
+      returns(
         'messages over generate',
-        answer.generate(UNSIGNED_THOUGHT),
+        unaryReply.generate(UNSIGNED_THOUGHT),
         { body: { content: [{ type: 'thinking', signature: { $match: '^gw1\\.' } }, { type: 'text' }] } },
         { request: { thinking: { type: 'adaptive' } } },
       ),
-      tells('responses over generate', answer.generate(UNSIGNED_THOUGHT), {
+      returns('responses over generate', unaryReply.generate(UNSIGNED_THOUGHT), {
         body: { output: [{ type: 'reasoning', encrypted_content: { $match: '^gw1\\.' } }, { type: 'message' }] },
       }),
-      seenIn(
-        'agents',
-        'an agent that speaks ... changes its group with every request, also between a call and its result',
-      ),
-      recorded('messages-responses-then-messages.json'),
-      recorded('messages-then-responses.json'),
-      tells(
+      fromFile('messages-responses-then-messages.json'),
+      fromFile('messages-then-responses.json'),
+      returns(
         'responses over messages',
-        answer.messages([
+        unaryReply.messages([
           { type: 'thinking', thinking: SECRET, signature: 'S' },
           { type: 'redacted_thinking', data: 'D' },
           { type: 'text', text: 'Hello.' },
@@ -232,9 +230,9 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
           },
         },
       ),
-      tells(
+      returns(
         'messages over generate',
-        answer.generate([SIGNED]),
+        unaryReply.generate([SIGNED]),
         { body: { content: [{ type: 'thinking' }, { type: 'tool_use' }] } },
         {
           request: { tools: [FIND.messages], messages: [user('hi')] },
@@ -248,9 +246,9 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
           },
         },
       ),
-      tells(
+      returns(
         'responses over generate',
-        answer.generate([SIGNED]),
+        unaryReply.generate([SIGNED]),
         { body: { output: [{ type: 'reasoning' }, { type: 'function_call' }] } },
         {
           request: { tools: [FIND.responses], input: [user('hi')] },
@@ -267,22 +265,24 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     ],
   },
   8: {
-    story: 'Thoughts never become words of the conversation, whoever had them and whoever hears them.',
-    ways: CROSSINGS,
-    fate: ['never'],
-    proofs: [
-      ...CROSSINGS.map((way) => writes(way, THOUGHTFUL[clientOf(way)], { nowhere: [SECRET, 'NATIVE'] })),
-      tells(
+    summary: 'Reasoning never becomes visible text, for any client and any provider.',
+    conversions: OFFERED_CONVERSIONS,
+    outcomes: ['never'],
+    vectors: [
+      ...OFFERED_CONVERSIONS.map((conversion) =>
+        encodes(conversion, WITH_REASONING[clientOf(conversion)], { nowhere: [SECRET, 'NATIVE'] }),
+      ),
+      returns(
         'chat over messages',
-        answer.messages([
+        unaryReply.messages([
           { type: 'thinking', thinking: SECRET, signature: 'S' },
           { type: 'text', text: 'Hello.' },
         ]),
         { body: { choices: [{ message: { content: 'Hello.', reasoning_content: SECRET } }] } },
       ),
-      tells(
+      returns(
         'messages over generate',
-        answer.generate([{ text: SECRET, thought: true }, { text: 'Hello.' }]),
+        unaryReply.generate([{ text: SECRET, thought: true }, { text: 'Hello.' }]),
         {
           body: {
             content: [
@@ -296,19 +296,18 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     ],
   },
   9: {
-    story:
-      "Ids of items stay here: no other provider knows them. Answers get new ones that follow from the provider's own.",
-    ways: ['responses over messages', 'responses over generate'],
-    fate: ['left out'],
-    proofs: [
-      ...(['responses over messages', 'responses over generate'] as const).map((way) =>
-        writes(
-          way,
+    summary: "Item ids are not sent to another provider. Replies get new ids derived from the provider's own.",
+    conversions: ['responses over messages', 'responses over generate'],
+    outcomes: ['dropped'],
+    vectors: [
+      ...(['responses over messages', 'responses over generate'] as const).map((conversion) =>
+        encodes(
+          conversion,
           {
             tools: [FIND.responses],
             input: [
               { type: 'message', id: 'msg_mine', role: 'user', content: 'hi' },
-              { ...said('Hello.'), id: 'msg_yours' },
+              { ...assistantMessage('Hello.'), id: 'msg_yours' },
               { type: 'function_call', id: 'fc_yours', call_id: 'call_a', name: 'find', arguments: '{}' },
               { type: 'function_call_output', id: 'fco_mine', call_id: 'call_a', output: 'ok' },
             ],
@@ -316,24 +315,29 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
           { nowhere: ['msg_mine', 'msg_yours', 'fc_yours', 'fco_mine'], dropped: [] },
         ),
       ),
-      tells('responses over messages', answer.messages([{ type: 'text', text: 'Hello.' }]), {
-        body: { id: { $match: '^resp_' }, output: [{ id: { $match: '^msg_[a-z2-7]{24}$' } }] },
+      returns('responses over messages', unaryReply.messages([{ type: 'text', text: 'Hello.' }]), {
+        body: { id: { $match: '^resp_' }, output: [{ id: { $match: '^msg_[\\w-]{24}$' } }] },
       }),
     ],
   },
   10: {
-    story: 'The phase of a message has no counterpart; for models that want one it is inferred from what follows.',
-    ways: ['responses over messages', 'responses over generate', 'messages over responses', 'chat over responses'],
-    fate: ['left out', 'changed'],
-    proofs: [
-      ...(['responses over messages', 'responses over generate'] as const).map((way) =>
-        writes(
-          way,
-          { input: [user('hi'), { ...said('Hello.'), phase: 'final_answer' }, user('go')] },
+    summary: 'The phase of a message is dropped; for models that need one it is inferred from the items that follow.',
+    conversions: [
+      'responses over messages',
+      'responses over generate',
+      'messages over responses',
+      'chat over responses',
+    ],
+    outcomes: ['dropped', 'changed'],
+    vectors: [
+      ...(['responses over messages', 'responses over generate'] as const).map((conversion) =>
+        encodes(
+          conversion,
+          { input: [user('hi'), { ...assistantMessage('Hello.'), phase: 'final_answer' }, user('go')] },
           { nowhere: ['phase', 'final_answer'] },
         ),
       ),
-      writes(
+      encodes(
         'messages over responses',
         { tools: [FIND.messages], messages: [user('hi'), ...explainedCall(), assistant('Done.'), user('go')] },
         {
@@ -350,13 +354,13 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
         },
         { target: { model: 'gpt-6' } },
       ),
-      writes(
+      encodes(
         'chat over responses',
         { messages: [user('hi'), assistant('Done.'), user('go')] },
         { body: { input: [{}, { role: 'assistant', phase: 'final_answer' }, {}] } },
         { target: { model: 'gpt-6' } },
       ),
-      writes(
+      encodes(
         'chat over responses',
         { messages: [user('hi'), assistant('Done.'), user('go')] },
         { absent: ['input[1].phase'] },
@@ -364,14 +368,19 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     ],
   },
   37: {
-    story:
-      'A summary of what came before goes back to the provider that made it. Another one gets its words, and where there are none the request is refused, for the history would have a hole.',
-    ways: ['responses over messages', 'responses over generate', 'messages over responses', 'messages over generate'],
-    fate: ['carried', 'rejected'],
-    proofs: [
-      tells(
+    summary:
+      'A compaction returns to the provider that made it. Other providers get its text. Without text the request is rejected, because history would be missing.',
+    conversions: [
+      'responses over messages',
+      'responses over generate',
+      'messages over responses',
+      'messages over generate',
+    ],
+    outcomes: ['carried', 'rejected'],
+    vectors: [
+      returns(
         'responses over messages',
-        answer.messages([
+        unaryReply.messages([
           { type: 'compaction', content: 'So far.', encrypted_content: 'E' },
           { type: 'text', text: 'Hello.' },
         ]),
@@ -397,33 +406,33 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
           },
         },
       ),
-      ...(['responses over messages', 'responses over generate'] as const).map((way) =>
-        refuses(
-          way,
+      ...(['responses over messages', 'responses over generate'] as const).map((conversion) =>
+        rejects(
+          conversion,
           { input: [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'NATIVE' }, user('go')] },
           { code: 'invalid_request', param: 'input', message: 'compacted by another provider' },
         ),
       ),
-      writes('messages over responses', compacted('So far.'), {
+      encodes('messages over responses', compacted('So far.'), {
         body: { input: [{}, { role: 'user', content: [{ text: 'So far.' }] }, { role: 'assistant' }, {}] },
       }),
-      writes('messages over generate', compacted('So far.'), {
+      encodes('messages over generate', compacted('So far.'), {
         body: { contents: [{ parts: [{ text: 'hi' }, { text: 'So far.' }] }, { role: 'model' }, {}] },
       }),
-      ...(['messages over responses', 'messages over generate'] as const).map((way) =>
-        refuses(way, compacted(null), { code: 'invalid_request', param: 'messages' }),
+      ...(['messages over responses', 'messages over generate'] as const).map((conversion) =>
+        rejects(conversion, compacted(null), { code: 'invalid_request', param: 'messages' }),
       ),
     ],
   },
 };
 
 function explainedCall() {
-  const [call, ...results] = CALLED.messages();
+  const [call, ...results] = CALL_AND_RESULT.messages();
   return [assistant([{ type: 'text', text: 'I look.' }, ...listOf(call?.content)]), ...results];
 }
 
 function bareSignature() {
-  const [call, ...results] = CALLED.chat();
+  const [call, ...results] = CALL_AND_RESULT.chat();
   const extra_content = { google: { thought_signature: 'G+sig/==' } };
   const tool_calls = listOf(call?.tool_calls).map((one) => ({ ...one, extra_content }));
   return { tools: [FIND.chat], messages: [user('hi'), { ...call, tool_calls }, ...results] };

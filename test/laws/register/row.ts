@@ -1,74 +1,81 @@
-/** What a row of the register is, and short ways to write its proofs. */
+/** A row of the register, and shorthands for its vectors. */
 import type { Dialect } from '../../../src/rules/index.ts';
-import type { Elsewhere } from '../test-reference.ts';
-import { type Answered, type PairVector, type Refused, readPair, type Vector, type Written } from '../vector.ts';
+import {
+  type ConversionVector,
+  type ExpectedRejection,
+  type ExpectedReply,
+  type ExpectedRequest,
+  readConversion,
+  type Vector,
+} from '../vector.ts';
 
-/** Client first. */
-export type Way = `${Dialect} over ${Dialect}`;
+/** Client dialect over provider dialect. */
+export type Conversion = `${Dialect} over ${Dialect}`;
 
-/** One point where two dialects do not say the same. */
+/** One point where two dialects cannot express the same. */
 export interface Row {
-  /** In one line, for people. */
-  readonly story: string;
-  /** The conversions that it concerns. */
-  readonly ways: readonly Way[];
-  readonly fate: readonly ('carried' | 'changed' | 'left out' | 'rejected' | 'never')[];
-  readonly proofs: readonly Proof[];
+  /** Printed in `docs/fidelity.md`. */
+  readonly summary: string;
+  /** The conversions it concerns. The vectors cover all of them, or a test has the tag `[L<number>]`. */
+  readonly conversions: readonly Conversion[];
+  readonly outcomes: readonly ('carried' | 'changed' | 'dropped' | 'rejected' | 'never')[];
+  readonly vectors: readonly Vector[];
 }
-export type Proof = Vector | Elsewhere;
 
 type Json = Record<string, unknown>;
 type More = Partial<Vector>;
 
-/** What is written for the upstream. */
-export const writes = (way: Way, request: Json, expect: Written, more: More = {}): Vector => ({
-  ...ends(way),
+/** Expects an upstream request. */
+export const encodes = (conversion: Conversion, request: Json, expect: ExpectedRequest, more: More = {}): Vector => ({
+  ...dialectsOf(conversion),
   request,
   expect,
   ...more,
 });
 
-export const refuses = (way: Way, request: Json, refused: Refused, more: More = {}): Vector => ({
-  ...ends(way),
+export const rejects = (
+  conversion: Conversion,
+  request: Json,
+  rejected: ExpectedRejection,
+  more: More = {},
+): Vector => ({
+  ...dialectsOf(conversion),
   request,
-  refused,
+  rejected: rejected,
   ...more,
 });
 
-/** What the client hears of a whole answer. */
-export const tells = (way: Way, unary: unknown, expect: Answered, more: More = {}): Vector => ({
-  ...ends(way),
+/** Expects the response to the client for a unary provider reply. */
+export const returns = (conversion: Conversion, unary: unknown, expect: ExpectedReply, more: More = {}): Vector => ({
+  ...dialectsOf(conversion),
   unary,
   expect,
   ...more,
 });
 
-/** A situation that is on file already. */
-export const recorded = (name: string): PairVector => readPair(name);
+/** A vector from `test/vectors/conversions`. */
+export const fromFile = (name: string): ConversionVector => readConversion(name);
 
-/** A test over HTTP. */
-export const seenIn = (file: string, title: string): Elsewhere => ({ file: `test/e2e/${file}.test.ts`, title });
-
-function ends(way: Way): { client: Dialect; upstream: Dialect } {
-  const [client, upstream] = way.split(' over ') as [Dialect, Dialect];
+function dialectsOf(conversion: Conversion): { client: Dialect; upstream: Dialect } {
+  const [client, upstream] = conversion.split(' over ') as [Dialect, Dialect];
   return { client, upstream };
 }
 
-// ---------------------------------------------------------------- words of the dialects
+// ---------------------------------------------------------------- fixtures in each dialect
 
 export const user = (content: unknown): Json => ({ role: 'user', content });
 export const assistant = (content: unknown): Json => ({ role: 'assistant', content });
 
 const OBJECT = { type: 'object', properties: {} };
-/** The same function in the words of each client. */
+/** The same tool in each client dialect. */
 export const FIND = {
   messages: { name: 'find', input_schema: OBJECT },
   chat: { type: 'function', function: { name: 'find', parameters: OBJECT } },
   responses: { type: 'function', name: 'find', parameters: OBJECT },
 } as const;
 
-/** A call of it and its result, as each client sends them back. */
-export const CALLED = {
+/** A call of that tool and its result, as each client sends them back. */
+export const CALL_AND_RESULT = {
   messages: (result: Json = { content: 'ok' }): Json[] => [
     assistant([{ type: 'tool_use', id: 'call_a', name: 'find', input: {} }]),
     user([{ type: 'tool_result', tool_use_id: 'call_a', ...result }]),
@@ -87,8 +94,8 @@ export const CALLED = {
   ],
 } as const;
 
-/** Whole answers of each upstream. */
-export const answer = {
+/** Unary replies of each provider. */
+export const unaryReply = {
   messages: (content: readonly unknown[], more: Json = {}): Json => ({
     id: 'msg_law1234',
     type: 'message',
@@ -118,7 +125,7 @@ export const answer = {
   }),
 };
 
-export const said = (text: string): Json => ({
+export const assistantMessage = (text: string): Json => ({
   type: 'message',
   id: 'msg_1',
   role: 'assistant',

@@ -1,9 +1,24 @@
-/** Fields at the top of a request that the other side lacks, limits otherwise, or keeps to itself. */
-import { answer, assistant, type Row, recorded, refuses, said, seenIn, tells, user, type Way, writes } from './row.ts';
+/** Lossy points of request settings that the provider lacks or limits differently. */
+import {
+  assistant,
+  assistantMessage,
+  type Conversion,
+  encodes,
+  fromFile,
+  type Row,
+  rejects,
+  returns,
+  unaryReply,
+  user,
+} from './row.ts';
 
-const FROM_RESPONSES = ['responses over messages', 'responses over generate'] as const satisfies readonly Way[];
-const FROM_MESSAGES = ['messages over responses', 'messages over generate'] as const satisfies readonly Way[];
-const FROM_CHAT = ['chat over messages', 'chat over responses', 'chat over generate'] as const satisfies readonly Way[];
+const FROM_RESPONSES = ['responses over messages', 'responses over generate'] as const satisfies readonly Conversion[];
+const FROM_MESSAGES = ['messages over responses', 'messages over generate'] as const satisfies readonly Conversion[];
+const FROM_CHAT = [
+  'chat over messages',
+  'chat over responses',
+  'chat over generate',
+] as const satisfies readonly Conversion[];
 
 const SHORT = { type: 'ephemeral' };
 const LONG = { type: 'ephemeral', ttl: '1h' };
@@ -13,7 +28,7 @@ const text = (words: string, cache_control?: object) => ({
   ...(cache_control && { cache_control }),
 });
 
-/** Six marks of a messages client. */
+/** Six cache breakpoints of a messages client. */
 const MARKED = {
   system: [text('a', LONG), text('b', LONG)],
   messages: [user([text('c', SHORT), text('d', SHORT)]), assistant('e'), user([text('f', SHORT), text('g', LONG)])],
@@ -38,12 +53,12 @@ const CLOSED = {
 
 export const SETTINGS: Readonly<Record<number, Row>> = {
   11: {
-    story:
-      'Cache marks become breakpoints where the model takes them: the last four, each with the nearest lifetime. Elsewhere they are left out, and the session names the cache.',
-    ways: ['messages over responses'],
-    fate: ['changed', 'left out'],
-    proofs: [
-      writes(
+    summary:
+      'Cache breakpoints are kept where the model supports them: the last four, with the nearest lifetime. Other models get a cache key from the session.',
+    conversions: ['messages over responses'],
+    outcomes: ['changed', 'dropped'],
+    vectors: [
+      encodes(
         'messages over responses',
         MARKED,
         {
@@ -71,7 +86,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
         },
         { target: { model: 'gpt-6' } },
       ),
-      writes(
+      encodes(
         'messages over responses',
         MARKED,
         {
@@ -84,11 +99,11 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   12: {
-    story: 'Cache breakpoints become cache marks, the last four of them, with the nearest lifetime.',
-    ways: ['responses over messages', 'chat over messages'],
-    fate: ['changed'],
-    proofs: (['responses', 'chat'] as const).map((client) =>
-      writes(`${client} over messages`, SIX_BREAKPOINTS[client], {
+    summary: 'Cache breakpoints become `cache_control`: the last four, with the nearest lifetime.',
+    conversions: ['responses over messages', 'chat over messages'],
+    outcomes: ['changed'],
+    vectors: (['responses', 'chat'] as const).map((client) =>
+      encodes(`${client} over messages`, SIX_BREAKPOINTS[client], {
         body: {
           messages: [
             {
@@ -107,13 +122,13 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ),
   },
   13: {
-    story: 'Cache marks are left out where the provider caches beginnings by itself.',
-    ways: ['messages over generate', 'chat over generate', 'responses over generate'],
-    fate: ['left out'],
-    proofs: [
-      writes('messages over generate', MARKED, { nowhere: ['cache'], dropped: ['cache_control'] }),
+    summary: 'Cache breakpoints are dropped where the provider caches prefixes automatically.',
+    conversions: ['messages over generate', 'chat over generate', 'responses over generate'],
+    outcomes: ['dropped'],
+    vectors: [
+      encodes('messages over generate', MARKED, { nowhere: ['cache'], dropped: ['cache_control'] }),
       ...(['chat', 'responses'] as const).map((client) =>
-        writes(`${client} over generate`, SIX_BREAKPOINTS[client], {
+        encodes(`${client} over generate`, SIX_BREAKPOINTS[client], {
           nowhere: ['cache'],
           dropped: ['prompt_cache_breakpoint'],
         }),
@@ -121,16 +136,20 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   14: {
-    story: 'Stop sequences have no field here: the gateway watches the text and cuts it.',
-    ways: ['messages over responses', 'chat over responses'],
-    fate: ['changed'],
-    proofs: [
-      recorded('messages-responses-stop-split.json'),
-      recorded('messages-responses-stop-begun.json'),
-      writes('chat over responses', { stop: ['END'] }, { nowhere: ['END', '"stop"'], watched: ['END'], dropped: [] }),
-      tells(
+    summary: 'The provider has no field for stop sequences: the gateway watches the text and cuts it.',
+    conversions: ['messages over responses', 'chat over responses'],
+    outcomes: ['changed'],
+    vectors: [
+      fromFile('messages-responses-stop-split.json'),
+      fromFile('messages-responses-stop-begun.json'),
+      encodes(
         'chat over responses',
-        answer.responses([
+        { stop: ['END'] },
+        { nowhere: ['END', '"stop"'], emulatedStop: ['END'], dropped: [] },
+      ),
+      returns(
+        'chat over responses',
+        unaryReply.responses([
           {
             type: 'message',
             id: 'msg_1',
@@ -144,57 +163,57 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   15: {
-    story: 'Five stop sequences go to the provider, the gateway watches for the others.',
-    ways: ['messages over generate'],
-    fate: ['changed'],
-    proofs: [
-      recorded('messages-generate-stop-sequences.json'),
-      writes(
+    summary: 'Five stop sequences are sent to the provider; the gateway watches for the others.',
+    conversions: ['messages over generate'],
+    outcomes: ['changed'],
+    vectors: [
+      fromFile('messages-generate-stop-sequences.json'),
+      encodes(
         'messages over generate',
         { stop_sequences: ['a1', 'b2', 'c3', 'd4', 'e5', 'f6', 'g7'] },
-        { body: { generationConfig: { stopSequences: ['a1', 'b2', 'c3', 'd4', 'e5'] } }, watched: ['f6', 'g7'] },
+        { body: { generationConfig: { stopSequences: ['a1', 'b2', 'c3', 'd4', 'e5'] } }, emulatedStop: ['f6', 'g7'] },
       ),
     ],
   },
   16: {
-    story: 'top_k, penalties, seed and verbosity are left out where the provider has no such field.',
-    ways: ['messages over responses', ...FROM_CHAT, ...FROM_RESPONSES],
-    fate: ['left out'],
-    proofs: [
-      writes('messages over responses', { top_k: 3 }, { nowhere: ['top_k'], dropped: ['top_k'] }),
-      writes('chat over messages', tuned(), {
+    summary: '`top_k`, penalties, `seed` and verbosity are dropped where the provider has no such field.',
+    conversions: ['messages over responses', ...FROM_CHAT, ...FROM_RESPONSES],
+    outcomes: ['dropped'],
+    vectors: [
+      encodes('messages over responses', { top_k: 3 }, { nowhere: ['top_k'], dropped: ['top_k'] }),
+      encodes('chat over messages', tuned(), {
         nowhere: ['seed', 'penalty', 'verbosity'],
         dropped: ['seed', 'presence_penalty', 'frequency_penalty', 'verbosity'],
       }),
-      writes('chat over responses', tuned(), {
+      encodes('chat over responses', tuned(), {
         body: { text: { verbosity: 'low' } },
         nowhere: ['seed', 'penalty'],
         dropped: ['seed', 'presence_penalty', 'frequency_penalty'],
       }),
-      writes('chat over generate', tuned(), {
+      encodes('chat over generate', tuned(), {
         body: { generationConfig: { seed: 7, presencePenalty: 0.5, frequencyPenalty: 0.5 } },
         nowhere: ['verbosity'],
         dropped: ['verbosity'],
       }),
-      ...FROM_RESPONSES.map((way) =>
-        writes(way, { text: { verbosity: 'low' } }, { nowhere: ['verbosity'], dropped: ['text.verbosity'] }),
+      ...FROM_RESPONSES.map((conversion) =>
+        encodes(conversion, { text: { verbosity: 'low' } }, { nowhere: ['verbosity'], dropped: ['text.verbosity'] }),
       ),
     ],
   },
   17: {
-    story: 'Models with fixed sampling get no temperature and no top_p.',
-    ways: ['chat over messages', 'responses over messages', 'messages over responses', 'chat over responses'],
-    fate: ['left out'],
-    proofs: (
+    summary: '`temperature` and `top_p` are dropped for models with fixed sampling.',
+    conversions: ['chat over messages', 'responses over messages', 'messages over responses', 'chat over responses'],
+    outcomes: ['dropped'],
+    vectors: (
       [
         ['chat over messages', 'claude-opus-5'],
         ['responses over messages', 'claude-opus-5'],
         ['messages over responses', 'gpt-6'],
         ['chat over responses', 'gpt-6'],
       ] as const
-    ).map(([way, model]) =>
-      writes(
-        way,
+    ).map(([conversion, model]) =>
+      encodes(
+        conversion,
         { temperature: 0.3, top_p: 0.4 },
         { absent: ['temperature', 'top_p'], dropped: ['temperature', 'top_p'] },
         { target: { model } },
@@ -202,69 +221,73 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ),
   },
   18: {
-    story:
-      'A bias on words, several answers and log probabilities are refused: the answer would be to another question.',
-    ways: FROM_CHAT,
-    fate: ['rejected'],
-    proofs: FROM_CHAT.flatMap((way) =>
+    summary:
+      'Logit bias, several choices and log probabilities are rejected, because the response could not contain what the client asked for.',
+    conversions: FROM_CHAT,
+    outcomes: ['rejected'],
+    vectors: FROM_CHAT.flatMap((conversion) =>
       Object.entries({ logit_bias: { 50256: -100 }, n: 2, logprobs: true }).map(([param, value]) =>
-        refuses(way, { [param]: value }, { code: 'unsupported_parameter', param }),
+        rejects(conversion, { [param]: value }, { code: 'unsupported_parameter', param }),
       ),
     ),
   },
   36: {
-    story: 'Conversations, prompt templates and background work are kept by one provider, and refused elsewhere.',
-    ways: FROM_RESPONSES,
-    fate: ['rejected'],
-    proofs: FROM_RESPONSES.flatMap((way) =>
+    summary: 'Stored conversations, prompt templates and background responses are rejected.',
+    conversions: FROM_RESPONSES,
+    outcomes: ['rejected'],
+    vectors: FROM_RESPONSES.flatMap((conversion) =>
       Object.entries({ conversation: 'conv_1', prompt: { id: 'pmpt_1' }, background: true }).map(([param, value]) =>
-        refuses(way, { [param]: value }, { code: 'unsupported_parameter', param }),
+        rejects(conversion, { [param]: value }, { code: 'unsupported_parameter', param }),
       ),
     ),
   },
   38: {
-    story: 'A request to summarise the conversation is refused: what would come back could not be read elsewhere.',
-    ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['rejected'],
-    proofs: [
-      ...FROM_RESPONSES.map((way) =>
-        refuses(
-          way,
+    summary: 'A request to compact the conversation is rejected, because no other provider could read the result.',
+    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES],
+    outcomes: ['rejected'],
+    vectors: [
+      ...FROM_RESPONSES.map((conversion) =>
+        rejects(
+          conversion,
           { input: [user('hi'), { type: 'compaction_trigger' }] },
           { code: 'unsupported_parameter', param: 'input[1]' },
         ),
       ),
-      ...FROM_MESSAGES.map((way) =>
-        refuses(way, { compaction: { type: 'enabled' } }, { code: 'unsupported_parameter', param: 'compaction' }),
+      ...FROM_MESSAGES.map((conversion) =>
+        rejects(
+          conversion,
+          { compaction: { type: 'enabled' } },
+          { code: 'unsupported_parameter', param: 'compaction' },
+        ),
       ),
     ],
   },
   39: {
-    story: 'Threads are refused in the word on which the SDK sends the whole conversation instead.',
-    ways: FROM_MESSAGES,
-    fate: ['rejected'],
-    proofs: FROM_MESSAGES.map((way) =>
-      refuses(
-        way,
+    summary: 'Threads are rejected with the code on which the SDK sends the complete conversation instead.',
+    conversions: FROM_MESSAGES,
+    outcomes: ['rejected'],
+    vectors: FROM_MESSAGES.map((conversion) =>
+      rejects(
+        conversion,
         { thread: { type: 'create' } },
         { code: 'unsupported_parameter', param: 'thread', reason: 'thread_unsupported_request' },
       ),
     ),
   },
   40: {
-    story:
-      'A summary of a long conversation can be had from two providers, and comes back to the one that made it. Other edits of the context are left out; the client goes on sending everything.',
-    ways: FROM_MESSAGES,
-    fate: ['changed', 'carried', 'left out'],
-    proofs: [
-      writes(
+    summary:
+      'Compaction is converted between the two providers that have it. Other context edits are dropped, so the client keeps sending the complete conversation.',
+    conversions: FROM_MESSAGES,
+    outcomes: ['changed', 'carried', 'dropped'],
+    vectors: [
+      encodes(
         'messages over responses',
         { context_management: { edits: [COMPACT] } },
         { body: { context_management: [{ type: 'compaction', compact_threshold: 90_000 }] }, dropped: [] },
       ),
-      tells(
+      returns(
         'messages over responses',
-        answer.responses([{ type: 'compaction', id: 'cmp_1', encrypted_content: 'E' }, said('Hello.')]),
+        unaryReply.responses([{ type: 'compaction', id: 'cmp_1', encrypted_content: 'E' }, assistantMessage('Hello.')]),
         {
           body: {
             content: [
@@ -286,14 +309,14 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
           },
         },
       ),
-      writes(
+      encodes(
         'messages over generate',
         { context_management: { edits: [COMPACT] } },
         { nowhere: ['compact'], dropped: ['context_management'] },
       ),
-      ...FROM_MESSAGES.map((way) =>
-        writes(
-          way,
+      ...FROM_MESSAGES.map((conversion) =>
+        encodes(
+          conversion,
           { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
           { nowhere: ['context_management', 'clear_tool_uses'], dropped: ['context_management'] },
         ),
@@ -301,10 +324,10 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   41: {
-    story: "Fallbacks, speed, place of inference and diagnostics are left out: they steer one provider's machines.",
-    ways: FROM_MESSAGES,
-    fate: ['left out'],
-    proofs: FROM_MESSAGES.map((way) => {
+    summary: 'Fallbacks, speed, inference region and diagnostics are dropped, because they configure one provider.',
+    conversions: FROM_MESSAGES,
+    outcomes: ['dropped'],
+    vectors: FROM_MESSAGES.map((conversion) => {
       const fields = {
         fallbacks: [{ model: 'x' }],
         fallback_credit_token: 't',
@@ -312,38 +335,41 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
         inference_geo: 'eu',
         diagnostics: { previous_message_id: 'msg_1' },
       };
-      return writes(way, fields, { absent: Object.keys(fields), dropped: Object.keys(fields) });
+      return encodes(conversion, fields, { absent: Object.keys(fields), dropped: Object.keys(fields) });
     }),
   },
   42: {
-    story: 'Safety settings belong to one dialect: they pass there untouched, and a converted request has none.',
-    ways: ['chat over generate'],
-    fate: ['left out'],
-    proofs: [
-      seenIn('native-bytes', 'of generate reaches the upstream as it was sent, the alias changes the path only'),
-      writes('chat over generate', { safetySettings: [] }, { absent: ['safetySettings'], dropped: ['safetySettings'] }),
+    summary: 'Safety settings exist only in the generate dialect; a converted request has none.',
+    conversions: ['chat over generate'],
+    outcomes: ['dropped'],
+    vectors: [
+      encodes(
+        'chat over generate',
+        { safetySettings: [] },
+        { absent: ['safetySettings'], dropped: ['safetySettings'] },
+      ),
     ],
   },
   43: {
-    story: 'Moderation is refused where the provider has none; access programs are left out.',
-    ways: [...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
-    fate: ['rejected', 'left out'],
-    proofs: [
-      ...([...FROM_RESPONSES, 'chat over messages', 'chat over generate'] as const).map((way) =>
-        refuses(way, { moderation: { model: 'm' } }, { code: 'unsupported_parameter', param: 'moderation' }),
+    summary: 'Moderation is rejected where the provider has none; access programs are dropped.',
+    conversions: [...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
+    outcomes: ['rejected', 'dropped'],
+    vectors: [
+      ...([...FROM_RESPONSES, 'chat over messages', 'chat over generate'] as const).map((conversion) =>
+        rejects(conversion, { moderation: { model: 'm' } }, { code: 'unsupported_parameter', param: 'moderation' }),
       ),
-      ...FROM_RESPONSES.map((way) =>
-        writes(way, { access_programs: ['a'] }, { absent: ['access_programs'], dropped: ['access_programs'] }),
+      ...FROM_RESPONSES.map((conversion) =>
+        encodes(conversion, { access_programs: ['a'] }, { absent: ['access_programs'], dropped: ['access_programs'] }),
       ),
     ],
   },
   44: {
-    story: 'A schema is closed, and constraints that the provider cannot enforce are told in the description.',
-    ways: ['responses over messages', 'chat over messages'],
-    fate: ['changed'],
-    proofs: [
-      recorded('responses-messages-schema.json'),
-      writes(
+    summary: 'An output schema is closed, and constraints that the provider cannot enforce move into descriptions.',
+    conversions: ['responses over messages', 'chat over messages'],
+    outcomes: ['changed'],
+    vectors: [
+      fromFile('responses-messages-schema.json'),
+      encodes(
         'chat over messages',
         { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: SCHEMA } } },
         {
@@ -355,11 +381,11 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   45: {
-    story: 'Plain JSON without a schema is asked for in words.',
-    ways: ['responses over messages', 'chat over messages'],
-    fate: ['changed'],
-    proofs: [
-      writes(
+    summary: 'JSON mode without a schema becomes an instruction.',
+    conversions: ['responses over messages', 'chat over messages'],
+    outcomes: ['changed'],
+    vectors: [
+      encodes(
         'responses over messages',
         { instructions: 'Be brief.', text: { format: { type: 'json_object' } } },
         {
@@ -368,7 +394,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
           dropped: [],
         },
       ),
-      writes(
+      encodes(
         'chat over messages',
         { response_format: { type: 'json_object' } },
         { body: { system: [{ text: { $match: 'JSON' } }] }, absent: ['output_config'], dropped: [] },
@@ -376,87 +402,98 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   55: {
-    story:
-      'Metadata stays here where the provider has no place for it; a responses client reads it in its answer all the same.',
-    ways: [...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
-    fate: ['left out'],
-    proofs: [
-      ...([...FROM_RESPONSES, 'chat over messages', 'chat over generate'] as const).map((way) =>
-        writes(way, { metadata: { ticket: 'T-1' } }, { nowhere: ['T-1'], dropped: ['metadata'] }),
+    summary: 'Metadata is not sent where the provider has no field for it; a responses client still gets it back.',
+    conversions: [...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
+    outcomes: ['dropped'],
+    vectors: [
+      ...([...FROM_RESPONSES, 'chat over messages', 'chat over generate'] as const).map((conversion) =>
+        encodes(conversion, { metadata: { ticket: 'T-1' } }, { nowhere: ['T-1'], dropped: ['metadata'] }),
       ),
-      tells(
+      returns(
         'responses over messages',
-        answer.messages([text('Hello.')]),
+        unaryReply.messages([text('Hello.')]),
         { body: { metadata: { ticket: 'T-1' } } },
         { request: { metadata: { ticket: 'T-1' } } },
       ),
     ],
   },
   56: {
-    story: 'Service tiers go by the nearest name; one that the provider does not sell is left out.',
-    ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['changed', 'left out'],
-    proofs: [
+    summary: 'A service tier becomes the nearest tier of the provider; one without a counterpart is dropped.',
+    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES],
+    outcomes: ['changed', 'dropped'],
+    vectors: [
       ...Object.entries({ auto: 'auto', default: 'standard_only', priority: 'auto' }).map(([asked, service_tier]) =>
-        writes('responses over messages', { service_tier: asked }, { body: { service_tier }, dropped: [] }),
+        encodes('responses over messages', { service_tier: asked }, { body: { service_tier }, dropped: [] }),
       ),
-      writes(
+      encodes(
         'responses over messages',
         { service_tier: 'flex' },
         { body: { service_tier: 'standard_only' }, dropped: ['service_tier'] },
       ),
       ...Object.entries({ default: 'standard', priority: 'priority', flex: 'flex' }).map(([asked, serviceTier]) =>
-        writes('responses over generate', { service_tier: asked }, { body: { serviceTier }, dropped: [] }),
+        encodes('responses over generate', { service_tier: asked }, { body: { serviceTier }, dropped: [] }),
       ),
-      writes('messages over responses', { service_tier: 'standard_only' }, { body: { service_tier: 'default' } }),
-      writes('messages over generate', { service_tier: 'standard_only' }, { body: { serviceTier: 'standard' } }),
-      tells(
+      encodes('messages over responses', { service_tier: 'standard_only' }, { body: { service_tier: 'default' } }),
+      encodes('messages over generate', { service_tier: 'standard_only' }, { body: { serviceTier: 'standard' } }),
+      returns(
         'responses over messages',
-        answer.messages([text('Hello.')], { usage: { input_tokens: 1, output_tokens: 1, service_tier: 'priority' } }),
+        unaryReply.messages([text('Hello.')], {
+          usage: { input_tokens: 1, output_tokens: 1, service_tier: 'priority' },
+        }),
         { body: { service_tier: 'priority' } },
       ),
     ],
   },
   57: {
-    story: 'Who the user is crosses only as a hash, and not at all where there is no place for it.',
-    ways: [...FROM_RESPONSES, ...FROM_MESSAGES, 'chat over messages', 'chat over generate', 'chat over responses'],
-    fate: ['changed', 'left out'],
-    proofs: [
-      writes(
+    summary: 'The user identifier is sent only as a hash, or dropped where the provider has no field for it.',
+    conversions: [
+      ...FROM_RESPONSES,
+      ...FROM_MESSAGES,
+      'chat over messages',
+      'chat over generate',
+      'chat over responses',
+    ],
+    outcomes: ['changed', 'dropped'],
+    vectors: [
+      encodes(
         'messages over responses',
         { metadata: { user_id: 'ana@example.com' } },
-        { body: { safety_identifier: { $match: '^[a-z2-7]{20,64}$' } }, nowhere: ['ana@'], dropped: [] },
+        { body: { safety_identifier: { $match: '^[\\w-]{20,64}$' } }, nowhere: ['ana@'], dropped: [] },
       ),
-      writes(
+      encodes(
         'messages over generate',
         { metadata: { user_id: 'ana@example.com' } },
         { nowhere: ['ana@'], dropped: ['metadata.user_id'] },
       ),
-      ...(['responses over messages', 'chat over messages'] as const).flatMap((way) =>
+      ...(['responses over messages', 'chat over messages'] as const).flatMap((conversion) =>
         ['safety_identifier', 'user'].map((field) =>
-          writes(
-            way,
+          encodes(
+            conversion,
             { [field]: 'ana@example.com' },
-            { body: { metadata: { user_id: { $match: '^[a-z2-7]{20,64}$' } } }, nowhere: ['ana@'], dropped: [] },
+            { body: { metadata: { user_id: { $match: '^[\\w-]{20,64}$' } } }, nowhere: ['ana@'], dropped: [] },
           ),
         ),
       ),
-      ...(['responses over generate', 'chat over generate'] as const).map((way) =>
-        writes(way, { safety_identifier: 'ana@example.com' }, { nowhere: ['ana@'], dropped: ['safety_identifier'] }),
+      ...(['responses over generate', 'chat over generate'] as const).map((conversion) =>
+        encodes(
+          conversion,
+          { safety_identifier: 'ana@example.com' },
+          { nowhere: ['ana@'], dropped: ['safety_identifier'] },
+        ),
       ),
-      writes(
+      encodes(
         'chat over responses',
         { safety_identifier: 'ana@example.com' },
-        { body: { safety_identifier: { $match: '^[a-z2-7]{20,64}$' } }, nowhere: ['ana@'], dropped: [] },
+        { body: { safety_identifier: { $match: '^[\\w-]{20,64}$' } }, nowhere: ['ana@'], dropped: [] },
       ),
     ],
   },
   60: {
-    story: 'A field that nobody here knows is left out and named.',
-    ways: [...FROM_RESPONSES, ...FROM_MESSAGES, ...FROM_CHAT],
-    fate: ['left out'],
-    proofs: ([...FROM_RESPONSES, ...FROM_MESSAGES, ...FROM_CHAT] as const).map((way) =>
-      writes(way, { brand_new: 1 }, { nowhere: ['brand_new'], dropped: ['brand_new'] }),
+    summary: 'An unknown request field is dropped and named.',
+    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES, ...FROM_CHAT],
+    outcomes: ['dropped'],
+    vectors: ([...FROM_RESPONSES, ...FROM_MESSAGES, ...FROM_CHAT] as const).map((conversion) =>
+      encodes(conversion, { brand_new: 1 }, { nowhere: ['brand_new'], dropped: ['brand_new'] }),
     ),
   },
 };

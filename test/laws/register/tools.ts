@@ -1,8 +1,20 @@
-/** Tools that one side has in another form or not at all. */
-import { answer, assistant, FIND, type Row, recorded, refuses, said, tells, user, type Way, writes } from './row.ts';
+/** Lossy points of tools. */
+import {
+  assistant,
+  assistantMessage,
+  type Conversion,
+  encodes,
+  FIND,
+  fromFile,
+  type Row,
+  rejects,
+  returns,
+  unaryReply,
+  user,
+} from './row.ts';
 
-const FROM_RESPONSES = ['responses over messages', 'responses over generate'] as const satisfies readonly Way[];
-const FROM_MESSAGES = ['messages over responses', 'messages over generate'] as const satisfies readonly Way[];
+const FROM_RESPONSES = ['responses over messages', 'responses over generate'] as const satisfies readonly Conversion[];
+const FROM_MESSAGES = ['messages over responses', 'messages over generate'] as const satisfies readonly Conversion[];
 
 const GRAMMAR = 'start: "x"';
 const CUSTOM = {
@@ -67,7 +79,7 @@ const SEARCH = {
   ]),
   responses: [
     { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'pears' } },
-    said('Found.'),
+    assistantMessage('Found.'),
   ],
 };
 
@@ -90,24 +102,24 @@ const COMPUTED = {
       outputs: null,
       status: 'completed',
     },
-    said('Done.'),
+    assistantMessage('Done.'),
   ],
 };
 
 export const TOOLS: Readonly<Record<number, Row>> = {
   24: {
-    story: 'A tool that takes free text becomes a function with one text; its grammar can only be described.',
-    ways: [...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
-    fate: ['changed'],
-    proofs: [
-      recorded('responses-messages-custom-tool.json'),
-      recorded('responses-messages-custom-input.json'),
+    summary: 'A custom tool becomes a function with one string; its grammar moves into the description.',
+    conversions: [...FROM_RESPONSES, 'chat over messages', 'chat over generate'],
+    outcomes: ['changed'],
+    vectors: [
+      fromFile('responses-messages-custom-tool.json'),
+      fromFile('responses-messages-custom-input.json'),
       ...(['responses', 'chat'] as const).flatMap((client) => [
-        writes(`${client} over messages`, CUSTOM[client], {
+        encodes(`${client} over messages`, CUSTOM[client], {
           body: { tools: [{ ...DESCRIBED, input_schema: FREE_TEXT }] },
           dropped: [],
         }),
-        writes(`${client} over generate`, CUSTOM[client], {
+        encodes(`${client} over generate`, CUSTOM[client], {
           body: { tools: [{ functionDeclarations: [{ ...DESCRIBED, parametersJsonSchema: FREE_TEXT }] }] },
           dropped: [],
         }),
@@ -115,35 +127,34 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   25: {
-    story: 'Namespaces are written into the names of their tools, and calls come back with both.',
-    ways: [...FROM_RESPONSES, 'responses over chat'],
-    fate: ['changed'],
-    proofs: [
-      recorded('responses-messages-namespace.json'),
-      recorded('responses-messages-namespace-answer.json'),
-      writes('responses over chat', NAMESPACE, { body: { tools: [{ function: { name: 'files__find' } }] } }),
-      writes('responses over generate', NAMESPACE, {
+    summary: 'Namespaces become part of the tool names; calls return with namespace and name.',
+    conversions: [...FROM_RESPONSES, 'responses over chat'],
+    outcomes: ['changed'],
+    vectors: [
+      fromFile('responses-messages-namespace.json'),
+      fromFile('responses-messages-namespace-answer.json'),
+      encodes('responses over chat', NAMESPACE, { body: { tools: [{ function: { name: 'files__find' } }] } }),
+      encodes('responses over generate', NAMESPACE, {
         body: { tools: [{ functionDeclarations: [{ name: 'files__find' }] }] },
       }),
-      tells(
+      returns(
         'responses over generate',
-        answer.generate([{ functionCall: { id: 'call_a', name: 'files__find', args: {} } }]),
+        unaryReply.generate([{ functionCall: { id: 'call_a', name: 'files__find', args: {} } }]),
         { body: { output: [{ type: 'function_call', name: 'find', namespace: 'files' }] } },
         { request: NAMESPACE },
       ),
     ],
   },
   26: {
-    story:
-      'A search among tools exists on two sides; elsewhere all tools are offered at once, also where the client would search itself.',
-    ways: [...FROM_MESSAGES, ...FROM_RESPONSES],
-    fate: ['changed', 'left out'],
-    proofs: [
-      writes('messages over responses', SEARCHED.messages, {
+    summary: 'Tool search is converted between the two dialects that have it; elsewhere all tools are sent at once.',
+    conversions: [...FROM_MESSAGES, ...FROM_RESPONSES],
+    outcomes: ['changed', 'dropped'],
+    vectors: [
+      encodes('messages over responses', SEARCHED.messages, {
         body: { tools: [{ name: 'find', defer_loading: true }, { type: 'tool_search' }] },
         dropped: [],
       }),
-      writes('responses over messages', SEARCHED.responses, {
+      encodes('responses over messages', SEARCHED.responses, {
         body: {
           tools: [
             { name: 'find', defer_loading: true },
@@ -152,7 +163,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
         },
         dropped: [],
       }),
-      writes(
+      encodes(
         'responses over messages',
         {
           tools: [
@@ -163,7 +174,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
         { body: { tools: [{ name: 'find' }] }, nowhere: ['defer_loading', 'tool_search'], dropped: ['tools'] },
       ),
       ...(['messages', 'responses'] as const).map((client) =>
-        writes(`${client} over generate`, SEARCHED[client], {
+        encodes(`${client} over generate`, SEARCHED[client], {
           body: { tools: [{ functionDeclarations: [{ name: 'find' }] }] },
           nowhere: ['defer_loading', 'tool_search'],
           dropped: ['tools'],
@@ -172,32 +183,32 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   27: {
-    story:
-      'Hosted tools without a counterpart are left out, since agents list them always; one that must be used is refused.',
-    ways: [...FROM_RESPONSES, 'messages over responses'],
-    fate: ['left out', 'rejected'],
-    proofs: [
-      recorded('responses-messages-hosted-tools.json'),
-      ...FROM_RESPONSES.flatMap((way) => [
-        writes(
-          way,
+    summary:
+      'Hosted tools without a counterpart are dropped, because agents always list them; forcing one is rejected.',
+    conversions: [...FROM_RESPONSES, 'messages over responses'],
+    outcomes: ['dropped', 'rejected'],
+    vectors: [
+      fromFile('responses-messages-hosted-tools.json'),
+      ...FROM_RESPONSES.flatMap((conversion) => [
+        encodes(
+          conversion,
           {
             tools: [FIND.responses, { type: 'image_generation' }, { type: 'file_search', vector_store_ids: ['vs_1'] }],
           },
           { nowhere: ['image_generation', 'file_search'], dropped: ['tools'] },
         ),
-        refuses(
-          way,
+        rejects(
+          conversion,
           { tools: [FIND.responses, { type: 'image_generation' }], tool_choice: { type: 'image_generation' } },
           { code: 'unsupported_parameter', param: 'tool_choice' },
         ),
       ]),
-      writes(
+      encodes(
         'messages over responses',
         { tools: [FIND.messages, { type: 'web_fetch_20250910', name: 'web_fetch' }] },
         { body: { tools: [{ name: 'find' }] }, dropped: ['tools'] },
       ),
-      refuses(
+      rejects(
         'messages over responses',
         {
           tools: [FIND.messages, { type: 'web_fetch_20250910', name: 'web_fetch' }],
@@ -208,19 +219,19 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   28: {
-    story:
-      'Servers of tools go along with their token and the list of what may be called, or are refused: silence about a credential would surprise.',
-    ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['changed', 'rejected'],
-    proofs: [
-      writes(
+    summary:
+      'MCP servers are sent with their token and allowed tools, or rejected: a request with credentials must not be changed silently.',
+    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES],
+    outcomes: ['changed', 'rejected'],
+    vectors: [
+      encodes(
         'responses over messages',
         { tools: [MCP.responses] },
         { body: MCP.messages, headers: { 'anthropic-beta': { $match: 'mcp-client' } }, dropped: [] },
       ),
-      writes('messages over responses', MCP.messages, { body: { tools: [MCP.responses] }, dropped: [] }),
-      // Everything but one tool cannot be said there; all of them would be too much.
-      refuses(
+      encodes('messages over responses', MCP.messages, { body: { tools: [MCP.responses] }, dropped: [] }),
+      // The provider cannot express "all tools but one", and allowing all of them would be too much.
+      rejects(
         'messages over responses',
         {
           ...MCP.messages,
@@ -228,12 +239,12 @@ export const TOOLS: Readonly<Record<number, Row>> = {
         },
         { code: 'unsupported_parameter', param: 'tools' },
       ),
-      refuses(
+      rejects(
         'responses over generate',
         { tools: [MCP.responses] },
         { code: 'unsupported_parameter', param: 'tools', message: 'mcp' },
       ),
-      refuses('messages over generate', MCP.messages, {
+      rejects('messages over generate', MCP.messages, {
         code: 'unsupported_parameter',
         param: 'tools',
         message: 'mcp',
@@ -241,26 +252,26 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   29: {
-    story: 'What a hosted tool of another provider did is left out of the history; the words about it stay.',
-    ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['left out'],
-    proofs: [
-      writes(
+    summary: 'Calls of hosted tools of another provider are dropped from the history; the text about them stays.',
+    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES],
+    outcomes: ['dropped'],
+    vectors: [
+      encodes(
         'responses over messages',
         { input: [user('hi'), ...SEARCH.responses, user('go')] },
         { body: { messages: [{}, { content: [{ type: 'text', text: 'Found.' }] }, {}] }, nowhere: ['ws_1'] },
       ),
-      writes(
+      encodes(
         'responses over generate',
         { input: [user('hi'), ...SEARCH.responses, user('go')] },
         { body: { contents: [{}, { parts: [{ text: 'Found.' }] }, {}] }, nowhere: ['ws_1'] },
       ),
-      writes(
+      encodes(
         'messages over responses',
         { messages: [user('hi'), SEARCH.messages, user('go')] },
         { body: { input: [{}, { content: [{ text: 'Found.' }] }, {}] }, nowhere: ['srvtoolu'] },
       ),
-      writes(
+      encodes(
         'messages over generate',
         { messages: [user('hi'), SEARCH.messages, user('go')] },
         { body: { contents: [{}, { parts: [{ text: 'Found.' }] }, {}] }, nowhere: ['srvtoolu'] },
@@ -268,11 +279,11 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   46: {
-    story: 'Strict tools beyond what the provider can enforce are offered without the promise.',
-    ways: ['responses over messages', 'chat over messages'],
-    fate: ['left out'],
-    proofs: [
-      writes(
+    summary: 'Strict tools beyond the limit of the provider are sent without `strict`.',
+    conversions: ['responses over messages', 'chat over messages'],
+    outcomes: ['dropped'],
+    vectors: [
+      encodes(
         'responses over messages',
         { tools: Array.from({ length: STRICT_ROOM + 1 }, (_, n) => strictTool(n)) },
         {
@@ -286,12 +297,12 @@ export const TOOLS: Readonly<Record<number, Row>> = {
           dropped: ['tools.strict'],
         },
       ),
-      writes(
+      encodes(
         'responses over messages',
         { tools: [strictTool(0)] },
         { body: { tools: [{ strict: true }] }, dropped: [] },
       ),
-      writes(
+      encodes(
         'chat over messages',
         {
           tools: [
@@ -310,33 +321,36 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   53: {
-    story:
-      'Machines of one provider, and files on them, are refused elsewhere; files that they made are left out of the history.',
-    ways: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    fate: ['rejected', 'left out'],
-    proofs: [
-      ...FROM_MESSAGES.flatMap((way) => [
-        refuses(
-          way,
+    summary: 'Containers and files in them are rejected elsewhere; files they produced are dropped from the history.',
+    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES],
+    outcomes: ['rejected', 'dropped'],
+    vectors: [
+      ...FROM_MESSAGES.flatMap((conversion) => [
+        rejects(
+          conversion,
           { container: { skills: [{ type: 'anthropic', skill_id: 'pptx' }] } },
           { code: 'unsupported_parameter', param: 'container' },
         ),
-        refuses(
-          way,
+        rejects(
+          conversion,
           { messages: [user([{ type: 'container_upload', file_id: 'file_in' }])] },
           { code: 'unsupported_parameter', message: 'container_upload' },
         ),
-        writes(way, { messages: [user('hi'), COMPUTED.messages, user('go')] }, { nowhere: ['file_out', 'srvtoolu'] }),
+        encodes(
+          conversion,
+          { messages: [user('hi'), COMPUTED.messages, user('go')] },
+          { nowhere: ['file_out', 'srvtoolu'] },
+        ),
       ]),
-      ...FROM_RESPONSES.flatMap((way) => [
+      ...FROM_RESPONSES.flatMap((conversion) => [
         ...['cntr_1', { type: 'auto', file_ids: ['file-1'] }].map((container) =>
-          refuses(
-            way,
+          rejects(
+            conversion,
             { tools: [{ type: 'code_interpreter', container }] },
-            { code: 'unsupported_parameter', param: 'tools', message: 'container' },
+            { code: 'unsupported_parameter', param: 'tools', message: '[Cc]ontainer' },
           ),
         ),
-        writes(way, { input: [user('hi'), ...COMPUTED.responses, user('go')] }, { nowhere: ['cntr_out'] }),
+        encodes(conversion, { input: [user('hi'), ...COMPUTED.responses, user('go')] }, { nowhere: ['cntr_out'] }),
       ]),
     ],
   },

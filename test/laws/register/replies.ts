@@ -1,7 +1,7 @@
-/** What an answer says that the client's dialect says otherwise. */
-import { answer, FIND, type Row, recorded, seenIn, tells, user, type Way } from './row.ts';
+/** Lossy points of replies. */
+import { type Conversion, FIND, fromFile, type Row, returns, unaryReply, user } from './row.ts';
 
-const OVER_MESSAGES = ['chat over messages', 'responses over messages'] as const satisfies readonly Way[];
+const OVER_MESSAGES = ['chat over messages', 'responses over messages'] as const satisfies readonly Conversion[];
 
 const CITED = {
   type: 'text',
@@ -46,17 +46,16 @@ const candidate = (index: number, text: string) => ({
   content: { role: 'model', parts: [{ text }] },
   finishReason: 'STOP',
 });
-/** In whatever order they stand. */
-const SEVERAL = answer.generate([], { candidates: [candidate(1, 'second'), candidate(0, 'first')] });
+/** Candidates out of order. */
+const SEVERAL = unaryReply.generate([], { candidates: [candidate(1, 'second'), candidate(0, 'first')] });
 
-export const ANSWERS: Readonly<Record<number, Row>> = {
+export const REPLIES: Readonly<Record<number, Row>> = {
   47: {
-    story:
-      "Citations of web pages become those of the client's dialect; what only the provider could read in them is gone.",
-    ways: OVER_MESSAGES,
-    fate: ['changed'],
-    proofs: [
-      tells('responses over messages', answer.messages([CITED]), {
+    summary: "Web citations are converted to the client's dialect; their opaque part is dropped.",
+    conversions: OVER_MESSAGES,
+    outcomes: ['changed'],
+    vectors: [
+      returns('responses over messages', unaryReply.messages([CITED]), {
         body: {
           output: [
             {
@@ -79,7 +78,7 @@ export const ANSWERS: Readonly<Record<number, Row>> = {
         },
         nowhere: ['OPAQUE'],
       }),
-      tells('chat over messages', answer.messages([CITED]), {
+      returns('chat over messages', unaryReply.messages([CITED]), {
         body: {
           choices: [
             {
@@ -95,14 +94,14 @@ export const ANSWERS: Readonly<Record<number, Row>> = {
     ],
   },
   48: {
-    story:
-      'A search of another provider is shown in blocks that the client knows; they are left out again when they come back.',
-    ways: ['messages over responses'],
-    fate: ['changed', 'left out'],
-    proofs: [
-      tells(
+    summary:
+      'A web search of the provider is shown as blocks of the client dialect; they are dropped when the client sends them back.',
+    conversions: ['messages over responses'],
+    outcomes: ['changed', 'dropped'],
+    vectors: [
+      returns(
         'messages over responses',
-        answer.responses([
+        unaryReply.responses([
           { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'pears' } },
           {
             type: 'message',
@@ -151,42 +150,40 @@ export const ANSWERS: Readonly<Record<number, Row>> = {
     ],
   },
   49: {
-    story: 'Of a refusal the words arrive, its category does not.',
-    ways: OVER_MESSAGES,
-    fate: ['left out'],
-    proofs: [
-      tells('responses over messages', answer.messages([], REFUSED), {
+    summary: 'The text of a refusal is kept; its category is dropped.',
+    conversions: OVER_MESSAGES,
+    outcomes: ['dropped'],
+    vectors: [
+      returns('responses over messages', unaryReply.messages([], REFUSED), {
         body: { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: 'I will not.' }] }] },
         nowhere: ['cyber'],
       }),
-      tells('chat over messages', answer.messages([], REFUSED), {
+      returns('chat over messages', unaryReply.messages([], REFUSED), {
         body: { choices: [{ message: { content: null, refusal: 'I will not.' }, finish_reason: 'content_filter' }] },
         nowhere: ['cyber'],
       }),
     ],
   },
   50: {
-    story: "A provider's pause in the middle of its work is continued by the gateway; the client sees one answer.",
-    ways: OVER_MESSAGES,
-    fate: ['changed'],
-    proofs: [
-      seenIn('pause', 'a pause is continued, and the client sees one ... with the usage of both rounds'),
-      seenIn('pause', 'chat clients are spared the pause as well'),
-    ],
+    summary: 'The gateway continues a paused provider turn; the client gets one response.',
+    conversions: OVER_MESSAGES,
+    outcomes: ['changed'],
+    vectors: [],
   },
   51: {
-    story: 'Text before and behind a call is one text in a chat message, which has no order between the two.',
-    ways: ['chat over messages', 'chat over generate', 'chat over responses'],
-    fate: ['changed'],
-    proofs: [
-      tells('chat over messages', answer.messages(TEXT_CALL_TEXT, { stop_reason: 'tool_use' }), {
+    summary:
+      'Text before and after a call becomes one text, because a chat message has no order between text and calls.',
+    conversions: ['chat over messages', 'chat over generate', 'chat over responses'],
+    outcomes: ['changed'],
+    vectors: [
+      returns('chat over messages', unaryReply.messages(TEXT_CALL_TEXT, { stop_reason: 'tool_use' }), {
         body: {
           choices: [{ message: { content: 'one two', tool_calls: [{ id: 'call_a' }] }, finish_reason: 'tool_calls' }],
         },
       }),
-      tells(
+      returns(
         'chat over generate',
-        answer.generate([
+        unaryReply.generate([
           { text: 'one ' },
           { functionCall: { id: 'call_a', name: 'find', args: {} } },
           { text: 'two' },
@@ -198,9 +195,9 @@ export const ANSWERS: Readonly<Record<number, Row>> = {
         },
         { request: { tools: [FIND.chat] } },
       ),
-      tells(
+      returns(
         'chat over responses',
-        answer.responses([
+        unaryReply.responses([
           message('one '),
           { type: 'function_call', id: 'fc_1', call_id: 'call_a', name: 'find', arguments: '{}', status: 'completed' },
           message('two'),
@@ -214,51 +211,52 @@ export const ANSWERS: Readonly<Record<number, Row>> = {
     ],
   },
   52: {
-    story: 'Of several candidates the first is told.',
-    ways: ['messages over generate', 'chat over generate', 'responses over generate'],
-    fate: ['left out'],
-    proofs: [
-      tells('messages over generate', SEVERAL, {
+    summary: 'Only the first of several candidates is returned.',
+    conversions: ['messages over generate', 'chat over generate', 'responses over generate'],
+    outcomes: ['dropped'],
+    vectors: [
+      returns('messages over generate', SEVERAL, {
         body: { content: [{ text: 'first' }] },
         nowhere: ['second'],
       }),
-      tells('chat over generate', SEVERAL, {
+      returns('chat over generate', SEVERAL, {
         body: { choices: [{ message: { content: 'first' } }] },
         nowhere: ['second'],
       }),
-      tells('responses over generate', SEVERAL, {
+      returns('responses over generate', SEVERAL, {
         body: { output: [{ content: [{ text: 'first' }] }] },
         nowhere: ['second'],
       }),
     ],
   },
   54: {
-    story: 'A picture that a model made reaches a responses client; the others read a note in its place.',
-    ways: ['messages over generate', 'chat over generate', 'responses over generate'],
-    fate: ['changed', 'left out'],
-    proofs: [
-      tells('messages over generate', answer.generate(PICTURE), {
+    summary: 'A generated image is returned to responses clients; other clients get a note instead.',
+    conversions: ['messages over generate', 'chat over generate', 'responses over generate'],
+    outcomes: ['changed', 'dropped'],
+    vectors: [
+      returns('messages over generate', unaryReply.generate(PICTURE), {
         body: { content: [{ text: 'Look: ' }, { text: '[image omitted]' }] },
         nowhere: ['iVBORw0KGgo'],
       }),
-      tells('chat over generate', answer.generate(PICTURE), {
+      returns('chat over generate', unaryReply.generate(PICTURE), {
         body: { choices: [{ message: { content: 'Look: [image omitted]' } }] },
         nowhere: ['iVBORw0KGgo'],
       }),
-      tells('responses over generate', answer.generate(PICTURE), {
+      returns('responses over generate', unaryReply.generate(PICTURE), {
         body: { output: [{ type: 'message' }, { type: 'image_generation_call', result: 'iVBORw0KGgo=' }] },
       }),
     ],
   },
   58: {
-    story: "How long written tokens are kept is told in the two classes of the client's dialect; the sum holds.",
-    ways: ['responses over messages', 'messages over responses'],
-    fate: ['changed'],
-    proofs: [
-      recorded('responses-messages-usage-ttl.json'),
-      tells(
+    summary:
+      "The lifetimes of cache writes are reported in the two classes of the client's dialect; the sum is preserved.",
+    conversions: ['responses over messages', 'messages over responses'],
+    outcomes: ['changed'],
+    vectors: [
+      fromFile('responses-messages-usage-ttl.json'),
+      returns(
         'messages over responses',
-        answer.responses([message('Hello.')], {
+        unaryReply.responses([message('Hello.')], {
           usage: {
             input_tokens: 100,
             input_tokens_details: {
@@ -284,14 +282,14 @@ export const ANSWERS: Readonly<Record<number, Row>> = {
     ],
   },
   59: {
-    story: 'Rounds that a provider counts one by one are added up.',
-    ways: OVER_MESSAGES,
-    fate: ['changed'],
-    proofs: [
-      tells('responses over messages', answer.messages([{ type: 'text', text: 'Hello.' }], ITERATIONS), {
+    summary: 'The usage of several provider iterations is summed.',
+    conversions: OVER_MESSAGES,
+    outcomes: ['changed'],
+    vectors: [
+      returns('responses over messages', unaryReply.messages([{ type: 'text', text: 'Hello.' }], ITERATIONS), {
         body: { usage: { input_tokens: 30, output_tokens: 11, total_tokens: 41 } },
       }),
-      tells('chat over messages', answer.messages([{ type: 'text', text: 'Hello.' }], ITERATIONS), {
+      returns('chat over messages', unaryReply.messages([{ type: 'text', text: 'Hello.' }], ITERATIONS), {
         body: { usage: { prompt_tokens: 30, completion_tokens: 11, total_tokens: 41 } },
       }),
     ],
