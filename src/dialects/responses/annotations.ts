@@ -1,4 +1,4 @@
-/** Citations of web pages. Those of files and containers point into one provider's storage and are left out. */
+/** Web page citations. Citations of files and containers are dropped, because they refer to the storage of one provider. */
 import type { HubAnnotation, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
 
@@ -15,13 +15,13 @@ export function decodeAnnotation(value: unknown): HubAnnotation | undefined {
 }
 
 export const decodeAnnotations = (value: unknown): HubAnnotation[] =>
-  maybeList(value).flatMap((one) => decodeAnnotation(one) ?? []);
+  maybeList(value).flatMap((annotation) => decodeAnnotation(annotation) ?? []);
 
-/** Readers parse both offsets as numbers, so an unknown place is an empty span. */
-export const encodeAnnotation = (note: HubAnnotation): JsonObject => ({
+/** SDKs require both offsets, so an unknown position becomes an empty span. */
+export const encodeAnnotation = (annotation: HubAnnotation): JsonObject => ({
   type: 'url_citation',
-  start_index: note.start ?? 0,
-  end_index: note.end ?? note.start ?? 0,
-  url: note.url,
-  title: note.title,
+  start_index: annotation.start ?? 0,
+  end_index: annotation.end ?? annotation.start ?? 0,
+  url: annotation.url,
+  title: annotation.title,
 });

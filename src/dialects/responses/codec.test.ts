@@ -1,23 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { anAnswer, aRequest, CONTEXT } from '../../../test/support/dialects/responses.ts';
+import { aReplyContext, aRequest, CONTEXT } from '../../../test/support/dialects/responses.ts';
 import { runs } from '../../../test/support/properties.ts';
-import { PLACES } from '../errors/rejection.ts';
-import { HUB_FIELDS } from '../hub/fields.ts';
+import { checkSupport, HUB_FIELDS, REQUEST_SECTIONS } from '../hub/fields.ts';
 import { type HubReply, NO_USAGE } from '../hub/types.ts';
 import { unwrapInput, wrapInput } from '../tools/free-text.ts';
 import { encodeReply } from './client/encode-reply.ts';
-import { inputScanner } from './client/unwrap-free-text.ts';
+import { openFreeTextUnwrapper } from './client/unwrap-free-text.ts';
 import { responsesCodec } from './index.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
-describe('the responses codec', () => {
-  it('says of every field what becomes of it and what it is called', () => {
+describe('responses codec', () => {
+  it('lists support and a name for every hub field', () => {
     assert.deepEqual(Object.keys(responsesCodec.upstream.support).sort(), [...HUB_FIELDS].sort());
-    assert.deepEqual(Object.keys(responsesCodec.client.fieldNames).sort(), [...HUB_FIELDS, ...PLACES].sort());
+    assert.deepEqual(Object.keys(responsesCodec.client.fieldNames).sort(), [...HUB_FIELDS, ...REQUEST_SECTIONS].sort());
   });
-  it('answers under the name that was asked for, with every setting echoed and no member undefined', () => {
+  it('reports dropped fields and rejects unsupported ones', () => {
+    const { support } = responsesCodec.upstream;
+    const { fieldNames } = responsesCodec.client;
+    const dropped = checkSupport(aRequest({ sampling: { topK: 4, seed: 1, stop: ['x'] } }), support, fieldNames);
+    assert.deepEqual(dropped, ['topK', 'seed']);
+    for (const sampling of [{ n: 2 }, { logitBias: { a: 1 } }]) {
+      assert.throws(() => checkSupport(aRequest({ sampling }), support, fieldNames), { code: 'unsupported_parameter' });
+    }
+  });
+  it('encodes a reply with the requested model name, every setting echoed and no undefined member', () => {
     const request = responsesCodec.client.decodeRequest(
       {
         model: 'asked-for',
@@ -39,7 +47,7 @@ describe('the responses codec', () => {
       stop: 'end',
       usage: { ...NO_USAGE, tier: 'priority' },
     };
-    const body = encodeReply(reply, anAnswer({ request }));
+    const body = encodeReply(reply, aReplyContext({ request }));
     assert.deepEqual(JSON.parse(JSON.stringify(body)), body);
     assert.deepEqual(body, {
       id: 'resp_abcdefgh',
@@ -82,7 +90,7 @@ describe('the responses codec', () => {
       access_programs: null,
     });
   });
-  it('gives back what it reads: a whole answer survives its own encoding', () => {
+  it('decodes its own encoding of a reply to the same reply', () => {
     const reply: HubReply = {
       id: 'resp_abcdefgh',
       model: 'asked-for',
@@ -101,15 +109,15 @@ describe('the responses codec', () => {
       stop: 'tool',
       usage: { input: 9, cacheRead: 3, cacheWrite: 2, cacheWriteLong: 1, output: 5, reasoning: 4, tier: 'standard' },
     };
-    const body = encodeReply(reply, anAnswer({ request: aRequest({ dialect: 'responses' }) }));
+    const body = encodeReply(reply, aReplyContext({ request: aRequest({ dialect: 'responses' }) }));
     assert.deepEqual(responsesCodec.upstream.decodeReply(body, CONTEXT), reply);
   });
-  it('keeps usage through both formulas', () => {
+  it('decodes its own encoding of usage to the same usage', () => {
     const usage = { input: 57, cacheRead: 10, cacheWrite: 4, cacheWriteLong: 1, output: 50, reasoning: 30 };
     assert.deepEqual(decodeUsage({ usage: encodeUsage(usage) }, []), usage);
     assert.equal(encodeUsage(usage).total_tokens, 107);
   });
-  it('reads the input of a free-text tool the same in one piece and in many', () => {
+  it('unwraps free text the same in one piece and in many', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),
@@ -117,19 +125,19 @@ describe('the responses codec', () => {
         fc.array(fc.nat(200), { maxLength: 6 }),
         (text, ascii, cuts) => {
           const json = ascii
-            ? wrapInput(text).replace(/[^\0-\x7f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+            ? wrapInput(text).replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
             : wrapInput(text);
-          const places = [0, ...cuts.map((cut) => cut % (json.length + 1)).sort((a, b) => a - b), json.length];
-          const scan = inputScanner();
-          const told = places.slice(1).map((place, n) => scan(json.slice(places[n], place)));
-          assert.equal(told.join(''), text);
+          const cutAt = [0, ...cuts.map((cut) => cut % (json.length + 1)).sort((a, b) => a - b), json.length];
+          const unwrap = openFreeTextUnwrapper();
+          const pieces = cutAt.slice(1).map((end, index) => unwrap(json.slice(cutAt[index], end)));
+          assert.equal(pieces.join(''), text);
           assert.equal(unwrapInput(json), text);
         },
       ),
       { numRuns: runs(300) },
     );
   });
-  it('hands on what is not of the agreed form', () => {
+  it('passes on tool input that is not wrapped as expected', () => {
     assert.equal(unwrapInput('{"other":1}'), '{"other":1}');
     assert.equal(unwrapInput('{"input":"cut'), '{"input":"cut');
   });

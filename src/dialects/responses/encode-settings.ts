@@ -1,11 +1,11 @@
-/** Text format and reasoning on the way out: upstream requests, and the echo in answers. */
+/** Encoder of text format and reasoning, for upstream requests and for the echo in responses. */
 import type { Capabilities } from '../../rules/index.ts';
 import type { Effort, HubFormat, HubReasoning, JsonObject } from '../hub/types.ts';
 import { isStrict } from '../tools/strict-schema.ts';
 import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
 import { compact } from '../wire/read.ts';
 
-/** Strict only where the client said so, or where the schema would pass the strict check anyway. */
+/** Strict only if the client asks for it, or if the schema meets the strict rules anyway. */
 export function encodeFormat(format: HubFormat): JsonObject {
   if (format.kind === 'text') return { type: 'text' };
   if (format.kind === 'json') return { type: 'json_object' };
@@ -14,16 +14,16 @@ export function encodeFormat(format: HubFormat): JsonObject {
   return compact({ type: 'json_schema', name, schema, strict, description });
 }
 
-/** Undefined when nothing is to be said: the model's own default. */
+/** Returns undefined to use the model's default. */
 export function encodeReasoning(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
-  const wanted = wantedEffort(reasoning);
-  const effort = wanted && nearestEffort(wanted, capabilities.efforts);
-  const shown = reasoning.show === 'summary' && reasoning.mode !== 'off' && capabilities.efforts.length > 0;
-  const summary = shown ? (reasoning.style ?? 'auto') : undefined;
+  const requested = requestedEffort(reasoning);
+  const effort = requested && nearestEffort(requested, capabilities.efforts);
+  const hasSummary = reasoning.show === 'summary' && reasoning.mode !== 'off' && capabilities.efforts.length > 0;
+  const summary = hasSummary ? (reasoning.style ?? 'auto') : undefined;
   return effort === undefined && summary === undefined ? undefined : compact({ effort, summary });
 }
 
-function wantedEffort({ mode, effort, budget = 0 }: HubReasoning): Effort | undefined {
+function requestedEffort({ mode, effort, budget = 0 }: HubReasoning): Effort | undefined {
   if (mode === 'off') return 'none';
   if (effort !== undefined) return effort;
   if (mode === 'between_tools') return 'low';

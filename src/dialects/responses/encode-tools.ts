@@ -1,33 +1,32 @@
-/** Tools and tool choice on the way out: to an upstream of this dialect, and echoed to a client of it. */
-
+/** Encoder of tools and tool choice, for upstream requests and for the echo in responses. */
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../errors/rejection.ts';
-import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../hub/types.ts';
+import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool, ToolName } from '../hub/types.ts';
 import { builtinFunction } from '../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
 import { remoteServer } from '../tools/mcp.ts';
-import type { Names, ToolName } from '../tools/names.ts';
+import type { ToolNames } from '../tools/names.ts';
 import { compact, isObject, maybeString } from '../wire/read.ts';
 
-export interface ToolJob {
+export interface ToolContext {
   readonly request: HubRequest;
   readonly target: UpstreamTarget;
-  readonly names: Names;
+  readonly names: ToolNames;
 }
 
-/** Namespaced tools keep their namespace here, so only plain names go through the map. */
-export const wireName = (names: Names, tool: ToolName): string =>
+/** The dialect has namespaces, so only names without one are mapped. */
+export const wireName = (names: ToolNames, tool: ToolName): string =>
   tool.namespace === undefined ? names.toWire({ name: tool.name }) : tool.name;
 
-export const encodeTools = (tools: readonly HubTool[], job: ToolJob): JsonObject[] =>
-  grouped(tools, (tool) => encodeTool(tool, job));
+export const encodeTools = (tools: readonly HubTool[], context: ToolContext): JsonObject[] =>
+  groupByNamespace(tools, (tool) => encodeTool(tool, context));
 
-/** Some hosted tool of these has no counterpart here. */
-export const leavesOut = (tools: readonly HubTool[], job: ToolJob): boolean =>
-  tools.some((tool) => tool.kind === 'server' && serverTool(tool, job) === undefined);
+/** Whether a hosted tool of the list has no counterpart in this dialect. */
+export const dropsHostedTool = (tools: readonly HubTool[], context: ToolContext): boolean =>
+  tools.some((tool) => tool.kind === 'server' && encodeServerTool(tool, context) === undefined);
 
-/** Neighbours of one namespace share its wrapper; the order of tools is kept. */
-function grouped(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObject | undefined): JsonObject[] {
+/** Adjacent tools of one namespace share a wrapper. Keeps the order of tools. */
+function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObject | undefined): JsonObject[] {
   const result: JsonObject[] = [];
   let open: { name: string; tools: JsonObject[] } | undefined;
   for (const tool of tools) {
@@ -47,38 +46,38 @@ function grouped(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObjec
   return result;
 }
 
-function encodeTool(tool: HubTool, job: ToolJob): JsonObject | undefined {
+function encodeTool(tool: HubTool, context: ToolContext): JsonObject | undefined {
   switch (tool.kind) {
     case 'function':
-      return functionTool({ ...tool, name: wireName(job.names, tool) }, job);
+      return encodeFunctionTool({ ...tool, name: wireName(context.names, tool) }, context);
     case 'custom':
-      return job.target.capabilities.customTools
-        ? customTool({ ...tool, name: wireName(job.names, tool) })
-        : freeTextFunction(tool, wireName(job.names, tool));
+      return context.target.capabilities.customTools
+        ? encodeCustomTool({ ...tool, name: wireName(context.names, tool) })
+        : encodeAsFunction(tool, wireName(context.names, tool));
     case 'builtin':
-      return builtinTool(tool, job);
+      return encodeBuiltinTool(tool, context);
     case 'server':
-      return serverTool(tool, job);
+      return encodeServerTool(tool, context);
   }
 }
 
-type Of<K extends HubTool['kind']> = HubTool & { kind: K };
+type ToolOf<K extends HubTool['kind']> = HubTool & { kind: K };
 
-/** Left to itself the API turns strict where the schema allows it, and then changes what the schema means: always said. */
-function functionTool(tool: Of<'function'>, job?: ToolJob): JsonObject {
+/** Always sets `strict`: the API defaults to true where the schema allows it, and then changes the meaning of the schema. */
+function encodeFunctionTool(tool: ToolOf<'function'>, context?: ToolContext): JsonObject {
   const { name, description, schema, strict = false } = tool;
-  const deferred = tool.defer === true && (!job || searchesTools(job.request));
+  const deferred = tool.defer === true && (!context || hasToolSearch(context.request));
   const defer_loading = deferred ? true : undefined;
   return compact({ type: 'function', name, description, parameters: schema, strict, defer_loading });
 }
 
-function customTool(tool: Of<'custom'>): JsonObject {
+function encodeCustomTool(tool: ToolOf<'custom'>): JsonObject {
   const { name, description, grammar } = tool;
   const format = grammar ? { type: 'grammar', ...grammar } : { type: 'text' };
   return compact({ type: 'custom', name, description, format });
 }
 
-const freeTextFunction = (tool: Of<'custom'>, name: string): JsonObject =>
+const encodeAsFunction = (tool: ToolOf<'custom'>, name: string): JsonObject =>
   compact({
     type: 'function',
     name,
@@ -87,42 +86,43 @@ const freeTextFunction = (tool: Of<'custom'>, name: string): JsonObject =>
     strict: false,
   });
 
-/** This dialect's own typed tools go as they are; another provider's become functions with their public schema. */
-function builtinTool(tool: Of<'builtin'>, job: ToolJob): JsonObject {
-  if (job.request.dialect === 'responses') return tool.raw;
+/** Typed tools of this dialect pass unchanged. Those of other providers become functions with their published schema. */
+function encodeBuiltinTool(tool: ToolOf<'builtin'>, context: ToolContext): JsonObject {
+  if (context.request.dialect === 'responses') return tool.raw;
   const { description, schema } = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
-  return { type: 'function', name: wireName(job.names, tool), description, parameters: schema, strict: false };
+  return { type: 'function', name: wireName(context.names, tool), description, parameters: schema, strict: false };
 }
 
 // ---------------------------------------------------------------- hosted tools
 
-function serverTool(tool: Of<'server'>, job: ToolJob): JsonObject | undefined {
-  if (job.request.dialect === 'responses') return tool.raw;
-  return HOSTED[tool.tool]?.(tool, job);
+function encodeServerTool(tool: ToolOf<'server'>, context: ToolContext): JsonObject | undefined {
+  if (context.request.dialect === 'responses') return tool.raw;
+  return HOSTED_ENCODERS[tool.tool]?.(tool, context);
 }
 
-/** What a foreign hosted tool becomes; undefined where there is no counterpart and the tool is left out. */
-const HOSTED: Readonly<Record<ServerTool, ((tool: Of<'server'>, job: ToolJob) => JsonObject | undefined) | undefined>> =
-  {
-    web_search: ({ options }) =>
-      compact({
-        type: 'web_search',
-        filters: options.allowedDomains && { allowed_domains: options.allowedDomains },
-        user_location: options.userLocation,
-      }),
-    // Opening a page is part of web search here.
-    web_fetch: undefined,
-    code_exec: () => ({ type: 'code_interpreter', container: { type: 'auto' } }),
-    file_search: undefined,
-    image_gen: undefined,
-    mcp: ({ raw }) => mcpTool(raw),
-    tool_search: (_, { request }) => (request.tools.some((tool) => tool.defer) ? { type: 'tool_search' } : undefined),
-    computer: ({ raw }) => rejectBuiltin(maybeString(raw.type) ?? 'computer'),
-    maps: undefined,
-    other: undefined,
-  };
+/** Encoders of hosted tools of other dialects; undefined drops the tool, because there is no counterpart. */
+const HOSTED_ENCODERS: Readonly<
+  Record<ServerTool, ((tool: ToolOf<'server'>, context: ToolContext) => JsonObject | undefined) | undefined>
+> = {
+  web_search: ({ options }) =>
+    compact({
+      type: 'web_search',
+      filters: options.allowedDomains && { allowed_domains: options.allowedDomains },
+      user_location: options.userLocation,
+    }),
+  // Web search of this dialect also opens pages.
+  web_fetch: undefined,
+  code_exec: () => ({ type: 'code_interpreter', container: { type: 'auto' } }),
+  file_search: undefined,
+  image_gen: undefined,
+  mcp: ({ raw }) => encodeMcpTool(raw),
+  tool_search: (_, { request }) => (request.tools.some((tool) => tool.defer) ? { type: 'tool_search' } : undefined),
+  computer: ({ raw }) => rejectBuiltin(maybeString(raw.type) ?? 'computer'),
+  maps: undefined,
+  other: undefined,
+};
 
-function mcpTool(raw: JsonObject): JsonObject {
+function encodeMcpTool(raw: JsonObject): JsonObject {
   const { label, url, token, allowed } = remoteServer(raw);
   return compact({
     type: 'mcp',
@@ -134,12 +134,12 @@ function mcpTool(raw: JsonObject): JsonObject {
   });
 }
 
-const searchesTools = (request: HubRequest): boolean =>
+const hasToolSearch = (request: HubRequest): boolean =>
   request.tools.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
 
 // ---------------------------------------------------------------- choice
 
-const HOSTED_CHOICE: Partial<Record<ServerTool, string>> = {
+const HOSTED_TYPES: Partial<Record<ServerTool, string>> = {
   web_search: 'web_search',
   code_exec: 'code_interpreter',
   file_search: 'file_search',
@@ -148,55 +148,58 @@ const HOSTED_CHOICE: Partial<Record<ServerTool, string>> = {
   computer: 'computer',
 };
 
-/** `offered` are the encoded tools: a choice without tools is refused upstream, one of a tool that was left out would hang. */
-export function encodeToolChoice(offered: readonly JsonObject[], job: ToolJob): unknown {
-  const { request, names } = job;
+/** `offered` are the encoded tools. Omits the choice when there are none, because the upstream rejects it then. */
+export function encodeToolChoice(offered: readonly JsonObject[], context: ToolContext): unknown {
+  const { request, names } = context;
   if (offered.length === 0 && request.toolChoice.kind !== 'hosted') return undefined;
   if (request.allowedTools) {
     const { mode, names: allowed } = request.allowedTools;
-    const tools = allowed.map((name) => choiceOf(offered, wireName(names, { name })));
+    const tools = allowed.map((name) => encodeNamedChoice(offered, wireName(names, { name })));
     return { type: 'allowed_tools', mode, tools };
   }
   const choice = request.toolChoice;
-  if (choice.kind === 'hosted') return hostedChoice(choice.tool, offered);
+  if (choice.kind === 'hosted') return encodeHostedChoice(choice.tool, offered);
   if (choice.kind !== 'named') return choice.kind;
-  return compact({ ...choiceOf(offered, wireName(names, choice)), namespace: choice.namespace });
+  return compact({ ...encodeNamedChoice(offered, wireName(names, choice)), namespace: choice.namespace });
 }
 
-function choiceOf(offered: readonly JsonObject[], name: string): JsonObject {
+function encodeNamedChoice(offered: readonly JsonObject[], name: string): JsonObject {
   const custom = offered.some((tool) => tool.type === 'custom' && tool.name === name);
   const typed = offered.some((tool) => tool.type === name && tool.name === undefined);
   return typed ? { type: name } : { type: custom ? 'custom' : 'function', name };
 }
 
-function hostedChoice(tool: ServerTool, offered: readonly JsonObject[]): JsonObject {
-  const type = HOSTED_CHOICE[tool];
-  if (type !== undefined && offered.some((one) => maybeString(one.type)?.startsWith(type))) return { type };
+function encodeHostedChoice(tool: ServerTool, offered: readonly JsonObject[]): JsonObject {
+  const type = HOSTED_TYPES[tool];
+  if (type !== undefined && offered.some((offer) => maybeString(offer.type)?.startsWith(type))) return { type };
   return rejectHostedChoice(tool);
 }
 
 // ---------------------------------------------------------------- echo
 
 export const echoTools = (tools: readonly HubTool[]): JsonObject[] =>
-  grouped(tools, (tool) => {
-    if (tool.kind === 'function') return functionTool(tool);
-    if (tool.kind === 'custom') return customTool(tool);
+  groupByNamespace(tools, (tool) => {
+    if (tool.kind === 'function') return encodeFunctionTool(tool);
+    if (tool.kind === 'custom') return encodeCustomTool(tool);
     return tool.raw;
   });
 
 export function echoToolChoice({ toolChoice, allowedTools, tools }: HubRequest): unknown {
   if (allowedTools) {
     const { mode, names } = allowedTools;
-    return { type: 'allowed_tools', mode, tools: names.map((name) => echoNamed(tools, { kind: 'named', name })) };
+    return { type: 'allowed_tools', mode, tools: names.map((name) => echoNamedChoice(tools, { kind: 'named', name })) };
   }
-  if (toolChoice.kind === 'named') return echoNamed(tools, toolChoice);
+  if (toolChoice.kind === 'named') return echoNamedChoice(tools, toolChoice);
   if (toolChoice.kind !== 'hosted') return toolChoice.kind;
   const raw = tools.find((tool) => tool.kind === 'server' && tool.tool === toolChoice.tool);
   const type = raw?.kind === 'server' && isObject(raw.raw) ? maybeString(raw.raw.type) : undefined;
-  return { type: type ?? HOSTED_CHOICE[toolChoice.tool] ?? toolChoice.tool };
+  return { type: type ?? HOSTED_TYPES[toolChoice.tool] ?? toolChoice.tool };
 }
 
-function echoNamed(tools: readonly HubTool[], { name, namespace }: HubToolChoice & { kind: 'named' }): JsonObject {
+function echoNamedChoice(
+  tools: readonly HubTool[],
+  { name, namespace }: HubToolChoice & { kind: 'named' },
+): JsonObject {
   const found = tools.find((tool) => tool.kind !== 'server' && tool.name === name);
   if (found?.kind === 'builtin') return { type: name };
   return compact({ type: found?.kind === 'custom' ? 'custom' : 'function', name, namespace });

@@ -5,20 +5,20 @@ import { decodeError } from './errors.ts';
 const fault = (status: number, error: object, headers = {}) =>
   decodeError({ status, headers, body: JSON.stringify({ error }) });
 
-describe('failures of a responses upstream', () => {
-  it('keeps the words about the request, and its status and field', () => {
-    const told = fault(400, {
+describe('responses error decoder', () => {
+  it('keeps message, status and param of request errors', () => {
+    const decoded = fault(400, {
       message: "Invalid 'top_p'.",
       type: 'invalid_request_error',
       param: 'top_p',
       code: 'invalid_value',
     });
-    assert.deepEqual(told, {
+    assert.deepEqual(decoded, {
       kind: 'request',
       error: { code: 'invalid_value', message: "Invalid 'top_p'.", status: 400, param: 'top_p' },
     });
   });
-  it('knows what each signal means for the account', () => {
+  it('maps codes, messages and statuses to fault kinds', () => {
     const cases: readonly (readonly [number, object, string, string])[] = [
       [400, { code: 'context_length_exceeded', message: 'x' }, 'request', 'context_length_exceeded'],
       [400, { message: 'Your input exceeds the context window of this model.' }, 'request', 'context_length_exceeded'],
@@ -57,26 +57,26 @@ describe('failures of a responses upstream', () => {
       [504, { type: 'x', message: 'x' }, 'timeout', 'upstream_timeout'],
     ];
     for (const [status, error, kind, code] of cases) {
-      const told = fault(status, error);
-      assert.deepEqual([told.kind, told.error.code], [kind, code], JSON.stringify(error));
+      const decoded = fault(status, error);
+      assert.deepEqual([decoded.kind, decoded.error.code], [kind, code], JSON.stringify(error));
     }
   });
-  it('takes a body that is none of its own for the words of something in between', () => {
-    const page = (status: number, body: string) => {
+  it('treats a body of another form as the response of a proxy', () => {
+    const decodeProxyError = (status: number, body: string) => {
       const { kind, error } = decodeError({ status, headers: {}, body });
       return [kind, error.code];
     };
     for (const body of ['<html>nginx</html>', '', '"no"', '{"detail":"Not Found"}', '[]']) {
-      assert.deepEqual(page(400, body), ['failed', 'upstream_error'], body);
-      assert.deepEqual(page(404, body), ['failed', 'upstream_error'], body);
-      assert.deepEqual(page(413, body), ['request', 'request_too_large'], body);
-      assert.deepEqual(page(504, body), ['timeout', 'upstream_timeout'], body);
-      assert.deepEqual(page(429, body), ['rate_limited', 'rate_limit_exceeded'], body);
+      assert.deepEqual(decodeProxyError(400, body), ['failed', 'upstream_error'], body);
+      assert.deepEqual(decodeProxyError(404, body), ['failed', 'upstream_error'], body);
+      assert.deepEqual(decodeProxyError(413, body), ['request', 'request_too_large'], body);
+      assert.deepEqual(decodeProxyError(504, body), ['timeout', 'upstream_timeout'], body);
+      assert.deepEqual(decodeProxyError(429, body), ['rate_limited', 'rate_limit_exceeded'], body);
     }
-    assert.deepEqual(page(400, '{"message":"Bad."}'), ['request', 'invalid_request']);
+    assert.deepEqual(decodeProxyError(400, '{"message":"Bad."}'), ['request', 'invalid_request']);
   });
-  it('reads how long to wait from headers, else from the words', () => {
-    assert.equal(fault(429, { code: 'rate_limit_exceeded', message: 'x' }, { 'retry-after': '12' }).restMs, 12_000);
+  it('reads the retry delay from headers, else from the message', () => {
+    assert.equal(fault(429, { code: 'rate_limit_exceeded', message: 'x' }, { 'retry-after': '12' }).cooldownMs, 12_000);
     assert.equal(
       fault(429, { code: 'rate_limit_exceeded', message: 'x' }, { 'retry-after-ms': '1500', 'retry-after': '2' }).error
         .retryAfterMs,
@@ -86,9 +86,9 @@ describe('failures of a responses upstream', () => {
       fault(429, { code: 'rate_limit_exceeded', message: 'Please try again in 1.2s.' }).error.retryAfterMs,
       1200,
     );
-    assert.equal(fault(429, { code: 'rate_limit_exceeded', message: 'Please try again in 350ms.' }).restMs, 350);
+    assert.equal(fault(429, { code: 'rate_limit_exceeded', message: 'Please try again in 350ms.' }).cooldownMs, 350);
   });
-  it('never shows markup, our accounts or our credentials', () => {
+  it('never shows markup, account ids or credentials', () => {
     const html = decodeError({ status: 502, headers: {}, body: '<html>secret host</html>' });
     assert.deepEqual([html.kind, html.error.message], ['failed', 'The provider failed.']);
     const key = fault(401, { code: 'invalid_api_key', message: 'Incorrect API key provided: sk-live-123456' });

@@ -1,6 +1,6 @@
 /**
- * Failures of an upstream: what they mean for the account (HTTP form) and for the caller (both forms), and how our own errors
- * are worded in a stream of this dialect. Words about our accounts never reach a caller.
+ * Errors of the responses dialect: upstream errors as faults, and hub errors as the `error` of a failed response.
+ * Never shows account ids or credentials to the client.
  */
 import { type ErrorCode, type FaultKind, faultRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
@@ -9,20 +9,20 @@ import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(failure: UpstreamFailure): Fault {
-  const wire = bodyOf(failure.body);
-  if (!wire) return unsaid(failure);
-  const told = readError(wire, failure.status);
-  const restMs = waitOf(failure.headers) ?? told.error.retryAfterMs;
-  const waits = told.kind === 'rate_limited' || told.kind === 'overloaded';
+  const wire = errorObjectIn(failure.body);
+  if (!wire) return faultFromStatus(failure);
+  const decoded = decodeErrorObject(wire, failure.status);
+  const retryMs = retryDelayFromHeaders(failure.headers) ?? decoded.error.retryAfterMs;
+  const canRetry = decoded.kind === 'rate_limited' || decoded.kind === 'overloaded';
   return {
-    kind: told.kind,
-    error: waits && restMs !== undefined ? { ...told.error, retryAfterMs: restMs } : told.error,
-    ...(restMs !== undefined && { restMs }),
+    kind: decoded.kind,
+    error: canRetry && retryMs !== undefined ? { ...decoded.error, retryAfterMs: retryMs } : decoded.error,
+    ...(retryMs !== undefined && { cooldownMs: retryMs }),
   };
 }
 
-/** The `error` object, flat or nested; undefined for HTML and other bodies that are none of this dialect's. */
-function bodyOf(body: string): JsonObject | undefined {
+/** Finds the error object, nested or flat. Returns undefined for HTML and for JSON of another form. */
+function errorObjectIn(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
     if (!isObject(value)) return undefined;
@@ -34,41 +34,41 @@ function bodyOf(body: string): JsonObject | undefined {
   }
 }
 
-/** Something in front of the provider spoke; its status alone tells, and never that the request or the model is wrong. */
-function unsaid({ status, headers }: UpstreamFailure): Fault {
+/** A proxy in front of the provider sent the body. Its status says nothing about the request, except for 413. */
+function faultFromStatus({ status, headers }: UpstreamFailure): Fault {
   const row = byStatus(status);
-  const { kind, code } = row.kind === 'request' && row.code === undefined ? BROKEN : row;
-  const restMs = waitOf(headers);
+  const { kind, code } = row.kind === 'request' && row.code === undefined ? FAILED : row;
+  const retryMs = retryDelayFromHeaders(headers);
   const kept = kind === 'request' ? { status } : {};
   return {
     kind,
     error: { code: code ?? faultRow(kind).code, message: MESSAGES[kind], ...kept },
-    ...(restMs !== undefined && { restMs }),
+    ...(retryMs !== undefined && { cooldownMs: retryMs }),
   };
 }
 
-export interface ReadError {
+interface DecodedError {
   readonly kind: FaultKind;
   readonly error: HubError;
 }
 
-/** An error object of the wire, whether it came as a body, as an event or inside a failed response. */
-export function readError(wire: JsonObject, status?: number): ReadError {
+/** Decodes the error object of an HTTP body, an `error` event or a failed response. */
+export function decodeErrorObject(wire: JsonObject, status?: number): DecodedError {
   const code = maybeString(wire.code) ?? '';
   const type = maybeString(wire.type) ?? '';
   const message = maybeString(wire.message) ?? '';
-  const row = CODES.get(code) ?? byWords(message) ?? CODES.get(type) ?? byStatus(status, type);
-  // A model that this account may not use is another matter than a credential that is refused.
+  const row = CODES.get(code) ?? byMessage(message) ?? CODES.get(type) ?? byStatus(status, type);
+  // If the account may not use the model, its credential is still valid.
   const kind = row.kind === 'credential' && /model|country/i.test(code) ? 'model' : row.kind;
-  const own = kind === 'request' || kind === 'opaque_rejected';
+  const isRequestError = kind === 'request' || kind === 'opaque_rejected';
   return {
     kind,
     error: compact({
       code: row.code ?? faultRow(kind).code,
-      message: own && message !== '' ? scrub(message) : MESSAGES[kind],
-      status: own ? status : undefined,
-      param: own ? maybeString(wire.param) : undefined,
-      retryAfterMs: kind === 'rate_limited' ? waitIn(message) : undefined,
+      message: isRequestError && message !== '' ? hideAccountIds(message) : MESSAGES[kind],
+      status: isRequestError ? status : undefined,
+      param: isRequestError ? maybeString(wire.param) : undefined,
+      retryAfterMs: kind === 'rate_limited' ? retryDelayInMessage(message) : undefined,
     }),
   };
 }
@@ -106,24 +106,25 @@ const CODES: ReadonlyMap<string, CodeRow> = new Map<string, CodeRow>([
   ['service_unavailable_error', { kind: 'overloaded' }],
 ]);
 
-/** Codes under which a failed response is the provider's refusal of the content, and so an answer. */
-export const isPolicy = (wire: JsonObject): boolean =>
+/** With these codes a failed response is a refusal of the content, which is a reply rather than an error. */
+export const isPolicyViolation = (wire: JsonObject): boolean =>
   CODES.get(maybeString(wire.code) ?? '')?.code === 'content_policy_violation';
 
-const WORDS: readonly (readonly [RegExp, CodeRow])[] = [
+const MESSAGE_PATTERNS: readonly (readonly [RegExp, CodeRow])[] = [
   [/exceeds the context window|maximum context length/i, request('context_length_exceeded')],
   [/encrypted content|without its required following item|items are not persisted/i, { kind: 'opaque_rejected' }],
   [/the model .{0,200}(does not exist|not found)/i, { kind: 'model' }],
 ];
-const byWords = (message: string): CodeRow | undefined => WORDS.find(([words]) => words.test(message))?.[1];
+const byMessage = (message: string): CodeRow | undefined =>
+  MESSAGE_PATTERNS.find(([pattern]) => pattern.test(message))?.[1];
 
 const REQUEST: CodeRow = { kind: 'request' };
-const BROKEN: CodeRow = { kind: 'failed' };
+const FAILED: CodeRow = { kind: 'failed' };
 const STATUSES: Readonly<Record<number, CodeRow>> = {
   401: { kind: 'credential' },
   402: { kind: 'quota_exhausted' },
   403: { kind: 'credential' },
-  408: BROKEN,
+  408: FAILED,
   413: request('request_too_large'),
   429: { kind: 'rate_limited' },
   503: { kind: 'overloaded' },
@@ -131,39 +132,40 @@ const STATUSES: Readonly<Record<number, CodeRow>> = {
   529: { kind: 'overloaded' },
 };
 function byStatus(status: number | undefined, type = ''): CodeRow {
-  if (status === undefined) return type === 'invalid_request_error' ? REQUEST : BROKEN;
-  return STATUSES[status] ?? (status >= 400 && status < 500 ? REQUEST : BROKEN);
+  if (status === undefined) return type === 'invalid_request_error' ? REQUEST : FAILED;
+  return STATUSES[status] ?? (status >= 400 && status < 500 ? REQUEST : FAILED);
 }
 
 const MESSAGES: Readonly<Record<FaultKind, string>> = {
-  request: 'The provider refused the request.',
+  request: 'The provider rejected the request.',
   opaque_rejected: 'Encrypted reasoning in the request was rejected by the provider.',
   model: 'The model is not available.',
-  rate_limited: 'The provider is asked too often.',
-  quota_exhausted: 'No upstream account can take the request now.',
-  credential: 'No upstream account can take the request now.',
+  rate_limited: 'The provider is rate limiting requests.',
+  quota_exhausted: 'No upstream account is available.',
+  credential: 'No upstream account is available.',
   overloaded: 'The provider is overloaded.',
   unreachable: 'The provider could not be reached.',
   failed: 'The provider failed.',
-  timeout: 'The provider did not answer in time.',
+  timeout: 'The provider did not respond in time.',
 };
 
-/** Ids of our accounts, projects and keys, which providers like to quote. */
-const scrub = (message: string): string => message.replace(/\b(?:org|proj|user|sk)-[\w-]{6,}(?:\*+\w*)?/g, '[hidden]');
+/** Providers quote the ids of accounts, projects and keys in their messages. */
+const hideAccountIds = (message: string): string =>
+  message.replace(/\b(?:org|proj|user|sk)-[\w-]{6,}(?:\*+\w*)?/g, '[hidden]');
 
-function waitOf(headers: UpstreamFailure['headers']): number | undefined {
+function retryDelayFromHeaders(headers: UpstreamFailure['headers']): number | undefined {
   const ms = Number(headers['retry-after-ms'] ?? Number.NaN);
   if (ms > 0) return Math.ceil(ms);
   const seconds = Number(headers['retry-after'] ?? Number.NaN);
   return seconds > 0 ? Math.ceil(seconds * 1000) : undefined;
 }
 
-function waitIn(message: string): number | undefined {
-  const told = /try again in (\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(message);
-  return told ? Math.ceil(Number(told[1]) * (told[2] === 'ms' ? 1 : 1000)) : undefined;
+function retryDelayInMessage(message: string): number | undefined {
+  const match = /try again in (\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(message);
+  return match ? Math.ceil(Number(match[1]) * (match[2] === 'ms' ? 1 : 1000)) : undefined;
 }
 
-// ---------------------------------------------------------------- our errors, in this dialect's words
+// ---------------------------------------------------------------- hub errors on the wire
 
 const STREAM_CODES: Partial<Record<ErrorCode, string>> = {
   insufficient_balance: 'insufficient_quota',
@@ -179,16 +181,21 @@ const STREAM_CODES: Partial<Record<ErrorCode, string>> = {
   shutting_down: 'server_is_overloaded',
 };
 
-/** The `error` of a failed response. Clients recognise the first two wordings and act on them. */
+/** The `error` of a failed response. */
 export function encodeStreamError(error: HubError): JsonObject {
-  return { code: STREAM_CODES[error.code] ?? 'server_error', message: wordingOf(error) };
+  return { code: STREAM_CODES[error.code] ?? 'server_error', message: streamErrorMessage(error) };
 }
 
-export function wordingOf(error: HubError): string {
+/** Agents match the first two messages: they compact the conversation, or wait as long as the message says. */
+function streamErrorMessage(error: HubError): string {
   if (error.code === 'context_length_exceeded') {
     return 'Your input exceeds the context window of this model. Please adjust your input and try again.';
   }
-  if (error.code === 'rate_limit_exceeded' && error.retryAfterMs !== undefined && waitIn(error.message) === undefined) {
+  if (
+    error.code === 'rate_limit_exceeded' &&
+    error.retryAfterMs !== undefined &&
+    retryDelayInMessage(error.message) === undefined
+  ) {
     return `${error.message} Please try again in ${Math.round(error.retryAfterMs / 100) / 10}s.`;
   }
   return error.message;

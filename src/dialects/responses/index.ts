@@ -1,4 +1,4 @@
-/** The responses dialect: `/v1/responses` of the OpenAI family, both sides. */
+/** Codec of the responses dialect: `/v1/responses` of the OpenAI API, as a server and as a client. */
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './client/decode-request.ts';
 import { encodeReply } from './client/encode-reply.ts';
@@ -12,7 +12,15 @@ import { support } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
 export const responsesCodec: Codec = {
-  dialect: 'responses',
-  client: { decodeRequest, encodeReply, openEncoder, fieldNames },
-  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, support: support, readUsage },
+  client: { dialect: 'responses', fieldNames, decodeRequest, encodeReply, openEncoder },
+  upstream: {
+    dialect: 'responses',
+    fieldNames,
+    support,
+    encodeRequest,
+    decodeReply,
+    openDecoder,
+    decodeError,
+    readUsage,
+  },
 };

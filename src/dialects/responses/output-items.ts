@@ -1,8 +1,7 @@
 /**
- * Items of an answer in this dialect's form, shared by whole answers and streams. One hub item becomes none, one or several wire
- * items, each built only when its place (and so its id) is known.
+ * Output items of a response, built from hub items; unary replies and streams share them. One hub item becomes any number of
+ * wire items. Each is built when its output index is known, because the index determines its id.
  */
-
 import type {
   HubItem,
   HubMessage,
@@ -21,33 +20,34 @@ import { compact, isObject, maybeString, parseArgs } from '../wire/read.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { signatureOfCall, signatureOfText } from './thought-signatures.ts';
 
-export type Status = 'in_progress' | 'completed' | 'incomplete';
+type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** A wire item before it has a place. */
-export interface Form {
-  readonly prefix: Parameters<typeof itemId>[0];
-  build(id: string, status: Status): JsonObject;
-  /** Arguments that are no JSON: nobody must run the call when the model was cut off. */
-  readonly broken?: boolean;
+/** A wire item before it has an output index. */
+export interface ItemBuilder {
+  readonly idPrefix: Parameters<typeof itemId>[0];
+  build(id: string, status: ItemStatus): JsonObject;
+  /** The arguments are not valid JSON. A truncated reply drops such a call, because the client would run it. */
+  readonly hasInvalidArgs?: boolean;
 }
 
-export const placeId = (form: Form, responseId: string, place: number): string =>
-  itemId(form.prefix, responseId, place);
+export const outputItemId = (builder: ItemBuilder, responseId: string, outputIndex: number): string =>
+  itemId(builder.idPrefix, responseId, outputIndex);
 
-export function formsOf(item: HubItem, declared: Declared): Form[] {
+/** Returns the builders of all wire items of a hub item. */
+export function itemBuilders(item: HubItem, toolKinds: NonFunctionTools): ItemBuilder[] {
   switch (item.kind) {
     case 'message':
-      return messageForms(item);
+      return messageBuilders(item);
     case 'reasoning':
-      return [reasoningForm(item)];
+      return [reasoningBuilder(item)];
     case 'tool_call':
-      return [...signatureForms(signatureOfCall(item)), callForm(item, shapeOf(item, declared))];
+      return [...signatureBuilders(signatureOfCall(item)), callBuilder(item, callShape(item, toolKinds))];
     case 'server_call':
-      return serverForms(item);
+      return serverCallBuilders(item);
     case 'compaction':
-      return item.opaque ? [compactionForm(item.opaque)] : [];
+      return item.opaque ? [compactionBuilder(item.opaque)] : [];
     case 'opaque':
-      return item.issuer === 'responses' && isObject(item.raw) ? [rawForm(item.raw)] : [];
+      return item.issuer === 'responses' && isObject(item.raw) ? [rawBuilder(item.raw)] : [];
     case 'tool_result':
     case 'tool_change':
     case 'config_change':
@@ -58,14 +58,14 @@ export function formsOf(item: HubItem, declared: Declared): Form[] {
 
 // ---------------------------------------------------------------- messages
 
-function messageForms(message: HubMessage): Form[] {
-  const forms: Form[] = message.parts.some((part) => encodePart(part)) ? [messageForm(message)] : [];
-  for (const part of message.parts) if (part.kind === 'image') forms.push(...imageForms(part));
-  return [...forms, ...signatureForms(signatureOfText(message))];
+function messageBuilders(message: HubMessage): ItemBuilder[] {
+  const builders: ItemBuilder[] = message.parts.some((part) => encodePart(part)) ? [messageBuilder(message)] : [];
+  for (const part of message.parts) if (part.kind === 'image') builders.push(...imageBuilders(part));
+  return [...builders, ...signatureBuilders(signatureOfText(message))];
 }
 
-export const messageForm = (message: HubMessage): Form => ({
-  prefix: 'msg',
+export const messageBuilder = (message: HubMessage): ItemBuilder => ({
+  idPrefix: 'msg',
   build: (id, status) =>
     compact({
       id,
@@ -77,7 +77,7 @@ export const messageForm = (message: HubMessage): Form => ({
     }),
 });
 
-/** Undefined for what this dialect's messages cannot hold and for parts that say nothing. */
+/** Returns undefined for empty parts and for kinds of parts that messages of this dialect cannot contain. */
 export function encodePart(part: HubPart): JsonObject | undefined {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return undefined;
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text };
@@ -85,111 +85,113 @@ export function encodePart(part: HubPart): JsonObject | undefined {
   return { type: 'output_text', text: part.text, annotations, logprobs: [] };
 }
 
-function imageForms(part: HubPart & { kind: 'image' }): Form[] {
+function imageBuilders(part: HubPart & { kind: 'image' }): ItemBuilder[] {
   if (part.source.kind !== 'base64') return [];
   const result = part.source.data;
-  const build = (id: string, status: Status): JsonObject => ({
+  const build = (id: string, status: ItemStatus): JsonObject => ({
     id,
     type: 'image_generation_call',
     status,
     result: status === 'in_progress' ? null : result,
   });
-  return [{ prefix: 'ig', build }];
+  return [{ idPrefix: 'ig', build }];
 }
 
 // ---------------------------------------------------------------- reasoning
 
-/** The opaque value comes with the finished item only: readers take what they see first for the whole. */
-export const reasoningForm = (item: HubReasoningItem): Form => ({
-  prefix: 'rs',
+/** Only the finished item has the opaque value: clients keep the first value that they see. */
+export const reasoningBuilder = (item: HubReasoningItem): ItemBuilder => ({
+  idPrefix: 'rs',
   build: (id, status) =>
     compact({
       id,
       type: 'reasoning',
       summary: status === 'in_progress' ? [] : item.summary.filter((text) => text !== '').map(encodeSummary),
-      encrypted_content: status === 'in_progress' ? undefined : slotOf(item),
+      encrypted_content: status === 'in_progress' ? undefined : encryptedContent(item),
       status,
     }),
 });
 
-const slotOf = ({ opaque }: HubReasoningItem): string => (opaque ? pack(opaque, 'responses') : EMPTY_ENVELOPE);
+const encryptedContent = ({ opaque }: HubReasoningItem): string =>
+  opaque ? pack(opaque, 'responses') : EMPTY_ENVELOPE;
 
 export const encodeSummary = (text: string): JsonObject => ({ type: 'summary_text', text });
 
-export const signatureForms = (opaque: Opaque | undefined): Form[] =>
-  opaque ? [reasoningForm({ kind: 'reasoning', summary: [], opaque })] : [];
+export const signatureBuilders = (opaque: Opaque | undefined): ItemBuilder[] =>
+  opaque ? [reasoningBuilder({ kind: 'reasoning', summary: [], opaque })] : [];
 
-const compactionForm = (opaque: Opaque): Form => ({
-  prefix: 'cmp',
+const compactionBuilder = (opaque: Opaque): ItemBuilder => ({
+  idPrefix: 'cmp',
   build: (id) => ({ id, type: 'compaction', encrypted_content: pack(opaque, 'responses') }),
 });
 
 // ---------------------------------------------------------------- calls
 
-/** `wrapped`: a free-text tool on an upstream that only has functions; its text stands inside JSON. */
-export type Shape = 'function' | 'custom' | 'wrapped' | 'builtin';
+/** `wrapped`: a free-text tool at an upstream that has only functions, with its text wrapped in JSON. */
+export type CallShape = 'function' | 'custom' | 'wrapped' | 'builtin';
 
-/** Which tools the client declared as something else than a function. */
-export type Declared = ReadonlyMap<string, 'custom' | 'builtin'>;
+/** Kinds of the tools that the client did not declare as functions, by `toolKey`. */
+export type NonFunctionTools = ReadonlyMap<string, 'custom' | 'builtin'>;
 
-export function declaredIn(request: HubRequest): Declared {
+export function nonFunctionTools(request: HubRequest): NonFunctionTools {
   const added = request.items.flatMap((item) => (item.kind === 'tool_change' ? item.add : []));
-  const declared = new Map<string, 'custom' | 'builtin'>();
+  const kinds = new Map<string, 'custom' | 'builtin'>();
   for (const tool of [...request.tools, ...added]) {
-    if (tool.kind === 'custom') declared.set(keyOf(tool), 'custom');
-    if (tool.kind === 'builtin' && TYPED.has(tool.name)) declared.set(keyOf(tool), 'builtin');
+    if (tool.kind === 'custom') kinds.set(toolKey(tool), 'custom');
+    if (tool.kind === 'builtin' && TYPED_CALLS.has(tool.name)) kinds.set(toolKey(tool), 'builtin');
   }
-  return declared;
+  return kinds;
 }
 
-const keyOf = (tool: { name: string; namespace?: string }): string => `${tool.namespace ?? ''}\n${tool.name}`;
+const toolKey = (tool: { name: string; namespace?: string }): string => `${tool.namespace ?? ''}\n${tool.name}`;
 
-export function shapeOf(call: HubToolCall, declared: Declared): Shape {
+export function callShape(call: HubToolCall, toolKinds: NonFunctionTools): CallShape {
   if (call.form === 'custom') return 'custom';
-  const wanted = declared.get(keyOf(call));
-  if (wanted === 'custom') return 'wrapped';
-  return wanted === 'builtin' || (call.form === 'builtin' && TYPED.has(call.name)) ? 'builtin' : 'function';
+  const kind = toolKinds.get(toolKey(call));
+  if (kind === 'custom') return 'wrapped';
+  return kind === 'builtin' || (call.form === 'builtin' && TYPED_CALLS.has(call.name)) ? 'builtin' : 'function';
 }
 
-export function callForm(call: HubToolCall, shape: Shape): Form {
-  const broken = shape !== 'custom' && !isJson(call.args);
-  if (shape === 'builtin') return { prefix: 'fc', broken, build: (id, status) => typedCall(call, id, status) };
+export function callBuilder(call: HubToolCall, shape: CallShape): ItemBuilder {
+  const hasInvalidArgs = shape !== 'custom' && !isJson(call.args);
+  if (shape === 'builtin')
+    return { idPrefix: 'fc', hasInvalidArgs, build: (id, status) => encodeTypedCall(call, id, status) };
   if (shape !== 'function')
-    return { prefix: 'ctc', broken, build: (id, status) => customCall(call, shape, id, status) };
-  return { prefix: 'fc', broken, build: (id, status) => functionCall(call, id, status) };
+    return { idPrefix: 'ctc', hasInvalidArgs, build: (id, status) => encodeCustomCall(call, shape, id, status) };
+  return { idPrefix: 'fc', hasInvalidArgs, build: (id, status) => encodeFunctionCall(call, id, status) };
 }
 
-function functionCall(call: HubToolCall, id: string, status: Status): JsonObject {
+function encodeFunctionCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
   const { callId, name, namespace } = call;
   const args = status === 'in_progress' ? '' : call.args || '{}';
   return compact({ id, type: 'function_call', status, call_id: callId, name, namespace, arguments: args });
 }
 
-function customCall(call: HubToolCall, shape: Shape, id: string, status: Status): JsonObject {
+function encodeCustomCall(call: HubToolCall, shape: CallShape, id: string, status: ItemStatus): JsonObject {
   const { callId, name, namespace } = call;
-  const input = status === 'in_progress' ? '' : inputOf(call, shape);
+  const input = status === 'in_progress' ? '' : callInput(call, shape);
   return compact({ id, type: 'custom_tool_call', status, call_id: callId, name, namespace, input });
 }
 
-export const inputOf = (call: HubToolCall, shape: Shape): string =>
+export const callInput = (call: HubToolCall, shape: CallShape): string =>
   shape === 'wrapped' ? unwrapInput(call.args) : call.args;
 
-interface TypedRow {
+interface TypedCall {
   readonly type: string;
   readonly field: string;
-  /** Members that readers of the item require. */
+  /** Members that SDKs require in the item. */
   readonly item?: JsonObject;
   readonly action?: JsonObject;
 }
-const TYPED: ReadonlyMap<string, TypedRow> = new Map<string, TypedRow>([
+const TYPED_CALLS: ReadonlyMap<string, TypedCall> = new Map<string, TypedCall>([
   ['shell', { type: 'shell_call', field: 'action', item: { environment: null } }],
   ['local_shell', { type: 'local_shell_call', field: 'action', action: { type: 'exec', env: {} } }],
   ['apply_patch', { type: 'apply_patch_call', field: 'operation' }],
 ]);
 
-function typedCall(call: HubToolCall, id: string, status: Status): JsonObject {
-  const row = TYPED.get(call.name);
-  if (!row) return functionCall(call, id, status);
+function encodeTypedCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
+  const row = TYPED_CALLS.get(call.name);
+  if (!row) return encodeFunctionCall(call, id, status);
   const action = { ...row.action, ...parseArgs(call.args) };
   return { id, type: row.type, status, call_id: call.callId, ...row.item, [row.field]: action };
 }
@@ -205,26 +207,26 @@ function isJson(text: string): boolean {
 
 // ---------------------------------------------------------------- hosted tools
 
-/** Web search is understood everywhere; other hosted calls mean something to their issuer only. */
-function serverForms(call: HubServerCall): Form[] {
-  if (call.issuer === 'responses' && isObject(call.raw)) return [rawForm(call.raw)];
+/** Every dialect has web search. Other hosted calls are meaningful only to their issuer. */
+function serverCallBuilders(call: HubServerCall): ItemBuilder[] {
+  if (call.issuer === 'responses' && isObject(call.raw)) return [rawBuilder(call.raw)];
   if (call.tool !== 'web_search') return [];
   const queries = call.queries ?? [];
   const sources = call.sources?.map(({ url }) => ({ type: 'url', url }));
   const action = compact({ type: 'search', query: queries[0] ?? '', queries, sources });
-  const last = call.status === 'failed' ? 'failed' : 'completed';
-  const build = (id: string, status: Status): JsonObject => ({
+  const finalStatus = call.status === 'failed' ? 'failed' : 'completed';
+  const build = (id: string, status: ItemStatus): JsonObject => ({
     id,
     type: 'web_search_call',
-    status: status === 'in_progress' ? status : last,
+    status: status === 'in_progress' ? status : finalStatus,
     action,
   });
-  return [{ prefix: 'ws', build }];
+  return [{ idPrefix: 'ws', build }];
 }
 
-/** An item of this dialect's own provider goes on as it came, under its own id. */
-const rawForm = (raw: JsonObject): Form => ({
-  prefix: 'ws',
+/** Passes an item of a responses provider on unchanged, with its original id. */
+const rawBuilder = (raw: JsonObject): ItemBuilder => ({
+  idPrefix: 'ws',
   build: (id, status) => ({
     ...raw,
     id: maybeString(raw.id) ?? id,

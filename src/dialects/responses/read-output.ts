@@ -1,9 +1,7 @@
 /**
- * Output items of an upstream response, as hub items. The unary decoder and the stream decoder end in the same constructors,
- * so that a stream folds into what the unary call would have given. Reading is lenient: an odd field fails nothing.
+ * Reader of upstream output items. The unary decoder and the stream decoder share it, so that both produce the same hub items.
+ * Never fails on an invalid field.
  */
-
-import type { DecodeContext } from '../codec.ts';
 import type {
   HubItem,
   HubMessage,
@@ -15,27 +13,29 @@ import type {
   Opaque,
   ServerTool,
 } from '../hub/types.ts';
-import { textIn } from '../opaque/envelope.ts';
+import { slotText } from '../opaque/envelope.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 import { decodeAnnotations } from './annotations.ts';
 
-/** What an item needs to know of the answer that it is part of. */
-export interface Seat {
-  readonly context: DecodeContext;
-  /** The id of a call, given the wire's own. */
+/** What an item needs to know about its reply. */
+export interface ItemContext {
+  /** The upstream account, for opaque values that are bound to it. */
+  readonly account: string | undefined;
+  /** Returns a unique call id for the id on the wire. */
   callId(given: string | undefined): string;
 }
 
-/** Undefined for a message that says nothing. */
-export function decodeOutputItem(item: JsonObject, seat: Seat): HubItem | undefined {
+/** Returns undefined for an empty message. */
+export function decodeOutputItem(item: JsonObject, context: ItemContext): HubItem | undefined {
   const type = maybeString(item.type) ?? '';
   if (type === 'message') {
     const parts = partsOf(item);
     return parts.length > 0 ? messageOf(item, parts) : undefined;
   }
-  if (type === 'reasoning') return reasoningOf(item, thoughtsOf(item), seat);
-  if (isCall(type)) return callOf(item, argsOf(item), seat);
-  if (type === 'compaction') return compact({ kind: 'compaction', opaque: opaqueOf(item, 'compaction', seat) });
+  if (type === 'reasoning') return reasoningOf(item, reasoningTexts(item), context);
+  if (isCall(type)) return callOf(item, argsOf(item), context);
+  if (type === 'compaction')
+    return compact({ kind: 'compaction', opaque: readOpaqueValue(item, 'compaction', context) });
   if (SERVER_CALLS.has(type)) return decodeServerCall(item, type);
   return { kind: 'opaque', issuer: 'responses', raw: item };
 }
@@ -43,17 +43,19 @@ export function decodeOutputItem(item: JsonObject, seat: Seat): HubItem | undefi
 // ---------------------------------------------------------------- messages
 
 export function messageOf(item: JsonObject, parts: readonly HubPart[]): HubMessage {
-  const phase = item.phase === 'commentary' || item.phase === 'final_answer' ? item.phase : undefined;
   return compact({
     kind: 'message',
     role: 'assistant',
     parts,
-    phase,
+    phase: phaseOf(item.phase),
     incomplete: item.status === 'incomplete' ? true : undefined,
   });
 }
 
-/** What a content part says, or undefined when it says nothing. */
+export const phaseOf = (value: unknown): HubMessage['phase'] =>
+  value === 'commentary' || value === 'final_answer' ? value : undefined;
+
+/** Returns undefined for an empty or unknown part. */
 export function contentOf(part: JsonObject): { kind: 'text' | 'refusal'; text: string } | undefined {
   const kind = part.type === 'refusal' ? 'refusal' : part.type === 'output_text' ? 'text' : undefined;
   const text = maybeString(kind === 'refusal' ? part.refusal : part.text);
@@ -61,8 +63,8 @@ export function contentOf(part: JsonObject): { kind: 'text' | 'refusal'; text: s
 }
 
 const partsOf = (item: JsonObject): HubPart[] =>
-  maybeList(item.content).flatMap((one): HubPart[] => {
-    const part = maybeObject(one);
+  maybeList(item.content).flatMap((value): HubPart[] => {
+    const part = maybeObject(value);
     const content = contentOf(part);
     if (content?.kind !== 'text') return content ? [{ kind: 'refusal', text: content.text }] : [];
     const annotations = decodeAnnotations(part.annotations);
@@ -71,28 +73,28 @@ const partsOf = (item: JsonObject): HubPart[] =>
 
 // ---------------------------------------------------------------- reasoning
 
-/** Summaries first, then the raw text that open models tell instead. */
-const thoughtsOf = (item: JsonObject): string[] =>
+/** Summaries first, then the raw reasoning text that open models return instead. */
+const reasoningTexts = (item: JsonObject): string[] =>
   [...maybeList(item.summary), ...maybeList(item.content)].flatMap((part) => maybeString(maybeObject(part).text) || []);
 
-export function reasoningOf(item: JsonObject, summary: readonly string[], seat: Seat): HubReasoningItem {
-  const opaque = opaqueOf(item, 'reasoning', seat);
-  // One-part summaries need no lengths: there is nothing to cut apart again.
+export function reasoningOf(item: JsonObject, summary: readonly string[], context: ItemContext): HubReasoningItem {
+  const opaque = readOpaqueValue(item, 'reasoning', context);
+  // Lengths split a joined summary into its parts again; a single part needs none.
   const lengths = summary.length > 1 ? { lengths: summary.map((text) => text.length) } : {};
   return compact({ kind: 'reasoning', summary, opaque: opaque && { ...opaque, ...lengths } });
 }
 
-function opaqueOf(item: JsonObject, kind: Opaque['kind'], seat: Seat): Opaque | undefined {
-  const data = textIn(maybeString(item.encrypted_content));
+function readOpaqueValue(item: JsonObject, kind: Opaque['kind'], context: ItemContext): Opaque | undefined {
+  const data = slotText(maybeString(item.encrypted_content));
   if (!data) return undefined;
-  return compact({ issuer: 'responses', kind, id: maybeString(item.id), account: seat.context.account, data });
+  return compact({ issuer: 'responses', kind, id: maybeString(item.id), account: context.account, data });
 }
 
 // ---------------------------------------------------------------- calls
 
 interface CallRow {
   readonly form: HubToolCall['form'];
-  /** Where the arguments stand: text, or an object for the typed tools. */
+  /** Member with the arguments: text, or an object for typed tools. */
   readonly field: string;
   readonly name?: string;
 }
@@ -106,29 +108,29 @@ const CALLS: ReadonlyMap<string, CallRow> = new Map<string, CallRow>([
 
 export const isCall = (type: string): boolean => CALLS.has(type);
 
-const rowOf = (item: JsonObject): CallRow =>
+const callRowOf = (item: JsonObject): CallRow =>
   CALLS.get(maybeString(item.type) ?? '') ?? { form: 'function', field: 'arguments' };
 
-/** Empty until the upstream has said it; the stream decoder waits for it. */
-export const nameOf = (item: JsonObject): string => rowOf(item).name ?? maybeString(item.name) ?? '';
+/** Empty until the upstream sends the name; the stream decoder waits for it. */
+export const nameOf = (item: JsonObject): string => callRowOf(item).name ?? maybeString(item.name) ?? '';
 
-/** A finished function call without arguments has an empty object; one that was cut off has said nothing. */
+/** Empty arguments of a finished function call mean `{}`; those of a truncated call stay empty. */
 export function argsOf(item: JsonObject): string {
-  const { field, form } = rowOf(item);
+  const { field, form } = callRowOf(item);
   const value = item[field];
   const args = isObject(value) ? JSON.stringify(value) : (maybeString(value) ?? '');
-  return args === '' && form === 'function' && isWhole(item) ? '{}' : args;
+  return args === '' && form === 'function' && isFinished(item) ? '{}' : args;
 }
 
-const isWhole = (item: JsonObject): boolean => item.status !== 'incomplete' && item.status !== 'in_progress';
+const isFinished = (item: JsonObject): boolean => item.status !== 'incomplete' && item.status !== 'in_progress';
 
-export function callOf(item: JsonObject, args: string, seat: Seat): HubToolCall {
+export function callOf(item: JsonObject, args: string, context: ItemContext): HubToolCall {
   return compact({
     kind: 'tool_call',
-    callId: seat.callId(maybeString(item.call_id) || maybeString(item.id)),
+    callId: context.callId(maybeString(item.call_id) || maybeString(item.id)),
     name: nameOf(item),
     namespace: maybeString(item.namespace),
-    form: rowOf(item).form,
+    form: callRowOf(item).form,
     args,
   });
 }
@@ -146,10 +148,11 @@ export const SERVER_CALLS: ReadonlyMap<string, ServerTool> = new Map<string, Ser
 export function decodeServerCall(item: JsonObject, type: string): HubServerCall {
   const action = maybeObject(item.action);
   const queries = [...maybeList(action.queries), ...(Array.isArray(action.queries) ? [] : [action.query])];
-  const words = queries.filter((one) => typeof one === 'string');
-  const sources = maybeList(action.sources).flatMap((one) => {
-    const url = maybeString(maybeObject(one).url);
-    return url === undefined ? [] : [{ url, title: maybeString(maybeObject(one).title) ?? '' }];
+  const texts = queries.filter((query) => typeof query === 'string');
+  const sources = maybeList(action.sources).flatMap((value) => {
+    const source = maybeObject(value);
+    const url = maybeString(source.url);
+    return url === undefined ? [] : [{ url, title: maybeString(source.title) ?? '' }];
   });
   return compact({
     kind: 'server_call',
@@ -157,7 +160,7 @@ export function decodeServerCall(item: JsonObject, type: string): HubServerCall 
     tool: SERVER_CALLS.get(type) ?? 'other',
     issuer: 'responses',
     status: item.status === 'failed' ? 'failed' : 'completed',
-    queries: words.length > 0 ? words : undefined,
+    queries: texts.length > 0 ? texts : undefined,
     sources: sources.length > 0 ? sources : undefined,
     raw: item,
   });

@@ -1,20 +1,20 @@
-/** Why an answer ended, both ways. What a stop does to the items (refusal parts, cut calls) is the encoders' business. */
+/** Stop reasons of the responses dialect, in both directions. */
 import type { HubItem, HubReply, HubStop, JsonObject } from '../hub/types.ts';
-import { maybeObject, maybeString, own } from '../wire/read.ts';
+import { lookUp, maybeObject, maybeString } from '../wire/read.ts';
 
-const INCOMPLETE: Readonly<Record<string, HubStop>> = {
+const INCOMPLETE_REASONS: Readonly<Record<string, HubStop>> = {
   max_output_tokens: 'length',
   content_filter: 'filter',
   max_messages: 'length',
   steered: 'cancelled',
 };
 
-/** Of a response that was not `failed`. An incomplete one stays so whatever calls it holds. */
+/** Decodes the stop of a response that did not fail. An incomplete response stays incomplete even if it contains calls. */
 export function decodeStop(response: JsonObject, items: readonly HubItem[]): Pick<HubReply, 'stop' | 'refusal'> {
   if (response.status === 'cancelled') return { stop: 'cancelled' };
   if (response.status === 'incomplete') {
     const reason = maybeString(maybeObject(response.incomplete_details).reason) ?? '';
-    return { stop: own(INCOMPLETE, reason) ?? 'length' };
+    return { stop: lookUp(INCOMPLETE_REASONS, reason) ?? 'length' };
   }
   if (items.some((item) => item.kind === 'tool_call')) return { stop: 'tool' };
   const refusal = refusalOf(items);
@@ -29,35 +29,40 @@ export function refusalOf(items: readonly HubItem[]): string | undefined {
   return undefined;
 }
 
-export interface Ending {
+interface Ending {
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
   readonly event: 'response.completed' | 'response.incomplete' | 'response.failed';
   /** `incomplete_details.reason`. */
   readonly reason?: string;
-  /** The model was cut off: a call without whole arguments must not be run by anyone. */
-  readonly cut?: true;
-  /** The answer must hold a refusal part. */
+  /** The model did not finish. Encoders drop calls with invalid arguments, because clients would run them. */
+  readonly truncated?: true;
+  /** The response must contain a refusal part. */
   readonly declined?: true;
 }
 const COMPLETED: Ending = { status: 'completed', event: 'response.completed' };
-const CUT: Ending = { status: 'incomplete', event: 'response.incomplete', reason: 'max_output_tokens', cut: true };
-// Agents treat `incomplete` as a broken stream and ask again; a refusal is a complete answer.
+const TRUNCATED: Ending = {
+  status: 'incomplete',
+  event: 'response.incomplete',
+  reason: 'max_output_tokens',
+  truncated: true,
+};
+// Agents retry `incomplete` responses as broken streams, so a refusal is `completed`.
 const DECLINED: Ending = { ...COMPLETED, declined: true };
 
 export const ENDINGS: Readonly<Record<HubStop, Ending>> = {
   end: COMPLETED,
   tool: COMPLETED,
-  length: CUT,
+  length: TRUNCATED,
   stop_sequence: COMPLETED,
-  context_full: CUT,
+  context_full: TRUNCATED,
   refusal: DECLINED,
   filter: DECLINED,
   pause: COMPLETED,
   compaction: COMPLETED,
-  continuation: CUT,
-  malformed_call: { status: 'failed', event: 'response.failed', cut: true },
-  // The stream has no event of that name.
-  cancelled: { status: 'cancelled', event: 'response.incomplete', cut: true },
+  continuation: TRUNCATED,
+  malformed_call: { status: 'failed', event: 'response.failed', truncated: true },
+  // The dialect has no `response.cancelled` event.
+  cancelled: { status: 'cancelled', event: 'response.incomplete', truncated: true },
 };
 
 export const DECLINED_TEXT = 'The request was declined.';

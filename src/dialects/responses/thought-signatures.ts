@@ -1,10 +1,11 @@
 /**
- * Thought signatures sit on a call or a text, and this dialect has no slot there: they travel as a reasoning item of their own.
- * Directly before its call, named by the call's id; after its message for a text, since in a stream the text is out by then.
+ * Thought signatures of generate-content as separate reasoning items, because calls and messages of this dialect have no field
+ * for them. The signature of a call precedes it and has its call id. The signature of a text follows its message, because a
+ * stream has already sent the text when the signature arrives.
  */
 import type { HubItem, HubMessage, HubReasoningItem, HubToolCall, Opaque } from '../hub/types.ts';
 
-/** In place of an id: the value belongs to the last text of the message before it. */
+/** Used as id: the signature belongs to the last text of the preceding message. */
 const TEXT_BEFORE = 'text-before';
 
 export const signatureOfCall = (call: HubToolCall): Opaque | undefined =>
@@ -15,7 +16,7 @@ export function signatureOfText(message: HubMessage): Opaque | undefined {
   return signed?.kind === 'text' && signed.signature ? { ...signed.signature, id: TEXT_BEFORE } : undefined;
 }
 
-/** Puts signatures back where their issuer expects them. Whatever has no place any more stays a reasoning item. */
+/** Moves signatures back to their calls and texts. A signature without its call or text stays a reasoning item. */
 export function restoreSignatures(items: readonly HubItem[]): HubItem[] {
   if (!items.some(isSignature)) return [...items];
   const signatures = new Map(items.filter(isSignature).map((item) => [item.opaque.id, item.opaque]));
@@ -47,9 +48,11 @@ const isSignature = (item: HubItem): item is Signature =>
   item.summary.length === 0;
 
 function signText(message: HubMessage, signature: Opaque): HubMessage {
-  const at = message.parts.findLastIndex((part) => part.kind === 'text');
+  const lastText = message.parts.findLastIndex((part) => part.kind === 'text');
   return {
     ...message,
-    parts: message.parts.map((part, n) => (n === at && part.kind === 'text' ? { ...part, signature } : part)),
+    parts: message.parts.map((part, index) =>
+      index === lastText && part.kind === 'text' ? { ...part, signature } : part,
+    ),
   };
 }

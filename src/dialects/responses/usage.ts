@@ -1,10 +1,10 @@
-/** Token counts. Cached and written tokens are inside `input_tokens`, reasoning is inside `output_tokens`. */
+/** Token usage of the responses dialect. `input_tokens` includes cache reads and writes, `output_tokens` includes reasoning. */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierForClient, tierUsed } from '../wire/service-tiers.ts';
 
-/** The usage of a finished response; one that reports none is marked, so that nobody bills zero. */
+/** Decodes the usage of a finished response. Missing usage is marked as estimated, so that it is not billed as zero. */
 export function decodeUsage(response: JsonObject, items: readonly HubItem[]): HubUsage {
   if (!isObject(response.usage)) return { ...NO_USAGE, estimated: true };
   const usage = response.usage;
@@ -15,14 +15,14 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
     cacheRead: maybeCount(input.cached_tokens) ?? 0,
     cacheWrite: maybeCount(input.cache_write_tokens) ?? 0,
     cacheWriteLong: maybeCount(maybeObject(input.cache_write_tokens_details).ttl_12h_tokens),
-    // Those of the endpoints that make pictures.
+    // Only image endpoints report image tokens.
     inputImage: maybeCount(input.image_tokens),
     output: maybeCount(usage.output_tokens) ?? 0,
     reasoning: maybeCount(output.reasoning_tokens),
     outputImage: maybeCount(output.image_tokens),
     searches: searchesOf(response, items),
     tier: tierUsed(maybeString(response.service_tier)),
-    odd: invalidCount(usage),
+    invalid: invalidCount(usage),
   });
 }
 
@@ -33,7 +33,7 @@ function searchesOf(response: JsonObject, items: readonly HubItem[]): number | u
   return seen > 0 ? seen : undefined;
 }
 
-/** Every count is present: strict clients parse them all. */
+/** Writes every count, because strict SDKs require them all. */
 export function encodeUsage(usage: HubUsage): JsonObject {
   const long = usage.cacheWriteLong;
   const split = long === undefined ? {} : { cache_write_tokens_details: ttlSplit(usage.cacheWrite, long) };
@@ -46,8 +46,8 @@ export function encodeUsage(usage: HubUsage): JsonObject {
   };
 }
 
-const ttlSplit = (written: number, long: number): JsonObject => ({
-  ttl_30m_tokens: Math.max(0, written - long),
+const ttlSplit = (total: number, long: number): JsonObject => ({
+  ttl_30m_tokens: Math.max(0, total - long),
   ttl_12h_tokens: long,
 });
 

@@ -1,13 +1,12 @@
 /**
- * The input of a client's request: one row per item type. What the caller wrote must be understood or is refused by its place;
- * what a provider left in the history (`*_call` items) is carried as opaque.
+ * Decoder of the `input` of a client request: one reader per item type. Unknown items of the caller are rejected with their path.
+ * Unknown items of the provider (`*_call`) become opaque items, which only their issuer receives.
  */
-
 import type { HubItem, HubMessage, HubReasoningItem, HubTool, JsonObject, Opaque } from '../../hub/types.ts';
-import { isEnvelope, textIn, unwrap } from '../../opaque/envelope.ts';
+import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
 import {
   compact,
-  given,
+  isGiven,
   maybeList,
   maybeObject,
   maybeString,
@@ -19,9 +18,9 @@ import {
   unsupported,
   wrongType,
 } from '../../wire/read.ts';
-import { decodeServerCall, SERVER_CALLS } from '../read-output.ts';
+import { decodeServerCall, phaseOf, SERVER_CALLS } from '../read-output.ts';
 import { restoreSignatures } from '../thought-signatures.ts';
-import { decodeContent, decodeTexts } from './decode-content.ts';
+import { decodeContent, decodeInstructions } from './decode-content.ts';
 import { decodeConfigChange } from './decode-settings.ts';
 import { decodeTools } from './decode-tools.ts';
 
@@ -34,81 +33,78 @@ export function decodeInput(value: unknown): HubItem[] {
 function decodeItem(value: unknown, path: string): HubItem[] {
   const item = needObject(value, path);
   const type = typeOf(item, path);
-  const read = ITEMS.get(type);
+  const read = ITEM_READERS.get(type);
   if (read) return read(item, path);
   if (SERVER_CALLS.has(type)) return [decodeServerCall(item, type)];
-  if (type.endsWith('_call')) return carried(item, path);
-  return unsupported(`${path}.type`, `items of type '${type}' cannot be converted.`);
+  if (type.endsWith('_call')) return carryOpaque(item, path);
+  return unsupported(`${path}.type`, `items of type '${type}' are not supported.`);
 }
 
-/** Messages and references may come without a type. */
+/** The API accepts messages and references without a type. */
 function typeOf(item: JsonObject, path: string): string {
-  if (given(item.type)) return needString(item.type, `${path}.type`);
-  if (given(item.role)) return 'message';
-  return given(item.id) ? 'item_reference' : needString(item.type, `${path}.type`);
+  if (isGiven(item.type)) return needString(item.type, `${path}.type`);
+  if (isGiven(item.role)) return 'message';
+  return isGiven(item.id) ? 'item_reference' : needString(item.type, `${path}.type`);
 }
 
 type ItemReader = (item: JsonObject, path: string) => HubItem[];
 
-const carried: ItemReader = (item) => [{ kind: 'opaque', issuer: 'responses', raw: item }];
-const refused: ItemReader = (item, path) =>
-  unsupported(path, `'${String(item.type)}' has no counterpart at this model's provider.`);
+const carryOpaque: ItemReader = (item) => [{ kind: 'opaque', issuer: 'responses', raw: item }];
+const rejectItem: ItemReader = (item, path) =>
+  unsupported(path, `items of type '${String(item.type)}' are not supported by this model's provider.`);
 
-const ITEMS: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader>([
-  ['message', (item, path) => [message(item, path)]],
-  ['reasoning', reasoning],
-  ['function_call', call('function', 'arguments')],
-  ['function_call_output', output('function')],
-  ['custom_tool_call', call('custom', 'input')],
-  ['custom_tool_call_output', output('custom')],
-  ['local_shell_call', builtinCall('local_shell', 'action')],
-  ['shell_call', builtinCall('shell', 'action')],
-  ['apply_patch_call', builtinCall('apply_patch', 'operation')],
-  ['local_shell_call_output', output('builtin')],
-  ['shell_call_output', shellOutput],
-  ['apply_patch_call_output', output('builtin')],
+const ITEM_READERS: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader>([
+  ['message', (item, path) => [readMessage(item, path)]],
+  ['reasoning', readReasoning],
+  ['function_call', callReader('function', 'arguments')],
+  ['function_call_output', outputReader('function')],
+  ['custom_tool_call', callReader('custom', 'input')],
+  ['custom_tool_call_output', outputReader('custom')],
+  ['local_shell_call', builtinCallReader('local_shell', 'action')],
+  ['shell_call', builtinCallReader('shell', 'action')],
+  ['apply_patch_call', builtinCallReader('apply_patch', 'operation')],
+  ['local_shell_call_output', outputReader('builtin')],
+  ['shell_call_output', readShellOutput],
+  ['apply_patch_call_output', outputReader('builtin')],
   ['additional_tools', (item, path) => [toolChange(decodeTools(item.tools, `${path}.tools`))]],
   ['configuration_update', (item, path) => [decodeConfigChange(item, path)]],
-  ['tool_search_output', toolSearchOutput],
-  ['compaction', compaction],
+  ['tool_search_output', readToolSearchOutput],
+  ['compaction', readCompaction],
   ['item_reference', (item, path) => [{ kind: 'ref', id: needString(item.id, `${path}.id`) }]],
-  ['mcp_list_tools', carried],
-  ['mcp_approval_request', carried],
-  ['program', carried],
-  ['program_output', carried],
-  ['agent_message', carried],
-  ['multi_agent_call_output', carried],
-  ['computer_call_output', refused],
-  ['mcp_approval_response', refused],
-  ['compaction_trigger', refused],
+  ['mcp_list_tools', carryOpaque],
+  ['mcp_approval_request', carryOpaque],
+  ['program', carryOpaque],
+  ['program_output', carryOpaque],
+  ['agent_message', carryOpaque],
+  ['multi_agent_call_output', carryOpaque],
+  ['computer_call_output', rejectItem],
+  ['mcp_approval_response', rejectItem],
+  ['compaction_trigger', rejectItem],
 ]);
 
 const ROLES = ['user', 'assistant', 'system', 'developer'] as const;
 
-function message(item: JsonObject, path: string): HubMessage {
+function readMessage(item: JsonObject, path: string): HubMessage {
   const role = oneOf(ROLES)(item.role, `${path}.role`);
-  const at = `${path}.content`;
+  const contentPath = `${path}.content`;
   if (role === 'system' || role === 'developer') {
-    return { kind: 'message', role: 'system', parts: decodeTexts(item.content, at) };
+    return { kind: 'message', role: 'system', parts: decodeInstructions(item.content, contentPath) };
   }
-  if (role === 'user') return { kind: 'message', role, parts: decodeContent(item.content, at, 'caller') };
+  if (role === 'user') return { kind: 'message', role, parts: decodeContent(item.content, contentPath, 'caller') };
   return compact({
     kind: 'message',
     role,
-    parts: decodeContent(item.content, at, 'assistant'),
+    parts: decodeContent(item.content, contentPath, 'assistant'),
     phase: phaseOf(item.phase),
     incomplete: item.status === 'incomplete' ? true : undefined,
   });
 }
 
-export const phaseOf = (value: unknown): HubMessage['phase'] =>
-  value === 'commentary' || value === 'final_answer' ? value : undefined;
-
-/** An item whose envelope is damaged is worth nothing to anyone and goes as a whole. */
-function reasoning(item: JsonObject, path: string): HubReasoningItem[] {
-  const slot = textIn(optional(item, 'encrypted_content', needString, path));
-  const opaque = slot === '' ? undefined : opaqueOf(slot, 'reasoning', item);
-  if (isEnvelope(slot) && !opaque) return [];
+/** Drops an item with a damaged envelope: no provider could read it. */
+function readReasoning(item: JsonObject, path: string): HubReasoningItem[] {
+  const encrypted = slotText(optional(item, 'encrypted_content', needString, path));
+  const opaque = encrypted === '' ? undefined : readOpaque(encrypted, 'reasoning', item);
+  if (isEnvelope(encrypted) && !opaque) return [];
   const summary = needList(item.summary ?? [], `${path}.summary`).map(
     (part) => maybeString(maybeObject(part).text) ?? '',
   );
@@ -116,18 +112,18 @@ function reasoning(item: JsonObject, path: string): HubReasoningItem[] {
   return [compact({ kind: 'reasoning', summary, opaque, redacted })];
 }
 
-function opaqueOf(slot: string, kind: Opaque['kind'], item: JsonObject): Opaque | undefined {
-  if (isEnvelope(slot)) return unwrap(slot);
-  return compact({ issuer: 'responses', kind, id: maybeString(item.id), data: slot });
+function readOpaque(encrypted: string, kind: Opaque['kind'], item: JsonObject): Opaque | undefined {
+  if (isEnvelope(encrypted)) return unwrap(encrypted);
+  return compact({ issuer: 'responses', kind, id: maybeString(item.id), data: encrypted });
 }
 
-/** Without its content a compaction stands for lost history; the target's encoder refuses it then. */
-function compaction(item: JsonObject, path: string): HubItem[] {
-  const slot = needString(item.encrypted_content, `${path}.encrypted_content`);
-  return [compact({ kind: 'compaction', opaque: opaqueOf(slot, 'compaction', item) })];
+/** A compaction with a damaged envelope has no content: the history is lost, so the upstream encoder rejects it. */
+function readCompaction(item: JsonObject, path: string): HubItem[] {
+  const encrypted = needString(item.encrypted_content, `${path}.encrypted_content`);
+  return [compact({ kind: 'compaction', opaque: readOpaque(encrypted, 'compaction', item) })];
 }
 
-function call(form: 'function' | 'custom', field: 'arguments' | 'input'): ItemReader {
+function callReader(form: 'function' | 'custom', field: 'arguments' | 'input'): ItemReader {
   return (item, path) => [
     compact({
       kind: 'tool_call',
@@ -140,38 +136,38 @@ function call(form: 'function' | 'custom', field: 'arguments' | 'input'): ItemRe
   ];
 }
 
-function builtinCall(name: string, field: 'action' | 'operation'): ItemReader {
+function builtinCallReader(name: string, field: 'action' | 'operation'): ItemReader {
   return (item, path) => {
     const args = JSON.stringify(needObject(item[field], `${path}.${field}`));
     return [{ kind: 'tool_call', callId: callIdOf(item, path), name, form: 'builtin', args }];
   };
 }
 
-function output(form: 'function' | 'custom' | 'builtin'): ItemReader {
+function outputReader(form: 'function' | 'custom' | 'builtin'): ItemReader {
   return (item, path) => [
     compact({
       kind: 'tool_result',
       callId: callIdOf(item, path),
       name: maybeString(item.name),
       form,
-      parts: given(item.output) ? decodeContent(item.output, `${path}.output`, 'caller') : [],
+      parts: isGiven(item.output) ? decodeContent(item.output, `${path}.output`, 'caller') : [],
       isError: item.status === 'failed' ? true : undefined,
     }),
   ];
 }
 
-/** Exit codes, standard output and standard error of each command: data, not prose. */
-function shellOutput(item: JsonObject, path: string): HubItem[] {
+/** The output lists exit code, stdout and stderr of each command, so it stays JSON. */
+function readShellOutput(item: JsonObject, path: string): HubItem[] {
   const value = needList(item.output, `${path}.output`);
   return [{ kind: 'tool_result', callId: callIdOf(item, path), form: 'builtin', parts: [{ kind: 'json', value }] }];
 }
 
-/** The local shell's output names its call by `id`. */
+/** `local_shell_call_output` has the call id in `id`. */
 const callIdOf = (item: JsonObject, path: string): string => needString(item.call_id ?? item.id, `${path}.call_id`);
 
-/** Tools that the client itself found are new; those that the provider found stand in `tools` already. */
-function toolSearchOutput(item: JsonObject, path: string): HubItem[] {
-  if (item.execution !== 'client' || maybeList(item.tools).length === 0) return carried(item, path);
+/** Only tools that the client found are new. Those that the provider found are in `tools` already. */
+function readToolSearchOutput(item: JsonObject, path: string): HubItem[] {
+  if (item.execution !== 'client' || maybeList(item.tools).length === 0) return carryOpaque(item, path);
   return [toolChange(decodeTools(item.tools, `${path}.tools`))];
 }
 

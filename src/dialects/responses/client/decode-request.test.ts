@@ -5,11 +5,11 @@ import type { HubRequest } from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { decodeRequest } from './decode-request.ts';
 
-const read = (body: object, headers = {}): HubRequest =>
+const decode = (body: object, headers = {}): HubRequest =>
   decodeRequest({ model: 'm', input: 'Hi', ...body }, { headers });
-const items = (...input: unknown[]) => read({ input }).items;
+const items = (...input: unknown[]) => decode({ input }).items;
 
-function refusal(body: unknown): [string, string | undefined] {
+function rejectionOf(body: unknown): [string, string | undefined] {
   try {
     decodeRequest(body, { headers: {} });
   } catch (error) {
@@ -18,19 +18,19 @@ function refusal(body: unknown): [string, string | undefined] {
   }
   return ['accepted', undefined];
 }
-const refused = (body: object) => refusal({ model: 'm', input: 'Hi', ...body });
-const refusedItem = (item: unknown) => refused({ input: [item] });
+const rejectedField = (body: object) => rejectionOf({ model: 'm', input: 'Hi', ...body });
+const rejectedItem = (item: unknown) => rejectedField({ input: [item] });
 
-describe('a responses request, top level', () => {
-  it('reads a plain question', () => {
-    const request = read({});
+describe('responses request decoder', () => {
+  it('reads a string input', () => {
+    const request = decode({});
     assert.equal(request.dialect, 'responses');
     assert.deepEqual(request.items, [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Hi' }] }]);
     assert.deepEqual(request.toolChoice, { kind: 'auto' });
     assert.equal(request.stream, false);
   });
-  it('takes null for absent', () => {
-    const nothing = {
+  it('treats null as absent', () => {
+    const nulls = {
       instructions: null,
       tools: null,
       tool_choice: null,
@@ -40,10 +40,10 @@ describe('a responses request, top level', () => {
       previous_response_id: null,
       conversation: null,
     };
-    assert.deepEqual(read(nothing), read({}));
+    assert.deepEqual(decode(nulls), decode({}));
   });
-  it('puts instructions and the leading system and developer messages together', () => {
-    const request = read({
+  it('joins instructions with the leading system and developer messages', () => {
+    const request = decode({
       instructions: 'A',
       input: [
         { role: 'developer', content: 'B' },
@@ -62,8 +62,8 @@ describe('a responses request, top level', () => {
       ['tool_change', 'user', 'system'],
     );
   });
-  it('leaves developer messages in place behind a previous response, where nothing is leading', () => {
-    const request = read({
+  it('leaves developer messages in place after a previous response', () => {
+    const request = decode({
       previous_response_id: 'resp_1',
       instructions: 'A',
       input: [{ role: 'developer', content: 'B' }],
@@ -72,8 +72,8 @@ describe('a responses request, top level', () => {
     assert.equal(request.system.length, 1);
     assert.equal(request.items.length, 1);
   });
-  it('reads the settings', () => {
-    const request = read({
+  it('reads settings', () => {
+    const request = decode({
       reasoning: { effort: 'high', summary: 'detailed' },
       text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true }, verbosity: 'low' },
       max_output_tokens: 99,
@@ -98,15 +98,19 @@ describe('a responses request, top level', () => {
     assert.deepEqual(request.meta, { userId: 'u1', metadata: { a: 'b' }, serviceTier: 'priority' });
     assert.equal(request.parallelTools, false);
     assert.deepEqual(request.state, { store: false });
-    assert.deepEqual(read({ reasoning: { effort: 'none' } }).reasoning, { mode: 'off', effort: 'none', show: 'none' });
+    assert.deepEqual(decode({ reasoning: { effort: 'none' } }).reasoning, {
+      mode: 'off',
+      effort: 'none',
+      show: 'none',
+    });
   });
-  it('takes the cache key for the session too, else the header that agents send', () => {
-    assert.equal(read({ prompt_cache_key: 'k' }, { 'session-id': 's' }).session, 'k');
-    assert.equal(read({ prompt_cache_key: 'k' }).cache.key, 'k');
-    assert.equal(read({}, { 'session-id': 's' }).session, 's');
-    assert.equal(read({}).session, undefined);
+  it('takes the session from the cache key, else from the header that agents send', () => {
+    assert.equal(decode({ prompt_cache_key: 'k' }, { 'session-id': 's' }).session, 'k');
+    assert.equal(decode({ prompt_cache_key: 'k' }).cache.key, 'k');
+    assert.equal(decode({}, { 'session-id': 's' }).session, 's');
+    assert.equal(decode({}).session, undefined);
   });
-  it('names what it does not know and loses', () => {
+  it('lists unknown fields', () => {
     const body = {
       client_metadata: { a: 1 },
       truncation: 'auto',
@@ -114,38 +118,38 @@ describe('a responses request, top level', () => {
       reasoning: { context: 'all_turns' },
       store: true,
     };
-    assert.deepEqual(read(body).unknown, ['client_metadata', 'novelty', 'truncation', 'reasoning.context']);
-    assert.deepEqual(read({ truncation: 'disabled', novelty: null }).unknown, []);
+    assert.deepEqual(decode(body).unknown, ['client_metadata', 'novelty', 'truncation', 'reasoning.context']);
+    assert.deepEqual(decode({ truncation: 'disabled', novelty: null }).unknown, []);
   });
-  it('refuses state that only one provider could hold', () => {
+  it('rejects state that only one provider could keep', () => {
     for (const body of [
       { background: true },
       { conversation: 'conv_1' },
       { prompt: { id: 'p' } },
       { moderation: { model: 'x' } },
     ]) {
-      assert.deepEqual(refused(body), ['unsupported_parameter', Object.keys(body)[0]]);
+      assert.deepEqual(rejectedField(body), ['unsupported_parameter', Object.keys(body)[0]]);
     }
-    assert.deepEqual(refused({ background: false }), ['accepted', undefined]);
+    assert.deepEqual(rejectedField({ background: false }), ['accepted', undefined]);
   });
-  it('names the field that is wrong', () => {
-    assert.deepEqual(refusal([]), ['invalid_request', undefined]);
-    assert.deepEqual(refusal({ input: 'Hi' }), ['invalid_request', 'model']);
-    assert.deepEqual(refusal({ model: 'm' }), ['invalid_request', 'input']);
-    assert.deepEqual(refused({ temperature: '1' }), ['invalid_request', 'temperature']);
-    assert.deepEqual(refused({ temperature: 3 }), ['invalid_value', 'temperature']);
-    assert.deepEqual(refused({ max_output_tokens: 0 }), ['invalid_value', 'max_output_tokens']);
-    assert.deepEqual(refused({ reasoning: { effort: 'huge' } }), ['invalid_value', 'reasoning.effort']);
-    assert.deepEqual(refused({ text: { format: { type: 'xml' } } }), ['invalid_value', 'text.format.type']);
-    assert.deepEqual(refused({ metadata: { a: 1 } }), ['invalid_request', 'metadata.a']);
-    assert.deepEqual(refused({ tools: [{ type: 'function' }] }), ['invalid_request', 'tools[0].name']);
-    assert.deepEqual(refused({ tool_choice: 'maybe' }), ['invalid_value', 'tool_choice']);
+  it('names the invalid field', () => {
+    assert.deepEqual(rejectionOf([]), ['invalid_request', undefined]);
+    assert.deepEqual(rejectionOf({ input: 'Hi' }), ['invalid_request', 'model']);
+    assert.deepEqual(rejectionOf({ model: 'm' }), ['invalid_request', 'input']);
+    assert.deepEqual(rejectedField({ temperature: '1' }), ['invalid_request', 'temperature']);
+    assert.deepEqual(rejectedField({ temperature: 3 }), ['invalid_value', 'temperature']);
+    assert.deepEqual(rejectedField({ max_output_tokens: 0 }), ['invalid_value', 'max_output_tokens']);
+    assert.deepEqual(rejectedField({ reasoning: { effort: 'huge' } }), ['invalid_value', 'reasoning.effort']);
+    assert.deepEqual(rejectedField({ text: { format: { type: 'xml' } } }), ['invalid_value', 'text.format.type']);
+    assert.deepEqual(rejectedField({ metadata: { a: 1 } }), ['invalid_request', 'metadata.a']);
+    assert.deepEqual(rejectedField({ tools: [{ type: 'function' }] }), ['invalid_request', 'tools[0].name']);
+    assert.deepEqual(rejectedField({ tool_choice: 'maybe' }), ['invalid_value', 'tool_choice']);
   });
 });
 
-describe('input items', () => {
+describe('responses input decoder', () => {
   it('reads messages with and without a type', () => {
-    const said = {
+    const message = {
       role: 'assistant',
       phase: 'commentary',
       content: [
@@ -164,10 +168,10 @@ describe('input items', () => {
         phase: 'commentary',
       },
     ];
-    assert.deepEqual(items(said), expected);
-    assert.deepEqual(items({ type: 'message', id: 'msg_1', status: 'completed', ...said }), expected);
+    assert.deepEqual(items(message), expected);
+    assert.deepEqual(items({ type: 'message', id: 'msg_1', status: 'completed', ...message }), expected);
   });
-  it('reads pictures and files', () => {
+  it('reads images and files', () => {
     const content = [
       { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'low' },
       { type: 'input_image', image_url: 'https://x.example/a.png' },
@@ -191,7 +195,7 @@ describe('input items', () => {
       },
     ]);
   });
-  it('reads calls and their outputs of every kind', () => {
+  it('reads calls and outputs of every kind', () => {
     assert.deepEqual(
       items(
         { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{"a":1}', namespace: 'ns', id: 'fc_1' },
@@ -229,7 +233,7 @@ describe('input items', () => {
       ],
     );
   });
-  it('takes bare reasoning for its own family, unwraps envelopes, and drops damaged ones', () => {
+  it('keeps bare reasoning as its own, unwraps envelopes and drops damaged ones', () => {
     const foreign = { issuer: 'messages', kind: 'redacted', data: 'D' } as const;
     assert.deepEqual(
       items(
@@ -267,9 +271,9 @@ describe('input items', () => {
       ],
     );
   });
-  it("carries a provider's own artefacts, known and unknown", () => {
+  it('keeps known and unknown provider items', () => {
     const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } };
-    const [call, news] = items(search, { type: 'telepathy_call', id: 't' });
+    const [call, unknown] = items(search, { type: 'telepathy_call', id: 't' });
     assert.deepEqual(call, {
       kind: 'server_call',
       id: 'ws_1',
@@ -279,40 +283,40 @@ describe('input items', () => {
       queries: ['q'],
       raw: search,
     });
-    assert.deepEqual(news, { kind: 'opaque', issuer: 'responses', raw: { type: 'telepathy_call', id: 't' } });
+    assert.deepEqual(unknown, { kind: 'opaque', issuer: 'responses', raw: { type: 'telepathy_call', id: 't' } });
   });
-  it('refuses what the caller wrote and nobody understands, by its place', () => {
-    assert.deepEqual(refusedItem({ type: 'hologram' }), ['unsupported_parameter', 'input[0].type']);
-    assert.deepEqual(refusedItem({ type: 'compaction_trigger' }), ['unsupported_parameter', 'input[0]']);
-    assert.deepEqual(refusedItem({ role: 'user', content: [{ type: 'smell' }] }), [
+  it('rejects unknown and invalid items of the caller with their path', () => {
+    assert.deepEqual(rejectedItem({ type: 'hologram' }), ['unsupported_parameter', 'input[0].type']);
+    assert.deepEqual(rejectedItem({ type: 'compaction_trigger' }), ['unsupported_parameter', 'input[0]']);
+    assert.deepEqual(rejectedItem({ role: 'user', content: [{ type: 'smell' }] }), [
       'unsupported_parameter',
       'input[0].content[0].type',
     ]);
-    assert.deepEqual(refusedItem({ role: 'user', content: [{ type: 'input_text' }] }), [
+    assert.deepEqual(rejectedItem({ role: 'user', content: [{ type: 'input_text' }] }), [
       'invalid_request',
       'input[0].content[0].text',
     ]);
-    assert.deepEqual(refusedItem({ role: 'robot', content: '' }), ['invalid_value', 'input[0].role']);
-    assert.deepEqual(refusedItem({ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }), [
+    assert.deepEqual(rejectedItem({ role: 'robot', content: '' }), ['invalid_value', 'input[0].role']);
+    assert.deepEqual(rejectedItem({ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }), [
       'invalid_request',
       'input[0].arguments',
     ]);
     assert.deepEqual(
-      refusedItem({ role: 'user', content: [{ type: 'input_image', image_url: 'file:///etc/passwd' }] }),
+      rejectedItem({ role: 'user', content: [{ type: 'input_image', image_url: 'file:///etc/passwd' }] }),
       ['invalid_value', 'input[0].content[0].image_url'],
     );
-    assert.deepEqual(refusedItem(7), ['invalid_request', 'input[0]']);
+    assert.deepEqual(rejectedItem(7), ['invalid_request', 'input[0]']);
   });
 });
 
-describe('tools and tool choice', () => {
-  it('flattens namespaces, keeps grammars and carries hosted tools raw', () => {
+describe('responses tool decoder', () => {
+  it('flattens namespaces, keeps grammars and keeps hosted tools raw', () => {
     const search = {
       type: 'web_search_2025_08_26',
       filters: { allowed_domains: ['a.example'] },
       user_location: { type: 'approximate' },
     };
-    const { tools } = read({
+    const { tools } = decode({
       tools: [
         {
           type: 'function',
@@ -343,14 +347,14 @@ describe('tools and tool choice', () => {
       { kind: 'server', tool: 'other', options: {}, raw: { type: 'brand_new' } },
     ]);
   });
-  it('reads every form of choice', () => {
-    const choice = (tool_choice: unknown) => read({ tool_choice }).toolChoice;
+  it('reads every form of tool choice', () => {
+    const choice = (tool_choice: unknown) => decode({ tool_choice }).toolChoice;
     assert.deepEqual(choice('required'), { kind: 'required' });
     assert.deepEqual(choice({ type: 'function', name: 'f' }), { kind: 'named', name: 'f' });
     assert.deepEqual(choice({ type: 'custom', name: 'p' }), { kind: 'named', name: 'p' });
     assert.deepEqual(choice({ type: 'shell' }), { kind: 'named', name: 'shell' });
     assert.deepEqual(choice({ type: 'web_search_preview' }), { kind: 'hosted', tool: 'web_search' });
-    const allowed = read({
+    const allowed = decode({
       tool_choice: {
         type: 'allowed_tools',
         mode: 'required',

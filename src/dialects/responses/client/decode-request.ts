@@ -1,87 +1,87 @@
-/** A client's request, top level. What no other provider could do is refused here; what is merely unknown is named and left out. */
+/** Decoder of a client request. Rejects features that need state at one provider; reports unknown fields as dropped. */
 import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type { HubItem, HubMeta, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
 import {
-  aBoolean,
-  aCount,
   between,
   compact,
-  given,
+  isGiven,
   isObject,
   maybeObject,
   needString,
   oneOf,
   optional,
-  stringMap,
-  strings,
+  readBoolean,
+  readCount,
+  readStringMap,
+  readStrings,
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
-import { CLIENT_TIERS, TIER_WORDS } from '../../wire/service-tiers.ts';
+import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
 import { decodeInput } from './decode-items.ts';
 import { decodeOutputSettings, decodeReasoning } from './decode-settings.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 
-export function decodeRequest(value: unknown, from: ClientRequestHead): HubRequest {
-  if (!isObject(value)) throw fail('invalid_request', 'The body must be a JSON object.');
-  refuseHeldState(value);
-  const previousId = optional(value, 'previous_response_id', needString);
-  const { system, items } = splitSystem(value, previousId !== undefined);
-  const include = optional(value, 'include', strings) ?? [];
-  const key = optional(value, 'prompt_cache_key', needString);
+export function decodeRequest(body: unknown, head: ClientRequestHead): HubRequest {
+  if (!isObject(body)) throw fail('invalid_request', 'The body must be a JSON object.');
+  rejectProviderState(body);
+  const previousId = optional(body, 'previous_response_id', needString);
+  const { system, items } = splitSystem(body, previousId !== undefined);
+  const include = optional(body, 'include', readStrings) ?? [];
+  const key = optional(body, 'prompt_cache_key', needString);
   return compact({
     dialect: 'responses',
-    model: modelOf(value, from),
-    stream: from.stream ?? optional(value, 'stream', aBoolean) ?? false,
+    model: modelOf(body, head),
+    stream: head.stream ?? optional(body, 'stream', readBoolean) ?? false,
     system,
     items,
-    tools: decodeTools(value.tools, 'tools'),
-    ...decodeToolChoice(value.tool_choice),
-    parallelTools: optional(value, 'parallel_tool_calls', aBoolean),
-    reasoning: decodeReasoning(value),
-    output: decodeOutputSettings(value),
-    limits: limitsOf(value),
-    sampling: samplingOf(value, include),
+    tools: decodeTools(body.tools, 'tools'),
+    ...decodeToolChoice(body.tool_choice),
+    parallelTools: optional(body, 'parallel_tool_calls', readBoolean),
+    reasoning: decodeReasoning(body),
+    output: decodeOutputSettings(body),
+    limits: limitsOf(body),
+    sampling: samplingOf(body, include),
     cache: compact({ key }),
-    state: compact({ previousId, store: optional(value, 'store', aBoolean) }),
-    meta: metaOf(value),
-    session: key ?? from.headers['session-id'] ?? from.headers.session_id ?? from.headers['thread-id'],
-    unknown: unknownOf(value),
+    state: compact({ previousId, store: optional(body, 'store', readBoolean) }),
+    meta: metaOf(body),
+    session: key ?? head.headers['session-id'] ?? head.headers.session_id ?? head.headers['thread-id'],
+    unknown: unknownFields(body),
     clientOptions: compact({ logprobs: include.includes(LOGPROBS) ? true : undefined }),
   });
 }
 
 const LOGPROBS = 'message.output_text.logprobs';
 
-/** State or work that only the provider of this dialect could hold. */
-function refuseHeldState(body: JsonObject): void {
-  if (body.background === true) unsupported('background', 'background responses are not offered.');
+/** Only the original provider could keep this state or do this work. */
+function rejectProviderState(body: JsonObject): void {
+  if (body.background === true) unsupported('background', 'background responses are not supported.');
   for (const field of ['conversation', 'prompt', 'moderation']) {
-    if (given(body[field])) unsupported(field, 'not available for models of this provider.');
+    if (isGiven(body[field])) unsupported(field, "not supported by this model's provider.");
   }
 }
 
-function modelOf(body: JsonObject, from: ClientRequestHead): string {
-  const model = from.model ?? needString(body.model, 'model');
+function modelOf(body: JsonObject, head: ClientRequestHead): string {
+  const model = head.model ?? needString(body.model, 'model');
   return model === '' ? wrongValue('model', 'must not be empty.') : model;
 }
 
 /**
- * Instructions, then the leading run of system and developer messages. Behind a previous response nothing is leading: the
- * messages stay where they are.
+ * Separates the system text: instructions, then the leading system and developer messages. After a previous response no message
+ * is leading, so all of them stay in place.
  */
-function splitSystem(body: JsonObject, continued: boolean): { system: HubText[]; items: HubItem[] } {
+function splitSystem(body: JsonObject, hasPrevious: boolean): { system: HubText[]; items: HubItem[] } {
   const instructions = optional(body, 'instructions', needString);
   const system: HubText[] = instructions ? [{ kind: 'text', text: instructions }] : [];
-  if (!given(body.input) && continued) return { system, items: [] };
+  if (!isGiven(body.input) && hasPrevious) return { system, items: [] };
   const items: HubItem[] = [];
-  let leading = !continued;
+  let isLeading = !hasPrevious;
   for (const item of decodeInput(body.input)) {
-    if (leading && item.kind === 'message' && item.role === 'system') {
+    if (isLeading && item.kind === 'message' && item.role === 'system') {
       system.push(...item.parts.filter((part) => part.kind === 'text'));
     } else {
-      leading &&= item.kind === 'tool_change' || item.kind === 'config_change';
+      isLeading &&= item.kind === 'tool_change' || item.kind === 'config_change';
       items.push(item);
     }
   }
@@ -89,12 +89,12 @@ function splitSystem(body: JsonObject, continued: boolean): { system: HubText[];
 }
 
 function limitsOf(body: JsonObject): HubRequest['limits'] {
-  const maxOutput = optional(body, 'max_output_tokens', aCount);
+  const maxOutput = optional(body, 'max_output_tokens', readCount);
   if (maxOutput === 0) wrongValue('max_output_tokens', 'must be at least 1.');
   const prewarm = maybeObject(body.prompt_cache_options).prewarm === true || body.generate === false;
   return compact({
     maxOutput,
-    maxToolCalls: optional(body, 'max_tool_calls', aCount),
+    maxToolCalls: optional(body, 'max_tool_calls', readCount),
     prewarm: prewarm ? true : undefined,
   });
 }
@@ -104,33 +104,33 @@ function samplingOf(body: JsonObject, include: readonly string[]): HubSampling {
     temperature: optional(body, 'temperature', between(0, 2)),
     topP: optional(body, 'top_p', between(0, 1)),
     logprobs: include.includes(LOGPROBS) ? true : undefined,
-    topLogprobs: optional(body, 'top_logprobs', aCount),
+    topLogprobs: optional(body, 'top_logprobs', readCount),
   });
 }
 
 function metaOf(body: JsonObject): HubMeta {
-  const tier = optional(body, 'service_tier', oneOf(TIER_WORDS));
+  const tier = optional(body, 'service_tier', oneOf(CLIENT_TIER_NAMES));
   return compact({
     userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
-    metadata: optional(body, 'metadata', stringMap),
+    metadata: optional(body, 'metadata', readStringMap),
     serviceTier: tier && CLIENT_TIERS[tier],
   });
 }
 
-/** Read above, or without effect on the answer. */
-const KNOWN: ReadonlySet<string> = new Set([
+/** Fields that are decoded above or do not affect the reply. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['model', 'stream', 'instructions', 'input', 'tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'text'],
   ...['max_output_tokens', 'max_tool_calls', 'temperature', 'top_p', 'top_logprobs', 'include', 'store', 'background'],
   ...['previous_response_id', 'prompt_cache_key', 'prompt_cache_options', 'metadata', 'user', 'safety_identifier'],
   ...['service_tier', 'truncation', 'generate', 'stream_id', 'type', 'conversation', 'prompt', 'moderation'],
 ]);
 
-function unknownOf(body: JsonObject): string[] {
-  const names = Object.keys(body).filter((name) => given(body[name]) && !KNOWN.has(name));
-  // The default asks for nothing; `auto` asks the provider to cut the history, which nobody does for us.
-  if (given(body.truncation) && body.truncation !== 'disabled') names.push('truncation');
+function unknownFields(body: JsonObject): string[] {
+  const names = Object.keys(body).filter((name) => isGiven(body[name]) && !KNOWN_FIELDS.has(name));
+  // `auto` lets the provider truncate the history, which the gateway cannot offer. `disabled` is the default.
+  if (isGiven(body.truncation) && body.truncation !== 'disabled') names.push('truncation');
   const reasoning = maybeObject(body.reasoning);
-  for (const name of ['context', 'mode']) if (given(reasoning[name])) names.push(`reasoning.${name}`);
-  if (given(maybeObject(body.prompt_cache_options).ttl)) names.push('prompt_cache_options.ttl');
+  for (const name of ['context', 'mode']) if (isGiven(reasoning[name])) names.push(`reasoning.${name}`);
+  if (isGiven(maybeObject(body.prompt_cache_options).ttl)) names.push('prompt_cache_options.ttl');
   return names;
 }

@@ -1,4 +1,4 @@
-/** Settings that a request and a later `configuration_update` share: reasoning and text format. */
+/** Decoder of reasoning and text settings, which a request and a `configuration_update` item share. */
 import {
   EFFORTS,
   type HubFormat,
@@ -7,19 +7,19 @@ import {
   type HubReasoning,
   type JsonObject,
 } from '../../hub/types.ts';
-import { aBoolean, compact, given, needObject, needString, oneOf, optional, wrongValue } from '../../wire/read.ts';
+import { compact, isGiven, needObject, needString, oneOf, optional, readBoolean, wrongValue } from '../../wire/read.ts';
 
-const STYLES = ['auto', 'concise', 'detailed'] as const;
-const LEVELS = ['low', 'medium', 'high'] as const;
+const SUMMARY_STYLES = ['auto', 'concise', 'detailed'] as const;
+const VERBOSITIES = ['low', 'medium', 'high'] as const;
 
-/** No word about a summary means that none is wanted. */
+/** Without a summary setting the client wants no summary. */
 export function decodeReasoning(body: JsonObject): HubReasoning {
   const reasoning = optional(body, 'reasoning', needObject);
   if (!reasoning) return {};
   const effort = optional(reasoning, 'effort', oneOf(EFFORTS), 'reasoning');
   const style =
-    optional(reasoning, 'summary', oneOf(STYLES), 'reasoning') ??
-    optional(reasoning, 'generate_summary', oneOf(STYLES), 'reasoning');
+    optional(reasoning, 'summary', oneOf(SUMMARY_STYLES), 'reasoning') ??
+    optional(reasoning, 'generate_summary', oneOf(SUMMARY_STYLES), 'reasoning');
   return compact({
     mode: effort === 'none' ? 'off' : undefined,
     effort,
@@ -33,7 +33,7 @@ export function decodeOutputSettings(body: JsonObject): HubOutput {
   if (!text) return { format: { kind: 'text' } };
   return compact({
     format: decodeFormat(text.format, 'text.format'),
-    verbosity: optional(text, 'verbosity', oneOf(LEVELS), 'text'),
+    verbosity: optional(text, 'verbosity', oneOf(VERBOSITIES), 'text'),
   });
 }
 
@@ -43,12 +43,12 @@ export function decodeConfigChange(item: JsonObject, path: string): HubItem {
   return compact({
     kind: 'config_change',
     effort: reasoning && optional(reasoning, 'effort', oneOf(EFFORTS), `${path}.reasoning`),
-    format: text && given(text.format) ? decodeFormat(text.format, `${path}.text.format`) : undefined,
+    format: text && isGiven(text.format) ? decodeFormat(text.format, `${path}.text.format`) : undefined,
   });
 }
 
 function decodeFormat(value: unknown, path: string): HubFormat {
-  if (!given(value)) return { kind: 'text' };
+  if (!isGiven(value)) return { kind: 'text' };
   const format = needObject(value, path);
   const type = needString(format.type, `${path}.type`);
   if (type === 'text') return { kind: 'text' };
@@ -58,7 +58,7 @@ function decodeFormat(value: unknown, path: string): HubFormat {
     kind: 'schema',
     schema: needObject(format.schema, `${path}.schema`),
     name: optional(format, 'name', needString, path),
-    strict: optional(format, 'strict', aBoolean, path),
+    strict: optional(format, 'strict', readBoolean, path),
     description: optional(format, 'description', needString, path),
   });
 }

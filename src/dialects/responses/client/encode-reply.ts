@@ -1,4 +1,4 @@
-/** The response object: whole answers, and the snapshots of a stream. Every setting of the request is echoed, defaults filled in. */
+/** Response objects for the client: unary replies and stream snapshots. They echo every request setting, with defaults filled in. */
 import type { ReplyContext } from '../../codec.ts';
 import type { HubError, HubItem, HubReply, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
@@ -6,62 +6,62 @@ import { compact } from '../../wire/read.ts';
 import { encodeFormat } from '../encode-settings.ts';
 import { echoToolChoice, echoTools } from '../encode-tools.ts';
 import { encodeStreamError } from '../errors.ts';
-import { declaredIn, formsOf, placeId } from '../output-items.ts';
+import { itemBuilders, nonFunctionTools, outputItemId } from '../output-items.ts';
 import { DECLINED_TEXT, ENDINGS, refusalOf } from '../stop-reason.ts';
 import { encodeTier, encodeUsage } from '../usage.ts';
 
-export function encodeReply(reply: HubReply, answer: ReplyContext): JsonObject {
+export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
   const id = responseId('resp_', reply.id);
-  const declared = declaredIn(answer.request);
-  const { cut } = ENDINGS[reply.stop];
+  const toolKinds = nonFunctionTools(context.request);
+  const { truncated } = ENDINGS[reply.stop];
   const items = [...reply.items, ...refusalItems(reply.stop, reply.refusal, reply.items)];
   const output: JsonObject[] = [];
-  let place = 0;
+  let outputIndex = 0;
   for (const [index, item] of items.entries()) {
-    // Only the last words can have been cut off.
-    const last = cut && index === items.length - 1;
-    for (const form of formsOf(item, declared)) {
-      const formId = placeId(form, id, place++);
-      if (!(cut && form.broken))
-        output.push(form.build(formId, last && form.prefix === 'msg' ? 'incomplete' : 'completed'));
+    // Truncation affects only the last item.
+    const isTruncated = truncated && index === items.length - 1;
+    for (const builder of itemBuilders(item, toolKinds)) {
+      const itemId = outputItemId(builder, id, outputIndex++);
+      if (truncated && builder.hasInvalidArgs) continue;
+      output.push(builder.build(itemId, isTruncated && builder.idPrefix === 'msg' ? 'incomplete' : 'completed'));
     }
   }
-  return { ...finalBody({ id, answer, output, stop: reply.stop, usage: reply.usage }), ...settingsOf(answer) };
+  return { ...finalBody({ id, context, output, stop: reply.stop, usage: reply.usage }), ...echoSettings(context) };
 }
 
-/** What must be said when the model declined and said nothing of it itself. */
+/** Returns the refusal message to add when the model declined without writing a refusal itself. */
 export function refusalItems(stop: HubStop, refusal: string | undefined, items: readonly HubItem[]): HubItem[] {
   if (!ENDINGS[stop].declined || refusalOf(items) !== undefined) return [];
   const text = refusal || DECLINED_TEXT;
   return [{ kind: 'message', role: 'assistant', parts: [{ kind: 'refusal', text }] }];
 }
 
-interface Final {
+interface FinishedResponse {
   readonly id: string;
-  readonly answer: ReplyContext;
+  readonly context: ReplyContext;
   readonly output: readonly JsonObject[];
   readonly stop: HubStop;
   readonly usage: HubUsage;
 }
 
-export function finalBody({ id, answer, output, stop, usage }: Final): JsonObject {
+export function finalBody({ id, context, output, stop, usage }: FinishedResponse): JsonObject {
   const { status, reason } = ENDINGS[stop];
   return {
-    ...head(id, answer),
+    ...responseHead(id, context),
     status,
-    // No clock here: a response is as old as its beginning.
-    completed_at: status === 'completed' ? answer.created : null,
-    error: status === 'failed' ? encodeStreamError(MALFORMED) : null,
+    // Codecs are pure and read no clock, so the completion time equals the creation time.
+    completed_at: status === 'completed' ? context.created : null,
+    error: status === 'failed' ? encodeStreamError(MALFORMED_CALL) : null,
     incomplete_details: reason === undefined ? null : { reason },
     output,
     service_tier: encodeTier(usage.tier),
     usage: encodeUsage(usage),
   };
 }
-const MALFORMED: HubError = { code: 'upstream_error', message: 'The model made a call that cannot be read.' };
+const MALFORMED_CALL: HubError = { code: 'upstream_error', message: 'The model produced a malformed tool call.' };
 
-export const openBody = (id: string, answer: ReplyContext): JsonObject => ({
-  ...head(id, answer),
+export const inProgressBody = (id: string, context: ReplyContext): JsonObject => ({
+  ...responseHead(id, context),
   status: 'in_progress',
   completed_at: null,
   error: null,
@@ -73,25 +73,25 @@ export const openBody = (id: string, answer: ReplyContext): JsonObject => ({
 
 export const failedBody = (
   id: string,
-  answer: ReplyContext,
+  context: ReplyContext,
   output: readonly JsonObject[],
   error: HubError,
 ): JsonObject => ({
-  ...openBody(id, answer),
+  ...inProgressBody(id, context),
   status: 'failed',
   error: encodeStreamError(error),
   output,
 });
 
-const head = (id: string, answer: ReplyContext): JsonObject => ({
+const responseHead = (id: string, context: ReplyContext): JsonObject => ({
   id,
   object: 'response',
-  created_at: answer.created,
-  model: answer.model,
+  created_at: context.created,
+  model: context.model,
 });
 
-/** The rest of the object: the same in every snapshot of a stream. */
-export function settingsOf({ request }: ReplyContext): JsonObject {
+/** The request settings in the response object; equal in every snapshot of a stream. */
+export function echoSettings({ request }: ReplyContext): JsonObject {
   const { sampling, limits, reasoning, output, cache, state, meta } = request;
   return {
     background: false,

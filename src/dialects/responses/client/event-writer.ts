@@ -1,20 +1,25 @@
-/** Writes events of this dialect: numbering, places of items, snapshots, and items that are told at one go. */
+/**
+ * Writer of responses events: sequence numbers, output indexes, response snapshots, and items that are emitted all at once.
+ * Never skips a sequence number.
+ */
 import { sse } from '../../../core/index.ts';
 import type { ReplyContext } from '../../codec.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { maybeList, maybeObject, maybeString } from '../../wire/read.ts';
-import { type Declared, declaredIn, type Form, placeId } from '../output-items.ts';
-import { settingsOf } from './encode-reply.ts';
+import { type ItemBuilder, type NonFunctionTools, nonFunctionTools, outputItemId } from '../output-items.ts';
+import { echoSettings } from './encode-reply.ts';
 
 export interface Writer {
-  readonly answer: ReplyContext;
-  readonly declared: Declared;
-  /** The echo of the request, as text: it is in every snapshot and may be large. */
+  readonly context: ReplyContext;
+  readonly nonFunctionTools: NonFunctionTools;
+  /** Echoed request settings as JSON text. Every snapshot contains them and they may be large, so they are serialized once. */
   readonly settings: string;
-  /** Finished items by place; a place stays empty while its item grows. */
+  /** Finished items by output index; the slot of an open item is empty. */
   readonly output: JsonObject[];
-  places: number;
+  itemCount: number;
+  /** Next `sequence_number`. */
   sequence: number;
+  /** Response id; empty before the first event. */
   id: string;
   /** SSE blocks of the current push. */
   text: string;
@@ -24,12 +29,12 @@ export interface Writer {
   finalBody: JsonObject | undefined;
 }
 
-export const writer = (answer: ReplyContext): Writer => ({
-  answer,
-  declared: declaredIn(answer.request),
-  settings: JSON.stringify(settingsOf(answer)),
+export const openWriter = (context: ReplyContext): Writer => ({
+  context,
+  nonFunctionTools: nonFunctionTools(context.request),
+  settings: JSON.stringify(echoSettings(context)),
   output: [],
-  places: 0,
+  itemCount: 0,
   sequence: 0,
   id: '',
   text: '',
@@ -37,6 +42,7 @@ export const writer = (answer: ReplyContext): Writer => ({
   finalBody: undefined,
 });
 
+/** Emits one event of any type but a delta of a part. */
 export const emit = (writer: Writer, type: string, fields: JsonObject): void =>
   writeEvent(writer, type, JSON.stringify({ type, sequence_number: writer.sequence++, ...fields }));
 
@@ -56,7 +62,7 @@ interface DeltaEnds {
   readonly tail: string;
 }
 
-export function deltaFrame(type: string, before: JsonObject, after: JsonObject = {}): DeltaFrame {
+export function buildDeltaFrame(type: string, before: JsonObject, after: JsonObject = {}): DeltaFrame {
   const members = (fields: JsonObject): string => JSON.stringify(fields).slice(1, -1);
   const last = members(after);
   const json = { head: `{"type":"${type}","sequence_number":`, tail: last === '' ? '}' : `,${last}}` };
@@ -67,7 +73,7 @@ export function deltaFrame(type: string, before: JsonObject, after: JsonObject =
   };
 }
 
-/** Most events of a stream are deltas: one concatenation writes the whole block. */
+/** Emits a delta with one concatenation, because most events of a stream are deltas. */
 export function emitDelta(writer: Writer, frame: DeltaFrame, delta: string): void {
   const { head, tail } = writer.events ? frame.json : frame.sse;
   const text = head + writer.sequence++ + frame.middle + JSON.stringify(delta) + tail;
@@ -75,6 +81,7 @@ export function emitDelta(writer: Writer, frame: DeltaFrame, delta: string): voi
   else writer.text += text;
 }
 
+/** Emits an event with a snapshot of the response. */
 export function emitResponse(writer: Writer, type: string, body: JsonObject): void {
   const response = `${JSON.stringify(body).slice(0, -1)},${writer.settings.slice(1)}`;
   writeEvent(writer, type, `{"type":"${type}","sequence_number":${writer.sequence++},"response":${response}}`);
@@ -86,68 +93,69 @@ export function emitFinal(writer: Writer, type: string, body: JsonObject): void 
   writer.finalBody = body;
 }
 
-/** The response object of the terminal event; undefined before it. Built on demand: few callers keep it. */
-export const finalResponse = ({ finalBody, answer }: Writer): JsonObject | undefined =>
-  finalBody && { ...finalBody, ...settingsOf(answer) };
+/** Returns the response object of the terminal event, undefined before it. Built on demand because few callers need it. */
+export const finalResponse = ({ finalBody, context }: Writer): JsonObject | undefined =>
+  finalBody && { ...finalBody, ...echoSettings(context) };
 
-export interface Placed {
+export interface AddedItem {
   readonly id: string;
-  readonly place: number;
-  /** The keys that every event of the item carries. */
-  readonly at: JsonObject;
+  readonly outputIndex: number;
+  /** Members that every event of the item carries. */
+  readonly keys: JsonObject;
 }
 
-export function addItem(writer: Writer, form: Form): Placed {
-  const place = writer.places++;
-  const item = form.build(placeId(form, writer.id, place), 'in_progress');
+export function emitItemAdded(writer: Writer, builder: ItemBuilder): AddedItem {
+  const outputIndex = writer.itemCount++;
+  const item = builder.build(outputItemId(builder, writer.id, outputIndex), 'in_progress');
   const id = maybeString(item.id) ?? '';
-  emit(writer, 'response.output_item.added', { output_index: place, item });
-  return { id, place, at: { item_id: id, output_index: place } };
+  emit(writer, 'response.output_item.added', { output_index: outputIndex, item });
+  return { id, outputIndex, keys: { item_id: id, output_index: outputIndex } };
 }
 
-export function doneItem(writer: Writer, { place }: { readonly place: number }, item: JsonObject): void {
-  writer.output[place] = item;
-  emit(writer, 'response.output_item.done', { output_index: place, item });
+export function emitItemDone(writer: Writer, { outputIndex }: Pick<AddedItem, 'outputIndex'>, item: JsonObject): void {
+  writer.output[outputIndex] = item;
+  emit(writer, 'response.output_item.done', { output_index: outputIndex, item });
 }
 
-/** An item that arrived whole, with the events that readers of its kind expect in between. */
-export function emitWholeItem(writer: Writer, form: Form): void {
-  const placed = addItem(writer, form);
-  const item = form.build(placed.id, 'completed');
-  WHOLE.get(maybeString(item.type) ?? '')?.(writer, item, placed);
-  doneItem(writer, placed, item);
+/** Emits a finished item all at once, with the events that clients expect between `added` and `done`. */
+export function emitWholeItem(writer: Writer, builder: ItemBuilder): void {
+  const added = emitItemAdded(writer, builder);
+  const item = builder.build(added.id, 'completed');
+  INNER_EVENTS.get(maybeString(item.type) ?? '')?.(writer, item, added);
+  emitItemDone(writer, added, item);
 }
 
 export interface CallEvents {
-  readonly name: string;
+  /** Event type without `.delta` or `.done`. */
+  readonly prefix: string;
   readonly field: 'arguments' | 'input';
 }
 export const CALL_EVENTS = {
-  function_call: { name: 'response.function_call_arguments', field: 'arguments' },
-  custom_tool_call: { name: 'response.custom_tool_call_input', field: 'input' },
+  function_call: { prefix: 'response.function_call_arguments', field: 'arguments' },
+  custom_tool_call: { prefix: 'response.custom_tool_call_input', field: 'input' },
 } as const satisfies Record<string, CallEvents>;
 
-type Between = (writer: Writer, item: JsonObject, placed: Placed) => void;
+type InnerEvents = (writer: Writer, item: JsonObject, added: AddedItem) => void;
 
-const call =
-  ({ name, field }: CallEvents): Between =>
-  (writer, item, { at }) => {
-    emit(writer, `${name}.delta`, { ...at, delta: item[field] });
-    emit(writer, `${name}.done`, { ...at, name: item.name, [field]: item[field] });
+const callEvents =
+  ({ prefix, field }: CallEvents): InnerEvents =>
+  (writer, item, { keys }) => {
+    emit(writer, `${prefix}.delta`, { ...keys, delta: item[field] });
+    emit(writer, `${prefix}.done`, { ...keys, name: item.name, [field]: item[field] });
   };
-const stages =
-  (...types: string[]): Between =>
-  (writer, _, { at }) => {
-    for (const type of types) emit(writer, type, at);
+const stageEvents =
+  (...types: string[]): InnerEvents =>
+  (writer, _, { keys }) => {
+    for (const type of types) emit(writer, type, keys);
   };
 
-const WHOLE: ReadonlyMap<string, Between> = new Map<string, Between>([
-  ['function_call', call(CALL_EVENTS.function_call)],
-  ['custom_tool_call', call(CALL_EVENTS.custom_tool_call)],
-  ['message', refusalParts],
+const INNER_EVENTS: ReadonlyMap<string, InnerEvents> = new Map<string, InnerEvents>([
+  ['function_call', callEvents(CALL_EVENTS.function_call)],
+  ['custom_tool_call', callEvents(CALL_EVENTS.custom_tool_call)],
+  ['message', refusalEvents],
   [
     'web_search_call',
-    stages(
+    stageEvents(
       'response.web_search_call.in_progress',
       'response.web_search_call.searching',
       'response.web_search_call.completed',
@@ -155,7 +163,7 @@ const WHOLE: ReadonlyMap<string, Between> = new Map<string, Between>([
   ],
   [
     'image_generation_call',
-    stages(
+    stageEvents(
       'response.image_generation_call.in_progress',
       'response.image_generation_call.generating',
       'response.image_generation_call.completed',
@@ -163,14 +171,14 @@ const WHOLE: ReadonlyMap<string, Between> = new Map<string, Between>([
   ],
 ]);
 
-/** The only messages told at one go are refusals that the provider did not stream. */
-function refusalParts(writer: Writer, item: JsonObject, { at }: Placed): void {
-  for (const [content_index, one] of maybeList(item.content).entries()) {
-    const part = maybeObject(one);
-    const here = { ...at, content_index };
-    emit(writer, 'response.content_part.added', { ...here, part: { ...part, refusal: '' } });
-    emit(writer, 'response.refusal.delta', { ...here, delta: part.refusal });
-    emit(writer, 'response.refusal.done', { ...here, refusal: part.refusal });
-    emit(writer, 'response.content_part.done', { ...here, part });
+/** Only refusals that the provider did not stream are messages emitted all at once. */
+function refusalEvents(writer: Writer, item: JsonObject, { keys: itemKeys }: AddedItem): void {
+  for (const [content_index, value] of maybeList(item.content).entries()) {
+    const part = maybeObject(value);
+    const keys = { ...itemKeys, content_index };
+    emit(writer, 'response.content_part.added', { ...keys, part: { ...part, refusal: '' } });
+    emit(writer, 'response.refusal.delta', { ...keys, delta: part.refusal });
+    emit(writer, 'response.refusal.done', { ...keys, refusal: part.refusal });
+    emit(writer, 'response.content_part.done', { ...keys, part });
   }
 }

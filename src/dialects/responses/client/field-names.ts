@@ -1,4 +1,4 @@
-/** What callers of this dialect call the optional things of a request; some belong to other dialects and keep their usual name. */
+/** Names of hub fields in a responses request. Fields that this dialect lacks have the name that other dialects use. */
 import type { FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {

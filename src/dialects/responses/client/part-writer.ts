@@ -1,75 +1,90 @@
-/** Parts of messages and summaries while they grow in a stream: opened before their first delta, closed before the next part. */
+/** Streaming of message parts and reasoning summaries: a part opens before its first delta and closes before the next part. */
 import type { HubAnnotation, JsonObject } from '../../hub/types.ts';
-import { encodePart, encodeSummary, type Form } from '../output-items.ts';
-import { addItem, type DeltaFrame, deltaFrame, emit, emitDelta, type Writer } from './event-writer.ts';
+import { encodePart, encodeSummary, type ItemBuilder } from '../output-items.ts';
+import { buildDeltaFrame, type DeltaFrame, emit, emitDelta, emitItemAdded, type Writer } from './event-writer.ts';
 
-/** An item that grows by parts. It takes its place when it is announced. */
-export interface Growing {
-  readonly form: Form;
+/** An item that grows by parts. `outputIndex` is -1 and `id` is empty until its `added` event. */
+export interface GrowingItem {
+  readonly builder: ItemBuilder;
   id: string;
-  place: number;
-  at: JsonObject;
-  /** How many parts were opened. */
-  parts: number;
-  part?: Part | undefined;
+  outputIndex: number;
+  keys: JsonObject;
+  /** Number of parts opened so far. */
+  partCount: number;
+  openPart?: Part | undefined;
 }
 
 interface Part {
-  readonly kind: Kind;
-  /** Its number in the hub, and its place among the parts of the wire: the hub may count parts that are not told here. */
-  readonly hub: number;
-  readonly place: number;
+  readonly kind: PartKind;
+  readonly hubIndex: number;
+  /** Differs from `hubIndex` when the hub item has parts that this dialect does not stream. */
+  readonly wireIndex: number;
   text: string;
-  readonly notes: HubAnnotation[];
-  /** A delta but for its number and text: most events of a stream are deltas, and the rest of them never changes. */
-  readonly delta: DeltaFrame;
+  readonly annotations: HubAnnotation[];
+  readonly frame: DeltaFrame;
 }
 
-export const growing = (form: Form): Growing => ({ form, id: '', place: -1, at: {}, parts: 0 });
+export const newGrowingItem = (builder: ItemBuilder): GrowingItem => ({
+  builder,
+  id: '',
+  outputIndex: -1,
+  keys: {},
+  partCount: 0,
+});
 
-type Kind = 'text' | 'refusal' | 'think';
+export type PartKind = 'text' | 'refusal' | 'think';
 
-export function addDelta(writer: Writer, grow: Growing, kind: Kind, hub: number, text: string): void {
+export interface PartDelta {
+  /** Index of the part in the hub item. */
+  readonly part: number;
+  readonly text: string;
+}
+
+/** Emits a delta; announces the item and opens the part first where needed. */
+export function emitPartDelta(writer: Writer, item: GrowingItem, kind: PartKind, delta: PartDelta): void {
+  const { part: hubIndex, text } = delta;
   if (text === '') return;
-  if (grow.place < 0) Object.assign(grow, addItem(writer, grow.form));
-  const row = ROWS[kind];
-  let { part } = grow;
-  if (!part || part.hub !== hub || part.kind !== kind) {
-    closePart(writer, grow);
-    const here = { ...grow.at, [row.index]: grow.parts };
-    part = { kind, hub, place: grow.parts++, text: '', notes: [], delta: deltaFrame(row.delta, here, row.extra) };
-    grow.part = part;
-    emit(writer, row.added, { ...here, part: row.empty });
+  if (item.outputIndex < 0) Object.assign(item, emitItemAdded(writer, item.builder));
+  const events = PART_EVENTS[kind];
+  let part = item.openPart;
+  if (!part || part.hubIndex !== hubIndex || part.kind !== kind) {
+    closePart(writer, item);
+    const keys = { ...item.keys, [events.index]: item.partCount };
+    const frame = buildDeltaFrame(events.delta, keys, events.extra);
+    part = { kind, hubIndex, wireIndex: item.partCount++, text: '', annotations: [], frame };
+    item.openPart = part;
+    emit(writer, events.added, { ...keys, part: events.empty });
   }
   part.text += text;
-  emitDelta(writer, part.delta, text);
+  emitDelta(writer, part.frame, text);
 }
 
-export function closePart(writer: Writer, grow: Growing): void {
-  const { part } = grow;
+export function closePart(writer: Writer, item: GrowingItem): void {
+  const part = item.openPart;
   if (!part) return;
-  grow.part = undefined;
-  const row = ROWS[part.kind];
-  const here = { ...grow.at, [row.index]: part.place };
-  emit(writer, row.done, { ...here, [row.field]: part.text, ...row.extra });
-  emit(writer, row.closed, { ...here, part: row.whole(part) });
+  item.openPart = undefined;
+  const events = PART_EVENTS[part.kind];
+  const keys = { ...item.keys, [events.index]: part.wireIndex };
+  emit(writer, events.done, { ...keys, [events.field]: part.text, ...events.extra });
+  emit(writer, events.closed, { ...keys, part: events.finished(part) });
 }
 
-interface Row {
+/** Event types and members of one kind of part. */
+interface PartEvents {
   readonly added: string;
   readonly delta: string;
   readonly done: string;
   readonly closed: string;
   readonly index: 'content_index' | 'summary_index';
-  /** Where the `done` event puts the text. */
+  /** Member of the `done` event that holds the text. */
   readonly field: 'text' | 'refusal';
   readonly empty: JsonObject;
-  /** Typed readers require the list of log probabilities, empty or not. */
+  /** Typed SDKs require the list of log probabilities, even if empty. */
   readonly extra?: JsonObject;
-  whole(part: Part): JsonObject | undefined;
+  finished(part: Part): JsonObject | undefined;
 }
 
-const ROWS: Readonly<Record<Kind, Row>> = {
+const PART_EVENTS: Readonly<Record<PartKind, PartEvents>> = {
   text: {
     added: 'response.content_part.added',
     delta: 'response.output_text.delta',
@@ -79,7 +94,7 @@ const ROWS: Readonly<Record<Kind, Row>> = {
     field: 'text',
     empty: { type: 'output_text', text: '', annotations: [], logprobs: [] },
     extra: { logprobs: [] },
-    whole: ({ text, notes }) => encodePart({ kind: 'text', text, annotations: notes }),
+    finished: ({ text, annotations }) => encodePart({ kind: 'text', text, annotations }),
   },
   refusal: {
     added: 'response.content_part.added',
@@ -89,7 +104,7 @@ const ROWS: Readonly<Record<Kind, Row>> = {
     index: 'content_index',
     field: 'refusal',
     empty: { type: 'refusal', refusal: '' },
-    whole: ({ text }) => encodePart({ kind: 'refusal', text }),
+    finished: ({ text }) => encodePart({ kind: 'refusal', text }),
   },
   think: {
     added: 'response.reasoning_summary_part.added',
@@ -99,6 +114,6 @@ const ROWS: Readonly<Record<Kind, Row>> = {
     index: 'summary_index',
     field: 'text',
     empty: { type: 'summary_text', text: '' },
-    whole: ({ text }) => encodeSummary(text),
+    finished: ({ text }) => encodeSummary(text),
   },
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeAll, readVectors } from '../../../../test/support/dialects/codecs.ts';
-import { anAnswer, aRequest, CONTEXT, written } from '../../../../test/support/dialects/responses.ts';
+import { aReplyContext, aRequest, CONTEXT, pushAll } from '../../../../test/support/dialects/responses.ts';
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import { DIALECTS, type Dialect, type Style } from '../../../rules/index.ts';
 import { unfold } from '../../hub/fold.ts';
@@ -28,7 +28,11 @@ const aReply = (items: readonly HubItem[], stop: HubStop = 'end', more: Partial<
   usage: { ...NO_USAGE, input: 7, output: 3 },
   ...more,
 });
-const say = (text: string): HubItem => ({ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text }] });
+const textMessage = (text: string): HubItem => ({
+  kind: 'message',
+  role: 'assistant',
+  parts: [{ kind: 'text', text }],
+});
 const call = (name: string, args: string, form: 'function' | 'custom' = 'function'): HubItem => ({
   kind: 'tool_call',
   callId: `call_${name}`,
@@ -37,18 +41,18 @@ const call = (name: string, args: string, form: 'function' | 'custom' = 'functio
   args,
 });
 
-const tell = (events: readonly HubEvent[], answer = anAnswer()) => written(openEncoder(answer), events);
+const encodeEvents = (events: readonly HubEvent[], context = aReplyContext()) => pushAll(openEncoder(context), events);
 const types = (events: readonly JsonObject[]) => events.map((event) => event.type);
 const last = (events: readonly JsonObject[]) =>
   events.at(-1) as { type: string; response: JsonObject & { output: JsonObject[] } };
 
-/** What holds of every stream that this dialect's readers accept. */
-function check(events: readonly JsonObject[]): void {
+/** Checks what clients of this dialect require of every stream. */
+function checkStream(events: readonly JsonObject[]): void {
   const added: unknown[] = [];
   const done = new Map<unknown, JsonObject>();
   const parts = new Set<string>();
-  for (const [at, event] of events.entries()) {
-    assert.equal(event.sequence_number, at);
+  for (const [index, event] of events.entries()) {
+    assert.equal(event.sequence_number, index);
     if (event.type === 'response.output_item.added') assert.equal(event.output_index, added.push(event.item_id) - 1);
     if (event.type === 'response.output_item.done') done.set(event.output_index, event.item as JsonObject);
     const part = `${event.output_index}/${event.content_index ?? `s${event.summary_index}`}`;
@@ -64,9 +68,9 @@ function check(events: readonly JsonObject[]): void {
   );
 }
 
-describe('a stream to a client of the responses dialect', () => {
-  it('follows the canonical order for one message', () => {
-    assert.deepEqual(types(tell(unfold(aReply([say('Hello')])))), [
+describe('responses stream encoder', () => {
+  it('emits the canonical events of one message', () => {
+    assert.deepEqual(types(encodeEvents(unfold(aReply([textMessage('Hello')])))), [
       'response.created',
       'response.in_progress',
       'response.output_item.added',
@@ -78,23 +82,25 @@ describe('a stream to a client of the responses dialect', () => {
       'response.completed',
     ]);
   });
-  it('writes each event with its name, and comments for pings and heartbeats', () => {
-    const encoder = openEncoder(anAnswer());
+  it('writes event names, and comments for pings and heartbeats', () => {
+    const encoder = openEncoder(aReplyContext());
     assert.match(encoder.push({ kind: 'start', id: 'x', model: 'y' }), /^event: response\.created\ndata: \{/);
     assert.equal(encoder.push({ kind: 'ping' }), SSE_COMMENT);
     assert.equal(encoder.heartbeat(), SSE_COMMENT);
   });
-  it('keeps text, call, text as three items', () => {
-    const events = tell(unfold(aReply([say('One'), call('go', '{"a":1}'), say('Two')], 'tool')));
-    check(events);
+  it('emits text, call, text as three items', () => {
+    const events = encodeEvents(
+      unfold(aReply([textMessage('One'), call('go', '{"a":1}'), textMessage('Two')], 'tool')),
+    );
+    checkStream(events);
     assert.deepEqual(
       last(events).response.output.map((item) => item.type),
       ['message', 'function_call', 'message'],
     );
   });
-  it('lets two calls grow side by side', () => {
+  it('streams two calls in parallel', () => {
     const [a, b] = [call('a', '{"x":1}'), call('b', '{"y":2}')];
-    const events = tell([
+    const events = encodeEvents([
       { kind: 'start', id: 'x', model: 'm' },
       { kind: 'item', index: 0, item: { ...a, args: '' } as HubItem },
       { kind: 'item', index: 1, item: { ...b, args: '' } as HubItem },
@@ -104,15 +110,15 @@ describe('a stream to a client of the responses dialect', () => {
       { kind: 'item_end', index: 0, item: a },
       { kind: 'finish', stop: 'tool', usage: NO_USAGE },
     ]);
-    check(events);
+    checkStream(events);
     assert.deepEqual(
       last(events).response.output.map((item) => item.arguments),
       ['{"x":1}', '{"y":2}'],
     );
   });
-  it('removes a call that the length limit cut in the middle of its JSON', () => {
-    const reply = aReply([say('Wait'), call('go', '{"text":"once')], 'length');
-    const events = tell(unfold(reply));
+  it('drops a call when the length limit truncates its JSON', () => {
+    const reply = aReply([textMessage('Wait'), call('go', '{"text":"once')], 'length');
+    const events = encodeEvents(unfold(reply));
     const { type, response } = last(events);
     assert.equal(type, 'response.incomplete');
     assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
@@ -120,70 +126,70 @@ describe('a stream to a client of the responses dialect', () => {
       response.output.map((item) => item.type),
       ['message'],
     );
-    assert.deepEqual(response, encodeReply(reply, anAnswer()));
+    assert.deepEqual(response, encodeReply(reply, aReplyContext()));
   });
-  it('marks the message that the length limit cut', () => {
-    const { response } = last(tell(unfold(aReply([say('One'), say('Tw')], 'length'))));
+  it('marks a message as incomplete when the length limit truncates it', () => {
+    const { response } = last(encodeEvents(unfold(aReply([textMessage('One'), textMessage('Tw')], 'length'))));
     assert.deepEqual(
       response.output.map((item) => item.status),
       ['completed', 'incomplete'],
     );
   });
-  it('keeps a call with broken arguments when the model was not cut off: the client sees what was written', () => {
-    const { response } = last(tell(unfold(aReply([call('go', '{"a":')], 'tool'))));
+  it('keeps a call with invalid arguments when the reply is not truncated', () => {
+    const { response } = last(encodeEvents(unfold(aReply([call('go', '{"a":')], 'tool'))));
     assert.deepEqual(
       response.output.map((item) => item.arguments),
       ['{"a":'],
     );
   });
-  it('gives a call without arguments an empty object', () => {
-    const events = tell(unfold(aReply([call('now', '')], 'tool')));
-    check(events);
+  it('writes empty arguments as an empty object', () => {
+    const events = encodeEvents(unfold(aReply([call('now', '')], 'tool')));
+    checkStream(events);
     assert.equal(last(events).response.output[0]?.arguments, '{}');
   });
-  it('tells a refusal before any words as a completed answer with a refusal part', () => {
+  it('emits a refusal without text as a completed response with a refusal part', () => {
     const reply = aReply([], 'refusal', { refusal: 'Not this.' });
-    const events = tell(unfold(reply));
-    check(events);
+    const events = encodeEvents(unfold(reply));
+    checkStream(events);
     assert.equal(last(events).type, 'response.completed');
     assert.deepEqual(last(events).response.output[0]?.content, [{ type: 'refusal', refusal: 'Not this.' }]);
-    assert.deepEqual(last(events).response, encodeReply(reply, anAnswer()));
+    assert.deepEqual(last(events).response, encodeReply(reply, aReplyContext()));
   });
-  it('tells a filtered answer in the same way, after the words that were said', () => {
-    const { response } = last(tell(unfold(aReply([say('Well')], 'filter'))));
+  it('emits a refusal part after the text of a filtered reply', () => {
+    const { response } = last(encodeEvents(unfold(aReply([textMessage('Well')], 'filter'))));
     assert.deepEqual(response.output[1]?.content, [{ type: 'refusal', refusal: 'The request was declined.' }]);
   });
-  it('ends in a failed response when the upstream breaks, with what was finished so far', () => {
-    const events = tell([
-      ...unfold(aReply([say('Hello')])).slice(0, -1),
+  it('ends with response.failed and the finished items when the upstream fails', () => {
+    const events = encodeEvents([
+      ...unfold(aReply([textMessage('Hello')])).slice(0, -1),
       { kind: 'error', error: { code: 'server_is_overloaded', message: 'Busy.' } },
     ]);
-    check(events);
+    checkStream(events);
     assert.equal(last(events).type, 'response.failed');
     assert.deepEqual(last(events).response.error, { code: 'server_is_overloaded', message: 'Busy.' });
     assert.equal(last(events).response.output.length, 1);
     assert.ok(!types(events).includes('error'));
   });
-  it('announces a response even for an error that comes first', () => {
-    const events = tell([{ kind: 'error', error: { code: 'upstream_error', message: 'Gone.' } }]);
-    check(events);
+  it('emits response.created before an error that comes first', () => {
+    const events = encodeEvents([{ kind: 'error', error: { code: 'upstream_error', message: 'Gone.' } }]);
+    checkStream(events);
     assert.equal((last(events).response.error as JsonObject).code, 'server_error');
   });
-  it('uses the wordings that agents act on', () => {
-    const told = (error: Extract<HubEvent, { kind: 'error' }>['error']) =>
-      last(tell([{ kind: 'error', error }])).response.error;
-    assert.deepEqual(told({ code: 'context_length_exceeded', message: 'prompt is too long: 9 > 5' }), {
+  it('uses the error messages that agents match', () => {
+    const errorFor = (error: Extract<HubEvent, { kind: 'error' }>['error']) =>
+      last(encodeEvents([{ kind: 'error', error }])).response.error;
+    assert.deepEqual(errorFor({ code: 'context_length_exceeded', message: 'prompt is too long: 9 > 5' }), {
       code: 'context_length_exceeded',
       message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
     });
-    assert.deepEqual(told({ code: 'rate_limit_exceeded', message: 'Slow down.', retryAfterMs: 12_000 }), {
+    assert.deepEqual(errorFor({ code: 'rate_limit_exceeded', message: 'Slow down.', retryAfterMs: 12_000 }), {
       code: 'rate_limit_exceeded',
       message: 'Slow down. Please try again in 12s.',
     });
   });
-  it('says nothing after the end', () => {
-    const encoder = openEncoder(anAnswer());
-    for (const event of unfold(aReply([say('Hi')]))) encoder.push(event);
+  it('emits nothing after the end', () => {
+    const encoder = openEncoder(aReplyContext());
+    for (const event of unfold(aReply([textMessage('Hi')]))) encoder.push(event);
     assert.equal(encoder.push({ kind: 'ping' }), '');
     assert.equal(encoder.push({ kind: 'error', error: { code: 'upstream_error', message: 'late' } }), '');
   });
@@ -208,39 +214,39 @@ describe('responses stream encoder without SSE framing', () => {
     ...(Object.keys(ENDINGS) as HubStop[]).map((stop) => ({
       name: stop,
       issuer: 'messages' as const,
-      events: unfold(aReply([say('Hello'), call('go', '{"a":1}')], stop)),
+      events: unfold(aReply([textMessage('Hello'), call('go', '{"a":1}')], stop)),
     })),
   ];
 
   it('pushEvents returns the JSON of the events that push writes', () => {
     for (const { name, issuer, events } of streams) {
-      const [framed, bare] = [openEncoder(anAnswer({ issuer })), openEncoder(anAnswer({ issuer }))];
+      const [framed, unframed] = [openEncoder(aReplyContext({ issuer })), openEncoder(aReplyContext({ issuer }))];
       for (const event of events) {
         const blocks = framed.push(event).replaceAll(SSE_COMMENT, '');
-        const json = bare.pushEvents?.(event) ?? [];
+        const json = unframed.pushEvents?.(event) ?? [];
         assert.equal(json.map((text) => sse(text, (JSON.parse(text) as { type: string }).type)).join(''), blocks, name);
       }
     }
   });
   it('pushEvents returns nothing for a ping and after the end', () => {
-    const encoder = openEncoder(anAnswer());
+    const encoder = openEncoder(aReplyContext());
     assert.deepEqual(encoder.pushEvents?.({ kind: 'ping' }), []);
-    for (const event of unfold(aReply([say('Hi')]))) encoder.pushEvents?.(event);
+    for (const event of unfold(aReply([textMessage('Hi')]))) encoder.pushEvents?.(event);
     assert.deepEqual(encoder.pushEvents?.({ kind: 'finish', stop: 'end', usage: NO_USAGE }), []);
   });
   it('finalResponse is the response of the terminal event, and undefined before it', () => {
     for (const { name, issuer, events } of streams) {
-      const encoder = openEncoder(anAnswer({ issuer }));
+      const encoder = openEncoder(aReplyContext({ issuer }));
       for (const event of events.slice(0, -1)) encoder.push(event);
       assert.equal(encoder.finalResponse, undefined, name);
-      const terminal = last(written(encoder, events.slice(-1)));
+      const terminal = last(pushAll(encoder, events.slice(-1)));
       assert.match(terminal.type, /^response\.(completed|incomplete|failed)$/, name);
       assert.deepEqual(encoder.finalResponse, terminal.response, name);
     }
   });
 });
 
-describe('tools that are no functions, over upstreams that only have functions', () => {
+describe('responses stream encoder with tools other than functions', () => {
   const request = aRequest({
     dialect: 'responses',
     tools: [
@@ -248,14 +254,14 @@ describe('tools that are no functions, over upstreams that only have functions',
       { kind: 'builtin', builtin: 'shell', name: 'shell', raw: { type: 'shell' } },
     ],
   });
-  const answer = anAnswer({ request });
+  const context = aReplyContext({ request });
   const text = 'a"b\n\u{1F600}\\ü';
   const json = `{"input":"a\\"b\\n\\ud83d\\ude00\\\\ü"}`;
 
-  it('takes the free text out of its JSON, wherever the stream is cut', () => {
+  it('unwraps free text wherever the stream is split', () => {
     const item = call('patch', json);
     for (let cut = 0; cut <= json.length; cut++) {
-      const events = tell(
+      const events = encodeEvents(
         [
           { kind: 'start', id: 'x', model: 'm' },
           { kind: 'item', index: 0, item: { ...item, args: '' } as HubItem },
@@ -264,58 +270,58 @@ describe('tools that are no functions, over upstreams that only have functions',
           { kind: 'item_end', index: 0, item },
           { kind: 'finish', stop: 'tool', usage: NO_USAGE },
         ],
-        answer,
+        context,
       );
-      check(events);
+      checkStream(events);
       const deltas = events.filter((event) => event.type === 'response.custom_tool_call_input.delta');
       assert.equal(deltas.map((event) => event.delta).join(''), text);
       assert.equal(last(events).response.output[0]?.input, text);
     }
   });
-  it('leaves text alone that comes from an upstream with such tools', () => {
-    const { response } = last(tell(unfold(aReply([call('patch', json, 'custom')], 'tool')), answer));
+  it('does not unwrap calls of an upstream with free-text tools', () => {
+    const { response } = last(encodeEvents(unfold(aReply([call('patch', json, 'custom')], 'tool')), context));
     assert.equal(response.output[0]?.input, json);
   });
-  it('gives typed tools their typed item', () => {
-    const events = tell(unfold(aReply([call('shell', '{"commands":["ls"]}')], 'tool')), answer);
-    check(events);
+  it('emits typed items for typed tools', () => {
+    const events = encodeEvents(unfold(aReply([call('shell', '{"commands":["ls"]}')], 'tool')), context);
+    checkStream(events);
     const [item] = last(events).response.output;
     assert.equal(item?.type, 'shell_call');
     assert.deepEqual(item?.action, { commands: ['ls'] });
   });
 });
 
-describe('opaque values on their way through a client', () => {
-  const sent = (output: readonly JsonObject[]) =>
+describe('responses stream encoder with opaque values', () => {
+  const decodeBack = (output: readonly JsonObject[]) =>
     decodeRequest({ model: 'm', input: [...output] }, { headers: {} }).items;
 
-  it('wraps a thinking signature and gives it back as it was', () => {
+  it('wraps a thinking signature, and the request decoder restores it', () => {
     const opaque = { issuer: 'messages', kind: 'thinking', data: 'sig' } as const;
     const reasoning: HubItem = { kind: 'reasoning', summary: ['Hm.'], opaque };
-    const { response } = last(tell(unfold(aReply([reasoning, say('Yes')]))));
-    const slot = String(response.output[0]?.encrypted_content);
-    assert.ok(isEnvelope(slot));
-    assert.deepEqual(unwrap(slot), opaque);
-    assert.deepEqual(sent(response.output), [reasoning, say('Yes')]);
+    const { response } = last(encodeEvents(unfold(aReply([reasoning, textMessage('Yes')]))));
+    const encrypted = String(response.output[0]?.encrypted_content);
+    assert.ok(isEnvelope(encrypted));
+    assert.deepEqual(unwrap(encrypted), opaque);
+    assert.deepEqual(decodeBack(response.output), [reasoning, textMessage('Yes')]);
   });
-  it('puts the signature of a call in front of it, and back on the call when it returns', () => {
+  it('emits the signature of a call before it, and the request decoder restores it', () => {
     const signature = { issuer: 'generate-content', kind: 'thought', id: 'call_go', data: 's1' } as const;
     const signed = { ...call('go', '{}'), signature } as HubItem;
     const reply = aReply([signed, call('other', '{}')], 'tool');
-    const answer = anAnswer({ issuer: 'generate-content' });
-    const events = tell(unfold(reply), answer);
-    check(events);
-    assert.deepEqual(last(events).response, encodeReply(reply, answer));
+    const context = aReplyContext({ issuer: 'generate-content' });
+    const events = encodeEvents(unfold(reply), context);
+    checkStream(events);
+    assert.deepEqual(last(events).response, encodeReply(reply, context));
     assert.deepEqual(
       last(events).response.output.map((item) => item.type),
       ['reasoning', 'function_call', 'function_call'],
     );
-    assert.deepEqual(sent(last(events).response.output), reply.items);
+    assert.deepEqual(decodeBack(last(events).response.output), reply.items);
   });
-  it('does the same for the signature of a text', () => {
+  it('emits the signature of a text after it, and the request decoder restores it', () => {
     const signature = { issuer: 'generate-content', kind: 'thought', data: 's2' } as const;
     const signed: HubItem = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Hi', signature }] };
-    const { response } = last(tell(unfold(aReply([signed])), anAnswer({ issuer: 'generate-content' })));
-    assert.deepEqual(sent(response.output), [signed]);
+    const { response } = last(encodeEvents(unfold(aReply([signed])), aReplyContext({ issuer: 'generate-content' })));
+    assert.deepEqual(decodeBack(response.output), [signed]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A stream to a client of this dialect: one row per hub event. Numbers every event without gaps, opens a part before its first
- * delta, and ends with the whole output. Calls whose arguments are no JSON wait for the finish, which decides about them.
+ * Stream encoder of the responses dialect: hub events to wire events, one handler per hub event.
+ * Never ends a stream without `response.completed`, `response.incomplete` or `response.failed`.
  */
 import { SSE_COMMENT } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
@@ -8,52 +8,65 @@ import type { HubEvent, HubItem, HubMessage, HubReasoningItem, HubToolCall } fro
 import { responseId } from '../../wire/ids.ts';
 import { encodeAnnotation } from '../annotations.ts';
 import {
-  callForm,
-  formsOf,
-  inputOf,
-  messageForm,
-  reasoningForm,
-  type Shape,
-  shapeOf,
-  signatureForms,
+  type CallShape,
+  callBuilder,
+  callInput,
+  callShape,
+  itemBuilders,
+  messageBuilder,
+  reasoningBuilder,
+  signatureBuilders,
 } from '../output-items.ts';
 import { ENDINGS, refusalOf } from '../stop-reason.ts';
 import { signatureOfCall } from '../thought-signatures.ts';
-import { failedBody, finalBody, openBody, refusalItems } from './encode-reply.ts';
+import { failedBody, finalBody, inProgressBody, refusalItems } from './encode-reply.ts';
 import {
-  addItem,
+  type AddedItem,
   CALL_EVENTS,
   type CallEvents,
-  doneItem,
   emit,
   emitFinal,
+  emitItemAdded,
+  emitItemDone,
   emitResponse,
   emitWholeItem,
   finalResponse,
-  type Placed,
+  openWriter,
   type Writer,
-  writer,
 } from './event-writer.ts';
-import { addDelta, closePart, type Growing, growing } from './part-writer.ts';
-import { inputScanner } from './unwrap-free-text.ts';
+import {
+  closePart,
+  emitPartDelta,
+  type GrowingItem,
+  newGrowingItem,
+  type PartDelta,
+  type PartKind,
+} from './part-writer.ts';
+import { openFreeTextUnwrapper } from './unwrap-free-text.ts';
 
-export function openEncoder(answer: ReplyContext): StreamEncoder {
-  const state: State = { ...writer(answer), begun: false, open: new Map(), heldCalls: [], refused: false };
-  const run = (event: HubEvent): void => {
+export function openEncoder(context: ReplyContext): StreamEncoder {
+  const state: State = {
+    ...openWriter(context),
+    isStarted: false,
+    openItems: new Map(),
+    heldCalls: [],
+    hasRefusal: false,
+  };
+  const handleEvent = (event: HubEvent): void => {
     if (state.finalBody) return;
-    const row = ON[event.kind] as (event: HubEvent, state: State) => void;
-    row(event, state);
+    const handle = HANDLERS[event.kind] as (event: HubEvent, state: State) => void;
+    handle(event, state);
   };
   return {
     push(event) {
       state.text = '';
-      run(event);
+      handleEvent(event);
       return state.text;
     },
     pushEvents(event) {
       const events: string[] = [];
       state.events = events;
-      run(event);
+      handleEvent(event);
       state.events = undefined;
       return events;
     },
@@ -65,184 +78,194 @@ export function openEncoder(answer: ReplyContext): StreamEncoder {
 }
 
 interface State extends Writer {
-  begun: boolean;
-  readonly open: Map<number, Open>;
-  /** Ends the last message: only the next item or the finish shows whether it was cut off. */
-  heldMessage?: ((cut: boolean) => void) | undefined;
+  isStarted: boolean;
+  readonly openItems: Map<number, OpenItem>;
+  /** Emits the end of the last message. Deferred, because only the next item or the finish shows whether it was truncated. */
+  finishMessage?: ((isTruncated: boolean) => void) | undefined;
+  /** Emits the calls with invalid JSON arguments. Deferred to the finish, which drops them if the reply was truncated. */
   readonly heldCalls: (() => void)[];
-  refused: boolean;
+  hasRefusal: boolean;
 }
 
-type Open =
-  | { readonly kind: 'message' | 'reasoning'; readonly grow: Growing }
+type OpenItem =
+  | { readonly kind: 'message' | 'reasoning'; readonly item: GrowingItem }
   | {
       readonly kind: 'call';
-      readonly at: Placed;
-      readonly shape: Shape;
-      readonly scan: (piece: string) => string;
-      readonly signed: boolean;
-      told: boolean;
+      readonly item: AddedItem;
+      readonly shape: CallShape;
+      /** Turns a piece of the hub's arguments into a piece of the wire's. */
+      readonly unwrap: (piece: string) => string;
+      readonly isSigned: boolean;
+      hasDeltas: boolean;
     }
-  /** Told as a whole when it ends. */
-  | { readonly kind: 'late' };
+  /** Emitted all at once when it ends. */
+  | { readonly kind: 'deferred' };
 
-type Rows = { readonly [K in HubEvent['kind']]: (event: Extract<HubEvent, { kind: K }>, state: State) => void };
+type Handlers = { readonly [K in HubEvent['kind']]: (event: Extract<HubEvent, { kind: K }>, state: State) => void };
 
-const ON: Rows = {
+const HANDLERS: Handlers = {
   start(event, state) {
-    begin(state, event.id);
+    startResponse(state, event.id);
   },
   item(event, state) {
-    release(state, false);
-    state.open.set(event.index, opened(event.item, state));
+    finishPendingMessage(state, false);
+    state.openItems.set(event.index, openItem(event.item, state));
   },
   text(event, state) {
-    grow(state, event.index, 'text', event);
+    growPart(state, event.index, 'text', event);
   },
   refusal(event, state) {
-    grow(state, event.index, 'refusal', event);
+    growPart(state, event.index, 'refusal', event);
   },
   think(event, state) {
-    grow(state, event.index, 'think', event);
+    growPart(state, event.index, 'think', event);
   },
   args(event, state) {
-    const open = state.open.get(event.index);
-    if (open?.kind === 'call') emitArgs(state, open, open.scan(event.text));
+    const open = state.openItems.get(event.index);
+    if (open?.kind === 'call') emitArgs(state, open, open.unwrap(event.text));
   },
   annotation(event, state) {
-    const open = state.open.get(event.index);
-    const part = open?.kind === 'message' ? open.grow.part : undefined;
-    if (open?.kind !== 'message' || part?.hub !== event.part || part.kind !== 'text') return;
-    const place = { item_id: open.grow.id, output_index: open.grow.place, content_index: part.place };
-    const annotation_index = part.notes.push(event.annotation) - 1;
+    const open = state.openItems.get(event.index);
+    const part = open?.kind === 'message' ? open.item.openPart : undefined;
+    if (open?.kind !== 'message' || part?.hubIndex !== event.part || part.kind !== 'text') return;
+    const keys = { ...open.item.keys, content_index: part.wireIndex };
+    const annotation_index = part.annotations.push(event.annotation) - 1;
     const annotation = encodeAnnotation(event.annotation);
-    emit(state, 'response.output_text.annotation.added', { ...place, annotation_index, annotation });
+    emit(state, 'response.output_text.annotation.added', { ...keys, annotation_index, annotation });
   },
   item_end(event, state) {
-    const open = state.open.get(event.index);
-    state.open.delete(event.index);
-    if (open) ended(event.item, open, state);
+    const open = state.openItems.get(event.index);
+    state.openItems.delete(event.index);
+    if (open) endItem(event.item, open, state);
   },
-  // A comment belongs to SSE: `pushEvents` has no event for it.
+  // An SSE comment is framing: `pushEvents` returns nothing for it.
   ping(_, state) {
     if (!state.events) state.text += SSE_COMMENT;
   },
   finish(event, state) {
-    const { cut, event: type } = ENDINGS[event.stop];
-    release(state, cut === true);
-    if (!cut) for (const tell of state.heldCalls) tell();
-    for (const item of state.refused ? [] : refusalItems(event.stop, event.refusal, [])) late(item, state);
-    const { id, answer } = state;
-    emitFinal(state, type, finalBody({ id, answer, output: outputOf(state), stop: event.stop, usage: event.usage }));
+    const { stop, usage, refusal } = event;
+    const { truncated, event: type } = ENDINGS[stop];
+    finishPendingMessage(state, truncated === true);
+    if (!truncated) for (const emitCall of state.heldCalls) emitCall();
+    for (const item of state.hasRefusal ? [] : refusalItems(stop, refusal, [])) emitDeferred(item, state);
+    const { id, context } = state;
+    emitFinal(state, type, finalBody({ id, context, output: finishedItems(state), stop, usage }));
   },
-  // Agents ignore the `error` event: a failure is a failed response.
+  // Agents ignore the `error` event, so a failure is a `response.failed`.
   error(event, state) {
-    begin(state, state.answer.requestId);
-    release(state, false);
-    emitFinal(state, 'response.failed', failedBody(state.id, state.answer, outputOf(state), event.error));
+    startResponse(state, state.context.requestId);
+    finishPendingMessage(state, false);
+    emitFinal(state, 'response.failed', failedBody(state.id, state.context, finishedItems(state), event.error));
   },
 };
 
-function begin(state: State, upstreamId: string): void {
-  if (state.begun) return;
-  state.begun = true;
+function startResponse(state: State, upstreamId: string): void {
+  if (state.isStarted) return;
+  state.isStarted = true;
   state.id = responseId('resp_', upstreamId);
-  emitResponse(state, 'response.created', openBody(state.id, state.answer));
-  emitResponse(state, 'response.in_progress', openBody(state.id, state.answer));
+  emitResponse(state, 'response.created', inProgressBody(state.id, state.context));
+  emitResponse(state, 'response.in_progress', inProgressBody(state.id, state.context));
 }
 
-/** Items that were opened and never ended leave a hole. */
-const outputOf = (state: State) => state.output.filter((item) => item !== undefined);
+/** Items that never ended have an empty slot. */
+const finishedItems = (state: State) => state.output.filter((item) => item !== undefined);
 
-function release(state: State, cut: boolean): void {
-  state.heldMessage?.(cut);
-  state.heldMessage = undefined;
+function finishPendingMessage(state: State, isTruncated: boolean): void {
+  state.finishMessage?.(isTruncated);
+  state.finishMessage = undefined;
 }
 
 // ---------------------------------------------------------------- opening and growing
 
-/** A message is announced with its first words; calls that may bring a signature wait for it, since it stands before them. */
-function opened(item: HubItem, state: State): Open {
-  if (item.kind === 'message') return { kind: 'message', grow: growing(messageForm(item)) };
+/**
+ * A message is announced with its first delta, because it may stay empty. Calls from generate-content are deferred: their
+ * signature may arrive late, and its reasoning item must precede the call.
+ */
+function openItem(item: HubItem, state: State): OpenItem {
+  if (item.kind === 'message') return { kind: 'message', item: newGrowingItem(messageBuilder(item)) };
   if (item.kind === 'reasoning') {
-    const grow = growing(reasoningForm(item));
-    Object.assign(grow, addItem(state, grow.form));
-    return { kind: 'reasoning', grow };
+    const growing = newGrowingItem(reasoningBuilder(item));
+    Object.assign(growing, emitItemAdded(state, growing.builder));
+    return { kind: 'reasoning', item: growing };
   }
-  if (item.kind !== 'tool_call' || state.answer.issuer === 'generate-content') return { kind: 'late' };
-  const shape = shapeOf(item, state.declared);
-  if (shape === 'builtin') return { kind: 'late' };
-  for (const form of signatureForms(signatureOfCall(item))) emitWholeItem(state, form);
-  const scan = shape === 'wrapped' ? inputScanner() : (piece: string) => piece;
-  const signed = item.signature !== undefined;
-  return { kind: 'call', at: addItem(state, callForm(item, shape)), shape, scan, signed, told: false };
+  if (item.kind !== 'tool_call' || state.context.issuer === 'generate-content') return { kind: 'deferred' };
+  const shape = callShape(item, state.nonFunctionTools);
+  if (shape === 'builtin') return { kind: 'deferred' };
+  for (const builder of signatureBuilders(signatureOfCall(item))) emitWholeItem(state, builder);
+  const unwrap = shape === 'wrapped' ? openFreeTextUnwrapper() : (piece: string) => piece;
+  const added = emitItemAdded(state, callBuilder(item, shape));
+  return { kind: 'call', item: added, shape, unwrap, isSigned: item.signature !== undefined, hasDeltas: false };
 }
 
-type Delta = { readonly part: number; readonly text: string };
-
-function grow(state: State, index: number, kind: 'text' | 'refusal' | 'think', { part, text }: Delta): void {
-  const open = state.open.get(index);
+function growPart(state: State, index: number, kind: PartKind, delta: PartDelta): void {
+  const open = state.openItems.get(index);
   const holder = kind === 'think' ? 'reasoning' : 'message';
-  if (open?.kind === holder) addDelta(state, open.grow, kind, part, text);
+  if (open?.kind === holder) emitPartDelta(state, open.item, kind, delta);
 }
 
-function emitArgs(state: State, open: Open & { kind: 'call' }, delta: string): void {
+function emitArgs(state: State, open: OpenItem & { kind: 'call' }, delta: string): void {
   if (delta === '') return;
-  open.told = true;
-  emit(state, `${eventsOf(open.shape).name}.delta`, { ...open.at.at, delta });
+  open.hasDeltas = true;
+  emit(state, `${callEventsOf(open.shape).prefix}.delta`, { ...open.item.keys, delta });
 }
 
-const eventsOf = (shape: Shape): CallEvents => CALL_EVENTS[shape === 'function' ? 'function_call' : 'custom_tool_call'];
+const callEventsOf = (shape: CallShape): CallEvents =>
+  CALL_EVENTS[shape === 'function' ? 'function_call' : 'custom_tool_call'];
 
 // ---------------------------------------------------------------- ending
 
-function ended(item: HubItem, open: Open, state: State): void {
-  if (item.kind === 'message' && open.kind === 'message') endMessage(item, open.grow, state);
-  else if (item.kind === 'reasoning' && open.kind === 'reasoning') endReasoning(item, open.grow, state);
+function endItem(item: HubItem, open: OpenItem, state: State): void {
+  if (item.kind === 'message' && open.kind === 'message') endMessage(item, open.item, state);
+  else if (item.kind === 'reasoning' && open.kind === 'reasoning') endReasoning(item, open.item, state);
   else if (item.kind === 'tool_call' && open.kind === 'call') endCall(item, open, state);
-  else late(item, state);
+  else emitDeferred(item, state);
 }
 
-function endMessage(item: HubMessage, grow: Growing, state: State): void {
-  release(state, false);
-  if (grow.parts === 0) {
-    for (const [n, part] of item.parts.entries()) {
-      if (part.kind === 'text' || part.kind === 'refusal') addDelta(state, grow, part.kind, n, part.text);
+function endMessage(message: HubMessage, item: GrowingItem, state: State): void {
+  finishPendingMessage(state, false);
+  if (item.partCount === 0) {
+    for (const [index, part] of message.parts.entries()) {
+      if (part.kind === 'text' || part.kind === 'refusal')
+        emitPartDelta(state, item, part.kind, { part: index, text: part.text });
     }
   }
-  closePart(state, grow);
-  state.refused ||= refusalOf([item]) !== undefined;
-  state.heldMessage = (cut) => {
-    if (grow.place >= 0) doneItem(state, grow, messageForm(item).build(grow.id, cut ? 'incomplete' : 'completed'));
-    // Images and signatures that the message held, as items of their own.
-    for (const form of formsOf(item, state.declared)) if (form.prefix !== 'msg') emitWholeItem(state, form);
+  closePart(state, item);
+  state.hasRefusal ||= refusalOf([message]) !== undefined;
+  state.finishMessage = (isTruncated) => {
+    const status = isTruncated ? 'incomplete' : 'completed';
+    if (item.outputIndex >= 0) emitItemDone(state, item, messageBuilder(message).build(item.id, status));
+    // Images and signatures of the message become separate items.
+    for (const builder of itemBuilders(message, state.nonFunctionTools))
+      if (builder.idPrefix !== 'msg') emitWholeItem(state, builder);
   };
 }
 
-function endReasoning(item: HubReasoningItem, grow: Growing, state: State): void {
-  if (grow.parts === 0) for (const [n, text] of item.summary.entries()) addDelta(state, grow, 'think', n, text);
-  closePart(state, grow);
-  doneItem(state, grow, reasoningForm(item).build(grow.id, 'completed'));
+function endReasoning(reasoning: HubReasoningItem, item: GrowingItem, state: State): void {
+  if (item.partCount === 0)
+    for (const [part, text] of reasoning.summary.entries()) emitPartDelta(state, item, 'think', { part, text });
+  closePart(state, item);
+  emitItemDone(state, item, reasoningBuilder(reasoning).build(item.id, 'completed'));
 }
 
-function endCall(item: HubToolCall, open: Open & { kind: 'call' }, state: State): void {
-  const form = callForm(item, open.shape);
-  const { name, field } = eventsOf(open.shape);
-  const whole = open.shape === 'function' ? item.args || '{}' : inputOf(item, open.shape);
-  const tell = () => {
-    if (!open.told) emitArgs(state, open, whole);
-    emit(state, `${name}.done`, { ...open.at.at, name: item.name, [field]: whole });
-    doneItem(state, open.at, form.build(open.at.id, 'completed'));
-    // One that came too late to stand before its call still finds it by the id.
-    if (!open.signed) for (const late of signatureForms(signatureOfCall(item))) emitWholeItem(state, late);
+function endCall(call: HubToolCall, open: OpenItem & { kind: 'call' }, state: State): void {
+  const { item, shape } = open;
+  const builder = callBuilder(call, shape);
+  const { prefix, field } = callEventsOf(shape);
+  const args = shape === 'function' ? call.args || '{}' : callInput(call, shape);
+  const emitEnd = () => {
+    if (!open.hasDeltas) emitArgs(state, open, args);
+    emit(state, `${prefix}.done`, { ...item.keys, name: call.name, [field]: args });
+    emitItemDone(state, item, builder.build(item.id, 'completed'));
+    // A signature that arrives with the end follows its call; the call id in it still links the two.
+    if (!open.isSigned) for (const late of signatureBuilders(signatureOfCall(call))) emitWholeItem(state, late);
   };
-  if (form.broken) state.heldCalls.push(tell);
-  else tell();
+  if (builder.hasInvalidArgs) state.heldCalls.push(emitEnd);
+  else emitEnd();
 }
 
-function late(item: HubItem, state: State): void {
-  for (const form of formsOf(item, state.declared)) {
-    if (form.broken) state.heldCalls.push(() => emitWholeItem(state, form));
-    else emitWholeItem(state, form);
+function emitDeferred(item: HubItem, state: State): void {
+  for (const builder of itemBuilders(item, state.nonFunctionTools)) {
+    if (builder.hasInvalidArgs) state.heldCalls.push(() => emitWholeItem(state, builder));
+    else emitWholeItem(state, builder);
   }
 }

@@ -1,65 +1,65 @@
-/** Takes free text out of its JSON wrapping (see `free-text.ts`) piece by piece; it never repairs what the model wrote. */
+/** Streaming counterpart of `unwrapInput` in `tools/free-text.ts`. Never repairs malformed JSON from the model. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
-/** The opening is short; after this many characters it is something else, and the whole text is told at the end instead. */
-const MAX_OPENING = 256;
+/** Characters to wait for the opening. Longer input has another form; the encoder then emits its text when the call ends. */
+const MAX_OPENING_CHARS = 256;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Feeds on pieces of the JSON and returns pieces of the text. Cuts may fall inside an escape or a surrogate pair. */
-export function inputScanner(): (piece: string) => string {
-  let phase: 'opening' | 'value' | 'over' = 'opening';
-  let carry = '';
-  let high = '';
+/** Returns a function from pieces of JSON to pieces of free text. A piece may end inside an escape or a surrogate pair. */
+export function openFreeTextUnwrapper(): (piece: string) => string {
+  let phase: 'opening' | 'value' | 'done' = 'opening';
+  let pending = '';
+  let pendingSurrogate = '';
 
-  function value(text: string): string {
-    let out = high;
-    let at = 0;
-    high = '';
-    carry = '';
-    while (at < text.length) {
-      const stop = nextSpecial(text, at);
-      out += text.slice(at, stop);
+  function readValue(text: string): string {
+    let out = pendingSurrogate;
+    let index = 0;
+    pendingSurrogate = '';
+    pending = '';
+    while (index < text.length) {
+      const stop = indexOfSpecial(text, index);
+      out += text.slice(index, stop);
       if (stop === text.length) break;
       if (text.charCodeAt(stop) === QUOTE) {
-        phase = 'over';
+        phase = 'done';
         return out;
       }
       const size = text[stop + 1] === 'u' ? 6 : 2;
       if (stop + size > text.length) {
-        carry = text.slice(stop);
+        pending = text.slice(stop);
         break;
       }
-      out += unescaped(text.slice(stop, stop + size));
-      at = stop + size;
+      out += decodeEscape(text.slice(stop, stop + size));
+      index = stop + size;
     }
-    if (!endsHigh(out)) return out;
-    high = out.slice(-1);
+    if (!endsWithHighSurrogate(out)) return out;
+    pendingSurrogate = out.slice(-1);
     return out.slice(0, -1);
   }
 
   return (piece) => {
-    if (phase === 'over') return '';
-    if (phase === 'value') return value(carry + piece);
-    carry += piece;
-    const opening = OPENING.exec(carry);
+    if (phase === 'done') return '';
+    if (phase === 'value') return readValue(pending + piece);
+    pending += piece;
+    const opening = OPENING.exec(pending);
     if (opening) {
       phase = 'value';
-      return value(carry.slice(opening[0].length));
+      return readValue(pending.slice(opening[0].length));
     }
-    if (carry.length > MAX_OPENING) phase = 'over';
+    if (pending.length > MAX_OPENING_CHARS) phase = 'done';
     return '';
   };
 }
 
-function nextSpecial(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE || code === BACKSLASH) return at;
+function indexOfSpecial(text: string, from: number): number {
+  for (let index = from; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE || code === BACKSLASH) return index;
   }
   return text.length;
 }
 
-function unescaped(sequence: string): string {
+function decodeEscape(sequence: string): string {
   try {
     return String(JSON.parse(`"${sequence}"`));
   } catch {
@@ -67,7 +67,7 @@ function unescaped(sequence: string): string {
   }
 }
 
-function endsHigh(text: string): boolean {
+function endsWithHighSurrogate(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff;
 }

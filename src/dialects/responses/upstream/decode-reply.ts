@@ -1,11 +1,11 @@
-/** Whole answers of an upstream. A response that failed is no answer: it is thrown as the error it tells. */
+/** Decoder of unary upstream responses. Throws the error of a failed response. */
 import type { DecodeContext } from '../../codec.ts';
-import { failureOf as failed, unreadable } from '../../errors/fault.ts';
+import { failureOf, unreadable } from '../../errors/fault.ts';
 import type { HubError, HubItem, HubReply, JsonObject } from '../../hub/types.ts';
-import { freshCallId } from '../../wire/ids.ts';
+import { uniqueCallId } from '../../wire/ids.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
-import { isPolicy, readError } from '../errors.ts';
-import { decodeOutputItem, type Seat } from '../read-output.ts';
+import { decodeErrorObject, isPolicyViolation } from '../errors.ts';
+import { decodeOutputItem, type ItemContext } from '../read-output.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage } from '../usage.ts';
 
@@ -13,41 +13,46 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   if (!isObject(body) || !(Array.isArray(body.output) || isObject(body.error))) throw unreadable();
   const items: HubItem[] = [];
   const callIds = new Set<string>();
-  const seat: Seat = { context, callId: (given) => freshCallId(given, callIds, context.requestId) };
-  for (const one of maybeList(body.output)) {
-    const item = decodeOutputItem(maybeObject(one), seat);
+  const itemContext: ItemContext = {
+    account: context.account,
+    callId: (given) => uniqueCallId(given, callIds, context.requestId),
+  };
+  for (const value of maybeList(body.output)) {
+    const item = decodeOutputItem(maybeObject(value), itemContext);
     if (item?.kind === 'tool_call' && item.name === '') throw unreadable();
     if (item) items.push(item);
   }
-  const failure = failureOf(body, items.length > 0);
-  if (failure) throw failed(failure);
+  const error = responseError(body, items.length > 0);
+  if (error) throw failureOf(error);
   return {
     id: maybeString(body.id) ?? '',
     model: maybeString(body.model) ?? '',
     items,
-    ...stopOf(body, items),
+    ...responseStop(body, items),
     usage: decodeUsage(body, items),
   };
 }
 
 /**
- * The error that a response ended in, if it did. A refusal of the content is an answer (the provider read and billed it), and
- * so is a context that ran full while the model was already writing.
+ * Returns the error that ended the response, if any. A refusal of the content is a reply, because the provider read and billed
+ * the request. A full context is a reply if the model had already written output.
  */
-export function failureOf(response: JsonObject, wrote: boolean): HubError | undefined {
+export function responseError(response: JsonObject, hasOutput: boolean): HubError | undefined {
   if (response.status === 'queued' || response.status === 'in_progress') {
-    return { code: 'upstream_error', message: 'The upstream answered before the response was finished.' };
+    return { code: 'upstream_error', message: 'The provider returned a response that is not finished.' };
   }
-  if (!hasFailed(response) || isPolicy(maybeObject(response.error))) return undefined;
-  const { error } = readError(maybeObject(response.error));
-  return error.code === 'context_length_exceeded' && wrote ? undefined : error;
+  if (!hasFailed(response) || isPolicyViolation(maybeObject(response.error))) return undefined;
+  const { error } = decodeErrorObject(maybeObject(response.error));
+  return error.code === 'context_length_exceeded' && hasOutput ? undefined : error;
 }
 
-/** Of a response that did not end in an error. */
-export function stopOf(response: JsonObject, items: readonly HubItem[]): Pick<HubReply, 'stop' | 'refusal'> {
+/** Returns the stop of a response without `responseError`. */
+export function responseStop(response: JsonObject, items: readonly HubItem[]): Pick<HubReply, 'stop' | 'refusal'> {
   if (!hasFailed(response)) return decodeStop(response, items);
   const wire = maybeObject(response.error);
-  return isPolicy(wire) ? { stop: 'filter', refusal: readError(wire).error.message } : { stop: 'context_full' };
+  return isPolicyViolation(wire)
+    ? { stop: 'filter', refusal: decodeErrorObject(wire).error.message }
+    : { stop: 'context_full' };
 }
 
 const hasFailed = (response: JsonObject): boolean =>

@@ -1,19 +1,18 @@
-/** Content parts for an upstream of this dialect. What it cannot read is refused by name, never left out in silence. */
-
+/** Encoder of content parts for a responses upstream. Rejects unsupported parts and never drops one silently. */
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
-/** Cache marks in the order in which their parts are sent; how many of them are set is known at the end only. */
-export type Breakpoints = { readonly part: Record<string, unknown>; readonly cache: CacheBreakpoint }[];
+/** Cache breakpoints in wire order. Collected first, because only the last ones are sent. */
+export type BreakpointList = { readonly part: Record<string, unknown>; readonly cache: CacheBreakpoint }[];
 
-/** Parts of a user's or developer's message, or of a tool's answer. Empty texts say nothing and are left out. */
-export const encodeInput = (parts: readonly HubPart[], marks: Breakpoints): JsonObject[] =>
+/** Encodes the parts of a user message, developer message or tool result. Skips empty texts. */
+export const encodeInputParts = (parts: readonly HubPart[], breakpoints: BreakpointList): JsonObject[] =>
   parts.flatMap((part) => {
     const body = inputPart(part);
     if (!body) return [];
-    if ('cache' in part && part.cache) marks.push({ part: body, cache: part.cache });
+    if ('cache' in part && part.cache) breakpoints.push({ part: body, cache: part.cache });
     return [body];
   });
 
@@ -27,37 +26,37 @@ function inputPart(part: HubPart): Record<string, unknown> | undefined {
     case 'file':
       return filePart(part);
     case 'search_result':
-      return titled([part.title, part.source], part.texts.join('\n'));
+      return textWithHeading([part.title, part.source], part.texts.join('\n'));
     case 'json':
       return { type: 'input_text', text: JSON.stringify(part.value) };
     case 'audio':
     case 'video':
-      return reject('conversation', `This model cannot take ${part.kind}.`);
+      return reject('conversation', `This model does not support ${part.kind} input.`);
   }
 }
 
-const titled = (lines: readonly (string | undefined)[], text: string): Record<string, unknown> => {
-  const head = lines.filter((line) => line).join('\n');
-  return { type: 'input_text', text: head === '' ? text : `${head}\n\n${text}` };
+const textWithHeading = (lines: readonly (string | undefined)[], text: string): Record<string, unknown> => {
+  const heading = lines.filter((line) => line).join('\n');
+  return { type: 'input_text', text: heading === '' ? text : `${heading}\n\n${text}` };
 };
 
 function imageSource(source: MediaSource): JsonObject {
   if (source.kind === 'base64') return { image_url: dataUrl(source) };
   if (source.kind === 'url') return { image_url: source.url };
-  if (source.kind === 'file_id') return { file_id: ownFile(source) };
-  return reject('conversation', 'An image cannot be given as text.');
+  if (source.kind === 'file_id') return { file_id: ownFileId(source) };
+  return reject('conversation', 'An image source must be base64 data, a URL or a file id.');
 }
 
 function filePart(part: HubPart & { kind: 'file' }): Record<string, unknown> {
   const { source, title, context } = part;
-  if (source.kind === 'text') return titled([title, context], source.text);
+  if (source.kind === 'text') return textWithHeading([title, context], source.text);
   const filename = title ?? `file.${EXTENSIONS[source.kind === 'base64' ? source.mime : ''] ?? 'pdf'}`;
   if (source.kind === 'base64') return { type: 'input_file', filename, file_data: dataUrl(source) };
   if (source.kind === 'url') return { type: 'input_file', file_url: source.url };
-  return compact({ type: 'input_file', file_id: ownFile(source) });
+  return compact({ type: 'input_file', file_id: ownFileId(source) });
 }
 
-/** The upstream tells the kind of a file by its name. */
+/** The upstream determines the file type from the name. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'application/json': 'json',
@@ -67,11 +66,11 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/html': 'html',
 };
 
-const ownFile = ({ issuer, id }: MediaSource & { kind: 'file_id' }): string =>
+const ownFileId = ({ issuer, id }: MediaSource & { kind: 'file_id' }): string =>
   issuer === 'responses' ? id : rejectFile(id);
 
-/** An assistant's own words. Pictures it made cannot be handed back in a message. */
-export const encodeOutputText = (parts: readonly HubPart[]): JsonObject[] =>
+/** Encodes the text of an assistant message. Skips generated images, which a message cannot contain. */
+export const encodeOutputParts = (parts: readonly HubPart[]): JsonObject[] =>
   parts.flatMap((part): JsonObject[] => {
     if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return [];
     return part.kind === 'text'
@@ -79,11 +78,11 @@ export const encodeOutputText = (parts: readonly HubPart[]): JsonObject[] =>
       : [{ type: 'refusal', refusal: part.text }];
   });
 
-/** The upstream takes four breakpoints; the last ones reach furthest. */
+/** Limit of the upstream. The last breakpoints cover the longest prefixes. */
 const MAX_BREAKPOINTS = 4;
 
-export function setBreakpoints(marks: Breakpoints): void {
-  for (const { part, cache } of marks.slice(-MAX_BREAKPOINTS)) {
+export function setBreakpoints(breakpoints: BreakpointList): void {
+  for (const { part, cache } of breakpoints.slice(-MAX_BREAKPOINTS)) {
     part.prompt_cache_breakpoint = { mode: 'explicit', ttl: cache.long ? '12h' : '30m' };
   }
 }

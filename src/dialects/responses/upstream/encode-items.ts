@@ -1,8 +1,7 @@
 /**
- * The conversation for an upstream of this dialect: one row per hub item, order kept. Items carry no ids except reasoning, whose
- * encrypted content is bound to its own. Reasoning that lost the item it led to is left out, since the upstream refuses it alone.
+ * Encoder of the conversation for a responses upstream. Keeps the order of items. Only reasoning items have an id, because their
+ * encrypted content is bound to it. Drops reasoning without the item it led to, because the upstream rejects it.
  */
-
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type {
   HubItem,
@@ -18,50 +17,50 @@ import { rejectOrphan } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { compact, isObject, parseArgs } from '../../wire/read.ts';
 import { encodeFormat } from '../encode-settings.ts';
-import { encodeTools, type ToolJob, wireName } from '../encode-tools.ts';
+import { encodeTools, type ToolContext, wireName } from '../encode-tools.ts';
 import { encodeSummary } from '../output-items.ts';
-import { type Breakpoints, encodeInput, encodeOutputText } from './encode-content.ts';
+import { type BreakpointList, encodeInputParts, encodeOutputParts } from './encode-content.ts';
 
-export interface Job extends ToolJob {
-  readonly marks: Breakpoints;
-  /** Call ids so far, and what kind of item answers each. */
-  readonly calls: Map<string, string>;
+export interface EncodeContext extends ToolContext {
+  readonly breakpoints: BreakpointList;
+  /** Type of the result item by call id, for the calls so far. */
+  readonly resultTypes: Map<string, string>;
 }
 
-export function encodeItems(job: Job): JsonObject[] {
-  const { items } = job.request;
-  const bodies = items.map((item, index) => encodeItem(item, index, job));
+export function encodeItems(context: EncodeContext): JsonObject[] {
+  const { items } = context.request;
+  const bodies = items.map((item, index) => encodeItem(item, index, context));
   const kept: JsonObject[] = [];
-  let follows = false;
+  let hasFollower = false;
   for (let index = items.length - 1; index >= 0; index--) {
-    const body: JsonObject | undefined = items[index]?.kind === 'reasoning' && !follows ? undefined : bodies[index];
-    follows = body !== undefined && isOwnSide(items[index]);
+    const body: JsonObject | undefined = items[index]?.kind === 'reasoning' && !hasFollower ? undefined : bodies[index];
+    hasFollower = body !== undefined && isModelItem(items[index]);
     if (body) kept.push(body);
   }
   return kept.reverse();
 }
 
-/** Said or done by the model, so that reasoning can have led to it. */
-const isOwnSide = (item: HubItem | undefined): boolean =>
-  item !== undefined && (item.kind === 'message' ? item.role === 'assistant' : OWN_SIDE.has(item.kind));
-const OWN_SIDE: ReadonlySet<HubItem['kind']> = new Set(['reasoning', 'tool_call', 'server_call', 'opaque']);
+/** Items that the model produces, and to which reasoning can lead. */
+const isModelItem = (item: HubItem | undefined): boolean =>
+  item !== undefined && (item.kind === 'message' ? item.role === 'assistant' : MODEL_KINDS.has(item.kind));
+const MODEL_KINDS: ReadonlySet<HubItem['kind']> = new Set(['reasoning', 'tool_call', 'server_call', 'opaque']);
 
-function encodeItem(item: HubItem, index: number, job: Job): JsonObject | undefined {
+function encodeItem(item: HubItem, index: number, context: EncodeContext): JsonObject | undefined {
   switch (item.kind) {
     case 'message':
-      return item.role === 'assistant' ? said(item, index, job) : message(item, job);
+      return item.role === 'assistant' ? encodeAssistantMessage(item, index, context) : encodeMessage(item, context);
     case 'reasoning':
-      return reasoning(item, job);
+      return encodeReasoningItem(item, context);
     case 'tool_call':
-      return call(item, job);
+      return encodeCall(item, context);
     case 'tool_result':
-      return result(item, job);
+      return encodeResult(item, context);
     case 'server_call':
       return item.issuer === 'responses' && isObject(item.raw) ? item.raw : undefined;
     case 'compaction':
-      return compaction(item, job);
+      return encodeCompaction(item, context);
     case 'tool_change':
-      return { type: 'additional_tools', role: 'developer', tools: encodeTools(item.add, job) };
+      return { type: 'additional_tools', role: 'developer', tools: encodeTools(item.add, context) };
     case 'config_change':
       return compact({
         type: 'configuration_update',
@@ -75,44 +74,45 @@ function encodeItem(item: HubItem, index: number, job: Job): JsonObject | undefi
   }
 }
 
-function message(item: HubMessage, job: Job): JsonObject | undefined {
-  const content = encodeInput(item.parts, job.marks);
+function encodeMessage(item: HubMessage, context: EncodeContext): JsonObject | undefined {
+  const content = encodeInputParts(item.parts, context.breakpoints);
   if (content.length === 0) return undefined;
   return { type: 'message', role: item.role === 'system' ? 'developer' : 'user', content };
 }
 
-function said(item: HubMessage, index: number, job: Job): JsonObject | undefined {
-  const content = encodeOutputText(item.parts);
+function encodeAssistantMessage(item: HubMessage, index: number, context: EncodeContext): JsonObject | undefined {
+  const content = encodeOutputParts(item.parts);
   if (content.length === 0) return undefined;
-  const phase = job.target.capabilities.phase ? (item.phase ?? inferredPhase(index, job)) : undefined;
+  const phase = context.target.capabilities.phase ? (item.phase ?? inferPhase(index, context)) : undefined;
   return compact({ type: 'message', role: 'assistant', phase, content });
 }
 
-/** Words before a call of the same turn go along with the work; others are the answer. */
-function inferredPhase(index: number, { request: { items } }: Job): 'commentary' | 'final_answer' {
-  for (let at = index + 1; isOwnSide(items[at]); at++) if (items[at]?.kind === 'tool_call') return 'commentary';
+/** Text before a call of the same turn is commentary; other text is the final answer. */
+function inferPhase(index: number, { request: { items } }: EncodeContext): 'commentary' | 'final_answer' {
+  for (let next = index + 1; isModelItem(items[next]); next++)
+    if (items[next]?.kind === 'tool_call') return 'commentary';
   return 'final_answer';
 }
 
 // ---------------------------------------------------------------- reasoning
 
-function reasoning(item: HubReasoningItem, job: Job): JsonObject | undefined {
+function encodeReasoningItem(item: HubReasoningItem, context: EncodeContext): JsonObject | undefined {
   const { opaque } = item;
-  if (!isAtHome(opaque, job) || opaque?.kind !== 'reasoning') return undefined;
-  const summary = summaryParts(item.summary, opaque.lengths).map(encodeSummary);
+  if (!isReadable(opaque, context) || opaque?.kind !== 'reasoning') return undefined;
+  const summary = splitSummary(item.summary, opaque.lengths).map(encodeSummary);
   return compact({ type: 'reasoning', id: opaque.id, summary, encrypted_content: opaque.data });
 }
 
-/** Minted by this dialect's provider, and not by another account of it. */
-function isAtHome(opaque: Opaque | undefined, { target }: Job): opaque is Opaque {
+/** Opaque values are readable by their issuer, and only with the account that created them. */
+function isReadable(opaque: Opaque | undefined, { target }: EncodeContext): opaque is Opaque {
   if (opaque?.issuer !== 'responses') return false;
   return opaque.account === undefined || target.account === undefined || opaque.account === target.account;
 }
 
 const SEPARATOR = '\n\n';
 
-/** Cuts a summary that was joined for a client back into its parts; a text that does not fit was edited and stays whole. */
-function summaryParts(summary: readonly string[], lengths: readonly number[] | undefined): string[] {
+/** Splits a summary that was joined for a client into its parts. A summary of another length was edited and stays joined. */
+function splitSummary(summary: readonly string[], lengths: readonly number[] | undefined): string[] {
   const texts = summary.filter((text) => text !== '');
   const [joined = ''] = texts;
   if (texts.length !== 1 || !lengths || lengths.length < 2) return texts;
@@ -126,53 +126,54 @@ function summaryParts(summary: readonly string[], lengths: readonly number[] | u
   });
 }
 
-function compaction(item: HubItem & { kind: 'compaction' }, job: Job): JsonObject {
+function encodeCompaction(item: HubItem & { kind: 'compaction' }, context: EncodeContext): JsonObject {
   const { opaque, text } = item;
-  if (isAtHome(opaque, job)) return compact({ type: 'compaction', id: opaque.id, encrypted_content: opaque.data });
+  if (isReadable(opaque, context))
+    return compact({ type: 'compaction', id: opaque.id, encrypted_content: opaque.data });
   if (text) return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
   return rejectCompaction();
 }
 
 // ---------------------------------------------------------------- calls and results
 
-const TYPED: Readonly<Record<string, { readonly type: string; readonly field: string }>> = {
+const TYPED_CALLS: Readonly<Record<string, { readonly type: string; readonly field: string }>> = {
   shell: { type: 'shell_call', field: 'action' },
   local_shell: { type: 'local_shell_call', field: 'action' },
   apply_patch: { type: 'apply_patch_call', field: 'operation' },
 };
 
-function call(item: HubToolCall, job: Job): JsonObject {
+function encodeCall(item: HubToolCall, context: EncodeContext): JsonObject {
   const call_id = callIdFor('responses', item.callId);
-  const typed = item.form === 'builtin' && job.request.dialect === 'responses' ? TYPED[item.name] : undefined;
-  const custom = item.form === 'custom' && job.target.capabilities.customTools;
+  const typed = item.form === 'builtin' && context.request.dialect === 'responses' ? TYPED_CALLS[item.name] : undefined;
+  const custom = item.form === 'custom' && context.target.capabilities.customTools;
   const type = typed?.type ?? (custom ? 'custom_tool_call' : 'function_call');
-  job.calls.set(item.callId, `${type}_output`);
+  context.resultTypes.set(item.callId, `${type}_output`);
   if (typed) return { type, call_id, status: 'completed', [typed.field]: parseArgs(item.args) };
-  const name = wireName(job.names, item);
+  const name = wireName(context.names, item);
   const { namespace } = item;
   if (custom) return compact({ type, call_id, name, namespace, input: item.args });
   const args = item.form === 'custom' ? wrapInput(item.args) : item.args || '{}';
   return compact({ type, call_id, name, namespace, arguments: args });
 }
 
-function result(item: HubToolResult, job: Job): JsonObject {
-  const type = job.calls.get(item.callId) ?? rejectOrphan(item.callId);
+function encodeResult(item: HubToolResult, context: EncodeContext): JsonObject {
+  const type = context.resultTypes.get(item.callId) ?? rejectOrphan(item.callId);
   const call_id = callIdFor('responses', item.callId);
   const [data] = item.parts;
   if (type === 'shell_call_output' && data?.kind === 'json') return { type, call_id, output: data.value };
-  return { type, call_id, output: outputOf(item, job) };
+  return { type, call_id, output: encodeResultOutput(item, context) };
 }
 
 /**
- * Plain text where that is all there is, unless marks are sent: a mark moves on from turn to turn, and the form of what it stood on
- * must not change with it. There is no flag for a failed tool, so the text says it.
+ * Writes a single text as a string, unless the model takes explicit breakpoints. A breakpoint moves from turn to turn, and the
+ * encoding of its former part must not change, or the prompt cache misses. The wire has no error flag, so a prefix marks errors.
  */
-function outputOf(item: HubToolResult, job: Job): unknown {
-  const parts = encodeInput(item.parts, job.marks);
+function encodeResultOutput(item: HubToolResult, context: EncodeContext): unknown {
+  const parts = encodeInputParts(item.parts, context.breakpoints);
   const [first] = parts;
   const prefix = item.isError ? ERROR_PREFIX : '';
   const text = parts.length === 0 ? '' : parts.length === 1 && first?.type === 'input_text' ? first.text : undefined;
-  if (text !== undefined && !(first && job.target.capabilities.explicitCache)) return `${prefix}${text}`;
+  if (text !== undefined && !(first && context.target.capabilities.explicitCache)) return `${prefix}${text}`;
   return prefix === '' ? parts : [{ type: 'input_text', text: prefix.trim() }, ...parts];
 }
 const ERROR_PREFIX = 'Error: ';

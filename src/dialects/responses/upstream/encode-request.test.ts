@@ -3,15 +3,12 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { aRequest, aTarget } from '../../../../test/support/dialects/responses.ts';
 import { runs } from '../../../../test/support/properties.ts';
-import { checkSupport } from '../../hub/fields.ts';
 import type { HubItem, HubPart, HubRequest, JsonObject, Opaque } from '../../hub/types.ts';
-import { fieldNames } from '../client/field-names.ts';
 import { encodeRequest } from './encode-request.ts';
-import { support } from './support.ts';
 
-const text = (words: string, more = {}): HubPart => ({ kind: 'text', text: words, ...more });
+const text = (content: string, more = {}): HubPart => ({ kind: 'text', text: content, ...more });
 const user = (...parts: HubPart[]): HubItem => ({ kind: 'message', role: 'user', parts });
-const said = (words: string): HubItem => ({ kind: 'message', role: 'assistant', parts: [text(words)] });
+const assistant = (content: string): HubItem => ({ kind: 'message', role: 'assistant', parts: [text(content)] });
 const call = (callId: string, more = {}): HubItem => ({
   kind: 'tool_call',
   callId,
@@ -27,19 +24,19 @@ const result = (callId: string, parts: HubPart[], more = {}): HubItem => ({
   parts,
   ...more,
 });
-const thought = (data: string, more: Partial<Opaque> = {}): HubItem => ({
+const reasoning = (data: string, more: Partial<Opaque> = {}): HubItem => ({
   kind: 'reasoning',
   summary: ['S'],
   opaque: { issuer: 'responses', kind: 'reasoning', id: `rs_${data}`, data, ...more },
 });
 
-const encode = (over: Partial<HubRequest>, target = aTarget()) => encodeRequest(aRequest(over), target);
-const body = (over: Partial<HubRequest>, target = aTarget()) => encode(over, target).body;
+const encode = (changes: Partial<HubRequest>, target = aTarget()) => encodeRequest(aRequest(changes), target);
+const body = (changes: Partial<HubRequest>, target = aTarget()) => encode(changes, target).body;
 const input = (items: HubItem[], target = aTarget()) =>
   body({ items: [...items, user(text('.'))] }, target).input as JsonObject[];
 
-describe('a request to a responses upstream', () => {
-  it('stores nothing and asks for encrypted reasoning', () => {
+describe('responses request encoder', () => {
+  it('disables storage and asks for encrypted reasoning', () => {
     assert.deepEqual(body({}), {
       model: 'gpt-6',
       input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] }],
@@ -48,39 +45,32 @@ describe('a request to a responses upstream', () => {
       stream: true,
     });
   });
-  it('joins the instructions', () => {
-    const system = ['Be brief.', '', 'Be kind.'].map((words) => ({
+  it('joins instructions', () => {
+    const system = ['Be brief.', '', 'Be kind.'].map((content) => ({
       kind: 'text' as const,
-      text: words,
+      text: content,
     }));
     assert.equal(body({ system }).instructions, 'Be brief.\n\nBe kind.');
   });
-  it('keeps the output limit between the floor and what the model can write', () => {
+  it('clamps the output limit to the minimum of the API and the maximum of the model', () => {
     const limit = (maxOutput: number, target = aTarget()) => body({ limits: { maxOutput } }, target).max_output_tokens;
     assert.equal(limit(5), 16);
     assert.equal(limit(999_999_999), 128_000);
     assert.equal(limit(5000, aTarget({ maxOutput: 1000 })), 1000);
   });
-  it('leaves sampling out for models that refuse it, and says so', () => {
+  it('drops and reports sampling for models that reject it', () => {
     const sampling = { temperature: 0, topP: 0.5 };
     assert.deepEqual(encode({ sampling }).droppedFields, ['temperature', 'topP']);
     const full = encode({ sampling }, aTarget({}, { sampling: 'full' }));
     assert.equal(full.body.temperature, 0);
     assert.deepEqual(full.droppedFields, []);
   });
-  it('hands stop sequences to the pipeline', () => {
+  it('leaves stop sequences to the gateway', () => {
     const encoded = encode({ sampling: { stop: ['END'] } });
     assert.deepEqual(encoded.emulateStop, ['END']);
     assert.equal(encoded.body.stop, undefined);
   });
-  it('refuses what it cannot honour and names what it loses', () => {
-    const lost = checkSupport(aRequest({ sampling: { topK: 4, seed: 1, stop: ['x'] } }), support, fieldNames);
-    assert.deepEqual(lost, ['topK', 'seed']);
-    for (const sampling of [{ n: 2 }, { logitBias: { a: 1 } }]) {
-      assert.throws(() => checkSupport(aRequest({ sampling }), support, fieldNames), { code: 'unsupported_parameter' });
-    }
-  });
-  it('moves reasoning to the nearest effort that the model knows', () => {
+  it('sends the nearest effort that the model supports', () => {
     const effort = (reasoning: HubRequest['reasoning'], efforts = ['none', 'low', 'medium', 'high']) =>
       (body({ reasoning }, aTarget({}, { efforts })).reasoning as JsonObject | undefined)?.effort;
     assert.equal(effort({ effort: 'high' }), 'high');
@@ -97,14 +87,14 @@ describe('a request to a responses upstream', () => {
       'reasoning',
     ]);
   });
-  it('hashes the user and long keys, and takes the session for a cache key', () => {
+  it('hashes the user id and long cache keys, and uses the session as cache key', () => {
     const encoded = body({ meta: { userId: 'alice@example.test' }, session: 's'.repeat(80) });
-    assert.match(String(encoded.safety_identifier), /^[a-z2-7]{40}$/);
-    assert.match(String(encoded.prompt_cache_key), /^[a-z2-7]{40}$/);
+    assert.match(String(encoded.safety_identifier), /^[\w-]{40}$/);
+    assert.match(String(encoded.prompt_cache_key), /^[\w-]{40}$/);
     assert.equal(body({ session: 's1' }).prompt_cache_key, 's1');
     assert.equal(body({ session: 's1', cache: { key: 'k' } }).prompt_cache_key, 'k');
   });
-  it('writes the format strict only where the schema would pass', () => {
+  it('sets strict only when the schema meets the strict rules', () => {
     const format = (schema: JsonObject) =>
       (body({ output: { format: { kind: 'schema', schema } } }).text as JsonObject).format as JsonObject;
     const strict = {
@@ -118,9 +108,9 @@ describe('a request to a responses upstream', () => {
   });
 });
 
-describe('tools for a responses upstream', () => {
+describe('responses tool encoder', () => {
   const schema = { $schema: 'x', type: 'object', properties: { a: { type: 'string', default: 'b' } } };
-  it('sends functions with their schema untouched and never lets the API turn strict by itself', () => {
+  it('sends function schemas unchanged and always sets strict', () => {
     const { tools } = body({
       tools: [
         { kind: 'function', name: 'f', schema },
@@ -132,7 +122,7 @@ describe('tools for a responses upstream', () => {
       { type: 'function', name: 'g', parameters: schema, strict: true },
     ]);
   });
-  it('maps names that the grammar refuses, everywhere alike, and gives the way back', () => {
+  it('maps invalid tool names everywhere and returns the original names', () => {
     const name = 'read.file';
     const encoded = encode({
       tools: [{ kind: 'function', name, schema }],
@@ -145,25 +135,25 @@ describe('tools for a responses upstream', () => {
     assert.equal((encoded.body.input as JsonObject[])[0]?.name, 'read_file');
     assert.deepEqual(encoded.names.get('read_file'), { name });
   });
-  it('keeps free-text tools native, or makes functions of them', () => {
+  it('sends free-text tools natively, or as functions when the model lacks them', () => {
     const grammar = { syntax: 'lark', definition: 'start: "a"' };
-    const over: Partial<HubRequest> = {
+    const changes: Partial<HubRequest> = {
       tools: [{ kind: 'custom', name: 'p', grammar }],
       items: [call('c1', { name: 'p', form: 'custom', args: 'free' }), result('c1', [text('ok')]), user(text('?'))],
       toolChoice: { kind: 'named', name: 'p' },
     };
-    const native = body(over);
+    const native = body(changes);
     assert.deepEqual(native.tools, [{ type: 'custom', name: 'p', format: { type: 'grammar', ...grammar } }]);
     assert.deepEqual(native.tool_choice, { type: 'custom', name: 'p' });
     assert.deepEqual(
       (native.input as JsonObject[]).map((item) => item.type),
       ['custom_tool_call', 'custom_tool_call_output', 'message'],
     );
-    const plain = body(over, aTarget({}, { customTools: false }));
+    const plain = body(changes, aTarget({}, { customTools: false }));
     assert.equal((plain.input as JsonObject[])[0]?.arguments, '{"input":"free"}');
     assert.match(String((plain.tools as JsonObject[])[0]?.description), /lark grammar:\nstart/);
   });
-  it('keeps namespaces, translates hosted tools and drops those without a counterpart', () => {
+  it('keeps namespaces, converts hosted tools and drops those without a counterpart', () => {
     const hosted = (tool: 'web_search' | 'web_fetch' | 'code_exec') => ({
       kind: 'server' as const,
       tool,
@@ -193,7 +183,7 @@ describe('tools for a responses upstream', () => {
       code: 'unsupported_parameter',
     });
   });
-  it("offers another provider's client tools as functions", () => {
+  it('sends client tools of another provider as functions', () => {
     const bash = { kind: 'builtin', builtin: 'bash_20250124', name: 'bash', raw: {} } as const;
     const [tool] = body({ tools: [bash] }).tools as JsonObject[];
     assert.equal(tool?.type, 'function');
@@ -201,7 +191,7 @@ describe('tools for a responses upstream', () => {
       code: 'unsupported_parameter',
     });
   });
-  it('writes the choice only where there are tools', () => {
+  it('sends a tool choice only with tools', () => {
     assert.equal(body({ toolChoice: { kind: 'required' }, parallelTools: false }).tool_choice, undefined);
     const tools: HubRequest['tools'] = [{ kind: 'function', name: 'f', schema }];
     const encoded = body({ tools, parallelTools: false, allowedTools: { mode: 'required', names: ['f'] } });
@@ -214,11 +204,11 @@ describe('tools for a responses upstream', () => {
   });
 });
 
-describe('the conversation for a responses upstream', () => {
-  it('keeps the order of results and words, and sends no ids', () => {
+describe('responses item encoder', () => {
+  it('keeps the order of items and sends no item ids', () => {
     const sent = input([
       user(text('Go')),
-      said('Ok'),
+      assistant('Ok'),
       call('c1'),
       call('c2'),
       result('c2', [text('two')]),
@@ -234,14 +224,14 @@ describe('the conversation for a responses upstream', () => {
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: '.' }] },
     ]);
   });
-  it('maps ids that are too long alike in the call and its result', () => {
+  it('maps a long call id the same in the call and its result', () => {
     const id = 'x'.repeat(100);
-    const [made, answered] = input([call(id), result(id, [])]);
-    assert.match(String(made?.call_id), /^call_[a-z2-7]{24}$/);
-    assert.equal(made?.call_id, answered?.call_id);
-    assert.equal(answered?.output, '');
+    const [callItem, resultItem] = input([call(id), result(id, [])]);
+    assert.match(String(callItem?.call_id), /^call_[\w-]{24}$/);
+    assert.equal(callItem?.call_id, resultItem?.call_id);
+    assert.equal(resultItem?.output, '');
   });
-  it('says in words that a tool failed, and keeps pictures in its answer', () => {
+  it('prefixes the result of a failed tool and keeps images in results', () => {
     const image: HubPart = { kind: 'image', source: { kind: 'base64', mime: 'image/png', data: 'AA' } };
     const sent = input([
       call('c1'),
@@ -255,20 +245,23 @@ describe('the conversation for a responses upstream', () => {
       { type: 'input_image', image_url: 'data:image/png;base64,AA', detail: 'auto' },
     ]);
   });
-  it('refuses a result without its call, in the words of the API', () => {
+  it('rejects a result without its call with the message of the API', () => {
     assert.throws(() => input([result('c9', [text('x')])]), {
       code: 'invalid_request',
       message: 'No tool call found for function call output with call_id c9.',
     });
   });
-  it('refuses a conversation that ends with the assistant', () => {
-    assert.throws(() => body({ items: [user(text('a')), said('b')] }), /does not support assistant message prefill/);
+  it('rejects a conversation that ends with an assistant message', () => {
+    assert.throws(
+      () => body({ items: [user(text('a')), assistant('b')] }),
+      /does not support assistant message prefill/,
+    );
   });
-  it('restores its own reasoning in place, with the id it is bound to', () => {
+  it('restores reasoning in place with its id', () => {
     const sent = input([
-      thought('E1'),
+      reasoning('E1'),
       call('c1'),
-      thought('E2'),
+      reasoning('E2'),
       call('c2'),
       result('c1', [text('1')]),
       result('c2', [text('2')]),
@@ -286,47 +279,47 @@ describe('the conversation for a responses upstream', () => {
       encrypted_content: 'E1',
     });
   });
-  it('drops reasoning of others: another provider, another account, and what lost the item it led to', () => {
+  it('drops reasoning of another provider, of another account, or without a following item', () => {
     const kinds = (items: HubItem[], target = aTarget()) => input(items, target).map((item) => item.type);
-    assert.deepEqual(kinds([thought('E', { issuer: 'messages' }), said('x')]), ['message', 'message']);
-    assert.deepEqual(kinds([thought('E', { account: 'a' }), said('x')], aTarget({ account: 'b' })), [
+    assert.deepEqual(kinds([reasoning('E', { issuer: 'messages' }), assistant('x')]), ['message', 'message']);
+    assert.deepEqual(kinds([reasoning('E', { account: 'a' }), assistant('x')], aTarget({ account: 'b' })), [
       'message',
       'message',
     ]);
-    assert.deepEqual(kinds([thought('E', { account: 'a' }), said('x')], aTarget({ account: 'a' })), [
+    assert.deepEqual(kinds([reasoning('E', { account: 'a' }), assistant('x')], aTarget({ account: 'a' })), [
       'reasoning',
       'message',
       'message',
     ]);
-    assert.deepEqual(kinds([thought('E'), said(''), user(text('y'))]), ['message', 'message']);
-    assert.deepEqual(kinds([{ kind: 'reasoning', summary: ['visible'] }, said('x')]), ['message', 'message']);
+    assert.deepEqual(kinds([reasoning('E'), assistant(''), user(text('y'))]), ['message', 'message']);
+    assert.deepEqual(kinds([{ kind: 'reasoning', summary: ['visible'] }, assistant('x')]), ['message', 'message']);
   });
-  it('cuts a joined summary back into its parts, unless it was edited', () => {
+  it('splits a joined summary into its parts unless it was edited', () => {
     const parts = (joined: string) => {
       const item: HubItem = {
         kind: 'reasoning',
         summary: [joined],
         opaque: { issuer: 'responses', kind: 'reasoning', data: 'E', lengths: [3, 5] },
       };
-      const [sent] = input([item, said('x')]);
+      const [sent] = input([item, assistant('x')]);
       return ((sent?.summary ?? []) as JsonObject[]).map((part) => part.text);
     };
     assert.deepEqual(parts('One\n\nThree'), ['One', 'Three']);
     assert.deepEqual(parts('One and Three'), ['One and Three']);
     assert.deepEqual(parts(''), []);
   });
-  it('writes system messages in the middle as developer messages', () => {
+  it('sends later system messages as developer messages', () => {
     const [, item] = input([user(text('a')), { kind: 'message', role: 'system', parts: [text('Now in French.')] }]);
     assert.equal(item?.role, 'developer');
   });
   it('infers phases only for models that have them', () => {
-    const items = [said('Looking.'), call('c1'), result('c1', [text('x')]), said('Found.')];
+    const items = [assistant('Looking.'), call('c1'), result('c1', [text('x')]), assistant('Found.')];
     const phases = (target = aTarget()) =>
       input(items, target).flatMap((item) => (item.role === 'assistant' ? [item.phase] : []));
     assert.deepEqual(phases(), [undefined, undefined]);
     assert.deepEqual(phases(aTarget({}, { phase: true })), ['commentary', 'final_answer']);
   });
-  it('reads files and search results, and refuses sound and foreign files by name', () => {
+  it('sends files and search results, and rejects audio and files of other providers', () => {
     const [item] = input([
       user(
         { kind: 'file', source: { kind: 'base64', mime: 'application/pdf', data: 'AA' } },
@@ -347,9 +340,9 @@ describe('the conversation for a responses upstream', () => {
       /file_x/,
     );
   });
-  it('sets the last four cache marks where the model takes them', () => {
-    const marked = (n: number) => user(text(`m${n}`, { cache: n === 5 ? { long: true } : {} }));
-    const items = [1, 2, 3, 4, 5].map(marked);
+  it('sets the last four cache breakpoints when the model supports them', () => {
+    const withBreakpoint = (n: number) => user(text(`m${n}`, { cache: n === 5 ? { long: true } : {} }));
+    const items = [1, 2, 3, 4, 5].map(withBreakpoint);
     const system = [{ kind: 'text' as const, text: 'S', cache: {} }];
     const set = body({ items, system }, aTarget({}, { explicitCache: true }));
     const parts = (set.input as JsonObject[]).flatMap((item) => item.content as JsonObject[]);
@@ -363,22 +356,24 @@ describe('the conversation for a responses upstream', () => {
     assert.ok(!JSON.stringify(unset.body).includes('breakpoint'));
     assert.equal(unset.body.prompt_cache_key, 's');
   });
-  it('gives a tool answer the same form with a mark on it as without, since marks move on', () => {
+  it('encodes a tool result the same with and without a cache breakpoint', () => {
     for (const explicitCache of [false, true]) {
       const outputs = [undefined, {}].map((cache) => {
-        const answer = result('c1', [text('r', cache && { cache })]);
-        const sent = body({ items: [user(text('q')), call('c1'), answer] }, aTarget({}, { explicitCache }));
+        const toolResult = result('c1', [text('r', cache && { cache })]);
+        const sent = body({ items: [user(text('q')), call('c1'), toolResult] }, aTarget({}, { explicitCache }));
         return JSON.stringify((sent.input as JsonObject[]).at(-1)?.output);
       });
-      const [bare, marked] = outputs.map((one) => one?.replace(/,"prompt_cache_breakpoint":\{[^}]*\}/, ''));
-      assert.equal(marked, bare);
+      const [without, withBreakpoint] = outputs.map((output) =>
+        output?.replace(/,"prompt_cache_breakpoint":\{[^}]*\}/, ''),
+      );
+      assert.equal(withBreakpoint, without);
     }
   });
-  it('encodes the old part of a conversation to the same bytes when it grows', () => {
+  it('encodes earlier items to the same bytes when the conversation grows', () => {
     const turn = fc.constantFrom<HubItem[]>(
-      [user(text('q')), said('a')],
+      [user(text('q')), assistant('a')],
       [call('c1'), result('c1', [text('r')])],
-      [thought('E'), said('b')],
+      [reasoning('E'), assistant('b')],
     );
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 8 }), fc.array(turn, { maxLength: 3 }), (old, more) => {

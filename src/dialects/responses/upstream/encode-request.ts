@@ -1,35 +1,35 @@
 /**
- * A request for an upstream of this dialect. Nothing is stored there, and encrypted reasoning is always asked for, since the
- * client carries the state. Pure: the same conversation gives the same bytes, which prompt caches depend on.
+ * Encoder of requests for a responses upstream. It asks for encrypted reasoning and stores nothing upstream, because the client
+ * carries the state. The same conversation always gives the same bytes, which prompt caches depend on.
  */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { rejectPrefill } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubMeta, HubRequest, JsonObject } from '../../hub/types.ts';
-import { mapNames } from '../../tools/names.ts';
+import { mapToolNames } from '../../tools/names.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
 import { encodeFormat, encodeReasoning } from '../encode-settings.ts';
-import { encodeToolChoice, encodeTools, leavesOut } from '../encode-tools.ts';
-import { encodeInput, setBreakpoints } from './encode-content.ts';
-import { encodeItems, type Job } from './encode-items.ts';
+import { dropsHostedTool, encodeToolChoice, encodeTools } from '../encode-tools.ts';
+import { encodeInputParts, setBreakpoints } from './encode-content.ts';
+import { type EncodeContext, encodeItems } from './encode-items.ts';
 
 export function encodeRequest(request: HubRequest, target: UpstreamTarget): EncodedRequest {
   if (endsInPrefill(request) && !target.capabilities.prefill) rejectPrefill();
-  const names = mapNames(request, 'responses');
-  const job: Job = { request, target, names, marks: [], calls: new Map() };
-  const system = encodeSystem(job);
-  const input = [...system.items, ...encodeItems(job)];
-  if (target.capabilities.explicitCache) setBreakpoints(job.marks);
-  const tools = encodeTools(request.tools, job);
+  const names = mapToolNames(request, 'responses');
+  const context: EncodeContext = { request, target, names, breakpoints: [], resultTypes: new Map() };
+  const system = encodeSystem(context);
+  const input = [...system.items, ...encodeItems(context)];
+  if (target.capabilities.explicitCache) setBreakpoints(context.breakpoints);
+  const tools = encodeTools(request.tools, context);
   const body = compact({
     model: target.model,
     instructions: system.instructions,
     input,
     tools: tools.length > 0 ? tools : undefined,
-    tool_choice: encodeToolChoice(tools, job),
+    tool_choice: encodeToolChoice(tools, context),
     parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
     ...limitsOf(request, target),
     ...samplingOf(request, target),
@@ -45,8 +45,8 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
   return {
     body,
     headers: {},
-    droppedFields: droppedOf(request, job),
-    names: new Map([...names.back].filter(([, tool]) => tool.namespace === undefined)),
+    droppedFields: droppedFieldsOf(request, context),
+    names: new Map([...names.originals].filter(([, tool]) => tool.namespace === undefined)),
     emulateStop: request.sampling.stop ?? [],
   };
 }
@@ -56,31 +56,31 @@ function endsInPrefill({ items }: HubRequest): boolean {
   return last?.kind === 'message' && last.role === 'assistant';
 }
 
-/** Instructions as one text, or as a developer message where cache marks inside them can be kept. */
-function encodeSystem(job: Job): { instructions?: string; items: JsonObject[] } {
-  const parts = job.request.system.filter((part) => part.text !== '');
+/** Joins the instructions, or writes them as a developer message to keep their cache breakpoints. */
+function encodeSystem(context: EncodeContext): { instructions?: string; items: JsonObject[] } {
+  const parts = context.request.system.filter((part) => part.text !== '');
   if (parts.length === 0) return { items: [] };
-  if (job.target.capabilities.explicitCache && parts.some((part) => part.cache)) {
-    return { items: [{ type: 'message', role: 'developer', content: encodeInput(parts, job.marks) }] };
+  if (context.target.capabilities.explicitCache && parts.some((part) => part.cache)) {
+    return { items: [{ type: 'message', role: 'developer', content: encodeInputParts(parts, context.breakpoints) }] };
   }
   return { instructions: parts.map((part) => part.text).join('\n\n'), items: [] };
 }
 
-/** The API refuses less than 16. */
-const MIN_OUTPUT = 16;
+/** Tokens; the API rejects less. */
+const MIN_OUTPUT_TOKENS = 16;
 
 function limitsOf({ limits }: HubRequest, target: UpstreamTarget): JsonObject {
-  const most = target.maxOutput ?? target.capabilities.maxOutput;
-  const wanted = limits.prewarm ? undefined : limits.maxOutput;
+  const max = target.maxOutput ?? target.capabilities.maxOutput;
+  const requested = limits.prewarm ? undefined : limits.maxOutput;
   return compact({
-    max_output_tokens: wanted === undefined ? undefined : Math.max(MIN_OUTPUT, Math.min(wanted, most)),
+    max_output_tokens: requested === undefined ? undefined : Math.max(MIN_OUTPUT_TOKENS, Math.min(requested, max)),
     max_tool_calls: limits.maxToolCalls,
     context_management:
       limits.compactAt === undefined ? undefined : [{ type: 'compaction', compact_threshold: limits.compactAt }],
   });
 }
 
-/** Reasoning models answer 400 to any sampling field. */
+/** Reasoning models return 400 for any sampling field. */
 const samplingOf = ({ sampling }: HubRequest, { capabilities }: UpstreamTarget): JsonObject =>
   capabilities.sampling === 'full' ? compact({ temperature: sampling.temperature, top_p: sampling.topP }) : {};
 
@@ -97,7 +97,7 @@ function metaOf(meta: HubMeta): JsonObject {
   });
 }
 
-/** Models that do not reason refuse to be asked for encrypted reasoning. */
+/** Models without reasoning reject `reasoning.encrypted_content`. */
 function includeOf({ capabilities }: UpstreamTarget, tools: readonly JsonObject[]): string[] {
   const include: string[] = [];
   if (capabilities.efforts.length > 0) include.push('reasoning.encrypted_content');
@@ -105,19 +105,19 @@ function includeOf({ capabilities }: UpstreamTarget, tools: readonly JsonObject[
   return include;
 }
 
-/** What this model in particular cannot take. */
-function droppedOf(request: HubRequest, job: Job): HubField[] {
+/** Fields that this model does not support, beyond `support.ts`. */
+function droppedFieldsOf(request: HubRequest, context: EncodeContext): HubField[] {
   const { sampling, reasoning, tools, system } = request;
-  const { capabilities } = job.target;
-  const wantsThought = reasoning.mode !== 'off' && (reasoning.mode !== undefined || reasoning.effort !== undefined);
-  const marked = job.marks.length > 0 || system.some((part) => part.cache);
-  const lost: Partial<Record<HubField, boolean>> = {
+  const { capabilities } = context.target;
+  const wantsReasoning = reasoning.mode !== 'off' && (reasoning.mode !== undefined || reasoning.effort !== undefined);
+  const hasBreakpoints = context.breakpoints.length > 0 || system.some((part) => part.cache);
+  const dropped: Partial<Record<HubField, boolean>> = {
     temperature: capabilities.sampling === 'none' && sampling.temperature !== undefined,
     topP: capabilities.sampling === 'none' && sampling.topP !== undefined,
-    reasoning: wantsThought && capabilities.efforts.length === 0,
-    hostedTools: leavesOut(offeredTools(request), job),
-    // Tools have no place for a mark here, whatever the model takes.
-    cacheBreakpoints: tools.some((tool) => tool.cache) || (marked && !capabilities.explicitCache),
+    reasoning: wantsReasoning && capabilities.efforts.length === 0,
+    hostedTools: dropsHostedTool(offeredTools(request), context),
+    // Tools of this dialect have no breakpoint field.
+    cacheBreakpoints: tools.some((tool) => tool.cache) || (hasBreakpoints && !capabilities.explicitCache),
   };
-  return (Object.keys(lost) as HubField[]).filter((field) => lost[field]);
+  return (Object.keys(dropped) as HubField[]).filter((field) => dropped[field]);
 }

@@ -1,22 +1,32 @@
 /**
- * The items of a stream while they grow: gives each its hub index when it first has something to say, keeps what was told so
- * far, and builds the finished item from exactly that.
+ * Open items of an upstream stream. An item gets its hub index with its first content. The finished item is built from exactly
+ * the deltas that were emitted.
  */
 import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubItem, HubPart, JsonObject } from '../../hub/types.ts';
-import { freshCallId } from '../../wire/ids.ts';
+import { uniqueCallId } from '../../wire/ids.ts';
 import { maybeCount, maybeString } from '../../wire/read.ts';
-import { argsOf, callOf, decodeOutputItem, isCall, messageOf, nameOf, reasoningOf, type Seat } from '../read-output.ts';
+import {
+  argsOf,
+  callOf,
+  decodeOutputItem,
+  type ItemContext,
+  isCall,
+  messageOf,
+  nameOf,
+  reasoningOf,
+} from '../read-output.ts';
 
 export interface StreamState {
   readonly context: DecodeContext;
+  /** Hub events of the current push. */
   out: HubEvent[];
   /** Ended items, by hub index. */
   readonly items: HubItem[];
   readonly callIds: Set<string>;
-  opened: number;
-  /** Something was told that cannot be put where it belongs any more. */
-  confused: boolean;
+  itemCount: number;
+  /** The upstream sent content that can no longer be emitted in order. */
+  isInconsistent: boolean;
 }
 
 export const openStream = (context: DecodeContext): StreamState => ({
@@ -24,144 +34,139 @@ export const openStream = (context: DecodeContext): StreamState => ({
   out: [],
   items: [],
   callIds: new Set(),
-  opened: 0,
-  confused: false,
+  itemCount: 0,
+  isInconsistent: false,
 });
 
-export interface Open {
-  /** `output_index` of the wire. */
-  readonly place: number;
-  /** Hub index, -1 until the item is told. */
+export interface OpenItem {
+  readonly outputIndex: number;
+  /** Hub index, -1 until the `item` event. */
   index: number;
-  /** The item as the wire last told it. */
+  /** Latest version of the item on the wire. */
   wire: JsonObject;
   readonly parts: Map<string, Part>;
   args: string;
   callId?: string;
-  /** The name under which a call was told. */
+  /** Name of the call in its `item` event. */
   name?: string;
-  ended: boolean;
+  isEnded: boolean;
 }
 
 interface Part {
-  readonly open: Open;
+  readonly open: OpenItem;
   readonly kind: 'text' | 'refusal' | 'think';
   readonly key: string;
-  number: number;
+  index: number;
   text: string;
-  readonly notes: HubAnnotation[];
+  readonly annotations: HubAnnotation[];
 }
 
-/** The part an event speaks of. It counts only once it has text: parts that stay empty leave no trace. */
-export function partFor(open: Open, kind: Part['kind'], place: unknown, raw = ''): Part {
-  const key = `${kind}${raw}${maybeCount(place) ?? 0}`;
-  return open.parts.get(key) ?? { open, kind, key, number: -1, text: '', notes: [] };
+/** Finds or creates the part of an event. A part gets its hub index with its first text, so empty parts do not count. */
+export function partFor(open: OpenItem, kind: Part['kind'], wireIndex: unknown, raw = ''): Part {
+  const key = `${kind}${raw}${maybeCount(wireIndex) ?? 0}`;
+  return open.parts.get(key) ?? { open, kind, key, index: -1, text: '', annotations: [] };
 }
 
-export function addText(tale: StreamState, part: Part, text: string): void {
+export function addText(state: StreamState, part: Part, text: string): void {
   if (text === '') return;
   const { open } = part;
-  if (part.number < 0) {
-    part.number = open.parts.size;
+  if (part.index < 0) {
+    part.index = open.parts.size;
     open.parts.set(part.key, part);
   }
-  // Parts follow each other: one that another has followed cannot grow.
-  if (part.number < open.parts.size - 1) {
-    tale.confused = true;
+  // Only the last part can grow.
+  if (part.index < open.parts.size - 1) {
+    state.isInconsistent = true;
     return;
   }
-  openItem(tale, open);
+  openItem(state, open);
   part.text += text;
-  tale.out.push({ kind: part.kind, index: open.index, part: part.number, text });
+  state.out.push({ kind: part.kind, index: open.index, part: part.index, text });
 }
 
-/** Tells the rest of a text that is known whole. One that does not continue what was told is not believed. */
-export function fillText(tale: StreamState, part: Part, whole: string): void {
-  if (whole.length > part.text.length && whole.startsWith(part.text))
-    addText(tale, part, whole.slice(part.text.length));
+/** Emits what the complete text has beyond the deltas. Ignores a text that does not start with the deltas. */
+export function fillText(state: StreamState, part: Part, complete: string): void {
+  if (complete.length > part.text.length && complete.startsWith(part.text))
+    addText(state, part, complete.slice(part.text.length));
 }
 
-export function addNote(tale: StreamState, part: Part, annotation: HubAnnotation): void {
-  if (part.number < 0) return;
-  part.notes.push(annotation);
-  tale.out.push({ kind: 'annotation', index: part.open.index, part: part.number, annotation });
+export function addAnnotation(state: StreamState, part: Part, annotation: HubAnnotation): void {
+  if (part.index < 0) return;
+  part.annotations.push(annotation);
+  state.out.push({ kind: 'annotation', index: part.open.index, part: part.index, annotation });
 }
 
-/** Arguments that come before the call has a name wait for it. */
-export function addArgs(tale: StreamState, open: Open, text: string): void {
+/** Emits arguments, or keeps them until the call has a name. */
+export function addArgs(state: StreamState, open: OpenItem, text: string): void {
   if (text === '') return;
   open.args += text;
-  if (open.index >= 0) tale.out.push({ kind: 'args', index: open.index, text });
+  if (open.index >= 0) state.out.push({ kind: 'args', index: open.index, text });
 }
 
-/** Tells the item's skeleton. A call without a name is held back; with `force` the name will not come any more. */
-export function openItem(tale: StreamState, open: Open, force = false): void {
+/** Emits the `item` event once. A call waits for its name, unless `isFinal`: then the name will not come. */
+export function openItem(state: StreamState, open: OpenItem, isFinal = false): void {
   if (open.index >= 0) return;
   const type = maybeString(open.wire.type) ?? '';
   if (isCall(type) && nameOf(open.wire) === '') {
-    // Nobody could run a call without a name.
-    tale.confused ||= force;
+    // A client cannot run a call without a name.
+    state.isInconsistent ||= isFinal;
     return;
   }
-  open.index = tale.opened++;
+  open.index = state.itemCount++;
   open.name = nameOf(open.wire);
-  tale.out.push({ kind: 'item', index: open.index, item: skeleton(open, seatOf(tale, open)) });
-  if (open.args !== '') tale.out.push({ kind: 'args', index: open.index, text: open.args });
+  state.out.push({ kind: 'item', index: open.index, item: skeletonOf(open, itemContextOf(state, open)) });
+  if (open.args !== '') state.out.push({ kind: 'args', index: open.index, text: open.args });
 }
 
-/** Ends the item with what was told of it; a message without words never was. */
-export function endItem(tale: StreamState, open: Open): void {
+/** Emits the end of the item. An empty message is not emitted at all. */
+export function endItem(state: StreamState, open: OpenItem): void {
   const type = maybeString(open.wire.type) ?? '';
-  open.ended = true;
+  open.isEnded = true;
   if (type === 'message' && open.parts.size === 0) return;
-  openItem(tale, open, true);
+  openItem(state, open, true);
   if (open.index < 0) return;
   if (isCall(type)) {
-    const whole = argsOf(open.wire);
-    if (open.args === '' || whole.startsWith(open.args)) addArgs(tale, open, whole.slice(open.args.length));
+    const complete = argsOf(open.wire);
+    if (open.args === '' || complete.startsWith(open.args)) addArgs(state, open, complete.slice(open.args.length));
   }
-  const item = closed(open, seatOf(tale, open));
-  tale.items[open.index] = item;
-  tale.out.push({ kind: 'item_end', index: open.index, item });
+  const item = finishedItem(open, itemContextOf(state, open));
+  state.items[open.index] = item;
+  state.out.push({ kind: 'item_end', index: open.index, item });
 }
 
-const seatOf = ({ context, callIds }: StreamState, open: Open): Seat => ({
-  context,
+const itemContextOf = ({ context, callIds }: StreamState, open: OpenItem): ItemContext => ({
+  account: context.account,
   callId: (given) => {
-    open.callId ??= freshCallId(given, callIds, context.requestId);
+    open.callId ??= uniqueCallId(given, callIds, context.requestId);
     return open.callId;
   },
 });
 
-function skeleton(open: Open, seat: Seat): HubItem {
+function skeletonOf(open: OpenItem, context: ItemContext): HubItem {
   const { wire } = open;
   const type = maybeString(wire.type) ?? '';
   if (type === 'message') return messageOf({ phase: wire.phase }, []);
   if (type === 'reasoning') return { kind: 'reasoning', summary: [] };
-  if (isCall(type)) return callOf(wire, '', seat);
+  if (isCall(type)) return callOf(wire, '', context);
   if (type === 'compaction') return { kind: 'compaction' };
-  const item = closed(open, seat);
+  const item = finishedItem(open, context);
   return item.kind === 'server_call'
     ? { kind: 'server_call', id: item.id, tool: item.tool, issuer: item.issuer, status: 'in_progress' }
     : item;
 }
 
-function closed(open: Open, seat: Seat): HubItem {
+function finishedItem(open: OpenItem, context: ItemContext): HubItem {
   const { wire } = open;
   const parts = [...open.parts.values()];
   const type = maybeString(wire.type) ?? '';
-  if (type === 'message') return messageOf(wire, parts.map(partOf));
-  if (type === 'reasoning')
-    return reasoningOf(
-      wire,
-      parts.map((part) => part.text),
-      seat,
-    );
-  if (isCall(type)) return { ...callOf(wire, open.args, seat), ...(open.name && { name: open.name }) };
-  return decodeOutputItem(wire, seat) ?? { kind: 'opaque', issuer: 'responses', raw: wire };
+  if (type === 'message') return messageOf(wire, parts.map(toHubPart));
+  const texts = parts.map((part) => part.text);
+  if (type === 'reasoning') return reasoningOf(wire, texts, context);
+  if (isCall(type)) return { ...callOf(wire, open.args, context), ...(open.name && { name: open.name }) };
+  return decodeOutputItem(wire, context) ?? { kind: 'opaque', issuer: 'responses', raw: wire };
 }
 
-function partOf({ kind, text, notes }: Part): HubPart {
+function toHubPart({ kind, text, annotations }: Part): HubPart {
   if (kind === 'refusal') return { kind, text };
-  return { kind: 'text', text, ...(notes.length > 0 && { annotations: notes }) };
+  return { kind: 'text', text, ...(annotations.length > 0 && { annotations }) };
 }

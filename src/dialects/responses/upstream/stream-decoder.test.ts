@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
-import { checkPromises } from '../../../../test/support/dialects/codecs.ts';
-import { CONTEXT, decode, STORIES } from '../../../../test/support/dialects/responses.ts';
+import { checkEventOrder } from '../../../../test/support/dialects/codecs.ts';
+import { CONTEXT, decode, VECTORS } from '../../../../test/support/dialects/responses.ts';
 import { runs } from '../../../../test/support/properties.ts';
 import { fold } from '../../hub/fold.ts';
 import { NO_USAGE } from '../../hub/types.ts';
 import { decodeReply } from './decode-reply.ts';
 import { openDecoder } from './stream-decoder.ts';
 
-describe('the responses decoder, whatever comes', () => {
-  it('keeps its promises about order for any mixture of events', () => {
-    const all = STORIES.flatMap((story) => story.events);
+describe('responses stream decoder', () => {
+  it('emits hub events in the promised order for any mixture of wire events', () => {
+    const all = VECTORS.flatMap((vector) => vector.events);
     fc.assert(
       fc.property(fc.array(fc.nat(all.length - 1), { maxLength: 40 }), (picks) => {
         const events = decode(picks.flatMap((pick) => all[pick] ?? []));
         assert.ok(events.length > 0);
-        checkPromises(events);
+        checkEventOrder(events);
       }),
       { numRuns: runs(300) },
     );
   });
-  it('never throws on events whose fields are of any kind', () => {
-    const types = [...new Set(STORIES.flatMap((story) => story.events.map(({ event }) => event ?? '')))];
+  it('never throws on fields of any type', () => {
+    const types = [...new Set(VECTORS.flatMap((vector) => vector.events.map(({ event }) => event ?? '')))];
     const field = fc.constantFrom(
       'item',
       'response',
@@ -38,18 +38,18 @@ describe('the responses decoder, whatever comes', () => {
     const event = fc.tuple(fc.constantFrom(...types), fc.dictionary(field, fc.jsonValue()));
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), (list) => {
-        checkPromises(decode(list.map(([type, fields]) => ({ data: { ...fields, type } }))));
+        checkEventOrder(decode(list.map(([type, fields]) => ({ data: { ...fields, type } }))));
       }),
       { numRuns: runs(300) },
     );
   });
-  it('says nothing after the end', () => {
+  it('emits nothing after the end', () => {
     const decoder = openDecoder(CONTEXT);
     assert.equal(decoder.push('not json').at(-1)?.kind, 'error');
     assert.deepEqual(decoder.push('{"type":"response.created","response":{}}'), []);
     assert.deepEqual(decoder.end(), []);
   });
-  it('tells a failure that comes first as nothing but a failure, so that another account may be tried', () => {
+  it('emits only an error for a failure that comes first, so that failover can try another account', () => {
     const response = { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'no' }, output: [] };
     const events = decode([{ data: { type: 'response.failed', response } }]);
     assert.deepEqual(
@@ -57,13 +57,13 @@ describe('the responses decoder, whatever comes', () => {
       ['error'],
     );
   });
-  it('marks opaque values with the account they came from', () => {
-    const story = STORIES.find(({ name }) => name === 'responses-reasoning.json');
-    const folded = fold(decode(story?.events ?? [], { ...CONTEXT, account: 'acct' }));
+  it('tags opaque values with their account', () => {
+    const vector = VECTORS.find(({ name }) => name === 'responses-reasoning.json');
+    const folded = fold(decode(vector?.events ?? [], { ...CONTEXT, account: 'acct' }));
     const [first] = 'reply' in folded ? folded.reply.items : [];
     assert.equal(first?.kind === 'reasoning' && first.opaque?.account, 'acct');
   });
-  it('finds the item of a delta by its id where the place is left out', () => {
+  it('finds the item of a delta by its id when output_index is missing', () => {
     const events = decode([
       { data: { type: 'response.created', response: { id: 'r', model: 'm' } } },
       {
@@ -89,7 +89,7 @@ describe('the responses decoder, whatever comes', () => {
       '{}',
     ]);
   });
-  it('refuses a whole answer that is not finished, and one that is no response', () => {
+  it('rejects an unfinished unary response and a body that is not a response', () => {
     assert.throws(() => decodeReply({ id: 'r', status: 'queued', output: [] }, CONTEXT), { code: 'upstream_error' });
     assert.throws(() => decodeReply('<html>', CONTEXT), { code: 'upstream_error' });
     assert.throws(() => decodeReply({ error: { code: 'server_is_overloaded', message: 'busy' } }, CONTEXT), {
@@ -98,7 +98,7 @@ describe('the responses decoder, whatever comes', () => {
   });
 });
 
-test('a tier above the usual one is known from the first event', () => {
+test('responses stream decoder reports a tier above standard in the start event', () => {
   const startOf = (service_tier: string) => {
     const decoder = openDecoder(CONTEXT);
     return decoder.push(
@@ -108,6 +108,6 @@ test('a tier above the usual one is known from the first event', () => {
   assert.deepEqual(startOf('priority'), [
     { kind: 'start', id: 'resp_1', model: 'm', usage: { ...NO_USAGE, tier: 'priority' } },
   ]);
-  for (const word of ['auto', 'default'])
-    assert.deepEqual(startOf(word), [{ kind: 'start', id: 'resp_1', model: 'm' }]);
+  for (const tier of ['auto', 'default'])
+    assert.deepEqual(startOf(tier), [{ kind: 'start', id: 'resp_1', model: 'm' }]);
 });

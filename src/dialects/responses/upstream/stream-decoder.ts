@@ -1,23 +1,23 @@
 /**
- * An upstream's stream, as hub events: one row per wire event. Deltas are told as they come; the finished item decides what is
- * still missing and never contradicts what was told. What no row knows is ignored; what cannot be read ends in one error.
+ * Stream decoder of the responses dialect: wire events to hub events, one handler per wire event. Finished items complete what
+ * their deltas lack and never contradict them. Ignores unknown events; malformed events end the stream with one error.
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { type HubError, type JsonObject, NO_USAGE } from '../../hub/types.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
-import { decodeAnnotation } from '../annotations.ts';
-import { readError } from '../errors.ts';
+import { decodeAnnotation, decodeAnnotations } from '../annotations.ts';
+import { decodeErrorObject } from '../errors.ts';
 import { contentOf } from '../read-output.ts';
 import { decodeUsage } from '../usage.ts';
-import { failureOf, stopOf } from './decode-reply.ts';
+import { responseError, responseStop } from './decode-reply.ts';
 import {
+  addAnnotation,
   addArgs,
-  addNote,
   addText,
   endItem,
   fillText,
-  type Open,
+  type OpenItem,
   openItem,
   openStream,
   partFor,
@@ -25,113 +25,115 @@ import {
 } from './open-items.ts';
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state: State = { ...openStream(context), started: false, over: false, byPlace: new Map(), byId: new Map() };
+  const state: State = { ...openStream(context), isStarted: false, isOver: false, byIndex: new Map(), byId: new Map() };
   return {
     push(data) {
-      if (state.over || data === '' || data === '[DONE]') return [];
+      if (state.isOver || data === '' || data === '[DONE]') return [];
       state.out = [];
       const event = parseObject(data);
-      if (event) ON.get(maybeString(event.type) ?? '')?.(event, state);
-      else broken(state, 'The upstream sent something that is no event.');
-      if (state.confused && !state.over) contradiction(state);
+      if (event) HANDLERS.get(maybeString(event.type) ?? '')?.(event, state);
+      else endAsBroken(state, 'The provider sent a malformed event.');
+      if (state.isInconsistent && !state.isOver) failContradiction(state);
       return state.out;
     },
     end() {
-      if (state.over) return [];
+      if (state.isOver) return [];
       state.out = [];
-      broken(state, 'The upstream closed the stream before completion.');
+      endAsBroken(state, 'The upstream closed the stream before completion.');
       return state.out;
     },
   };
 }
 
 interface State extends StreamState {
-  started: boolean;
-  /** Finish or error is told; nothing may follow. */
-  over: boolean;
-  readonly byPlace: Map<number, Open>;
-  /** For relays that leave `output_index` out. */
-  readonly byId: Map<string, Open>;
+  isStarted: boolean;
+  /** `finish` or `error` was emitted; nothing may follow. */
+  isOver: boolean;
+  readonly byIndex: Map<number, OpenItem>;
+  /** By item id and call id, for relays that omit `output_index`. */
+  readonly byId: Map<string, OpenItem>;
 }
 
-type Row = (event: JsonObject, state: State) => void;
+type Handler = (event: JsonObject, state: State) => void;
 
-type Kind = 'text' | 'refusal' | 'think';
+type PartKind = 'text' | 'refusal' | 'think';
 
-const text =
-  (kind: Kind, type: string, place: string, field: string): Row =>
+const onTextDelta =
+  (kind: PartKind, type: string, indexField: string, field: string): Handler =>
   (event, state) => {
-    const open = live(event, state, type);
-    if (open) addText(state, partFor(open, kind, event[place]), maybeString(event[field]) ?? '');
+    const open = growingItem(event, state, type);
+    if (open) addText(state, partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
   };
-/** A finished text tells what its deltas left out. */
-const textDone =
-  (kind: Kind, type: string, place: string, field: string): Row =>
+const onTextDone =
+  (kind: PartKind, type: string, indexField: string, field: string): Handler =>
   (event, state) => {
-    const open = live(event, state, type);
-    if (open) fillText(state, partFor(open, kind, event[place]), maybeString(event[field]) ?? '');
+    const open = growingItem(event, state, type);
+    if (open) fillText(state, partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
   };
-const args =
-  (type: string): Row =>
+const onArgsDelta =
+  (type: string): Handler =>
   (event, state) => {
-    const open = live(event, state, type);
+    const open = growingItem(event, state, type);
     if (open) addArgs(state, open, maybeString(event.delta) ?? '');
   };
-const argsDone =
-  (type: string, field: string): Row =>
+const onArgsDone =
+  (type: string, field: string): Handler =>
   (event, state) => {
-    const open = live(event, state, type);
+    const open = growingItem(event, state, type);
     if (!open) return;
-    // Some servers tell the name only here.
+    // Some servers send the name only in this event.
     if (!open.wire.name && maybeString(event.name)) open.wire = { ...open.wire, name: event.name };
     openItem(state, open);
-    const whole = maybeString(event[field]) ?? '';
-    if (whole.startsWith(open.args)) addArgs(state, open, whole.slice(open.args.length));
+    const complete = maybeString(event[field]) ?? '';
+    if (complete.startsWith(open.args)) addArgs(state, open, complete.slice(open.args.length));
   };
 
-const start: Row = (event, state) => begin(state, maybeObject(event.response));
-const ignored: Row = () => {};
-const ping: Row = (_, state) => {
-  if (state.started) state.out.push({ kind: 'ping' });
+const onStart: Handler = (event, state) => startReply(state, maybeObject(event.response));
+const ignore: Handler = () => {};
+const onKeepalive: Handler = (_, state) => {
+  if (state.isStarted) state.out.push({ kind: 'ping' });
 };
 
-const ON: ReadonlyMap<string, Row> = new Map<string, Row>([
-  ['response.created', start],
-  ['response.queued', start],
-  ['response.in_progress', start],
-  ['response.output_item.added', added],
-  ['response.content_part.added', ignored],
-  ['response.content_part.done', ignored],
-  ['response.output_text.delta', text('text', 'message', 'content_index', 'delta')],
-  ['response.output_text.done', textDone('text', 'message', 'content_index', 'text')],
-  ['response.output_text.annotation.added', note],
-  ['response.refusal.delta', text('refusal', 'message', 'content_index', 'delta')],
-  ['response.refusal.done', textDone('refusal', 'message', 'content_index', 'refusal')],
-  ['response.reasoning_summary_text.delta', text('think', 'reasoning', 'summary_index', 'delta')],
-  ['response.reasoning_summary_text.done', textDone('think', 'reasoning', 'summary_index', 'text')],
-  ['response.reasoning_text.delta', rawThought('delta')],
-  ['response.reasoning_text.done', rawThought('text')],
-  ['response.function_call_arguments.delta', args('function_call')],
-  ['response.function_call_arguments.done', argsDone('function_call', 'arguments')],
-  ['response.custom_tool_call_input.delta', args('custom_tool_call')],
-  ['response.custom_tool_call_input.done', argsDone('custom_tool_call', 'input')],
-  ['response.output_item.done', done],
-  ['response.completed', terminal('completed')],
-  ['response.incomplete', terminal('incomplete')],
-  ['response.failed', terminal('failed')],
-  // What some relays call every terminal.
-  ['response.done', terminal('completed')],
+const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['response.created', onStart],
+  ['response.queued', onStart],
+  ['response.in_progress', onStart],
+  ['response.output_item.added', onItemAdded],
+  ['response.content_part.added', ignore],
+  ['response.content_part.done', ignore],
+  ['response.output_text.delta', onTextDelta('text', 'message', 'content_index', 'delta')],
+  ['response.output_text.done', onTextDone('text', 'message', 'content_index', 'text')],
+  ['response.output_text.annotation.added', onAnnotation],
+  ['response.refusal.delta', onTextDelta('refusal', 'message', 'content_index', 'delta')],
+  ['response.refusal.done', onTextDone('refusal', 'message', 'content_index', 'refusal')],
+  ['response.reasoning_summary_text.delta', onTextDelta('think', 'reasoning', 'summary_index', 'delta')],
+  ['response.reasoning_summary_text.done', onTextDone('think', 'reasoning', 'summary_index', 'text')],
+  ['response.reasoning_text.delta', onRawReasoning('delta')],
+  ['response.reasoning_text.done', onRawReasoning('text')],
+  ['response.function_call_arguments.delta', onArgsDelta('function_call')],
+  ['response.function_call_arguments.done', onArgsDone('function_call', 'arguments')],
+  ['response.custom_tool_call_input.delta', onArgsDelta('custom_tool_call')],
+  ['response.custom_tool_call_input.done', onArgsDone('custom_tool_call', 'input')],
+  ['response.output_item.done', onItemDone],
+  ['response.completed', onTerminal('completed')],
+  ['response.incomplete', onTerminal('incomplete')],
+  ['response.failed', onTerminal('failed')],
+  // Some relays use this type for every terminal event.
+  ['response.done', onTerminal('completed')],
   [
     'error',
     (event, state) =>
-      failed(state, readError(isObject(event.error) ? event.error : event, maybeCount(event.status)).error),
+      endWithError(
+        state,
+        decodeErrorObject(isObject(event.error) ? event.error : event, maybeCount(event.status)).error,
+      ),
   ],
-  ['keepalive', ping],
+  ['keepalive', onKeepalive],
 ]);
 
-function begin(state: State, response: JsonObject): void {
-  if (state.started) return;
-  state.started = true;
+function startReply(state: State, response: JsonObject): void {
+  if (state.isStarted) return;
+  state.isStarted = true;
   const tier = tierUsed(maybeString(response.service_tier));
   state.out.push({
     kind: 'start',
@@ -141,23 +143,23 @@ function begin(state: State, response: JsonObject): void {
   });
 }
 
-/** The item an event belongs to. One that was never announced is taken for what its event says it must be. */
-function itemAt(event: JsonObject, state: State, type: string): Open {
-  begin(state, {});
+/** Finds the item of an event. An item without an `added` event gets the type that the event implies. */
+function itemAt(event: JsonObject, state: State, type: string): OpenItem {
+  startReply(state, {});
   const id = maybeString(event.item_id) ?? '';
-  const place = maybeCount(event.output_index) ?? state.byId.get(id)?.place ?? state.byPlace.size;
-  return state.byPlace.get(place) ?? announce(state, place, { type, id });
+  const outputIndex = maybeCount(event.output_index) ?? state.byId.get(id)?.outputIndex ?? state.byIndex.size;
+  return state.byIndex.get(outputIndex) ?? registerItem(state, outputIndex, { type, id });
 }
 
-/** The item of a delta, if it can still grow and is of the kind that such a delta is about. */
-function live(event: JsonObject, state: State, type: string): Open | undefined {
+/** Finds the item of a delta. Returns undefined if it has ended or has another type. */
+function growingItem(event: JsonObject, state: State, type: string): OpenItem | undefined {
   const open = itemAt(event, state, type);
-  return open.ended || open.wire.type !== type ? undefined : open;
+  return open.isEnded || open.wire.type !== type ? undefined : open;
 }
 
-function announce(state: State, place: number, wire: JsonObject): Open {
-  const open: Open = { place, index: -1, wire, parts: new Map(), args: '', ended: false };
-  state.byPlace.set(place, open);
+function registerItem(state: State, outputIndex: number, wire: JsonObject): OpenItem {
+  const open: OpenItem = { outputIndex, index: -1, wire, parts: new Map(), args: '', isEnded: false };
+  state.byIndex.set(outputIndex, open);
   const id = maybeString(wire.id);
   if (id) state.byId.set(id, open);
   const callId = maybeString(wire.call_id);
@@ -165,122 +167,129 @@ function announce(state: State, place: number, wire: JsonObject): Open {
   return open;
 }
 
-function added(event: JsonObject, state: State): void {
-  begin(state, {});
+function onItemAdded(event: JsonObject, state: State): void {
+  startReply(state, {});
   const wire = maybeObject(event.item);
-  const place = maybeCount(event.output_index) ?? state.byPlace.size;
-  const known = state.byPlace.get(place);
-  if (known?.ended) return;
-  const open = known ?? announce(state, place, wire);
-  if (!isSame(open, wire)) return contradiction(state);
+  const outputIndex = maybeCount(event.output_index) ?? state.byIndex.size;
+  const known = state.byIndex.get(outputIndex);
+  if (known?.isEnded) return;
+  const open = known ?? registerItem(state, outputIndex, wire);
+  if (!isSameKind(open, wire)) return failContradiction(state);
   open.wire = wire;
-  // A message waits for its first words: it may have none.
+  // A message waits for its first text, because it may stay empty.
   if (wire.type !== 'message') openItem(state, open);
 }
 
-function rawThought(field: 'delta' | 'text'): Row {
-  const tell = field === 'delta' ? addText : fillText;
+function onRawReasoning(field: 'delta' | 'text'): Handler {
+  const add = field === 'delta' ? addText : fillText;
   return (event, state) => {
-    const open = live(event, state, 'reasoning');
-    if (open) tell(state, partFor(open, 'think', event.content_index, 'raw'), maybeString(event[field]) ?? '');
+    const open = growingItem(event, state, 'reasoning');
+    if (open) add(state, partFor(open, 'think', event.content_index, 'raw'), maybeString(event[field]) ?? '');
   };
 }
 
-function note(event: JsonObject, state: State): void {
-  const open = live(event, state, 'message');
+function onAnnotation(event: JsonObject, state: State): void {
+  const open = growingItem(event, state, 'message');
   const annotation = decodeAnnotation(event.annotation);
-  if (open && annotation) addNote(state, partFor(open, 'text', event.content_index), annotation);
+  if (open && annotation) addAnnotation(state, partFor(open, 'text', event.content_index), annotation);
 }
 
-function done(event: JsonObject, state: State): void {
+function onItemDone(event: JsonObject, state: State): void {
   const wire = maybeObject(event.item);
   const open = itemAt({ ...event, item_id: wire.id }, state, maybeString(wire.type) ?? '');
-  if (!open.ended) settle(state, open, wire);
+  if (!open.isEnded) completeItem(state, open, wire);
 }
 
-/** The finished item: tells what is missing, then ends it. */
-function settle(state: State, open: Open, wire: JsonObject): void {
-  if (!isSame(open, wire)) return contradiction(state);
+/** Emits what the deltas lack, then ends the item. */
+function completeItem(state: State, open: OpenItem, wire: JsonObject): void {
+  if (!isSameKind(open, wire)) return failContradiction(state);
   open.wire = wire;
   if (wire.type === 'message') {
-    for (const [place, one] of maybeList(wire.content).entries()) settleContent(state, open, place, maybeObject(one));
+    for (const [index, part] of maybeList(wire.content).entries())
+      completeContent(state, open, index, maybeObject(part));
   }
-  if (wire.type === 'reasoning') settleThoughts(state, open, wire);
+  if (wire.type === 'reasoning') completeReasoning(state, open, wire);
   endItem(state, open);
 }
 
-/** An item that was told of cannot become another kind of item. */
-const isSame = (open: Open, wire: JsonObject): boolean =>
+/** An emitted item cannot change its type. */
+const isSameKind = (open: OpenItem, wire: JsonObject): boolean =>
   (open.index < 0 && open.args === '') || open.wire.type === wire.type;
-const contradiction = (state: State): void => broken(state, 'The upstream contradicted itself about an item.');
+const failContradiction = (state: State): void =>
+  endAsBroken(state, 'The provider sent contradictory events for one output item.');
 
-function settleThoughts(state: State, open: Open, { summary, content }: JsonObject): void {
-  for (const [place, one] of maybeList(summary).entries()) {
-    fillText(state, partFor(open, 'think', place), maybeString(maybeObject(one).text) ?? '');
+function completeReasoning(state: State, open: OpenItem, { summary, content }: JsonObject): void {
+  for (const [index, part] of maybeList(summary).entries()) {
+    fillText(state, partFor(open, 'think', index), maybeString(maybeObject(part).text) ?? '');
   }
-  for (const [place, one] of maybeList(content).entries()) {
-    fillText(state, partFor(open, 'think', place, 'raw'), maybeString(maybeObject(one).text) ?? '');
+  for (const [index, part] of maybeList(content).entries()) {
+    fillText(state, partFor(open, 'think', index, 'raw'), maybeString(maybeObject(part).text) ?? '');
   }
 }
 
-function settleContent(state: State, open: Open, place: number, wire: JsonObject): void {
+function completeContent(state: State, open: OpenItem, index: number, wire: JsonObject): void {
   const content = contentOf(wire);
   if (!content) return;
-  const part = partFor(open, content.kind, place);
+  const part = partFor(open, content.kind, index);
   fillText(state, part, content.text);
-  const notes = maybeList(wire.annotations).flatMap((one) => decodeAnnotation(one) ?? []);
-  for (const annotation of notes.slice(part.notes.length)) addNote(state, part, annotation);
+  const annotations = decodeAnnotations(wire.annotations);
+  for (const annotation of annotations.slice(part.annotations.length)) addAnnotation(state, part, annotation);
 }
 
-// ---------------------------------------------------------------- the end
+// ---------------------------------------------------------------- terminal events
 
-function terminal(word: string): Row {
+function onTerminal(defaultStatus: string): Handler {
   return (event, state) => {
-    const told = maybeObject(event.response);
-    const response = { usage: event.usage, ...told, status: maybeString(told.status) ?? word };
-    // A failure before anything else is told as nothing but that: another account may still be tried.
-    if (state.started || !failureOf(response, false)) {
-      begin(state, response);
-      adopt(state, response);
+    const sent = maybeObject(event.response);
+    const response = { usage: event.usage, ...sent, status: maybeString(sent.status) ?? defaultStatus };
+    // A failure before any other event emits only the error, so that failover can still try another account.
+    if (state.isStarted || !responseError(response, false)) {
+      startReply(state, response);
+      adoptOutput(state, response);
     }
-    if (state.over) return;
-    const error = failureOf(response, state.opened > 0);
-    if (error) return failed(state, error);
-    // Items that never ended are whole if the response is, else cut.
+    if (state.isOver) return;
+    const error = responseError(response, state.itemCount > 0);
+    if (error) return endWithError(state, error);
+    // Open items are as complete as the response.
     const status = response.status === 'completed' ? 'completed' : 'incomplete';
-    for (const open of state.byPlace.values()) {
-      if (open.ended) continue;
+    for (const open of state.byIndex.values()) {
+      if (open.isEnded) continue;
       open.wire = { ...open.wire, status };
       endItem(state, open);
     }
-    state.over = true;
-    state.out.push({ kind: 'finish', ...stopOf(response, state.items), usage: decodeUsage(response, state.items) });
+    state.isOver = true;
+    state.out.push({
+      kind: 'finish',
+      ...responseStop(response, state.items),
+      usage: decodeUsage(response, state.items),
+    });
   };
 }
 
-/** Items that only the terminal tells, and the ends of those that had none. Terminals may list few items, or none. */
-function adopt(state: State, response: JsonObject): void {
-  for (const [place, one] of maybeList(response.output).entries()) {
-    const wire = maybeObject(one);
-    const known = find(state, wire, place);
-    if (known?.ended || state.over) continue;
-    settle(state, known ?? announce(state, state.byPlace.has(place) ? nextPlace(state) : place, wire), wire);
+/** Emits items that only the terminal event has, and ends open items. Terminal events may list only some items, or none. */
+function adoptOutput(state: State, response: JsonObject): void {
+  for (const [outputIndex, value] of maybeList(response.output).entries()) {
+    const wire = maybeObject(value);
+    const known = findItem(state, wire, outputIndex);
+    if (known?.isEnded || state.isOver) continue;
+    const freeIndex = state.byIndex.has(outputIndex) ? nextFreeIndex(state) : outputIndex;
+    completeItem(state, known ?? registerItem(state, freeIndex, wire), wire);
   }
 }
 
-/** By id first; some servers change ids between events, so the same kind of item at the same place is the same item. */
-function find(state: State, wire: JsonObject, place: number): Open | undefined {
+/** Matches by id, then by output index and type, because some servers change ids between events. */
+function findItem(state: State, wire: JsonObject, outputIndex: number): OpenItem | undefined {
   const known = state.byId.get(maybeString(wire.id) ?? '') ?? state.byId.get(maybeString(wire.call_id) ?? '');
   if (known) return known;
-  const there = state.byPlace.get(place);
-  return there?.wire.type === wire.type ? there : undefined;
+  const atIndex = state.byIndex.get(outputIndex);
+  return atIndex?.wire.type === wire.type ? atIndex : undefined;
 }
 
-const nextPlace = (state: State): number => Math.max(...state.byPlace.keys()) + 1;
+const nextFreeIndex = (state: State): number => Math.max(...state.byIndex.keys()) + 1;
 
-function failed(state: State, error: HubError): void {
-  state.over = true;
+function endWithError(state: State, error: HubError): void {
+  state.isOver = true;
   state.out.push({ kind: 'error', error });
 }
 
-const broken = (state: State, message: string): void => failed(state, { code: 'upstream_error', message });
+const endAsBroken = (state: State, message: string): void => endWithError(state, { code: 'upstream_error', message });

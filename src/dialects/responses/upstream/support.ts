@@ -1,47 +1,46 @@
-/** What becomes of every optional thing on the way to a responses upstream. Model-dependent losses are reported by the encoder. */
-import type { Support } from '../../codec.ts';
-import type { HubField } from '../../hub/fields.ts';
+/** Support of optional request fields at a responses upstream. The encoder reports fields that only some models lack. */
+import type { SupportTable } from '../../hub/fields.ts';
 
-export const support: Readonly<Record<HubField, Support>> = {
-  // Kept for models that sample; others answer 400 to it, so the encoder leaves it out and says so.
+export const support: SupportTable = {
+  // Reasoning models return 400 for sampling fields; the encoder drops and reports them there.
   temperature: 'kept',
   topP: 'kept',
-  // The API has no such fields; an answer without them is still the answer that was asked for.
+  // The API lacks these fields, and the reply is still valid without them.
   topK: 'dropped',
   seed: 'dropped',
   presencePenalty: 'dropped',
   frequencyPenalty: 'dropped',
-  // Without it the answer would be another one than was asked for.
+  // Without these fields the reply would not be what the client asked for.
   logitBias: 'rejected',
   n: 'rejected',
-  // An answer on its way through the hub has no place for them.
+  // Hub replies have no log probabilities.
   logprobs: 'rejected',
-  // No field upstream: the pipeline cuts the text.
+  // The API lacks this field, so the gateway cuts the text itself.
   stop: 'changed',
   verbosity: 'kept',
   audioOutput: 'rejected',
-  // Images come from a hosted tool here, not from a modality.
+  // Images come from a hosted tool, not from a modality.
   imageOutput: 'dropped',
-  // Moved to the nearest effort that the model knows.
+  // Becomes the nearest effort that the model supports.
   reasoning: 'changed',
   structuredOutput: 'kept',
-  // Documents are read, but no answer says where in them it found something.
+  // The API reads documents but does not cite them.
   citations: 'dropped',
   strictTools: 'kept',
-  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  // Tools without a counterpart are dropped rather than rejected, because agents always list them.
   hostedTools: 'changed',
   maxToolCalls: 'kept',
-  // Summaries come back encrypted, and the client carries them.
+  // The summary is an encrypted item that the client sends back.
   compaction: 'kept',
   prewarm: 'kept',
   parallelTools: 'kept',
   allowedTools: 'kept',
-  // Keys longer than the upstream takes are hashed.
+  // Keys above the length limit of the API are hashed.
   cacheKey: 'kept',
-  // Other lifetimes, at most four, and only where the model takes explicit marks.
+  // Other lifetimes, at most four breakpoints, and only for models with explicit caching.
   cacheBreakpoints: 'changed',
   serviceTier: 'changed',
-  // Hashed: upstream accounts are shared, the caller's own ids stay here.
+  // Hashed, because user ids of clients must not reach the provider.
   userId: 'changed',
   metadata: 'kept',
 };
