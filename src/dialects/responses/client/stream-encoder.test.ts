@@ -1,51 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decodeAll, readVectors } from '../../../../test/support/dialects/codecs.ts';
-import { aReplyContext, aRequest, CONTEXT, pushAll } from '../../../../test/support/dialects/responses.ts';
-import { SSE_COMMENT, sse } from '../../../core/index.ts';
-import { DIALECTS, type Dialect, type Style } from '../../../rules/index.ts';
-import { unfold } from '../../hub/fold.ts';
 import {
-  type HubEvent,
-  type HubItem,
-  type HubReply,
-  type HubStop,
-  type JsonObject,
-  NO_USAGE,
-} from '../../hub/types.ts';
-import { codecOf } from '../../index.ts';
+  aCall,
+  aReply,
+  aReplyContext,
+  aRequest,
+  pushAll,
+  terminalEvent,
+  textMessage,
+} from '../../../../test/support/dialects/responses.ts';
+import { SSE_COMMENT } from '../../../core/index.ts';
+import { unfold } from '../../hub/fold.ts';
+import { type HubEvent, type HubItem, type JsonObject, NO_USAGE } from '../../hub/types.ts';
 import { isEnvelope, unwrap } from '../../opaque/envelope.ts';
-import { ENDINGS } from '../stop-reason.ts';
 import { decodeRequest } from './decode-request.ts';
 import { encodeReply } from './encode-reply.ts';
 import { openEncoder } from './stream-encoder.ts';
 
-const aReply = (items: readonly HubItem[], stop: HubStop = 'end', more: Partial<HubReply> = {}): HubReply => ({
-  id: 'msg_0123456789',
-  model: 'upstream-name',
-  items,
-  stop,
-  usage: { ...NO_USAGE, input: 7, output: 3 },
-  ...more,
-});
-const textMessage = (text: string): HubItem => ({
-  kind: 'message',
-  role: 'assistant',
-  parts: [{ kind: 'text', text }],
-});
-const call = (name: string, args: string, form: 'function' | 'custom' = 'function'): HubItem => ({
-  kind: 'tool_call',
-  callId: `call_${name}`,
-  name,
-  form,
-  args,
-});
-
 const encodeEvents = (events: readonly HubEvent[], context = aReplyContext()) => pushAll(openEncoder(context), events);
 const types = (events: readonly JsonObject[]) => events.map((event) => event.type);
-const last = (events: readonly JsonObject[]) =>
-  events.at(-1) as { type: string; response: JsonObject & { output: JsonObject[] } };
-
 /** Checks what clients of this dialect require of every stream. */
 function checkStream(events: readonly JsonObject[]): void {
   const added: unknown[] = [];
@@ -63,7 +36,7 @@ function checkStream(events: readonly JsonObject[]): void {
   const ids = [...done.values()].map((item) => item.id);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(
-    last(events).response.output,
+    terminalEvent(events).response.output,
     [...done.entries()].sort(([a], [b]) => Number(a) - Number(b)).map(([, item]) => item),
   );
 }
@@ -90,16 +63,16 @@ describe('responses stream encoder', () => {
   });
   it('emits text, call, text as three items', () => {
     const events = encodeEvents(
-      unfold(aReply([textMessage('One'), call('go', '{"a":1}'), textMessage('Two')], 'tool')),
+      unfold(aReply([textMessage('One'), aCall('go', '{"a":1}'), textMessage('Two')], 'tool')),
     );
     checkStream(events);
     assert.deepEqual(
-      last(events).response.output.map((item) => item.type),
+      terminalEvent(events).response.output.map((item) => item.type),
       ['message', 'function_call', 'message'],
     );
   });
   it('streams two calls in parallel', () => {
-    const [a, b] = [call('a', '{"x":1}'), call('b', '{"y":2}')];
+    const [a, b] = [aCall('a', '{"x":1}'), aCall('b', '{"y":2}')];
     const events = encodeEvents([
       { kind: 'start', id: 'x', model: 'm' },
       { kind: 'item', index: 0, item: { ...a, args: '' } as HubItem },
@@ -112,14 +85,14 @@ describe('responses stream encoder', () => {
     ]);
     checkStream(events);
     assert.deepEqual(
-      last(events).response.output.map((item) => item.arguments),
+      terminalEvent(events).response.output.map((item) => item.arguments),
       ['{"x":1}', '{"y":2}'],
     );
   });
   it('drops a call when the length limit truncates its JSON', () => {
-    const reply = aReply([textMessage('Wait'), call('go', '{"text":"once')], 'length');
+    const reply = aReply([textMessage('Wait'), aCall('go', '{"text":"once')], 'length');
     const events = encodeEvents(unfold(reply));
-    const { type, response } = last(events);
+    const { type, response } = terminalEvent(events);
     assert.equal(type, 'response.incomplete');
     assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
     assert.deepEqual(
@@ -129,34 +102,34 @@ describe('responses stream encoder', () => {
     assert.deepEqual(response, encodeReply(reply, aReplyContext()));
   });
   it('marks a message as incomplete when the length limit truncates it', () => {
-    const { response } = last(encodeEvents(unfold(aReply([textMessage('One'), textMessage('Tw')], 'length'))));
+    const { response } = terminalEvent(encodeEvents(unfold(aReply([textMessage('One'), textMessage('Tw')], 'length'))));
     assert.deepEqual(
       response.output.map((item) => item.status),
       ['completed', 'incomplete'],
     );
   });
   it('keeps a call with invalid arguments when the reply is not truncated', () => {
-    const { response } = last(encodeEvents(unfold(aReply([call('go', '{"a":')], 'tool'))));
+    const { response } = terminalEvent(encodeEvents(unfold(aReply([aCall('go', '{"a":')], 'tool'))));
     assert.deepEqual(
       response.output.map((item) => item.arguments),
       ['{"a":'],
     );
   });
   it('writes empty arguments as an empty object', () => {
-    const events = encodeEvents(unfold(aReply([call('now', '')], 'tool')));
+    const events = encodeEvents(unfold(aReply([aCall('now', '')], 'tool')));
     checkStream(events);
-    assert.equal(last(events).response.output[0]?.arguments, '{}');
+    assert.equal(terminalEvent(events).response.output[0]?.arguments, '{}');
   });
   it('emits a refusal without text as a completed response with a refusal part', () => {
     const reply = aReply([], 'refusal', { refusal: 'Not this.' });
     const events = encodeEvents(unfold(reply));
     checkStream(events);
-    assert.equal(last(events).type, 'response.completed');
-    assert.deepEqual(last(events).response.output[0]?.content, [{ type: 'refusal', refusal: 'Not this.' }]);
-    assert.deepEqual(last(events).response, encodeReply(reply, aReplyContext()));
+    assert.equal(terminalEvent(events).type, 'response.completed');
+    assert.deepEqual(terminalEvent(events).response.output[0]?.content, [{ type: 'refusal', refusal: 'Not this.' }]);
+    assert.deepEqual(terminalEvent(events).response, encodeReply(reply, aReplyContext()));
   });
   it('emits a refusal part after the text of a filtered reply', () => {
-    const { response } = last(encodeEvents(unfold(aReply([textMessage('Well')], 'filter'))));
+    const { response } = terminalEvent(encodeEvents(unfold(aReply([textMessage('Well')], 'filter'))));
     assert.deepEqual(response.output[1]?.content, [{ type: 'refusal', refusal: 'The request was declined.' }]);
   });
   it('ends with response.failed and the finished items when the upstream fails', () => {
@@ -165,19 +138,19 @@ describe('responses stream encoder', () => {
       { kind: 'error', error: { code: 'server_is_overloaded', message: 'Busy.' } },
     ]);
     checkStream(events);
-    assert.equal(last(events).type, 'response.failed');
-    assert.deepEqual(last(events).response.error, { code: 'server_is_overloaded', message: 'Busy.' });
-    assert.equal(last(events).response.output.length, 1);
+    assert.equal(terminalEvent(events).type, 'response.failed');
+    assert.deepEqual(terminalEvent(events).response.error, { code: 'server_is_overloaded', message: 'Busy.' });
+    assert.equal(terminalEvent(events).response.output.length, 1);
     assert.ok(!types(events).includes('error'));
   });
   it('emits response.created before an error that comes first', () => {
     const events = encodeEvents([{ kind: 'error', error: { code: 'upstream_error', message: 'Gone.' } }]);
     checkStream(events);
-    assert.equal((last(events).response.error as JsonObject).code, 'server_error');
+    assert.equal((terminalEvent(events).response.error as JsonObject).code, 'server_error');
   });
   it('uses the error messages that agents match', () => {
     const errorFor = (error: Extract<HubEvent, { kind: 'error' }>['error']) =>
-      last(encodeEvents([{ kind: 'error', error }])).response.error;
+      terminalEvent(encodeEvents([{ kind: 'error', error }])).response.error;
     assert.deepEqual(errorFor({ code: 'context_length_exceeded', message: 'prompt is too long: 9 > 5' }), {
       code: 'context_length_exceeded',
       message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
@@ -195,57 +168,6 @@ describe('responses stream encoder', () => {
   });
 });
 
-const ISSUERS: Readonly<Record<Dialect, Style>> = {
-  messages: 'messages',
-  chat: 'responses',
-  responses: 'responses',
-  generate: 'generate-content',
-};
-
-describe('responses stream encoder without SSE framing', () => {
-  const streams = [
-    ...DIALECTS.flatMap((upstream) =>
-      readVectors(upstream).map(({ name, events }) => ({
-        name,
-        issuer: ISSUERS[upstream],
-        events: decodeAll(codecOf(upstream).upstream.openDecoder(CONTEXT), events),
-      })),
-    ),
-    ...(Object.keys(ENDINGS) as HubStop[]).map((stop) => ({
-      name: stop,
-      issuer: 'messages' as const,
-      events: unfold(aReply([textMessage('Hello'), call('go', '{"a":1}')], stop)),
-    })),
-  ];
-
-  it('pushEvents returns the JSON of the events that push writes', () => {
-    for (const { name, issuer, events } of streams) {
-      const [framed, unframed] = [openEncoder(aReplyContext({ issuer })), openEncoder(aReplyContext({ issuer }))];
-      for (const event of events) {
-        const blocks = framed.push(event).replaceAll(SSE_COMMENT, '');
-        const json = unframed.pushEvents?.(event) ?? [];
-        assert.equal(json.map((text) => sse(text, (JSON.parse(text) as { type: string }).type)).join(''), blocks, name);
-      }
-    }
-  });
-  it('pushEvents returns nothing for a ping and after the end', () => {
-    const encoder = openEncoder(aReplyContext());
-    assert.deepEqual(encoder.pushEvents?.({ kind: 'ping' }), []);
-    for (const event of unfold(aReply([textMessage('Hi')]))) encoder.pushEvents?.(event);
-    assert.deepEqual(encoder.pushEvents?.({ kind: 'finish', stop: 'end', usage: NO_USAGE }), []);
-  });
-  it('finalResponse is the response of the terminal event, and undefined before it', () => {
-    for (const { name, issuer, events } of streams) {
-      const encoder = openEncoder(aReplyContext({ issuer }));
-      for (const event of events.slice(0, -1)) encoder.push(event);
-      assert.equal(encoder.finalResponse, undefined, name);
-      const terminal = last(pushAll(encoder, events.slice(-1)));
-      assert.match(terminal.type, /^response\.(completed|incomplete|failed)$/, name);
-      assert.deepEqual(encoder.finalResponse, terminal.response, name);
-    }
-  });
-});
-
 describe('responses stream encoder with tools other than functions', () => {
   const request = aRequest({
     dialect: 'responses',
@@ -259,7 +181,7 @@ describe('responses stream encoder with tools other than functions', () => {
   const json = `{"input":"a\\"b\\n\\ud83d\\ude00\\\\ü"}`;
 
   it('unwraps free text wherever the stream is split', () => {
-    const item = call('patch', json);
+    const item = aCall('patch', json);
     for (let cut = 0; cut <= json.length; cut++) {
       const events = encodeEvents(
         [
@@ -275,17 +197,17 @@ describe('responses stream encoder with tools other than functions', () => {
       checkStream(events);
       const deltas = events.filter((event) => event.type === 'response.custom_tool_call_input.delta');
       assert.equal(deltas.map((event) => event.delta).join(''), text);
-      assert.equal(last(events).response.output[0]?.input, text);
+      assert.equal(terminalEvent(events).response.output[0]?.input, text);
     }
   });
   it('does not unwrap calls of an upstream with free-text tools', () => {
-    const { response } = last(encodeEvents(unfold(aReply([call('patch', json, 'custom')], 'tool')), context));
+    const { response } = terminalEvent(encodeEvents(unfold(aReply([aCall('patch', json, 'custom')], 'tool')), context));
     assert.equal(response.output[0]?.input, json);
   });
   it('emits typed items for typed tools', () => {
-    const events = encodeEvents(unfold(aReply([call('shell', '{"commands":["ls"]}')], 'tool')), context);
+    const events = encodeEvents(unfold(aReply([aCall('shell', '{"commands":["ls"]}')], 'tool')), context);
     checkStream(events);
-    const [item] = last(events).response.output;
+    const [item] = terminalEvent(events).response.output;
     assert.equal(item?.type, 'shell_call');
     assert.deepEqual(item?.action, { commands: ['ls'] });
   });
@@ -298,7 +220,7 @@ describe('responses stream encoder with opaque values', () => {
   it('wraps a thinking signature, and the request decoder restores it', () => {
     const opaque = { issuer: 'messages', kind: 'thinking', data: 'sig' } as const;
     const reasoning: HubItem = { kind: 'reasoning', summary: ['Hm.'], opaque };
-    const { response } = last(encodeEvents(unfold(aReply([reasoning, textMessage('Yes')]))));
+    const { response } = terminalEvent(encodeEvents(unfold(aReply([reasoning, textMessage('Yes')]))));
     const encrypted = String(response.output[0]?.encrypted_content);
     assert.ok(isEnvelope(encrypted));
     assert.deepEqual(unwrap(encrypted), opaque);
@@ -306,22 +228,24 @@ describe('responses stream encoder with opaque values', () => {
   });
   it('emits the signature of a call before it, and the request decoder restores it', () => {
     const signature = { issuer: 'generate-content', kind: 'thought', id: 'call_go', data: 's1' } as const;
-    const signed = { ...call('go', '{}'), signature } as HubItem;
-    const reply = aReply([signed, call('other', '{}')], 'tool');
+    const signed = { ...aCall('go', '{}'), signature } as HubItem;
+    const reply = aReply([signed, aCall('other', '{}')], 'tool');
     const context = aReplyContext({ issuer: 'generate-content' });
     const events = encodeEvents(unfold(reply), context);
     checkStream(events);
-    assert.deepEqual(last(events).response, encodeReply(reply, context));
+    assert.deepEqual(terminalEvent(events).response, encodeReply(reply, context));
     assert.deepEqual(
-      last(events).response.output.map((item) => item.type),
+      terminalEvent(events).response.output.map((item) => item.type),
       ['reasoning', 'function_call', 'function_call'],
     );
-    assert.deepEqual(decodeBack(last(events).response.output), reply.items);
+    assert.deepEqual(decodeBack(terminalEvent(events).response.output), reply.items);
   });
   it('emits the signature of a text after it, and the request decoder restores it', () => {
     const signature = { issuer: 'generate-content', kind: 'thought', data: 's2' } as const;
     const signed: HubItem = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Hi', signature }] };
-    const { response } = last(encodeEvents(unfold(aReply([signed])), aReplyContext({ issuer: 'generate-content' })));
+    const { response } = terminalEvent(
+      encodeEvents(unfold(aReply([signed])), aReplyContext({ issuer: 'generate-content' })),
+    );
     assert.deepEqual(decodeBack(response.output), [signed]);
   });
 });
