@@ -6,7 +6,7 @@ const fault = (status: number, error: object | string, headers: Record<string, s
   decodeError({ status, headers, body: typeof error === 'string' ? error : JSON.stringify({ error }) });
 const rpc = (name: string, more: object) => ({ '@type': `type.googleapis.com/google.rpc.${name}`, ...more });
 
-test('a request at fault keeps the words, the status and the field of the provider', () => {
+test('decodeError keeps message, status and field of a request error', () => {
   const details = [rpc('BadRequest', { fieldViolations: [{ field: 'contents[0]', description: 'x' }] })];
   assert.deepEqual(fault(400, { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT', details }), {
     kind: 'request',
@@ -14,15 +14,15 @@ test('a request at fault keeps the words, the status and the field of the provid
   });
 });
 
-test('too long an input and a refused signature are told apart from other bad requests', () => {
+test('decodeError distinguishes long inputs and rejected signatures from other bad requests', () => {
   const long = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).';
   assert.equal(fault(400, { message: long, status: 'INVALID_ARGUMENT' }).error.code, 'context_length_exceeded');
-  const carrier = fault(400, { message: 'Function call is missing a thought_signature in functionCall parts.' });
-  assert.equal(carrier.kind, 'opaque_rejected');
-  assert.equal(carrier.error.code, 'invalid_encrypted_content');
+  const rejected = fault(400, { message: 'Function call is missing a thought_signature in functionCall parts.' });
+  assert.equal(rejected.kind, 'opaque_rejected');
+  assert.equal(rejected.error.code, 'invalid_encrypted_content');
 });
 
-test("trouble with our own account is never blamed on the caller, nor told in the provider's words", () => {
+test('decodeError hides account errors and their messages from the client', () => {
   const cases = [
     fault(400, {
       message: 'API key not valid.',
@@ -40,27 +40,30 @@ test("trouble with our own account is never blamed on the caller, nor told in th
   }
 });
 
-test('a model that the account lacks lets another account try', () => {
+test('decodeError classifies a missing model as a model fault', () => {
   assert.equal(fault(404, { message: 'models/x is not found', status: 'NOT_FOUND' }).kind, 'model');
   assert.equal(fault(403, { message: 'No access to this model.', status: 'PERMISSION_DENIED' }).kind, 'model');
 });
 
-test('a rate limit rests the account as long as the provider says', () => {
+test('decodeError returns the cooldown of a rate limit', () => {
   const details = [rpc('RetryInfo', { retryDelay: '34.07s' })];
   const limited = fault(429, { message: 'Quota.', status: 'RESOURCE_EXHAUSTED', details });
-  assert.deepEqual([limited.kind, limited.restMs, limited.error.retryAfterMs], ['rate_limited', 34_070, 34_070]);
-  assert.equal(fault(429, { message: 'Please retry in 2.5s.' }).restMs, 2500);
-  assert.equal(fault(429, '', { 'retry-after': '7' }).restMs, 7000);
-  assert.equal(fault(429, {}).restMs, undefined);
+  assert.deepEqual([limited.kind, limited.cooldownMs, limited.error.retryAfterMs], ['rate_limited', 34_070, 34_070]);
+  assert.equal(fault(429, { message: 'Please retry in 2.5s.' }).cooldownMs, 2500);
+  assert.equal(fault(429, '', { 'retry-after': '7' }).cooldownMs, 7000);
+  assert.equal(fault(429, {}).cooldownMs, undefined);
 });
 
-test('a daily quota that is used up is no rate limit', () => {
+test('decodeError classifies an exhausted daily quota as quota_exhausted', () => {
   const details = [rpc('QuotaFailure', { violations: [{ quotaId: 'GenerateRequestsPerDayPerProject' }] })];
   const used = fault(429, { message: 'x', details: [...details, rpc('RetryInfo', { retryDelay: '1s' })] });
-  assert.deepEqual([used.kind, used.error.code, used.restMs], ['quota_exhausted', 'server_is_overloaded', undefined]);
+  assert.deepEqual(
+    [used.kind, used.error.code, used.cooldownMs],
+    ['quota_exhausted', 'server_is_overloaded', undefined],
+  );
 });
 
-test('failures of the provider are told by status; pages of HTML are never handed on', () => {
+test('decodeError classifies provider failures by status and never returns HTML', () => {
   assert.equal(fault(503, { message: 'overloaded' }).kind, 'overloaded');
   assert.equal(fault(504, { message: 'slow' }).kind, 'timeout');
   const html = fault(502, '<html>secret</html>');
@@ -70,12 +73,12 @@ test('failures of the provider are told by status; pages of HTML are never hande
   assert.equal(fault(413, { message: 'Too big.' }).error.code, 'request_too_large');
 });
 
-test('the streaming method may wrap its error in a list', () => {
+test('decodeError accepts an error in a list', () => {
   const body = JSON.stringify([{ error: { code: 503, message: 'x', status: 'UNAVAILABLE' } }]);
   assert.equal(decodeError({ status: 503, headers: {}, body }).kind, 'overloaded');
 });
 
-test('our errors carry the status word, our code, and the wordings that clients look for', () => {
+test('G 7: encodeError writes status name, error code and the messages that clients match on', () => {
   assert.deepEqual(encodeError({ code: 'model_not_found', message: 'No such model.' }), {
     error: {
       code: 404,
@@ -84,12 +87,12 @@ test('our errors carry the status word, our code, and the wordings that clients 
       details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'model_not_found' }],
     },
   });
-  const words = (message: string) => JSON.stringify(encodeError({ code: 'context_length_exceeded', message }));
+  const encoded = (message: string) => JSON.stringify(encodeError({ code: 'context_length_exceeded', message }));
   assert.match(
-    words('prompt is too long: 210000 tokens > 200000 maximum'),
+    encoded('prompt is too long: 210000 tokens > 200000 maximum'),
     /The input token count \(210000\) exceeds the maximum number of tokens allowed \(200000\)\./,
   );
-  assert.match(words('Your input exceeds the context window.'), /The input token count exceeds the maximum/);
+  assert.match(encoded('Your input exceeds the context window.'), /The input token count exceeds the maximum/);
   assert.match(
     JSON.stringify(encodeError({ code: 'invalid_encrypted_content', message: 'x' })),
     /Thought signature is not valid\./,

@@ -1,28 +1,28 @@
 /**
- * Failures of the provider, told apart by status, status word and details (never by free text where a code exists), and our
- * own failures in the provider's form. Texts of the provider reach a caller only when the caller's request is at fault.
+ * Errors of this dialect in both directions. Upstream failures are classified by status, status name and details, by text only
+ * where no code exists. Provider messages reach the client only for errors of its own request.
  */
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
-import { compact, isObject, maybeList, maybeNumber, maybeObject, maybeString, own } from '../wire/read.ts';
+import { compact, isObject, lookUp, maybeList, maybeNumber, maybeObject, maybeString } from '../wire/read.ts';
 
-/** A refusal before the answer began. */
+/** Decodes an error response. */
 export function decodeError(response: UpstreamFailure): Fault {
   const error = errorOf(response.body);
   const headerMs = secondsToMs(response.headers['retry-after']);
-  return classify({ status: response.status, ...read(error), ...(headerMs !== undefined && { headerMs }) });
+  return classify({ status: response.status, ...parseError(error), ...(headerMs !== undefined && { headerMs }) });
 }
 
-/** `{"error": {...}}` in the middle of a stream. */
+/** Decodes the `error` member of a stream chunk. */
 export function decodeStreamError(error: JsonObject): Fault {
-  const seen = read(error);
-  const status = maybeNumber(error.code) ?? own(STATUS_OF_WORD, seen.word) ?? 500;
-  return classify({ status, ...seen });
+  const parsed = parseError(error);
+  const status = maybeNumber(error.code) ?? lookUp(STATUS_OF_NAME, parsed.statusName) ?? 500;
+  return classify({ status, ...parsed });
 }
 
-/** The body may be an object or, from the streaming method, a list with one object in it. HTML and the like yield nothing. */
+/** Accepts an object or, from the streaming method, a list with one object. Returns an empty object for other bodies. */
 function errorOf(body: string): JsonObject {
   try {
     const value: unknown = JSON.parse(body);
@@ -32,9 +32,9 @@ function errorOf(body: string): JsonObject {
   }
 }
 
-interface Seen {
+interface ParsedError {
   readonly status: number;
-  readonly word: string;
+  readonly statusName: string;
   readonly message: string;
   readonly reasons: readonly string[];
   readonly quotas: readonly string[];
@@ -43,7 +43,7 @@ interface Seen {
   readonly headerMs?: number;
 }
 
-function read(error: JsonObject): Omit<Seen, 'status'> {
+function parseError(error: JsonObject): Omit<ParsedError, 'status'> {
   const details = maybeList(error.details).filter(isObject);
   const message = maybeString(error.message) ?? '';
   const retry = details.find((detail) => isType(detail, 'RetryInfo'));
@@ -56,7 +56,7 @@ function read(error: JsonObject): Omit<Seen, 'status'> {
     .flatMap((detail) => maybeList(detail.fieldViolations).filter(isObject));
   const field = maybeString(fields[0]?.field);
   return {
-    word: maybeString(error.status) ?? '',
+    statusName: maybeString(error.status) ?? '',
     message,
     reasons: details.map((detail) => maybeString(detail.reason) ?? ''),
     quotas: violations.map((violation) => maybeString(violation.quotaId) ?? ''),
@@ -69,13 +69,13 @@ const RETRY_IN = /retry in ([\d.]+s)/i;
 const isType = (detail: JsonObject, name: string): boolean =>
   String(detail['@type'] ?? '').endsWith(`google.rpc.${name}`);
 
-/** `34.07s` or `12`; anything else is no delay. */
+/** Parses `34.07s` or `12`. */
 function secondsToMs(text: string | undefined): number | undefined {
   const match = text === undefined ? null : /^(\d+(?:\.\d+)?)s?$/.exec(text.trim());
   return match === null ? undefined : Math.ceil(Number(match[1]) * 1000);
 }
 
-const STATUS_OF_WORD: Readonly<Record<string, number>> = {
+const STATUS_OF_NAME: Readonly<Record<string, number>> = {
   INVALID_ARGUMENT: 400,
   FAILED_PRECONDITION: 400,
   UNAUTHENTICATED: 401,
@@ -88,105 +88,107 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   DEADLINE_EXCEEDED: 504,
 };
 
-function classify(seen: Seen): Fault {
-  const { status } = seen;
-  if (status === 413) return request(seen, 'request_too_large');
-  if (status === 400 && isSaid(seen)) return badRequest(seen);
-  if (status === 429) return tooMany(seen);
-  if (status === 401) return account('credential');
-  if (status === 403) return account(/\bmodels?\b/i.test(seen.message) ? 'model' : 'credential');
-  if (status === 404 && isSaid(seen)) return account('model');
-  if (status === 402) return account('quota_exhausted');
-  if (status === 503) return account('overloaded', seen);
-  if (status === 504) return account('timeout');
-  if (status === 408 || status === 499 || status >= 500 || status < 400) return account('failed');
-  return isSaid(seen) ? request(seen, 'invalid_request') : account('failed');
+function classify(parsed: ParsedError): Fault {
+  const { status } = parsed;
+  if (status === 413) return requestFault(parsed, 'request_too_large');
+  if (status === 400 && isGoogleError(parsed)) return badRequestFault(parsed);
+  if (status === 429) return rateLimitFault(parsed);
+  if (status === 401) return accountFault('credential');
+  if (status === 403) return accountFault(/\bmodels?\b/i.test(parsed.message) ? 'model' : 'credential');
+  if (status === 404 && isGoogleError(parsed)) return accountFault('model');
+  if (status === 402) return accountFault('quota_exhausted');
+  if (status === 503) return accountFault('overloaded', parsed);
+  if (status === 504) return accountFault('timeout');
+  if (status === 408 || status === 499 || status >= 500 || status < 400) return accountFault('failed');
+  return isGoogleError(parsed) ? requestFault(parsed, 'invalid_request') : accountFault('failed');
 }
 
-/** Else it is a page of something in front of the provider, which knows neither the request nor the model. */
-const isSaid = ({ word, message }: Seen): boolean => word !== '' || message !== '';
+/** False for a body without a Google error: a proxy in front of the provider responded. */
+const isGoogleError = ({ statusName, message }: ParsedError): boolean => statusName !== '' || message !== '';
 
-function badRequest(seen: Seen): Fault {
-  // The provider reports a bad credential of ours as a bad argument, and a country or billing problem as a precondition.
-  const ours =
-    seen.reasons.some((reason) => reason.startsWith('API_KEY_')) || /api key (not valid|expired)/i.test(seen.message);
-  if (ours || seen.word === 'FAILED_PRECONDITION') return account('credential');
-  if (/input token count.*exceeds the maximum/is.test(seen.message)) return request(seen, 'context_length_exceeded');
-  if (/thought[ _]?signature/i.test(seen.message)) {
+function badRequestFault(parsed: ParsedError): Fault {
+  // The provider reports an invalid key as a bad argument, and country or billing problems as a failed precondition.
+  const isKeyRejected =
+    parsed.reasons.some((reason) => reason.startsWith('API_KEY_')) ||
+    /api key (not valid|expired)/i.test(parsed.message);
+  if (isKeyRejected || parsed.statusName === 'FAILED_PRECONDITION') return accountFault('credential');
+  if (/input token count.*exceeds the maximum/is.test(parsed.message))
+    return requestFault(parsed, 'context_length_exceeded');
+  if (/thought[ _]?signature/i.test(parsed.message)) {
     return {
       kind: 'opaque_rejected',
-      error: { code: 'invalid_encrypted_content', message: SIGNATURE_REFUSED, status: 400 },
+      error: { code: 'invalid_encrypted_content', message: INVALID_SIGNATURE, status: 400 },
     };
   }
-  return request(seen, 'invalid_request');
+  return requestFault(parsed, 'invalid_request');
 }
 
-function tooMany(seen: Seen): Fault {
-  if (seen.quotas.some((quota) => quota.includes('PerDay'))) return account('quota_exhausted');
-  return account('rate_limited', seen);
+function rateLimitFault(parsed: ParsedError): Fault {
+  if (parsed.quotas.some((quota) => quota.includes('PerDay'))) return accountFault('quota_exhausted');
+  return accountFault('rate_limited', parsed);
 }
 
-function request(seen: Seen, code: ErrorCode): Fault {
+function requestFault(parsed: ParsedError, code: ErrorCode): Fault {
   return {
     kind: 'request',
     error: compact({
       code,
-      message: seen.message || `The provider refused the request with status ${seen.status}.`,
-      status: seen.status,
-      param: seen.field,
+      message: parsed.message || `The provider rejected the request with status ${parsed.status}.`,
+      status: parsed.status,
+      param: parsed.field,
     }),
   };
 }
 
-/** The account's trouble, not the caller's: told in our own words. */
-function account(kind: FaultKind, seen?: Seen): Fault {
+/** Account errors get the gateway's own message, because the provider's text may identify the account. */
+function accountFault(kind: FaultKind, parsed?: ParsedError): Fault {
   const row = faultRow(kind);
-  const waitMs = seen?.retryMs ?? seen?.headerMs;
+  const waitMs = parsed?.retryMs ?? parsed?.headerMs;
   const message = `${row.means.charAt(0).toUpperCase()}${row.means.slice(1)}.`;
   return {
     kind,
-    error: compact({ code: row.code, message: TOLD[kind] ?? message, retryAfterMs: waitMs }),
-    ...(waitMs !== undefined && { restMs: waitMs }),
+    error: compact({ code: row.code, message: ACCOUNT_MESSAGES[kind] ?? message, retryAfterMs: waitMs }),
+    ...(waitMs !== undefined && { cooldownMs: waitMs }),
   };
 }
 
-/** Accounts are no concern of the caller's, so these say what the caller can know. */
-const TOLD: Partial<Record<FaultKind, string>> = {
+/** Messages that do not mention accounts, which clients cannot see. */
+const ACCOUNT_MESSAGES: Partial<Record<FaultKind, string>> = {
   model: 'The provider does not offer this model.',
-  rate_limited: 'The provider is asked too often.',
-  quota_exhausted: 'The provider cannot take the request now.',
-  credential: 'The provider cannot take the request now.',
+  rate_limited: 'The provider rate limit is reached.',
+  quota_exhausted: 'The provider is unavailable at the moment.',
+  credential: 'The provider is unavailable at the moment.',
 };
 
-const SIGNATURE_REFUSED = 'Thought signature is not valid.';
+const INVALID_SIGNATURE = 'Thought signature is not valid.';
 
-/** One of our errors as the provider would say it; also the form inside a stream. */
+/** Returns the error object, which is both the HTTP body and the in-stream chunk. */
 export function encodeError(error: HubError): JsonObject {
   const row = errorRow(error.code);
-  const usual = typeof row.status === 'number' ? row.status : row.status[0];
-  const code = error.status ?? row.statusIn?.generate ?? usual;
+  const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
+  const code = error.status ?? row.statusIn?.generate ?? defaultStatus;
   const wait = error.retryAfterMs === undefined ? undefined : `${error.retryAfterMs / 1000}s`;
   const details = [
     { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: error.code },
     ...(wait === undefined ? [] : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: wait }]),
   ];
-  const message = (WORDS[error.code] ?? ((text) => text))(error.message, wait);
+  const message = (CLIENT_MESSAGES[error.code] ?? ((text) => text))(error.message, wait);
   return { error: { code, message, status: errorType('generate', code), details } };
 }
 
-/** Clients match on these wordings. */
-const WORDS: Partial<Record<ErrorCode, (message: string, wait: string | undefined) => string>> = {
+/** Messages that clients match on. */
+const CLIENT_MESSAGES: Partial<Record<ErrorCode, (message: string, wait: string | undefined) => string>> = {
   context_length_exceeded: (message) =>
     message.startsWith('The input token count')
       ? message
-      : `The input token count${numberIn(message, 0)} exceeds the maximum number of tokens allowed${numberIn(message, 1)}.`,
+      : `The input token count${tokenCountIn(message, 0)} exceeds the maximum number of tokens allowed${tokenCountIn(message, 1)}.`,
   rate_limit_exceeded: (message, wait) =>
     wait === undefined || /retry in/i.test(message) ? message : `${message} Please retry in ${wait}.`,
-  invalid_encrypted_content: () => SIGNATURE_REFUSED,
+  invalid_encrypted_content: () => INVALID_SIGNATURE,
 };
 
-/** The n-th token count of a text such as "210000 tokens > 200000 maximum"; years and digits of names are shorter. */
-function numberIn(message: string, n: number): string {
+/** Finds the n-th token count in a text such as "210000 tokens > 200000 maximum". Ignores numbers of up to three digits. */
+function tokenCountIn(message: string, n: number): string {
   const found = message.slice(0, 500).match(/\b\d{4,9}\b/g);
   return found?.length === 2 ? ` (${found[n]})` : '';
 }

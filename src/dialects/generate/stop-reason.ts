@@ -1,8 +1,8 @@
-/** Why an answer ended, both ways. The provider says STOP for a finished text, for calls and for a stop sequence alike. */
+/** Stop reasons in both directions. The provider uses STOP for a complete text, for calls and for a stop sequence. */
 import type { HubStop } from '../hub/types.ts';
-import { own } from '../wire/read.ts';
+import { lookUp } from '../wire/read.ts';
 
-/** `other` depends on whether anything was said. */
+/** `other` means `end` with content and `filter` without. */
 const STOPS: Readonly<Record<string, HubStop | 'other'>> = {
   STOP: 'end',
   FINISH_REASON_UNSPECIFIED: 'end',
@@ -27,12 +27,12 @@ const STOPS: Readonly<Record<string, HubStop | 'other'>> = {
   MISSING_THOUGHT_SIGNATURE: 'malformed_call',
 };
 
-/** A complete call anywhere means the client has work to do, unless the answer was cut or filtered. */
-export function decodeStop(reason: string, seen: { readonly call: boolean; readonly content: boolean }): HubStop {
-  const stop = own(STOPS, reason) ?? 'other';
+/** A reply with a complete call stops with `tool`, unless it was truncated or filtered. */
+export function decodeStop(reason: string, found: { readonly call: boolean; readonly content: boolean }): HubStop {
+  const stop = lookUp(STOPS, reason) ?? 'other';
   if (stop === 'length' || stop === 'filter') return stop;
-  if (seen.call) return 'tool';
-  return stop === 'other' ? (seen.content ? 'end' : 'filter') : stop;
+  if (found.call) return 'tool';
+  return stop === 'other' ? (found.content ? 'end' : 'filter') : stop;
 }
 
 export const FINISH_REASONS: Readonly<Record<HubStop, string>> = {

@@ -1,18 +1,17 @@
 /**
- * Thought signatures: values that only the provider can read and that a model of the third generation demands back with
- * its calls. Nothing here looks inside one; it is kept, wrapped, restored or replaced by the documented stand-in.
+ * Thought signatures: opaque values that models of the third generation require back with their calls. They are wrapped,
+ * restored or replaced by the documented placeholder, and never parsed.
  */
-
 import type { DecodeContext } from '../codec.ts';
 import type { Opaque } from '../hub/types.ts';
 import { isEnvelope, pack, unwrap } from '../opaque/envelope.ts';
 import { ISSUER } from './wire.ts';
 
-/** What the provider accepts in place of a signature that is lost or was never there. */
-export const STAND_IN = 'skip_thought_signature_validator';
+/** Documented placeholder that the provider accepts instead of a missing signature. */
+export const PLACEHOLDER_SIGNATURE = 'skip_thought_signature_validator';
 
-/** From an upstream's part. `callId` is set for a call: its value must find that very call again after a round trip. */
-export function mintedAt(value: unknown, context: DecodeContext, callId?: string): Opaque | undefined {
+/** Reads a part from an upstream. With `callId` the signature can be matched to its call after a round trip. */
+export function signatureFromUpstream(value: unknown, context: DecodeContext, callId?: string): Opaque | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   return {
     issuer: ISSUER,
@@ -23,19 +22,19 @@ export function mintedAt(value: unknown, context: DecodeContext, callId?: string
   };
 }
 
-/** From a client's slot: an envelope of ours, or a bare value of its own provider. Damaged envelopes count as absent. */
-export function fromSlot(value: unknown): Opaque | undefined {
+/** Reads `thoughtSignature` from a client: an envelope, or a bare value of this provider. Damaged envelopes are ignored. */
+export function signatureFromClient(value: unknown): Opaque | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   return isEnvelope(value) ? unwrap(value) : { issuer: ISSUER, kind: 'thought', data: value };
 }
 
-/** For a client's slot. */
-export const toSlot = (opaque: Opaque | undefined): { readonly thoughtSignature?: string } =>
+/** Returns the `thoughtSignature` member for a client, if any. */
+export const signatureForClient = (opaque: Opaque | undefined): { readonly thoughtSignature?: string } =>
   opaque === undefined ? {} : { thoughtSignature: pack(opaque, ISSUER) };
 
-/** The value for the provider, when it is its own and of the account that is asked; undefined means "do not send". */
-export function restored(opaque: Opaque | undefined, account: string | undefined): string | undefined {
+/** Returns the value if this provider issued it for the target account, else undefined. */
+export function signatureForUpstream(opaque: Opaque | undefined, account: string | undefined): string | undefined {
   if (opaque?.issuer !== ISSUER || opaque.kind !== 'thought') return undefined;
-  const strange = opaque.account !== undefined && account !== undefined && opaque.account !== account;
-  return strange ? undefined : opaque.data;
+  const isOtherAccount = opaque.account !== undefined && account !== undefined && opaque.account !== account;
+  return isOtherAccount ? undefined : opaque.data;
 }

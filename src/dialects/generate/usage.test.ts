@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decodeStop } from './stop-reason.ts';
-import { countUsage, decodeUsage, encodeUsage } from './usage.ts';
+import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
 
 const read = (...wires: object[]) => {
   const counts = {};
-  for (const wire of wires) countUsage(counts, { ...wire });
+  for (const wire of wires) mergeUsage(counts, { ...wire });
   return decodeUsage(counts, true, 0);
 };
 
-test('thoughts and tool prompts are added to their side once', () => {
+test('decodeUsage adds thoughts to output and tool prompts to input', () => {
   const wire = {
     promptTokenCount: 50,
     toolUsePromptTokenCount: 7,
@@ -21,7 +21,7 @@ test('thoughts and tool prompts are added to their side once', () => {
   assert.deepEqual(read(wire), { input: 57, cacheRead: 10, cacheWrite: 0, toolPrompt: 7, output: 50, reasoning: 30 });
 });
 
-test('a later chunk replaces counts and may leave some out', () => {
+test('mergeUsage replaces counts and keeps those that a later chunk omits', () => {
   const usage = read(
     { promptTokenCount: 5 },
     { promptTokenCount: 5, candidatesTokenCount: 2 },
@@ -30,14 +30,14 @@ test('a later chunk replaces counts and may leave some out', () => {
   assert.deepEqual([usage.input, usage.output, usage.reasoning], [5, 6, 4]);
 });
 
-test('zero is reported, absent is not', () => {
+test('decodeUsage marks usage without counts as estimated, but not zeros', () => {
   assert.equal(read({ promptTokenCount: 0, candidatesTokenCount: 0 }).estimated, undefined);
   assert.equal(read({}).estimated, true);
   assert.equal(read({ promptTokenCount: 5 }).estimated, true);
   assert.equal(decodeUsage({ prompt: 5 }, false, 0).estimated, undefined);
 });
 
-test('law: counts survive being written and read again', () => {
+test('decodeUsage reverses encodeUsage for all counts', () => {
   const count = fc.nat(1_000_000);
   fc.assert(
     fc.property(count, count, count, count, count, (prompt, tool, cached, candidates, thoughts) => {
@@ -57,12 +57,12 @@ test('law: counts survive being written and read again', () => {
   );
 });
 
-test('negative differences are never written', () => {
+test('encodeUsage never writes negative counts', () => {
   const wire = encodeUsage({ input: 1, cacheRead: 0, cacheWrite: 0, toolPrompt: 5, output: 1, reasoning: 9 });
   assert.deepEqual([wire.promptTokenCount, wire.candidatesTokenCount], [0, 0]);
 });
 
-test('a finished call makes the answer a call, unless it was cut or filtered', () => {
+test('decodeStop returns tool for a complete call, unless the reply was truncated or filtered', () => {
   const call = { call: true, content: true };
   assert.equal(decodeStop('STOP', call), 'tool');
   assert.equal(decodeStop('OTHER', call), 'tool');
@@ -70,7 +70,7 @@ test('a finished call makes the answer a call, unless it was cut or filtered', (
   assert.equal(decodeStop('SAFETY', call), 'filter');
 });
 
-test('every reason the provider gives has a meaning, new ones too', () => {
+test('decodeStop maps every finish reason, including unknown ones', () => {
   const nothing = { call: false, content: false };
   const text = { call: false, content: true };
   const cases: [string, string][] = [

@@ -1,13 +1,13 @@
 /**
- * Token counts both ways. The provider counts thoughts beside the candidates and results of its own tools beside the
- * prompt; the hub counts each inside its side. Cached tokens are inside the prompt in both.
+ * Token counts in both directions. The provider reports thoughts apart from candidates and hosted-tool results apart from the
+ * prompt; the hub includes them in output and input. Both include cached tokens in the input.
  */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
 
-/** What has been reported so far. Counts are cumulative; a later chunk may leave out what an earlier one said. */
-export interface Counts {
+/** Counts reported so far. They are cumulative, and a later chunk may omit some of them. */
+export interface UsageCounts {
   prompt?: number;
   cached?: number;
   candidates?: number;
@@ -18,10 +18,10 @@ export interface Counts {
   outputAudio?: number;
   outputImage?: number;
   tier?: string;
-  odd?: string;
+  invalid?: string;
 }
 
-export function countUsage(counts: Counts, wire: JsonObject): void {
+export function mergeUsage(counts: UsageCounts, wire: JsonObject): void {
   set(counts, 'prompt', maybeCount(wire.promptTokenCount));
   set(counts, 'cached', maybeCount(wire.cachedContentTokenCount));
   set(counts, 'candidates', maybeCount(wire.candidatesTokenCount));
@@ -39,9 +39,9 @@ export function countUsage(counts: Counts, wire: JsonObject): void {
   if (tier !== undefined && tier !== 'unspecified') counts.tier = tier;
 }
 
-/** Looks at the report that counts, which is the last: every chunk of a stream brings one, and looking costs more than reading it. */
-export function doubt(counts: Counts, last: JsonObject | undefined): void {
-  set(counts, 'odd', invalidCount(last));
+/** Validates only the last report: every chunk carries one, and validation costs more than reading it. */
+export function checkUsage(counts: UsageCounts, report: JsonObject | undefined): void {
+  set(counts, 'invalid', invalidCount(report));
 }
 
 const TIERS: Readonly<Record<string, string>> = {
@@ -50,7 +50,7 @@ const TIERS: Readonly<Record<string, string>> = {
   ON_DEMAND_FLEX: 'flex',
 };
 
-function set<K extends keyof Counts>(counts: Counts, name: K, value: Counts[K] | undefined): void {
+function set<K extends keyof UsageCounts>(counts: UsageCounts, name: K, value: UsageCounts[K] | undefined): void {
   if (value !== undefined) counts[name] = value;
 }
 
@@ -59,9 +59,10 @@ function modality(details: readonly unknown[], name: string): number | undefined
   return isObject(row) ? maybeCount(row.tokenCount) : undefined;
 }
 
-/** `wrote`: the answer has content, so that missing output counts mean "not reported" and not "nothing". */
-export function decodeUsage(counts: Counts, wrote: boolean, searches: number): HubUsage {
-  const known = counts.prompt !== undefined && (!wrote || (counts.candidates ?? counts.thoughts) !== undefined);
+/** `hasOutput`: the reply has content, so a missing output count means that usage was not reported. */
+export function decodeUsage(counts: UsageCounts, hasOutput: boolean, searches: number): HubUsage {
+  const isReported =
+    counts.prompt !== undefined && (!hasOutput || (counts.candidates ?? counts.thoughts) !== undefined);
   return compact({
     input: (counts.prompt ?? 0) + (counts.toolPrompt ?? 0),
     cacheRead: counts.cached ?? 0,
@@ -75,21 +76,21 @@ export function decodeUsage(counts: Counts, wrote: boolean, searches: number): H
     outputImage: counts.outputImage,
     searches: searches > 0 ? searches : undefined,
     tier: counts.tier,
-    estimated: known ? undefined : true,
-    odd: counts.odd,
+    estimated: isReported ? undefined : true,
+    invalid: counts.invalid,
   });
 }
 
 export function readUsage(wire: unknown): HubUsage | undefined {
   if (!isObject(wire)) return undefined;
-  const counts: Counts = {};
-  countUsage(counts, wire);
-  doubt(counts, wire);
+  const counts: UsageCounts = {};
+  mergeUsage(counts, wire);
+  checkUsage(counts, wire);
   return decodeUsage(counts, false, 0);
 }
 
 export function encodeUsage(usage: HubUsage): JsonObject {
-  // A part is never more than its whole, whatever an upstream reported.
+  // Clamped, because other upstreams may report parts larger than their total.
   const toolPrompt = Math.min(usage.toolPrompt ?? 0, usage.input);
   const thoughts = Math.min(usage.reasoning ?? 0, usage.output);
   return compact({

@@ -1,10 +1,10 @@
 /**
- * Words of the generateContent wire that several files share. Requests may be spelled in camelCase or snake_case, so they
- * are read through `field`; answers of the provider are camelCase only and are read directly.
+ * Shared types and helpers of the generateContent wire. Clients may send camelCase or snake_case, so requests are read
+ * through `field`. Providers reply in camelCase only.
  */
 import type { Style } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
-import { given } from '../wire/read.ts';
+import { isGiven } from '../wire/read.ts';
 
 export const ISSUER: Style = 'generate-content';
 
@@ -15,9 +15,9 @@ export interface WireContent {
   readonly parts: readonly WirePart[];
 }
 
-/** `holder.camelName`, or `holder.camel_name` where that is how the client spells it. */
+/** Returns `holder.camelName`, or else `holder.camel_name`. */
 export const field = (holder: JsonObject, camel: string): unknown =>
-  given(holder[camel]) ? holder[camel] : (holder[snakeOf(camel)] ?? undefined);
+  isGiven(holder[camel]) ? holder[camel] : (holder[snakeOf(camel)] ?? undefined);
 
 const SNAKE = new Map<string, string>();
 export function snakeOf(camel: string): string {
@@ -29,7 +29,7 @@ export function snakeOf(camel: string): string {
   return snake;
 }
 
-/** Which kind of hub part holds bytes of this type. */
+/** Returns the kind of hub part for a media type. */
 export function mediaKind(mime: string): 'image' | 'audio' | 'video' | 'file' {
   const family = mime.slice(0, mime.indexOf('/'));
   return family === 'image' || family === 'audio' || family === 'video' ? family : 'file';

@@ -13,7 +13,7 @@ const fault = (status: number, message?: string, headers: Record<string, string>
         : JSON.stringify({ type: 'error', error: { type: 'x', message } }),
   });
 
-describe('a failure of a messages upstream', () => {
+describe('messages decodeError', () => {
   const ROWS: readonly [number, string | undefined, string, ErrorCode, Record<string, string>?][] = [
     [400, 'messages.0: wrong', 'request', 'invalid_request'],
     [400, 'prompt is too long: 3 tokens > 2 maximum', 'request', 'context_length_exceeded'],
@@ -45,13 +45,13 @@ describe('a failure of a messages upstream', () => {
     [529, 'Overloaded', 'overloaded', 'server_is_overloaded'],
   ];
   for (const [status, message, kind, code, headers] of ROWS) {
-    it(`${status} ${message ?? 'without JSON'} is ${kind}, told as ${code}`, () => {
+    it(`classifies ${status} ${message ?? 'without JSON'} as ${kind} with code ${code}`, () => {
       const { kind: found, error } = fault(status, message, headers);
       assert.deepEqual([found, error.code], [kind, code]);
     });
   }
 
-  it('keeps the words of a refusal, and none about our account', () => {
+  it('keeps the message of a request error and hides messages about the account', () => {
     assert.deepEqual(fault(400, 'messages.0: wrong').error, {
       code: 'invalid_request',
       message: 'messages.0: wrong',
@@ -61,18 +61,18 @@ describe('a failure of a messages upstream', () => {
     assert.doesNotMatch(fault(502).error.message, /html/i);
   });
 
-  it('names the time to wait', () => {
-    const { restMs, error } = fault(429, 'slow down', { 'retry-after': '12' });
+  it('returns the retry delay', () => {
+    const { cooldownMs: restMs, error } = fault(429, 'slow down', { 'retry-after': '12' });
     assert.deepEqual([restMs, error.retryAfterMs], [12_000, 12_000]);
   });
 });
 
-describe('an error in the messages dialect', () => {
+describe('messages encodeError', () => {
   const typeOf = (code: ErrorCode) => (encodeError({ code, message: 'm' }, 'req_1').error as { type: string }).type;
-  const wording = (code: ErrorCode, message: string) =>
+  const messageOf = (code: ErrorCode, message: string) =>
     (encodeError({ code, message }, 'req_1').error as { message: string }).message;
 
-  it('has a type for every code', () => {
+  it('G 7: has a type for every code', () => {
     for (const code of Object.keys(ERRORS) as ErrorCode[]) assert.match(typeOf(code), /_error$|^request_too_large$/);
     assert.equal(typeOf('server_is_overloaded'), 'overloaded_error');
     assert.equal(typeOf('upstream_error'), 'api_error');
@@ -80,20 +80,20 @@ describe('an error in the messages dialect', () => {
     assert.equal(typeOf('insufficient_balance'), 'billing_error');
   });
 
-  it('says "too long" in the words that agents act on', () => {
+  it('G 7: uses the "prompt is too long" message that agents match on', () => {
     const code = 'context_length_exceeded';
     assert.equal(
-      wording(code, "This model's maximum context length is 128000 tokens, however you requested 130000 tokens."),
+      messageOf(code, "This model's maximum context length is 128000 tokens, however you requested 130000 tokens."),
       'prompt is too long: 130000 tokens > 128000 maximum',
     );
-    assert.match(wording(code, 'Your input exceeds the context window of this model.'), /^prompt is too long/);
+    assert.match(messageOf(code, 'Your input exceeds the context window of this model.'), /^prompt is too long/);
     const own = 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000';
-    assert.equal(wording(code, own), own);
+    assert.equal(messageOf(code, own), own);
   });
 
-  it('says that a signature was rejected in the words that agents act on', () => {
+  it('G 7: uses the invalid signature message that agents match on', () => {
     assert.match(
-      wording('invalid_encrypted_content', 'could not be verified'),
+      messageOf('invalid_encrypted_content', 'could not be verified'),
       /Invalid `signature` in `thinking` block/,
     );
   });

@@ -1,6 +1,6 @@
 /**
- * Failures of a messages upstream read into faults (what the pool does) and errors (what a client is told), and errors of
- * our catalogue said in this dialect. Clients match on some wordings, so those are kept literally (G 7).
+ * Errors of this dialect in both directions: upstream failures to faults, and gateway errors to response bodies. Clients
+ * match on some messages, so those are kept literally (G 7).
  */
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
@@ -12,27 +12,27 @@ export function decodeError(failure: UpstreamFailure): Fault {
   const error = maybeObject(parse(failure.body).error);
   const waitMs = retryAfterMs(failure.headers);
   const message = maybeString(error.message) || undefined;
-  // A 429 without a time to wait is a spending cap, not a rate.
-  const spent = failure.status === 429 && waitMs === undefined && failure.headers['retry-after'] === undefined;
-  return classify(failure.status, message, { spent, ...(waitMs !== undefined && { waitMs }) });
+  // The provider sends `retry-after` with rate limits only; a 429 without it is a spend cap.
+  const isSpendCap = failure.status === 429 && waitMs === undefined && failure.headers['retry-after'] === undefined;
+  return classify(failure.status, message, { isSpendCap, ...(waitMs !== undefined && { waitMs }) });
 }
 
-/** The `error` event of a stream; it carries no status of its own. */
+/** Decodes the `error` event of a stream, which has a type but no status. */
 export function decodeStreamError(event: JsonObject): HubError {
   const error = maybeObject(event.error);
   const status = STATUS_OF_TYPE.get(maybeString(error.type) ?? '') ?? 500;
-  return classify(status, maybeString(error.message) || undefined, { spent: false }).error;
+  return classify(status, maybeString(error.message) || undefined, { isSpendCap: false }).error;
 }
 
-/** The error body of this dialect; the in-stream event and the HTTP body are the same object. */
+/** Returns the error object, which is both the HTTP body and the in-stream event. */
 export function encodeError(error: HubError, requestId: string): Record<string, unknown> {
   const row = errorRow(error.code);
-  const usual = typeof row.status === 'number' ? row.status : row.status[0];
-  const status = row.statusIn?.messages ?? error.status ?? usual;
+  const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
+  const status = row.statusIn?.messages ?? error.status ?? defaultStatus;
   const type = row.typeIn?.messages ?? errorType('messages', status);
   return {
     type: 'error',
-    error: { type, message: (WORDING[error.code] ?? plain)(error.message), code: error.code },
+    error: { type, message: (CLIENT_MESSAGES[error.code] ?? unchanged)(error.message), code: error.code },
     request_id: requestId,
   };
 }
@@ -53,21 +53,21 @@ const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-// ---------------------------------------------------------------- reading
+// ---------------------------------------------------------------- decoding
 
 interface Hints {
-  readonly spent: boolean;
+  readonly isSpendCap: boolean;
   readonly waitMs?: number;
 }
 
 function classify(status: number, message: string | undefined, hints: Hints): Fault {
-  // A page of something in front of the provider, which knows neither the request nor the model.
+  // Not the provider's JSON: a proxy in front of it responded, so neither request nor model is at fault.
   if (message === undefined && (status === 400 || status === 404 || status === 422))
     return accountFault('failed', hints);
   if (status === 400 || status === 413 || status === 422) return requestFault(status, message);
   if (status === 404) return accountFault('model', hints);
   if (status === 403 && message !== undefined && /\bmodel\b/i.test(message)) return accountFault('model', hints);
-  if (status === 429) return accountFault(hints.spent ? 'quota_exhausted' : 'rate_limited', hints);
+  if (status === 429) return accountFault(hints.isSpendCap ? 'quota_exhausted' : 'rate_limited', hints);
   return accountFault(KIND_OF_STATUS[status] ?? 'failed', hints);
 }
 
@@ -80,8 +80,8 @@ const KIND_OF_STATUS: Readonly<Record<number, FaultKind>> = {
   529: 'overloaded',
 };
 
-/** Wordings of a 400 that mean more than "the request is wrong"; the first match wins. */
-const WORDINGS: readonly { readonly match: RegExp; readonly kind: FaultKind; readonly code: ErrorCode }[] = [
+/** Messages of a 400 that have a more specific meaning than `invalid_request`; the first match wins. */
+const REQUEST_ERRORS: readonly { readonly match: RegExp; readonly kind: FaultKind; readonly code: ErrorCode }[] = [
   {
     match: /prompt is too long|input length and `?max_tokens`? exceed/i,
     kind: 'request',
@@ -93,26 +93,28 @@ const WORDINGS: readonly { readonly match: RegExp; readonly kind: FaultKind; rea
     code: 'invalid_encrypted_content',
   },
   { match: /content filtering policy/i, kind: 'request', code: 'content_policy_violation' },
-  // The operator's money, not the caller's request.
+  // The operator's account is out of credit; the request is valid.
   { match: /credit balance is too low|usage limits/i, kind: 'quota_exhausted', code: 'server_is_overloaded' },
 ];
 
 function requestFault(status: number, message: string | undefined): Fault {
-  const known = status === 400 ? WORDINGS.find((row) => row.match.test(message ?? '')) : undefined;
-  if (known?.kind === 'quota_exhausted') return accountFault('quota_exhausted', { spent: true });
+  const known = status === 400 ? REQUEST_ERRORS.find((row) => row.match.test(message ?? '')) : undefined;
+  if (known?.kind === 'quota_exhausted') return accountFault('quota_exhausted', { isSpendCap: true });
   const code = known?.code ?? (status === 413 ? 'request_too_large' : 'invalid_request');
-  const text = (message ?? 'The provider refused the request.').slice(0, MAX_MESSAGE_CHARS);
+  const text = (message ?? 'The provider rejected the request.').slice(0, MAX_MESSAGE_CHARS);
   return { kind: known?.kind ?? 'request', error: { code, message: text, status } };
 }
 
-/** What is wrong with our account is told in our own words: the provider's may name it. */
+/** Account errors get the gateway's own message, because the provider's text may identify the account. */
 function accountFault(kind: FaultKind, { waitMs }: Hints): Fault {
   const { code } = faultRow(kind);
-  const error: HubError = { code, message: `${sentence(errorRow(code).means)}.` };
-  return waitMs === undefined ? { kind, error } : { kind, error: { ...error, retryAfterMs: waitMs }, restMs: waitMs };
+  const error: HubError = { code, message: `${capitalize(errorRow(code).means)}.` };
+  return waitMs === undefined
+    ? { kind, error }
+    : { kind, error: { ...error, retryAfterMs: waitMs }, cooldownMs: waitMs };
 }
 
-/** A refusal may quote the request; nobody reads more than this of it. */
+/** Limit for provider messages, which may quote the request at length. */
 const MAX_MESSAGE_CHARS = 2_000;
 
 function parse(body: string): JsonObject {
@@ -124,7 +126,7 @@ function parse(body: string): JsonObject {
   }
 }
 
-/** Seconds, or milliseconds under the longer name. A date is not turned into a time to wait: we have no clock here. */
+/** Reads `retry-after-ms`, then `retry-after` in seconds. Ignores HTTP dates, because codecs have no clock. */
 function retryAfterMs(headers: UpstreamFailure['headers']): number | undefined {
   const ms = positive(headers['retry-after-ms']);
   const seconds = positive(headers['retry-after']);
@@ -136,14 +138,14 @@ function positive(text: string | undefined): number | undefined {
   return Number.isFinite(value) && value > 0 ? value : undefined;
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-// ---------------------------------------------------------------- writing
+// ---------------------------------------------------------------- encoding
 
-const plain = (message: string): string => message;
+const unchanged = (message: string): string => message;
 
-/** Agents compact their history, or drop their thinking blocks, when they read these words. */
-const WORDING: Partial<Record<ErrorCode, (message: string) => string>> = {
+/** Messages that agents match on to compact their history or to drop their thinking blocks. */
+const CLIENT_MESSAGES: Partial<Record<ErrorCode, (message: string) => string>> = {
   context_length_exceeded(message) {
     if (/prompt is too long|input length and `max_tokens` exceed/.test(message)) return message;
     const [first, second, ...more] = (message.match(/\d{3,}/g) ?? []).map(Number);

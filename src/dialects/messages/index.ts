@@ -1,10 +1,11 @@
-/** The messages dialect: what a client of it may say and hear, and how a provider that speaks it is asked. */
+/** Codec of the messages dialect. */
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './client/decode-request.ts';
+import { encodeReply } from './client/encode-reply.ts';
 import { fieldNames } from './client/field-names.ts';
 import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
-import { decodeReply, encodeReply } from './reply.ts';
+import { decodeReply } from './upstream/decode-reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
 import { support } from './upstream/support.ts';
@@ -14,7 +15,15 @@ export { decodeCountRequest } from './client/decode-request.ts';
 export { encodeError } from './errors.ts';
 
 export const messagesCodec: Codec = {
-  dialect: 'messages',
-  client: { decodeRequest, encodeReply, openEncoder, fieldNames },
-  upstream: { encodeRequest, decodeReply, openDecoder, decodeError, support: support, readUsage },
+  client: { dialect: 'messages', fieldNames, decodeRequest, encodeReply, openEncoder },
+  upstream: {
+    dialect: 'messages',
+    fieldNames,
+    support,
+    encodeRequest,
+    decodeReply,
+    openDecoder,
+    decodeError,
+    readUsage,
+  },
 };

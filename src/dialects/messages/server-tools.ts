@@ -1,13 +1,12 @@
 /**
- * Tools that the provider runs, as blocks: a `*_tool_use` and, later, a `*_tool_result` that together are one hub item. The
- * pair is kept as it came, since only its issuer can read the encrypted parts of it.
+ * Blocks of tools that the provider runs: a `*_tool_use` and a later `*_tool_result` form one hub item. The raw pair is
+ * kept, because only its issuer can read the encrypted parts.
  */
-
 import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
 import { digest } from '../wire/ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
-export const SERVER_USES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
+export const SERVER_USE_TYPES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
 
 export const isResultType = (type: string): boolean => type.endsWith('_tool_result') && type !== 'tool_result';
 
@@ -26,7 +25,7 @@ const TOOLS: ReadonlyMap<string, ServerTool> = new Map(
   }),
 );
 
-/** The call as far as it is known: without its result it is still running. */
+/** A call without a result is still in progress. */
 export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServerCall {
   const tool = serverToolOf(use);
   const query = maybeString(maybeObject(use.input).query);
@@ -36,14 +35,14 @@ export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServe
     id: maybeString(use.id) ?? '',
     tool,
     issuer: 'messages' as const,
-    status: !result ? ('in_progress' as const) : failed(result) ? ('failed' as const) : ('completed' as const),
+    status: !result ? ('in_progress' as const) : isFailed(result) ? ('failed' as const) : ('completed' as const),
     queries: search && query !== undefined ? [query] : undefined,
     sources: search && result ? sourcesOf(result.content) : undefined,
     raw: result ? [use, result] : [use],
   });
 }
 
-const failed = (result: JsonObject): boolean =>
+const isFailed = (result: JsonObject): boolean =>
   result.is_error === true || (maybeString(maybeObject(result.content).type) ?? '').endsWith('_error');
 
 const sourcesOf = (content: unknown): { url: string; title: string }[] =>
@@ -52,17 +51,17 @@ const sourcesOf = (content: unknown): { url: string; title: string }[] =>
     return url === undefined ? [] : [{ url, title: maybeString(maybeObject(entry).title) ?? url }];
   });
 
-// ---------------------------------------------------------------- writing
+// ---------------------------------------------------------------- encoding
 
-/** Ids of blocks that tell a client about a search elsewhere; recognised, and left out, when they come back. */
-export const SYNTHETIC = 'srvtoolu_gw';
-export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC);
+/** Id prefix of blocks that show a client a search at another provider. The decoder drops such blocks. */
+export const SYNTHETIC_PREFIX = 'srvtoolu_gw';
+export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC_PREFIX);
 
-/** Own pairs as they are; a foreign web search as the pair a client of this dialect knows how to show; others not at all. */
+/** Returns the raw pair of a messages call. A web search elsewhere becomes a synthetic pair; other foreign calls are dropped. */
 export function encodeServerCall(call: HubServerCall): JsonObject[] {
   if (call.issuer === 'messages') return rawBlocks(call);
   if (call.tool !== 'web_search' || call.status === 'in_progress') return [];
-  const id = SYNTHETIC + digest(call.id, 20);
+  const id = SYNTHETIC_PREFIX + digest(call.id, 20);
   const content =
     call.status === 'failed'
       ? { type: 'web_search_tool_result_error', error_code: 'unavailable' }

@@ -1,4 +1,4 @@
-/** Stop reasons both ways. Agent loops hang on a call that is not announced and on an announced call that is not there. */
+/** Stop reasons in both directions. `tool_use` is set exactly when there are calls, because agent loops hang otherwise. */
 import type { HubStop } from '../hub/types.ts';
 
 const FROM_WIRE: ReadonlyMap<string, HubStop> = new Map(
@@ -14,9 +14,9 @@ const FROM_WIRE: ReadonlyMap<string, HubStop> = new Map(
   }),
 );
 
-/** A reason we do not know ends the turn like any other; the calls in it decide how. */
-export const decodeStop = (reason: string | undefined, calls: boolean): HubStop =>
-  settle(FROM_WIRE.get(reason ?? '') ?? 'end', calls);
+/** Treats unknown reasons as a normal end. */
+export const decodeStop = (reason: string | undefined, hasCalls: boolean): HubStop =>
+  alignWithCalls(FROM_WIRE.get(reason ?? '') ?? 'end', hasCalls);
 
 type WireStop =
   | 'end_turn'
@@ -40,31 +40,31 @@ const TO_WIRE = {
   compaction: 'compaction',
   continuation: 'max_tokens',
   cancelled: 'end_turn',
-  /** No success can be made of it: it is told as an error before this table is asked. */
+  /** Not used: the encoders report it as an error. */
   malformed_call: 'end_turn',
 } as const satisfies Record<HubStop, WireStop>;
 
-export interface Ending {
+export interface StopInfo {
   readonly stop: HubStop;
   readonly stopSequence?: string;
   readonly refusal?: string;
 }
 
-/** The four members that say how a message ended, as they stand in the message and in `message_delta`. */
-export function encodeStop(ending: Ending, calls: boolean): Record<string, unknown> {
-  const stop = settle(ending.stop, calls);
-  const declined = stop === 'refusal' || stop === 'filter';
-  // Without its string a stop sequence cannot be told from a normal end.
-  const unnamed = stop === 'stop_sequence' && ending.stopSequence === undefined;
+/** Returns the members that describe the end of a message, for the message and for `message_delta`. */
+export function encodeStop(info: StopInfo, hasCalls: boolean): Record<string, unknown> {
+  const stop = alignWithCalls(info.stop, hasCalls);
+  const isRefusal = stop === 'refusal' || stop === 'filter';
+  // Clients expect the matched string with `stop_sequence`; without it report a normal end.
+  const isUnnamed = stop === 'stop_sequence' && info.stopSequence === undefined;
   return {
-    stop_reason: unnamed ? TO_WIRE.end : TO_WIRE[stop],
-    stop_sequence: stop === 'stop_sequence' ? (ending.stopSequence ?? null) : null,
-    stop_details: declined ? { type: 'refusal', category: null, explanation: ending.refusal ?? null } : null,
+    stop_reason: isUnnamed ? TO_WIRE.end : TO_WIRE[stop],
+    stop_sequence: stop === 'stop_sequence' ? (info.stopSequence ?? null) : null,
+    stop_details: isRefusal ? { type: 'refusal', category: null, explanation: info.refusal ?? null } : null,
     container: null,
   };
 }
 
-function settle(stop: HubStop, calls: boolean): HubStop {
-  if (stop === 'tool' && !calls) return 'end';
-  return stop === 'end' && calls ? 'tool' : stop;
+function alignWithCalls(stop: HubStop, hasCalls: boolean): HubStop {
+  if (stop === 'tool' && !hasCalls) return 'end';
+  return stop === 'end' && hasCalls ? 'tool' : stop;
 }

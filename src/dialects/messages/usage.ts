@@ -1,26 +1,29 @@
 /**
- * Token counts both ways. This dialect counts input in three disjoint parts (fresh, written to cache, read from cache) where
- * the hub counts all input once and names the cached parts of it.
+ * Token counts in both directions. This dialect splits input into three disjoint counts (fresh, cache writes, cache reads);
+ * the hub has the total and the cached parts of it.
  */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
-import { compact, given, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
-/** Later reports overwrite earlier ones, member by member; what is no count does not overwrite one. */
+/** Member of a merged report that keeps the first invalid count, because a later report would hide it. */
+const INVALID = 'invalid_count';
+
+/** Merges a later usage report member by member. An invalid value never replaces a count. */
 export function mergeUsage(before: JsonObject, later: unknown): JsonObject {
   if (!isObject(later)) return before;
-  const merged: Record<string, unknown> = { ...before, odd: before.odd ?? invalidCount(later) };
+  const merged: Record<string, unknown> = { ...before, [INVALID]: before[INVALID] ?? invalidCount(later) };
   for (const [name, value] of Object.entries(later)) {
     const isCount = maybeCount(value) !== undefined;
-    if (!given(value) || (!isCount && (typeof value === 'number' || typeof merged[name] === 'number'))) continue;
+    if (!isGiven(value) || (!isCount && (typeof value === 'number' || typeof merged[name] === 'number'))) continue;
     merged[name] = value;
   }
   return merged;
 }
 
-/** `final` when the upstream gave its closing numbers; else they are the last ones seen. */
-export function decodeUsage(usage: JsonObject, final: boolean): HubUsage {
-  const sum = total(usage);
+/** `isFinal`: the upstream sent its closing counts. Otherwise the usage is marked as estimated. */
+export function decodeUsage(usage: JsonObject, isFinal: boolean): HubUsage {
+  const sum = totalOver(usage);
   const cacheRead = sum('cache_read_input_tokens');
   const cacheWrite = sum('cache_creation_input_tokens');
   const server = maybeObject(usage.server_tool_use);
@@ -35,22 +38,22 @@ export function decodeUsage(usage: JsonObject, final: boolean): HubUsage {
     searches: maybeCount(server.web_search_requests) || undefined,
     fetches: maybeCount(server.web_fetch_requests) || undefined,
     tier: maybeString(usage.service_tier),
-    estimated: final ? undefined : true,
-    odd: maybeString(usage.odd) ?? invalidCount(usage),
+    estimated: isFinal ? undefined : true,
+    invalid: maybeString(usage[INVALID]) ?? invalidCount(usage),
   });
 }
 
 export const readUsage = (usage: unknown): HubUsage | undefined =>
   isObject(usage) ? decodeUsage(usage, true) : undefined;
 
-/** With several sampling iterations the top-level numbers tell only the last one, and the bill is for all. */
-function total(usage: JsonObject): (name: string) => number {
+/** Sums over sampling iterations: the top-level counts cover only the last one, but the provider bills all. */
+function totalOver(usage: JsonObject): (name: string) => number {
   const iterations = maybeList(usage.iterations).filter(isObject);
   const rows = iterations.length > 0 ? iterations : [usage];
   return (name) => rows.reduce((sum, row) => sum + (maybeCount(row[name]) ?? 0), 0);
 }
 
-/** All members, unknown ones as null: newer clients require them to be there. */
+/** Writes every member, unknown ones as null, because newer clients require them. */
 export function encodeUsage(usage: HubUsage, searches = 0): Record<string, unknown> {
   const { cacheRead, cacheWrite } = usage;
   const long = Math.min(usage.cacheWriteLong ?? 0, cacheWrite);
@@ -65,7 +68,7 @@ export function encodeUsage(usage: HubUsage, searches = 0): Record<string, unkno
     output_tokens_details: usage.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
     server_tool_use:
       webSearches + webFetches > 0 ? { web_search_requests: webSearches, web_fetch_requests: webFetches } : null,
-    // A stream names it before an upstream of another dialect has said; what is not said is the usual one, here and there.
+    // Required in `message_start`, before other upstreams report their tier; without a report it is the standard tier.
     service_tier: TIERS.get(usage.tier ?? '') ?? 'standard',
     inference_geo: null,
     speed: null,

@@ -1,11 +1,11 @@
 /**
- * The contents of a client's request as items. Part for part in order; texts and media side by side in one content make
- * one message. Calls and responses without ids are paired by name and order, as the provider does.
+ * Decoder of a client's contents into hub items, in order. Adjacent text and media parts of one content form one message.
+ * Calls and responses without ids are paired by name and order, as the provider does.
  */
 import type { HubItem, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
 import { mintCallId } from '../../wire/ids.ts';
 import {
-  given,
+  isGiven,
   isObject,
   maybeString,
   needList,
@@ -15,49 +15,49 @@ import {
   wrongType,
   wrongValue,
 } from '../../wire/read.ts';
-import { fromSlot } from '../thought-signature.ts';
+import { signatureFromClient } from '../thought-signature.ts';
 import { field, ISSUER, mediaKind } from '../wire.ts';
 
 export function decodeContents(value: unknown): HubItem[] {
   const contents = isObject(value) ? [value] : needList(value, 'contents');
-  if (contents.length === 0) wrongValue('contents', 'at least one content is needed.');
-  const walk: Walk = { items: [], parts: [], calls: 0, waiting: [] };
-  for (const [n, content] of contents.entries()) decodeContent(content, `contents[${n}]`, walk);
-  return walk.items;
+  if (contents.length === 0) wrongValue('contents', 'at least one content is required.');
+  const state: DecodeState = { items: [], parts: [], callCount: 0, pendingCalls: [] };
+  for (const [n, content] of contents.entries()) decodeContent(content, `contents[${n}]`, state);
+  return state.items;
 }
 
-/** Instructions: text parts, or one string as some SDK helpers send it. */
+/** Accepts text parts, or one string as some SDK helpers send it. */
 export function decodeSystem(value: unknown): HubText[] {
-  if (!given(value)) return [];
+  if (!isGiven(value)) return [];
   if (typeof value === 'string') return value === '' ? [] : [{ kind: 'text', text: value }];
   return partsOf(needObject(value, 'systemInstruction'), 'systemInstruction').map((part, n): HubText => {
     const path = `systemInstruction.parts[${n}]`;
-    if (!given(part.text)) unsupported(path, 'instructions hold text only.');
+    if (!isGiven(part.text)) unsupported(path, 'only text parts are allowed here.');
     return { kind: 'text', text: needString(part.text, `${path}.text`) };
   });
 }
 
-interface Walk {
+interface DecodeState {
   readonly items: HubItem[];
-  /** Of the message that is being gathered. */
+  /** Parts of the open message. */
   parts: HubPart[];
-  calls: number;
-  /** Calls that no response has named yet. */
-  readonly waiting: { readonly name: string; readonly callId: string }[];
+  callCount: number;
+  /** Calls without a response so far. */
+  readonly pendingCalls: { readonly name: string; readonly callId: string }[];
 }
 
 const ROLES: Readonly<Record<string, 'user' | 'assistant'>> = { user: 'user', function: 'user', model: 'assistant' };
 
-function decodeContent(value: unknown, path: string, walk: Walk): void {
+function decodeContent(value: unknown, path: string, state: DecodeState): void {
   const content = typeof value === 'string' ? { parts: [{ text: value }] } : needObject(value, path);
-  const word = given(content.role) ? needString(content.role, `${path}.role`) : 'user';
-  const role = ROLES[word] ?? wrongValue(`${path}.role`, 'expected user or model.');
+  const name = isGiven(content.role) ? needString(content.role, `${path}.role`) : 'user';
+  const role = ROLES[name] ?? wrongValue(`${path}.role`, 'expected user or model.');
   for (const [n, part] of partsOf(content, path).entries()) {
-    const at = `${path}.parts[${n}]`;
-    const kind = KINDS.find((name) => given(field(part, name))) ?? 'unknown';
-    ON[kind](part, { at, role, walk });
+    const partPath = `${path}.parts[${n}]`;
+    const kind = PART_KINDS.find((name) => isGiven(field(part, name))) ?? 'unknown';
+    PART_READERS[kind](part, { partPath, role, state });
   }
-  endMessage(role, walk);
+  endMessage(role, state);
 }
 
 function partsOf(content: JsonObject, path: string): JsonObject[] {
@@ -66,72 +66,72 @@ function partsOf(content: JsonObject, path: string): JsonObject[] {
   return list.map((part, n) => (typeof part === 'string' ? { text: part } : needObject(part, `${at}[${n}]`)));
 }
 
-function endMessage(role: 'user' | 'assistant', walk: Walk): void {
-  if (walk.parts.length === 0) return;
-  walk.items.push({ kind: 'message', role, parts: walk.parts });
-  walk.parts = [];
+function endMessage(role: 'user' | 'assistant', state: DecodeState): void {
+  if (state.parts.length === 0) return;
+  state.items.push({ kind: 'message', role, parts: state.parts });
+  state.parts = [];
 }
 
 // ---------------------------------------------------------------- parts
 
-interface Place {
-  readonly at: string;
+interface PartContext {
+  readonly partPath: string;
   readonly role: 'user' | 'assistant';
-  readonly walk: Walk;
+  readonly state: DecodeState;
 }
 
-const KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
-type PartKind = (typeof KINDS)[number] | 'unknown';
+const PART_KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
+type PartKind = (typeof PART_KINDS)[number] | 'unknown';
 
-const ON: { readonly [K in PartKind]: (part: JsonObject, place: Place) => void } = {
-  text(part, { at, role, walk }) {
-    const text = needString(part.text, `${at}.text`);
+const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, context: PartContext) => void } = {
+  text(part, { partPath, role, state }) {
+    const text = needString(part.text, `${partPath}.text`);
     const slot = field(part, 'thoughtSignature');
-    const signature = fromSlot(slot);
+    const signature = signatureFromClient(slot);
     if (part.thought === true) {
-      endMessage(role, walk);
-      // A value that cannot be read takes its container with it.
-      if (given(slot) && signature === undefined) return;
+      endMessage(role, state);
+      // Drop a thought whose signature cannot be decoded: its text alone must never reach a model.
+      if (isGiven(slot) && signature === undefined) return;
       const summary = text === '' ? [] : [text];
-      walk.items.push({ kind: 'reasoning', summary, ...(signature && { opaque: signature }) });
+      state.items.push({ kind: 'reasoning', summary, ...(signature && { opaque: signature }) });
     } else if (text !== '' || signature) {
-      walk.parts.push({ kind: 'text', text, ...(signature && { signature }) });
+      state.parts.push({ kind: 'text', text, ...(signature && { signature }) });
     }
   },
-  inlineData(part, { at, walk }) {
-    const signature = fromSlot(field(part, 'thoughtSignature'));
-    const media = inlineMedia(field(part, 'inlineData'), `${at}.inlineData`);
-    walk.parts.push(media.kind === 'image' && signature ? { ...media, signature } : media);
+  inlineData(part, { partPath, state }) {
+    const signature = signatureFromClient(field(part, 'thoughtSignature'));
+    const media = inlineMedia(field(part, 'inlineData'), `${partPath}.inlineData`);
+    state.parts.push(media.kind === 'image' && signature ? { ...media, signature } : media);
   },
-  fileData(part, { at, walk }) {
-    walk.parts.push(fileMedia(field(part, 'fileData'), `${at}.fileData`));
+  fileData(part, { partPath, state }) {
+    state.parts.push(fileMedia(field(part, 'fileData'), `${partPath}.fileData`));
   },
-  functionCall(part, { at, role, walk }) {
-    const path = `${at}.functionCall`;
+  functionCall(part, { partPath, role, state }) {
+    const path = `${partPath}.functionCall`;
     const call = needObject(field(part, 'functionCall'), path);
     const name = needString(call.name, `${path}.name`);
-    if (given(call.args)) needObject(call.args, `${path}.args`);
-    endMessage(role, walk);
-    const callId = maybeString(call.id) || mintCallId('contents', walk.calls);
-    walk.calls += 1;
-    walk.waiting.push({ name, callId });
-    const signature = fromSlot(field(part, 'thoughtSignature'));
+    if (isGiven(call.args)) needObject(call.args, `${path}.args`);
+    endMessage(role, state);
+    const callId = maybeString(call.id) || mintCallId('contents', state.callCount);
+    state.callCount += 1;
+    state.pendingCalls.push({ name, callId });
+    const signature = signatureFromClient(field(part, 'thoughtSignature'));
     const args = JSON.stringify(call.args ?? {});
-    walk.items.push({ kind: 'tool_call', callId, name, form: 'function', args, ...(signature && { signature }) });
+    state.items.push({ kind: 'tool_call', callId, name, form: 'function', args, ...(signature && { signature }) });
   },
-  functionResponse(part, { at, role, walk }) {
-    const path = `${at}.functionResponse`;
+  functionResponse(part, { partPath, role, state }) {
+    const path = `${partPath}.functionResponse`;
     const response = needObject(field(part, 'functionResponse'), path);
     const name = needString(response.name, `${path}.name`);
-    endMessage(role, walk);
-    const callId = pair(name, maybeString(response.id), path, walk);
-    walk.items.push({ kind: 'tool_result', callId, name, form: 'function', ...resultOf(response, path) });
+    endMessage(role, state);
+    const callId = takeCallId(name, maybeString(response.id), path, state);
+    state.items.push({ kind: 'tool_result', callId, name, form: 'function', ...resultOf(response, path) });
   },
-  /** Code and calls that the provider ran itself are its own; anything else from the user is something we cannot read. */
-  unknown(part, { at, role, walk }) {
-    if (role === 'user') wrongType(at, 'a part with text, media, a function call or a function response', part);
-    endMessage(role, walk);
-    walk.items.push({ kind: 'opaque', issuer: ISSUER, raw: part });
+  /** Keeps unknown parts of the model, such as hosted tool calls, and rejects unknown parts of the user. */
+  unknown(part, { partPath, role, state }) {
+    if (role === 'user') wrongType(partPath, 'a part with text, media, a function call or a function response', part);
+    endMessage(role, state);
+    state.items.push({ kind: 'opaque', issuer: ISSUER, raw: part });
   },
 };
 
@@ -142,14 +142,14 @@ function inlineMedia(value: unknown, path: string): HubPart {
   return mediaPart(mime, source, maybeString(field(data, 'displayName')));
 }
 
-/** Files in the provider's own store are known to it alone. */
-const OWN_FILE = /^(?:gs:\/\/|files\/|https:\/\/generativelanguage\.googleapis\.com\/)/;
+/** URIs of files that only this provider can read. */
+const PROVIDER_FILE = /^(?:gs:\/\/|files\/|https:\/\/generativelanguage\.googleapis\.com\/)/;
 
 function fileMedia(value: unknown, path: string): HubPart {
   const data = needObject(value, path);
   const uri = needString(field(data, 'fileUri'), `${path}.fileUri`);
   const mime = maybeString(field(data, 'mimeType'));
-  const source: MediaSource = OWN_FILE.test(uri)
+  const source: MediaSource = PROVIDER_FILE.test(uri)
     ? { kind: 'file_id', id: uri, issuer: ISSUER }
     : { kind: 'url', url: uri, ...(mime !== undefined && { mime }) };
   return mediaPart(mime ?? '', source, maybeString(field(data, 'displayName')));
@@ -160,19 +160,19 @@ function mediaPart(mime: string, source: MediaSource, title: string | undefined)
   return kind === 'file' && title !== undefined ? { kind, source, title } : { kind, source };
 }
 
-function pair(name: string, id: string | undefined, path: string, walk: Walk): string {
-  const at = walk.waiting.findIndex((call) => (id ? call.callId === id : call.name === name));
-  const [call] = at < 0 ? [] : walk.waiting.splice(at, 1);
-  return call?.callId ?? wrongValue(path, `no unanswered function call "${id || name}" came before.`);
+function takeCallId(name: string, id: string | undefined, path: string, state: DecodeState): string {
+  const at = state.pendingCalls.findIndex((call) => (id ? call.callId === id : call.name === name));
+  const [call] = at < 0 ? [] : state.pendingCalls.splice(at, 1);
+  return call?.callId ?? wrongValue(path, `no earlier function call "${id || name}" is waiting for a response.`);
 }
 
 function resultOf(response: JsonObject, path: string): { parts: HubPart[]; isError?: boolean } {
-  const value = given(response.response) ? needObject(response.response, `${path}.response`) : {};
-  const media = given(response.parts) ? needList(response.parts, `${path}.parts`) : [];
+  const value = isGiven(response.response) ? needObject(response.response, `${path}.response`) : {};
+  const media = isGiven(response.parts) ? needList(response.parts, `${path}.parts`) : [];
   const parts = media.map((entry, n) => {
     const at = `${path}.parts[${n}]`;
     const part = needObject(entry, at);
-    return given(field(part, 'fileData'))
+    return isGiven(field(part, 'fileData'))
       ? fileMedia(field(part, 'fileData'), `${at}.fileData`)
       : inlineMedia(field(part, 'inlineData'), `${at}.inlineData`);
   });
@@ -180,6 +180,6 @@ function resultOf(response: JsonObject, path: string): { parts: HubPart[]; isErr
   const only = names.length === 1 ? names[0] : undefined;
   const isError = only === 'error';
   const inner = only !== undefined && ['output', 'result', 'error'].includes(only) ? value[only] : value;
-  const said: HubPart = typeof inner === 'string' ? { kind: 'text', text: inner } : { kind: 'json', value: inner };
-  return { parts: [said, ...parts], ...(isError && { isError }) };
+  const output: HubPart = typeof inner === 'string' ? { kind: 'text', text: inner } : { kind: 'json', value: inner };
+  return { parts: [output, ...parts], ...(isError && { isError }) };
 }

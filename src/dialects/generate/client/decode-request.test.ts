@@ -4,26 +4,26 @@ import { ApiError } from '../../../core/index.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { isMinted } from '../../wire/ids.ts';
 import { decodeRequest } from './decode-request.ts';
-import { wrongDialect } from './wrong-dialect.ts';
+import { detectWrongDialect } from './wrong-dialect.ts';
 
 const HEAD = { headers: {}, model: 'models/gemini-x', stream: true };
 const decode = (body: object) => decodeRequest({ contents: [{ parts: [{ text: 'hi' }] }], ...body }, HEAD);
 const items = (...contents: unknown[]) => decodeRequest({ contents }, HEAD).items;
-const refused = (code: string, param: string) => (error: unknown) =>
+const isRejection = (code: string, param: string) => (error: unknown) =>
   error instanceof ApiError && error.code === code && error.details.param === param;
 
-test("model and method come from the path; a content without a role is the user's", () => {
+test('generate request decoder reads model and method from the path and defaults the role to user', () => {
   const request = decode({});
   assert.equal(request.model, 'gemini-x');
   assert.equal(request.stream, true);
   assert.deepEqual(request.items, [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
   assert.throws(
     () => decodeRequest({ contents: [{ parts: [] }] }, { headers: {} }),
-    refused('invalid_request', 'model'),
+    isRejection('invalid_request', 'model'),
   );
 });
 
-test('both spellings say the same', () => {
+test('generate request decoder accepts camelCase and snake_case', () => {
   const camel = decode({
     systemInstruction: { parts: [{ text: 's' }] },
     toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } },
@@ -51,13 +51,13 @@ test('both spellings say the same', () => {
   assert.deepEqual(camel.unknown, []);
 });
 
-test('null is absent', () => {
+test('generate request decoder treats null as absent', () => {
   const request = decode({ tools: null, systemInstruction: null, generationConfig: { temperature: null, seed: 0 } });
   assert.deepEqual(request.sampling, { seed: 0 });
   assert.deepEqual(request.unknown, []);
 });
 
-test('calls and responses without ids are paired by name in order', () => {
+test('contents decoder pairs calls and responses without ids by name and order', () => {
   const [first, second, third, fourth] = items(
     { role: 'model', parts: [{ functionCall: { name: 'f', args: { n: 1 } } }, { functionCall: { name: 'f' } }] },
     {
@@ -79,15 +79,15 @@ test('calls and responses without ids are paired by name in order', () => {
   assert.equal(fourth.isError, true);
 });
 
-test('a response that answers nothing is refused', () => {
+test('contents decoder rejects a response without a call', () => {
   assert.throws(
     () => items({ parts: [{ functionResponse: { name: 'f', response: {} } }] }),
-    refused('invalid_value', 'contents[0].parts[0].functionResponse'),
+    isRejection('invalid_value', 'contents[0].parts[0].functionResponse'),
   );
 });
 
-test('the data of a response and its media are kept', () => {
-  const [, answer] = items(
+test('contents decoder keeps data and media of a response', () => {
+  const [, toolResult] = items(
     { role: 'model', parts: [{ functionCall: { id: '1', name: 'f' } }] },
     {
       parts: [
@@ -102,14 +102,14 @@ test('the data of a response and its media are kept', () => {
       ],
     },
   );
-  assert.ok(answer?.kind === 'tool_result');
-  assert.deepEqual(answer.parts, [
+  assert.ok(toolResult?.kind === 'tool_result');
+  assert.deepEqual(toolResult.parts, [
     { kind: 'json', value: { a: 1 } },
     { kind: 'image', source: { kind: 'base64', mime: 'image/png', data: 'AA==' } },
   ]);
 });
 
-test('media are told apart by their type, and files of the provider by their address', () => {
+test('contents decoder detects the kind of media by type and files of the provider by URI', () => {
   const [message] = items({
     parts: [
       { inlineData: { mimeType: 'audio/wav', data: 'AA==' } },
@@ -127,7 +127,7 @@ test('media are told apart by their type, and files of the provider by their add
   ]);
 });
 
-test('an envelope in the signature slot gives back the foreign value; a damaged one takes its thought with it', () => {
+test('contents decoder unwraps envelopes in signatures and drops thoughts with damaged ones', () => {
   const opaque = { issuer: 'messages', kind: 'thinking', data: 'S' } as const;
   const thought = (thoughtSignature: string) => ({ text: 'hm', thought: true, thoughtSignature });
   const bare = { issuer: 'generate-content', kind: 'thought', data: 'own' };
@@ -142,16 +142,16 @@ test('an envelope in the signature slot gives back the foreign value; a damaged 
   assert.deepEqual(call, { kind: 'tool_call', callId: '1', name: 'f', form: 'function', args: '{}' });
 });
 
-test("what the provider ran itself is carried for the model's side and refused from the user's", () => {
+test('contents decoder keeps unknown parts of the model and rejects those of the user', () => {
   const raw = { executableCode: { language: 'PYTHON', code: '1' } };
   assert.deepEqual(
     items({ role: 'model', parts: [{ text: 'a' }, raw, { text: 'b' }] }).map((item) => item.kind),
     ['message', 'opaque', 'message'],
   );
-  assert.throws(() => items({ role: 'user', parts: [raw] }), refused('invalid_request', 'contents[0].parts[0]'));
+  assert.throws(() => items({ role: 'user', parts: [raw] }), isRejection('invalid_request', 'contents[0].parts[0]'));
 });
 
-test("schemas in the provider's form become JSON Schema", () => {
+test('tool decoder converts Google schemas to JSON Schema', () => {
   const parameters = {
     type: 'OBJECT',
     properties: {
@@ -170,7 +170,7 @@ test("schemas in the provider's form become JSON Schema", () => {
   });
 });
 
-test('hosted tools are known by their member', () => {
+test('tool decoder detects hosted tools by member name', () => {
   const kinds = decode({ tools: [{ googleSearch: {}, code_execution: {} }, { somethingNew: {} }] }).tools;
   assert.deepEqual(
     kinds.map((tool) => tool.kind === 'server' && tool.tool),
@@ -178,7 +178,7 @@ test('hosted tools are known by their member', () => {
   );
 });
 
-test('the mode of calling becomes a choice and a list', () => {
+test('tool decoder maps the calling mode to tool choice and allowed tools', () => {
   const choice = (functionCallingConfig: object) => {
     const { toolChoice, allowedTools } = decode({ toolConfig: { functionCallingConfig } });
     return [toolChoice.kind, allowedTools?.mode];
@@ -188,21 +188,24 @@ test('the mode of calling becomes a choice and a list', () => {
   assert.deepEqual(choice({ mode: 'ANY' }), ['required', undefined]);
   assert.deepEqual(choice({ mode: 'ANY', allowedFunctionNames: ['a', 'b'] }), ['required', 'required']);
   assert.deepEqual(choice({ mode: 'VALIDATED', allowedFunctionNames: ['a'] }), ['auto', 'auto']);
-  assert.throws(() => choice({ mode: 'SOMETIMES' }), refused('invalid_value', 'toolConfig.functionCallingConfig.mode'));
+  assert.throws(
+    () => choice({ mode: 'SOMETIMES' }),
+    isRejection('invalid_value', 'toolConfig.functionCallingConfig.mode'),
+  );
 });
 
-test('thinking by budget, level or neither', () => {
+test('generate request decoder decodes thinking budgets and levels', () => {
   const reasoning = (thinkingConfig: object) => decode({ generationConfig: { thinkingConfig } }).reasoning;
   assert.deepEqual(reasoning({ thinkingBudget: 0 }), { mode: 'off' });
   assert.deepEqual(reasoning({ thinkingBudget: -1 }), { mode: 'auto' });
   assert.deepEqual(reasoning({ thinkingLevel: 'HIGH', includeThoughts: false }), { effort: 'high', show: 'none' });
   assert.throws(
     () => reasoning({ thinkingLevel: 'HIGH', thinkingBudget: 5 }),
-    refused('invalid_value', 'generationConfig.thinkingConfig'),
+    isRejection('invalid_value', 'generationConfig.thinkingConfig'),
   );
 });
 
-test('the response type becomes a format', () => {
+test('generate request decoder decodes the response format', () => {
   const format = (generationConfig: object) => decode({ generationConfig }).output.format;
   assert.deepEqual(format({ responseMimeType: 'application/json' }), { kind: 'json' });
   assert.deepEqual(format({ responseSchema: { type: 'STRING' } }), { kind: 'schema', schema: { type: 'string' } });
@@ -212,17 +215,17 @@ test('the response type becomes a format', () => {
   });
   assert.throws(
     () => format({ responseMimeType: 'text/x.enum' }),
-    refused('unsupported_parameter', 'generationConfig.responseMimeType'),
+    isRejection('unsupported_parameter', 'generationConfig.responseMimeType'),
   );
 });
 
-test('fields without a counterpart are named; state at the provider is refused', () => {
+test('generate request decoder lists unknown fields and rejects state at the provider', () => {
   const request = decode({ safetySettings: [], newField: 1, generationConfig: { mediaResolution: 'LOW' } });
   assert.deepEqual(request.unknown, ['safetySettings', 'newField', 'generationConfig.mediaResolution']);
-  assert.throws(() => decode({ cached_content: 'x' }), refused('unsupported_parameter', 'cachedContent'));
+  assert.throws(() => decode({ cached_content: 'x' }), isRejection('unsupported_parameter', 'cachedContent'));
 });
 
-test('wrong types are refused under their path', () => {
+test('generate request decoder names the path of a wrong type', () => {
   const cases: [object, string][] = [
     [{ contents: 'x' }, 'contents'],
     [{ contents: [{ parts: [{ text: 5 }] }] }, 'contents[0].parts[0].text'],
@@ -230,11 +233,11 @@ test('wrong types are refused under their path', () => {
     [{ generationConfig: { temperature: 'hot' } }, 'generationConfig.temperature'],
     [{ tools: [{ functionDeclarations: [{}] }] }, 'tools[0].functionDeclarations[0].name'],
   ];
-  for (const [body, param] of cases) assert.throws(() => decode(body), refused('invalid_request', param));
+  for (const [body, param] of cases) assert.throws(() => decode(body), isRejection('invalid_request', param));
 });
 
-test('a body of another dialect is recognised and sent to its own endpoint', () => {
-  const endpoint = (body: object) => wrongDialect(body)?.endpoint;
+test('G 4.1 r2: a body of another dialect is rejected with the endpoint that accepts it', () => {
+  const endpoint = (body: object) => detectWrongDialect(body)?.endpoint;
   assert.equal(endpoint({ messages: [], max_tokens: 5 }), '/v1/messages');
   assert.equal(endpoint({ messages: [], system: 'x' }), '/v1/messages');
   assert.equal(endpoint({ messages: [{ role: 'system', content: '' }], max_tokens: 5 }), '/v1/chat/completions');

@@ -1,19 +1,19 @@
-/** A client's generateContent request as a hub request. Model and method come from the path. */
+/** Decoder of a client's request body. Model and method come from the path. */
 import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type { Effort, HubOutput, HubReasoning, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
 import {
-  aBoolean,
-  aCount,
-  aNumber,
   compact,
-  given,
+  isGiven,
   needObject,
   needString,
   oneOf,
   optional,
-  stringMap,
-  strings,
+  readBoolean,
+  readCount,
+  readNumber,
+  readStringMap,
+  readStrings,
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
@@ -25,13 +25,14 @@ import { rejectWrongDialect } from './wrong-dialect.ts';
 export function decodeRequest(value: unknown, from: ClientRequestHead): HubRequest {
   const body = needObject(value, 'body');
   rejectWrongDialect(body);
-  // Both hold state at the provider that no other one can see.
+  // Both refer to state at one provider.
   for (const name of ['cachedContent', 'continuationToken']) {
-    if (given(field(body, name))) unsupported(name, 'cannot be carried over to another provider.');
+    if (isGiven(field(body, name)))
+      unsupported(name, 'not supported by this model; it refers to state at another provider.');
   }
   const config = section(body, 'generationConfig');
   const thinking = decodeThinking(section(config, 'thinkingConfig', 'generationConfig'));
-  const metadata = optional(body, 'labels', stringMap);
+  const metadata = optional(body, 'labels', readStringMap);
   const serviceTier = tierOf(body);
   return {
     dialect: 'generate',
@@ -43,54 +44,58 @@ export function decodeRequest(value: unknown, from: ClientRequestHead): HubReque
     ...decodeToolConfig(field(body, 'toolConfig')),
     reasoning: thinking,
     output: decodeOutput(config),
-    limits: compact({ maxOutput: read(config, 'maxOutputTokens', aCount) }),
+    limits: compact({ maxOutput: readSetting(config, 'maxOutputTokens', readCount) }),
     sampling: decodeSampling(config),
     cache: {},
-    state: compact({ store: given(body.store) ? aBoolean(body.store, 'store') : undefined }),
+    state: compact({ store: isGiven(body.store) ? readBoolean(body.store, 'store') : undefined }),
     meta: compact({ metadata, serviceTier }),
     unknown: unknownOf(body, config),
     clientOptions: compact({
       thoughts: thinking.show === 'summary',
-      logprobs: read(config, 'responseLogprobs', aBoolean),
+      logprobs: readSetting(config, 'responseLogprobs', readBoolean),
     }),
   };
 }
 
 const section = (holder: JsonObject, name: string, path = ''): JsonObject =>
-  given(field(holder, name)) ? needObject(field(holder, name), path ? `${path}.${name}` : name) : {};
+  isGiven(field(holder, name)) ? needObject(field(holder, name), path ? `${path}.${name}` : name) : {};
 
-/** One setting of `generationConfig`, in either spelling. */
-const read = <T>(config: JsonObject, name: string, reader: (value: unknown, path: string) => T): T | undefined => {
+/** Reads one member of `generationConfig`, in either spelling. */
+const readSetting = <T>(
+  config: JsonObject,
+  name: string,
+  reader: (value: unknown, path: string) => T,
+): T | undefined => {
   const value = field(config, name);
-  return given(value) ? reader(value, `generationConfig.${name}`) : undefined;
+  return isGiven(value) ? reader(value, `generationConfig.${name}`) : undefined;
 };
 
 function modelOf(body: JsonObject, from: ClientRequestHead): string {
   const name = from.model ?? (typeof body.model === 'string' ? body.model : '');
-  if (name === '') throw fail('invalid_request', 'The path names no model.', { param: 'model' });
+  if (name === '') throw fail('invalid_request', 'The path does not contain a model name.', { param: 'model' });
   return name.replace(/^models\//, '');
 }
 
 function decodeSampling(config: JsonObject): HubSampling {
-  const logprobs = read(config, 'responseLogprobs', aBoolean);
+  const logprobs = readSetting(config, 'responseLogprobs', readBoolean);
   return compact({
-    temperature: read(config, 'temperature', aNumber),
-    topP: read(config, 'topP', aNumber),
-    topK: read(config, 'topK', aNumber),
-    seed: read(config, 'seed', aNumber),
-    presence: read(config, 'presencePenalty', aNumber),
-    frequency: read(config, 'frequencyPenalty', aNumber),
-    n: read(config, 'candidateCount', aCount),
+    temperature: readSetting(config, 'temperature', readNumber),
+    topP: readSetting(config, 'topP', readNumber),
+    topK: readSetting(config, 'topK', readNumber),
+    seed: readSetting(config, 'seed', readNumber),
+    presence: readSetting(config, 'presencePenalty', readNumber),
+    frequency: readSetting(config, 'frequencyPenalty', readNumber),
+    n: readSetting(config, 'candidateCount', readCount),
     logprobs,
-    topLogprobs: read(config, 'logprobs', aCount),
-    stop: read(config, 'stopSequences', strings),
+    topLogprobs: readSetting(config, 'logprobs', readCount),
+    stop: readSetting(config, 'stopSequences', readStrings),
   });
 }
 
 function decodeOutput(config: JsonObject): HubOutput {
-  const words = read(config, 'responseModalities', strings)?.map((word) => word.toLowerCase());
+  const names = readSetting(config, 'responseModalities', readStrings)?.map((name) => name.toLowerCase());
   const modality = oneOf(['text', 'image', 'audio'] as const);
-  const modalities = words?.map((word, n) => modality(word, `generationConfig.responseModalities[${n}]`));
+  const modalities = names?.map((name, n) => modality(name, `generationConfig.responseModalities[${n}]`));
   return { format: decodeFormat(config), ...(modalities && { modalities }) };
 }
 
@@ -105,34 +110,35 @@ const LEVELS: Readonly<Record<string, Effort | undefined>> = {
 function decodeThinking(config: JsonObject): HubReasoning {
   const path = 'generationConfig.thinkingConfig';
   const budget = field(config, 'thinkingBudget');
-  const word = field(config, 'thinkingLevel');
-  const shown = field(config, 'includeThoughts');
-  if (given(budget) && given(word)) wrongValue(path, 'thinkingBudget and thinkingLevel cannot be given together.');
-  const show = given(shown) ? (aBoolean(shown, `${path}.includeThoughts`) ? 'summary' : 'none') : undefined;
-  if (given(budget)) return compact({ ...amountOf(aNumber(budget, `${path}.thinkingBudget`), path), show });
-  if (!given(word)) return compact({ show });
-  const level = needString(word, `${path}.thinkingLevel`).toUpperCase();
+  const levelField = field(config, 'thinkingLevel');
+  const include = field(config, 'includeThoughts');
+  if (isGiven(budget) && isGiven(levelField))
+    wrongValue(path, 'thinkingBudget and thinkingLevel are mutually exclusive.');
+  const show = isGiven(include) ? (readBoolean(include, `${path}.includeThoughts`) ? 'summary' : 'none') : undefined;
+  if (isGiven(budget)) return compact({ ...decodeBudget(readNumber(budget, `${path}.thinkingBudget`), path), show });
+  if (!isGiven(levelField)) return compact({ show });
+  const level = needString(levelField, `${path}.thinkingLevel`).toUpperCase();
   if (!Object.hasOwn(LEVELS, level)) wrongValue(`${path}.thinkingLevel`, 'expected MINIMAL, LOW, MEDIUM or HIGH.');
   return compact({ effort: LEVELS[level], show });
 }
 
-function amountOf(budget: number, path: string): HubReasoning {
+function decodeBudget(budget: number, path: string): HubReasoning {
   if (budget === -1) return { mode: 'auto' };
   if (budget === 0) return { mode: 'off' };
-  return { mode: 'budget', budget: aCount(budget, `${path}.thinkingBudget`) };
+  return { mode: 'budget', budget: readCount(budget, `${path}.thinkingBudget`) };
 }
 
 function tierOf(body: JsonObject): 'auto' | 'standard' | 'priority' | 'flex' | undefined {
   const tier = field(body, 'serviceTier');
-  if (!given(tier)) return undefined;
-  const word = oneOf(['unspecified', 'standard', 'priority', 'flex'] as const)(
+  if (!isGiven(tier)) return undefined;
+  const name = oneOf(['unspecified', 'standard', 'priority', 'flex'] as const)(
     needString(tier, 'serviceTier').toLowerCase(),
     'serviceTier',
   );
-  return word === 'unspecified' ? 'auto' : word;
+  return name === 'unspecified' ? 'auto' : name;
 }
 
-const KNOWN = spellings([
+const KNOWN_FIELDS = spellings([
   'contents',
   'systemInstruction',
   'tools',
@@ -143,7 +149,7 @@ const KNOWN = spellings([
   'store',
   'model',
 ]);
-const KNOWN_CONFIG = spellings(
+const KNOWN_SETTINGS = spellings(
   ['temperature', 'topP', 'topK', 'seed', 'presencePenalty', 'frequencyPenalty', 'candidateCount', 'maxOutputTokens'],
   ['stopSequences', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'responseFormat', 'responseModalities'],
   ['thinkingConfig', 'responseLogprobs', 'logprobs'],
@@ -153,10 +159,10 @@ function spellings(...lists: string[][]): ReadonlySet<string> {
   return new Set(lists.flat().flatMap((name) => [name, snakeOf(name)]));
 }
 
-/** Safety settings among them: only their own provider can apply them. */
+/** Includes `safetySettings`, which only this provider can apply. */
 const unknownOf = (body: JsonObject, config: JsonObject): string[] => [
-  ...Object.keys(body).filter((name) => given(body[name]) && !KNOWN.has(name)),
+  ...Object.keys(body).filter((name) => isGiven(body[name]) && !KNOWN_FIELDS.has(name)),
   ...Object.keys(config)
-    .filter((name) => given(config[name]) && !KNOWN_CONFIG.has(name))
+    .filter((name) => isGiven(config[name]) && !KNOWN_SETTINGS.has(name))
     .map((name) => `generationConfig.${name}`),
 ];

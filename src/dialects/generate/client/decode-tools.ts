@@ -1,7 +1,7 @@
-/** A client's tools, tool choice and response type. Schemas in the provider's own form become JSON Schema. */
+/** Decoder of a client's tools, tool choice and response format. Google schemas become JSON Schema. */
 import type { HubFormat, HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import {
-  given,
+  isGiven,
   isObject,
   maybeString,
   needList,
@@ -14,13 +14,13 @@ import { field, snakeOf } from '../wire.ts';
 import { fromGoogleSchema } from './from-google-schema.ts';
 
 export function decodeTools(value: unknown): HubTool[] {
-  if (!given(value)) return [];
+  if (!isGiven(value)) return [];
   const entries = isObject(value) ? [value] : needList(value, 'tools');
   return entries.flatMap((entry, n) => decodeTool(needObject(entry, `tools[${n}]`), `tools[${n}]`));
 }
 
-/** Hosted tools by the member that offers them. */
-const HOSTED: Readonly<Record<string, ServerTool>> = {
+/** Hosted tools by their member of a tool entry. */
+const HOSTED_TOOLS: Readonly<Record<string, ServerTool>> = {
   googleSearch: 'web_search',
   googleSearchRetrieval: 'web_search',
   urlContext: 'web_fetch',
@@ -35,16 +35,17 @@ const HOSTED: Readonly<Record<string, ServerTool>> = {
 function decodeTool(entry: JsonObject, path: string): HubTool[] {
   const at = `${path}.functionDeclarations`;
   const declared = field(entry, 'functionDeclarations');
-  const functions = given(declared)
+  const functions = isGiven(declared)
     ? needList(declared, at).map((value, n) => decodeFunction(value, `${at}[${n}]`))
     : [];
   const names = Object.keys(entry).filter(
     (name) => name !== 'functionDeclarations' && name !== 'function_declarations',
   );
   const hosted = names
-    .filter((name) => given(entry[name]))
+    .filter((name) => isGiven(entry[name]))
     .map((name): HubTool => {
-      const tool = Object.entries(HOSTED).find(([camel]) => camel === name || snakeOf(camel) === name)?.[1] ?? 'other';
+      const tool =
+        Object.entries(HOSTED_TOOLS).find(([camel]) => camel === name || snakeOf(camel) === name)?.[1] ?? 'other';
       return { kind: 'server', tool, options: {}, raw: { [name]: entry[name] } };
     });
   return [...functions, ...hosted];
@@ -52,26 +53,26 @@ function decodeTool(entry: JsonObject, path: string): HubTool[] {
 
 function decodeFunction(value: unknown, path: string): HubTool {
   const declaration = needObject(value, path);
-  const whole = field(declaration, 'parametersJsonSchema');
-  const subset = declaration.parameters;
+  const jsonSchema = field(declaration, 'parametersJsonSchema');
+  const googleSchema = declaration.parameters;
   const description = maybeString(declaration.description);
   return {
     kind: 'function',
     name: needString(declaration.name, `${path}.name`),
     ...(description !== undefined && { description }),
-    schema: given(whole)
-      ? needObject(whole, `${path}.parametersJsonSchema`)
-      : given(subset)
-        ? fromGoogleSchema(needObject(subset, `${path}.parameters`))
+    schema: isGiven(jsonSchema)
+      ? needObject(jsonSchema, `${path}.parametersJsonSchema`)
+      : isGiven(googleSchema)
+        ? fromGoogleSchema(needObject(googleSchema, `${path}.parameters`))
         : { type: 'object', properties: {} },
   };
 }
 
 export function decodeToolConfig(value: unknown): Pick<HubRequest, 'toolChoice' | 'allowedTools'> {
-  const config = given(value) ? needObject(value, 'toolConfig') : {};
+  const config = isGiven(value) ? needObject(value, 'toolConfig') : {};
   const path = 'toolConfig.functionCallingConfig';
   const calling = field(config, 'functionCallingConfig');
-  const { mode, allowed } = given(calling)
+  const { mode, allowed } = isGiven(calling)
     ? readCalling(needObject(calling, path), path)
     : { mode: 'AUTO', allowed: [] };
   const [first] = allowed;
@@ -88,18 +89,18 @@ export function decodeToolConfig(value: unknown): Pick<HubRequest, 'toolChoice' 
 const MODES = ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'];
 
 function readCalling(calling: JsonObject, path: string): { mode: string; allowed: string[] } {
-  const mode = given(calling.mode) ? needString(calling.mode, `${path}.mode`).toUpperCase() : 'AUTO';
+  const mode = isGiven(calling.mode) ? needString(calling.mode, `${path}.mode`).toUpperCase() : 'AUTO';
   if (!MODES.includes(mode)) wrongValue(`${path}.mode`, 'expected AUTO, ANY, NONE or VALIDATED.');
   const names = field(calling, 'allowedFunctionNames');
   const at = `${path}.allowedFunctionNames`;
-  const allowed = given(names) ? needList(names, at).map((name, n) => needString(name, `${at}[${n}]`)) : [];
+  const allowed = isGiven(names) ? needList(names, at).map((name, n) => needString(name, `${at}[${n}]`)) : [];
   return { mode, allowed };
 }
 
-/** From `generationConfig`: the plain fields, or their newer form in one object. */
+/** Reads `responseFormat`, or the older separate fields of `generationConfig`. */
 export function decodeFormat(config: JsonObject): HubFormat {
   const newer = field(config, 'responseFormat');
-  if (given(newer)) {
+  if (isGiven(newer)) {
     const text = needObject(
       needObject(newer, 'generationConfig.responseFormat').text ?? {},
       'generationConfig.responseFormat.text',
@@ -113,16 +114,18 @@ export function decodeFormat(config: JsonObject): HubFormat {
   );
 }
 
-function formatOf(type: unknown, subset: unknown, whole: unknown): HubFormat {
+function formatOf(type: unknown, googleSchema: unknown, jsonSchema: unknown): HubFormat {
   const path = 'generationConfig.responseMimeType';
-  const mime = given(type) ? needString(type, path) : 'text/plain';
-  if (mime !== 'text/plain' && mime !== 'application/json') unsupported(path, `${mime} has no counterpart elsewhere.`);
-  if (given(subset) && given(whole)) {
-    wrongValue('generationConfig.responseSchema', 'cannot be given together with responseJsonSchema.');
+  const mime = isGiven(type) ? needString(type, path) : 'text/plain';
+  if (mime !== 'text/plain' && mime !== 'application/json')
+    unsupported(path, `${mime} is not supported by this model.`);
+  if (isGiven(googleSchema) && isGiven(jsonSchema)) {
+    wrongValue('generationConfig.responseSchema', 'mutually exclusive with responseJsonSchema.');
   }
-  if (given(whole)) return { kind: 'schema', schema: needObject(whole, 'generationConfig.responseJsonSchema') };
-  if (given(subset)) {
-    return { kind: 'schema', schema: fromGoogleSchema(needObject(subset, 'generationConfig.responseSchema')) };
+  if (isGiven(jsonSchema))
+    return { kind: 'schema', schema: needObject(jsonSchema, 'generationConfig.responseJsonSchema') };
+  if (isGiven(googleSchema)) {
+    return { kind: 'schema', schema: fromGoogleSchema(needObject(googleSchema, 'generationConfig.responseSchema')) };
   }
   return mime === 'application/json' ? { kind: 'json' } : { kind: 'text' };
 }

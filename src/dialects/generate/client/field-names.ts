@@ -1,4 +1,4 @@
-/** What a generateContent client calls each optional request field. */
+/** Names of the hub fields in this dialect, for error messages and the list of dropped fields. */
 import type { FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {

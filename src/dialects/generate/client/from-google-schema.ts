@@ -1,19 +1,21 @@
-/** The provider's own schema form as JSON Schema: types in lower case, `nullable` as a type, spellings unified. */
+/** Conversion of Google's schema form to JSON Schema: lower-case types, `nullable` as a type, camelCase keywords. */
 import type { JsonObject } from '../../hub/types.ts';
 import { isObject } from '../../wire/read.ts';
 import { snakeOf } from '../wire.ts';
 
 export function fromGoogleSchema(schema: JsonObject): JsonObject {
   const result: [string, unknown][] = [];
-  for (const [word, value] of Object.entries(schema)) {
-    const keyword = CAMEL.get(word) ?? word;
+  for (const [name, value] of Object.entries(schema)) {
+    const keyword = CAMEL.get(name) ?? name;
     const read = Object.hasOwn(READERS, keyword) ? READERS[keyword] : (kept: unknown) => kept;
-    // Only the order of properties and the null flag have no keyword of their own.
+    // These two have no JSON Schema keyword; `nullable` becomes a type below.
     if (keyword !== 'nullable' && keyword !== 'propertyOrdering') result.push([keyword, read?.(value)]);
   }
-  const open = Object.fromEntries(result);
-  if (schema.nullable !== true) return open;
-  return typeof open.type === 'string' ? { ...open, type: [open.type, 'null'] } : { anyOf: [open, { type: 'null' }] };
+  const jsonSchema = Object.fromEntries(result);
+  if (schema.nullable !== true) return jsonSchema;
+  return typeof jsonSchema.type === 'string'
+    ? { ...jsonSchema, type: [jsonSchema.type, 'null'] }
+    : { anyOf: [jsonSchema, { type: 'null' }] };
 }
 
 const CAMEL = new Map(
@@ -23,7 +25,7 @@ const CAMEL = new Map(
 );
 
 const inner = (value: unknown): unknown => (isObject(value) ? fromGoogleSchema(value) : value);
-/** 64-bit numbers may be written as text on this wire. */
+/** This wire may encode 64-bit integers as strings. */
 const count = (value: unknown): unknown => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value);
 
 const READERS: Readonly<Record<string, (value: unknown) => unknown>> = {

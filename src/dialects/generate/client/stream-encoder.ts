@@ -1,6 +1,6 @@
 /**
- * Hub events as the provider's own stream: blocks of data without names, and no end marker (its SDK takes one for broken
- * JSON). Calls are held until they are whole. Comments stand alone: glued to a block they would hide it from the SDK.
+ * Stream encoder of this dialect: unnamed SSE events, and no end marker, because the SDK would parse it as JSON. Buffers calls
+ * until they are complete. Comments are separate blocks, because the SDK skips events that share a block with one.
  */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
@@ -8,51 +8,51 @@ import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import type { HubEvent, HubItem } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
 import { encodeError } from '../errors.ts';
-import { endParts, finishOf } from '../reply.ts';
 import { encodeUsage } from '../usage.ts';
 import type { WirePart } from '../wire.ts';
+import { encodeFinish, endParts } from './encode-reply.ts';
 
-export function openEncoder(answer: ReplyContext): StreamEncoder {
-  const tail = tailOf(answer, answer.requestId);
-  const state: State = { answer, tail, sequence: new ItemSerializer(), refusal: '', done: false };
+export function openEncoder(context: ReplyContext): StreamEncoder {
+  const tail = chunkTail(context, context.requestId);
+  const state: State = { context, tail, serializer: new ItemSerializer(), refusal: '', done: false };
   return {
     push<K extends HubEvent['kind']>(event: Extract<HubEvent, { kind: K }>) {
-      return state.done ? '' : (ON[event.kind as K] as Row<K>)(event, state);
+      return state.done ? '' : (EVENT_WRITERS[event.kind as K] as EventWriter<K>)(event, state);
     },
     heartbeat: () => SSE_COMMENT,
   };
 }
 
 interface State {
-  readonly answer: ReplyContext;
-  /** The members that every block ends with, as text. */
+  readonly context: ReplyContext;
+  /** JSON text of the members that end every chunk. */
   tail: string;
-  readonly sequence: ItemSerializer;
+  readonly serializer: ItemSerializer;
   refusal: string;
   done: boolean;
 }
 
-const tailOf = (answer: ReplyContext, id: string): string =>
-  `"modelVersion":${JSON.stringify(answer.model)},"responseId":${JSON.stringify(id)}}`;
+const chunkTail = (context: ReplyContext, id: string): string =>
+  `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(id)}}`;
 
-type Row<K extends HubEvent['kind']> = (event: Extract<HubEvent, { kind: K }>, state: State) => string;
+type EventWriter<K extends HubEvent['kind']> = (event: Extract<HubEvent, { kind: K }>, state: State) => string;
 
-const ON: { readonly [K in HubEvent['kind']]: Row<K> } = {
+const EVENT_WRITERS: { readonly [K in HubEvent['kind']]: EventWriter<K> } = {
   start(event, state) {
-    state.tail = tailOf(state.answer, responseId('', event.id));
+    state.tail = chunkTail(state.context, responseId('', event.id));
     return '';
   },
-  item: inTurn,
-  text: inTurn,
-  think: inTurn,
-  refusal: inTurn,
-  args: inTurn,
-  annotation: inTurn,
-  item_end: inTurn,
+  item: route,
+  text: route,
+  think: route,
+  refusal: route,
+  args: route,
+  annotation: route,
+  item_end: route,
   ping: () => SSE_COMMENT,
   finish(event, state) {
     state.done = true;
-    const { finishReason, finishMessage } = finishOf(event.stop, event.refusal ?? state.refusal);
+    const { finishReason, finishMessage } = encodeFinish(event.stop, event.refusal ?? state.refusal);
     const message = finishMessage === undefined ? '' : `,"finishMessage":${JSON.stringify(finishMessage)}`;
     const candidate = `${content({ text: '' })},"finishReason":"${finishReason}"${message},"index":0`;
     const usage = JSON.stringify(encodeUsage(event.usage));
@@ -64,30 +64,30 @@ const ON: { readonly [K in HubEvent['kind']]: Row<K> } = {
   },
 };
 
-/** Parts follow each other, so items take turns. */
-function inTurn(event: ItemEvent, state: State): string {
+/** Parts are sequential, so interleaved items are written one after the other. */
+function route(event: ItemEvent, state: State): string {
   let text = '';
-  for (const next of state.sequence.push(event)) text += emitItem(next, state);
+  for (const next of state.serializer.push(event)) text += writeItemEvent(next, state);
   return text;
 }
 
-function emitItem(event: ItemEvent, state: State): string {
-  if (event.kind === 'item_end') return endOf(event.item, state);
-  if (event.kind === 'text') return event.text === '' ? '' : block({ text: event.text }, state);
+function writeItemEvent(event: ItemEvent, state: State): string {
+  if (event.kind === 'item_end') return writeItemEnd(event.item, state);
+  if (event.kind === 'text') return event.text === '' ? '' : chunk({ text: event.text }, state);
   if (event.kind === 'refusal') state.refusal += event.text;
-  const shown = event.kind === 'think' && event.text !== '' && state.answer.request.clientOptions.thoughts === true;
-  return shown ? block({ text: event.text, thought: true }, state) : '';
+  const isVisibleThought =
+    event.kind === 'think' && event.text !== '' && state.context.request.clientOptions.thoughts === true;
+  return isVisibleThought ? chunk({ text: event.text, thought: true }, state) : '';
 }
 
-/** What the deltas of an item could not say. */
-function endOf(item: HubItem, state: State): string {
+function writeItemEnd(item: HubItem, state: State): string {
   let text = '';
-  for (const part of endParts(item)) text += block(part, state);
+  for (const part of endParts(item)) text += chunk(part, state);
   return text;
 }
 
-/** Written by hand around the part: everything but the part is the same in every block of an answer. */
-const block = (part: WirePart, state: State): string =>
+/** Builds the JSON text around the part, because everything else is the same in every chunk of a reply. */
+const chunk = (part: WirePart, state: State): string =>
   sse(`{"candidates":[{${content(part)},"index":0}],${state.tail}`);
 
 const content = (part: WirePart): string => `"content":{"parts":[${JSON.stringify(part)}],"role":"model"}`;

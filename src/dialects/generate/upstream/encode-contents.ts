@@ -1,30 +1,30 @@
 /**
- * The conversation as contents. The provider wants turns that alternate and begin with the user, and the answers to all
- * calls of a turn directly behind it in the order of the calls; whatever the history looks like, this is what it gets.
- * Nothing else is moved. Equal beginnings of two histories give equal beginnings of the two lists.
+ * Encoder of the conversation as contents that satisfy the provider's rules: turns alternate and start with the user, and the
+ * responses to all calls of a turn follow it in call order. Order is kept otherwise. Histories with a common prefix give
+ * contents with a common prefix, because prompt caches depend on it.
  */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../../hub/types.ts';
-import type { Names } from '../../tools/names.ts';
+import type { ToolNames } from '../../tools/names.ts';
 import { pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { isObject } from '../../wire/read.ts';
-import { restored, STAND_IN } from '../thought-signature.ts';
+import { PLACEHOLDER_SIGNATURE, signatureForUpstream } from '../thought-signature.ts';
 import { ISSUER, type WireContent, type WirePart } from '../wire.ts';
 import { callPart, encodePart, resultParts, textOf } from './encode-parts.ts';
 
-export function encodeContents(request: HubRequest, names: Names, target: UpstreamTarget): WireContent[] {
+export function encodeContents(request: HubRequest, names: ToolNames, target: UpstreamTarget): WireContent[] {
   const items = request.items.slice(leadingSystem(request).length);
   const last = items.at(-1);
   if (last?.kind === 'message' && last.role === 'assistant' && !target.capabilities.prefill) rejectPrefill();
-  const walk: Walk = { names, target, turns: [], takeResult: pairResults(items), bound: new Map() };
-  for (const item of items) visit(item, walk);
-  settle(walk);
-  if (walk.turns[0]?.role !== 'user') walk.turns.unshift({ role: 'user', parts: [{ text: '.' }], calls: [] });
-  return walk.turns.map(({ role, parts }) => ({ role, parts }));
+  const state: EncodeState = { names, target, turns: [], takeResult: pairResults(items), signaturesByCall: new Map() };
+  for (const item of items) encodeItem(item, state);
+  endModelTurn(state);
+  if (state.turns[0]?.role !== 'user') state.turns.unshift({ role: 'user', parts: [{ text: '.' }], calls: [] });
+  return state.turns.map(({ role, parts }) => ({ role, parts }));
 }
 
-/** System messages ahead of everything else belong to the instructions. */
+/** Returns the system messages before the first other item, which become part of the system instruction. */
 export function leadingSystem(request: HubRequest): readonly Extract<HubItem, { kind: 'message' }>[] {
   const run: Extract<HubItem, { kind: 'message' }>[] = [];
   for (const item of request.items) {
@@ -34,140 +34,141 @@ export function leadingSystem(request: HubRequest): readonly Extract<HubItem, { 
   return run;
 }
 
-// ---------------------------------------------------------------- the walk
+// ---------------------------------------------------------------- items
 
 interface Turn {
   readonly role: 'user' | 'model';
   readonly parts: WirePart[];
-  /** Calls that the next turn must answer. */
+  /** Calls whose responses the next turn must contain. */
   readonly calls: HubToolCall[];
 }
 
-interface Walk {
-  readonly names: Names;
+interface EncodeState {
+  readonly names: ToolNames;
   readonly target: UpstreamTarget;
   readonly turns: Turn[];
   readonly takeResult: TakeResult;
-  /** Signatures that came back apart from their call, by its id. */
-  readonly bound: Map<string, string>;
-  /** A signature that belongs to the next part of the turn. */
-  loose?: { readonly signature: string; readonly summary: string } | undefined;
+  /** Signatures that arrived apart from their call, by call id. */
+  readonly signaturesByCall: Map<string, string>;
+  /** Signature for the next part of the turn. */
+  pendingSignature?: { readonly signature: string; readonly summary: string } | undefined;
 }
 
-const visit = <K extends HubItem['kind']>(item: Extract<HubItem, { kind: K }>, walk: Walk): void =>
-  (ON[item.kind as K] as Row<K>)(item, walk);
+const encodeItem = <K extends HubItem['kind']>(item: Extract<HubItem, { kind: K }>, state: EncodeState): void =>
+  (ITEM_ENCODERS[item.kind as K] as ItemEncoder<K>)(item, state);
 
-type Row<K extends HubItem['kind']> = (item: Extract<HubItem, { kind: K }>, walk: Walk) => void;
+type ItemEncoder<K extends HubItem['kind']> = (item: Extract<HubItem, { kind: K }>, state: EncodeState) => void;
 
-const ON: { readonly [K in HubItem['kind']]: Row<K> } = {
-  message(item, walk) {
-    if (item.role === 'system') return saySystem(item.parts, walk);
-    for (const part of item.parts) sayPart(part, item.role === 'user' ? 'user' : 'model', walk);
+const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
+  message(item, state) {
+    if (item.role === 'system') return appendSystem(item.parts, state);
+    for (const part of item.parts) appendHubPart(part, item.role === 'user' ? 'user' : 'model', state);
   },
-  reasoning: keepSignature,
-  tool_call: sayCall,
-  // Said right behind the turn that made the call.
-  tool_result: (_, walk) => settle(walk),
-  // What the provider ran itself is told by the text that came of it.
+  reasoning: holdSignature,
+  tool_call: appendCall,
+  // `endModelTurn` writes the result right after the turn with its call.
+  tool_result: (_, state) => endModelTurn(state),
+  // Drops hosted calls; the text based on them remains.
   server_call: () => {},
-  compaction: (item, walk) => say(walk, 'user', { text: item.text || rejectCompaction() }),
-  // Both change the request as a whole and are read where that is written.
+  compaction: (item, state) => appendPart(state, 'user', { text: item.text || rejectCompaction() }),
+  // `effectiveRequest` and `offeredTools` apply both to the whole request.
   tool_change: () => {},
   config_change: () => {},
   ref: ({ id }) => rejectRef(id),
-  opaque(item, walk) {
-    if (item.issuer === ISSUER && isObject(item.raw)) say(walk, 'model', item.raw);
+  opaque(item, state) {
+    if (item.issuer === ISSUER && isObject(item.raw)) appendPart(state, 'model', item.raw);
   },
 };
 
-/** Only the user may speak in the middle of a conversation; the tag tells the model whose words these are. */
-function saySystem(parts: readonly HubPart[], walk: Walk): void {
+/** Contents have no system role, so later system messages become tagged user text. */
+function appendSystem(parts: readonly HubPart[], state: EncodeState): void {
   const text = parts.map(textOf).join('\n');
-  if (text !== '') say(walk, 'user', { text: `<system>${text}</system>` });
+  if (text !== '') appendPart(state, 'user', { text: `<system>${text}</system>` });
 }
 
-function sayPart(part: HubPart, role: Turn['role'], walk: Walk): void {
-  const encoded = encodePart(part, walk.target);
+function appendHubPart(part: HubPart, role: Turn['role'], state: EncodeState): void {
+  const encoded = encodePart(part, state.target);
   if (encoded === undefined) return;
   const signable = role === 'model' && (part.kind === 'text' || part.kind === 'image');
-  say(walk, role, signable ? withLoose(encoded, walk) : encoded);
+  appendPart(state, role, signable ? withPendingSignature(encoded, state) : encoded);
 }
 
-function sayCall(call: HubToolCall, walk: Walk): void {
-  const turn = turnOf(walk, 'model');
-  const own = restored(call.signature, walk.target.account) ?? walk.bound.get(call.callId);
-  const part = withLoose(callPart(call, walk.names.toWire(call), own), walk);
-  // Models that think by level refuse a step whose first call is unsigned. Older turns are not checked, but get the
-  // stand-in too: were it taken away once a turn is old, the bytes of the history would change and no cache would match.
-  const missing = turn.calls.length === 0 && part.thoughtSignature === undefined;
-  const standIn = missing && walk.target.capabilities.thinkingConfig === 'level';
-  turn.parts.push(standIn ? { ...part, thoughtSignature: STAND_IN } : part);
+function appendCall(call: HubToolCall, state: EncodeState): void {
+  const turn = openTurn(state, 'model');
+  const signature =
+    signatureForUpstream(call.signature, state.target.account) ?? state.signaturesByCall.get(call.callId);
+  const part = withPendingSignature(callPart(call, state.names.toWire(call), signature), state);
+  // Models with thinking levels reject a step whose first call is unsigned. Older turns are not checked but keep the
+  // placeholder: removing it later would change the prefix and defeat prompt caches.
+  const isUnsigned = turn.calls.length === 0 && part.thoughtSignature === undefined;
+  const needsPlaceholder = isUnsigned && state.target.capabilities.thinkingConfig === 'level';
+  turn.parts.push(needsPlaceholder ? { ...part, thoughtSignature: PLACEHOLDER_SIGNATURE } : part);
   turn.calls.push(call);
 }
 
-/** Reasoning goes back as its signature alone, on the part that it was minted for; foreign reasoning not at all. */
-function keepSignature(item: HubReasoningItem, walk: Walk): void {
-  const signature = restored(item.opaque, walk.target.account);
+/** Keeps the signature of reasoning for the part it was issued for. Drops reasoning of other providers. */
+function holdSignature(item: HubReasoningItem, state: EncodeState): void {
+  const signature = signatureForUpstream(item.opaque, state.target.account);
   if (signature === undefined) return;
   if (item.opaque?.id !== undefined) {
-    walk.bound.set(item.opaque.id, signature);
+    state.signaturesByCall.set(item.opaque.id, signature);
     return;
   }
-  turnOf(walk, 'model');
-  flushLoose(walk);
-  walk.loose = { signature, summary: item.summary.join('\n\n') };
+  openTurn(state, 'model');
+  flushPendingSignature(state);
+  state.pendingSignature = { signature, summary: item.summary.join('\n\n') };
 }
 
-function withLoose(part: WirePart, walk: Walk): WirePart {
-  const { loose } = walk;
-  if (loose === undefined) return part;
+function withPendingSignature(part: WirePart, state: EncodeState): WirePart {
+  const { pendingSignature: pending } = state;
+  if (pending === undefined) return part;
   if (part.thoughtSignature !== undefined) {
-    flushLoose(walk);
+    flushPendingSignature(state);
     return part;
   }
-  walk.loose = undefined;
-  return { ...part, thoughtSignature: loose.signature };
+  state.pendingSignature = undefined;
+  return { ...part, thoughtSignature: pending.signature };
 }
 
-/** No part took the signature: it was the thought's own. */
-function flushLoose(walk: Walk): void {
-  const { loose } = walk;
-  if (loose === undefined) return;
-  walk.loose = undefined;
-  const { summary: text, signature: thoughtSignature } = loose;
-  // A value without words came on an empty text, and goes back on one.
-  say(walk, 'model', text === '' ? { text, thoughtSignature } : { text, thought: true, thoughtSignature });
+/** Writes a signature that no part took as a thought. */
+function flushPendingSignature(state: EncodeState): void {
+  const { pendingSignature: pending } = state;
+  if (pending === undefined) return;
+  state.pendingSignature = undefined;
+  const { summary: text, signature: thoughtSignature } = pending;
+  // A signature without text arrived on an empty text part and returns on one.
+  appendPart(state, 'model', text === '' ? { text, thoughtSignature } : { text, thought: true, thoughtSignature });
 }
 
 // ---------------------------------------------------------------- turns
 
-const say = (walk: Walk, role: Turn['role'], part: WirePart): void => {
-  turnOf(walk, role).parts.push(part);
+const appendPart = (state: EncodeState, role: Turn['role'], part: WirePart): void => {
+  openTurn(state, role).parts.push(part);
 };
 
-/** The turn that takes the next part of this role. */
-function turnOf(walk: Walk, role: Turn['role']): Turn {
-  if (role === 'user') settle(walk);
-  const last = walk.turns.at(-1);
+/** Returns the turn for the next part of this role. */
+function openTurn(state: EncodeState, role: Turn['role']): Turn {
+  if (role === 'user') endModelTurn(state);
+  const last = state.turns.at(-1);
   if (last?.role === role) return last;
   const turn: Turn = { role, parts: [], calls: [] };
-  walk.turns.push(turn);
+  state.turns.push(turn);
   return turn;
 }
 
-/** Ends a turn of the model: whatever it called is answered before anything else is said. */
-function settle(walk: Walk): void {
-  flushLoose(walk);
-  const turn = walk.turns.at(-1);
+/** Ends a model turn and appends the responses to its calls. */
+function endModelTurn(state: EncodeState): void {
+  flushPendingSignature(state);
+  const turn = state.turns.at(-1);
   if (turn?.role !== 'model') return;
-  if (turn.parts.length === 0) walk.turns.pop();
+  if (turn.parts.length === 0) state.turns.pop();
   if (turn.calls.length === 0) return;
-  const answers: WirePart[] = [];
-  const beside: WirePart[] = [];
+  const responses: WirePart[] = [];
+  const media: WirePart[] = [];
   for (const call of turn.calls) {
-    const parts = resultParts(call, walk.names.toWire(call), walk.takeResult(call), walk.target);
-    answers.push(parts.answer);
-    beside.push(...parts.beside);
+    const parts = resultParts(call, state.names.toWire(call), state.takeResult(call), state.target);
+    responses.push(parts.response);
+    media.push(...parts.media);
   }
-  walk.turns.push({ role: 'user', parts: [...answers, ...beside], calls: [] });
+  state.turns.push({ role: 'user', parts: [...responses, ...media], calls: [] });
 }

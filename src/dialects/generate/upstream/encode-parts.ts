@@ -1,4 +1,4 @@
-/** Hub parts as parts of a request. Media travel as bytes; an address is only named to models that fetch it themselves. */
+/** Encoder of hub parts. Media is sent inline; URLs are sent only to models that fetch them. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { HubPart, HubToolCall, HubToolResult, MediaSource } from '../../hub/types.ts';
@@ -6,16 +6,16 @@ import { NO_RESULT } from '../../tools/pair-results.ts';
 import { isMinted } from '../../wire/ids.ts';
 import { mimeOf } from '../../wire/media.ts';
 import { compact, isObject, parseArgs } from '../../wire/read.ts';
-import { restored } from '../thought-signature.ts';
+import { signatureForUpstream } from '../thought-signature.ts';
 import { ISSUER, type WirePart } from '../wire.ts';
 
-/** Undefined for what would be an empty part, which the provider refuses. */
+/** Returns undefined for an empty part, which the provider rejects. */
 export function encodePart(part: HubPart, target: UpstreamTarget): WirePart | undefined {
   if (part.kind === 'image' || part.kind === 'audio' || part.kind === 'video' || part.kind === 'file') {
     return mediaPart(part, target);
   }
   const text = textOf(part);
-  const signature = part.kind === 'text' ? restored(part.signature, target.account) : undefined;
+  const signature = part.kind === 'text' ? signatureForUpstream(part.signature, target.account) : undefined;
   return text === '' ? undefined : compact({ text, thoughtSignature: signature });
 }
 
@@ -26,7 +26,7 @@ function mediaPart(part: Media, target: UpstreamTarget): WirePart | undefined {
     const text = textOf(part);
     return text === '' ? undefined : { text };
   }
-  const signature = part.kind === 'image' ? restored(part.signature, target.account) : undefined;
+  const signature = part.kind === 'image' ? signatureForUpstream(part.signature, target.account) : undefined;
   return compact({ ...mediaOf(part.kind, part.source, target), thoughtSignature: signature });
 }
 
@@ -41,11 +41,11 @@ function mediaOf(
     return rejectFile(source.id);
   }
   if (!target.capabilities.urlMedia)
-    reject('conversation', `This model cannot read an address; send the ${kind} itself.`);
+    reject('conversation', `URLs are not supported by this model; send the ${kind} as inline data.`);
   return { fileData: compact({ fileUri: source.url, mimeType: source.mime }) };
 }
 
-/** A part as text, for places that hold nothing else; media without text yield nothing. */
+/** Returns the text of a part, or an empty string for media. */
 export function textOf(part: HubPart): string {
   switch (part.kind) {
     case 'text':
@@ -67,7 +67,7 @@ const lines = (...texts: (string | undefined)[]): string => texts.filter((text) 
 // ---------------------------------------------------------------- calls and results
 
 export function callPart(call: HubToolCall, name: string, signature: string | undefined): WirePart {
-  // Free text of custom tools goes where their declaration put it.
+  // The declaration of a custom tool has one member for its free text.
   const args = call.form === 'custom' ? { input: call.args } : parseArgs(call.args);
   return compact({
     functionCall: compact({ id: idOf(call), name, args }),
@@ -75,27 +75,27 @@ export function callPart(call: HubToolCall, name: string, signature: string | un
   });
 }
 
-/** An id of ours means nothing to the provider, which pairs by order and name then. */
+/** Omits ids that the gateway generated; the provider then pairs by name and order. */
 const idOf = (call: HubToolCall): string | undefined => (isMinted(call.callId) ? undefined : call.callId);
 
-/** The answer to one call, and media that have to follow it as parts of their own. */
+/** Returns the response to one call, and media that must follow as separate parts. */
 export function resultParts(
   call: HubToolCall,
   name: string,
   result: HubToolResult | undefined,
   target: UpstreamTarget,
-): { readonly answer: WirePart; readonly beside: readonly WirePart[] } {
+): { readonly response: WirePart; readonly media: readonly WirePart[] } {
   const media = (result?.parts ?? []).filter(isBinary).map((part) => mediaOf(part.kind, part.source, target));
-  const inside = target.capabilities.resultMedia && media.length > 0;
-  const answer = {
+  const isInline = target.capabilities.resultMedia && media.length > 0;
+  const response = {
     functionResponse: compact({
       id: idOf(call),
       name,
       response: result ? responseOf(result) : { error: NO_RESULT },
-      parts: inside ? media : undefined,
+      parts: isInline ? media : undefined,
     }),
   };
-  return { answer, beside: inside ? [] : media };
+  return { response, media: isInline ? [] : media };
 }
 
 type Binary = Media & { readonly source: Exclude<MediaSource, { kind: 'text' }> };

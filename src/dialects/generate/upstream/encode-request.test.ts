@@ -1,38 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hubRequest, target, user } from '../../../../test/support/dialects/generate.ts';
-import { ApiError } from '../../../core/index.ts';
+import { hubRequest, isApiError, target, user } from '../../../../test/support/dialects/generate.ts';
 import type { CapabilityOverrides } from '../../../rules/index.ts';
-import { checkSupport } from '../../hub/fields.ts';
 import type { HubReasoning, HubRequest, HubTool } from '../../hub/types.ts';
-import { fieldNames } from '../client/field-names.ts';
 import { encodeRequest } from './encode-request.ts';
-import { support } from './support.ts';
 
 const encode = (changes: Partial<HubRequest>, overrides: CapabilityOverrides = {}) =>
   encodeRequest(hubRequest(changes), target(overrides));
 const config = (changes: Partial<HubRequest>, overrides: CapabilityOverrides = {}) =>
   encode(changes, overrides).body.generationConfig;
-const refused = (code: string, words: RegExp) => (error: unknown) =>
-  error instanceof ApiError && error.code === code && words.test(error.message);
 
-test('a plain request is its contents and nothing else; model and method stand in the path', () => {
+test('generate request encoder sends only contents for a plain request', () => {
   assert.deepEqual(encode({ stream: true }), {
     body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
     headers: {},
-    dropped: [],
+    droppedFields: [],
     names: new Map(),
     emulateStop: [],
   });
 });
 
-test('instructions keep one part per block', () => {
-  const text = (words: string) => ({ kind: 'text', text: words }) as const;
+test('generate request encoder sends one instruction part per system block', () => {
+  const text = (value: string) => ({ kind: 'text', text: value }) as const;
   const system = [text('One.'), text(''), text('Two.')];
   assert.deepEqual(encode({ system }).body.systemInstruction, { parts: [{ text: 'One.' }, { text: 'Two.' }] });
 });
 
-test('settings are named as the provider names them, zero included', () => {
+test('generate request encoder maps all settings, including zeros', () => {
   const sampling = { temperature: 0, topP: 0.9, topK: 4, seed: 0, presence: 0.1, frequency: -0.1, stop: ['a'] };
   assert.deepEqual(config({ sampling, limits: { maxOutput: 10 } }), {
     temperature: 0,
@@ -46,13 +40,13 @@ test('settings are named as the provider names them, zero included', () => {
   });
 });
 
-test('a model with fixed sampling is not sent any, and the loss is named', () => {
+test('generate request encoder drops sampling for models with fixed sampling and reports it', () => {
   const { body, droppedFields: dropped } = encode({ sampling: { temperature: 1, topK: 2 } }, { sampling: 'none' });
   assert.equal(body.generationConfig, undefined);
   assert.deepEqual(dropped, ['temperature', 'topK']);
 });
 
-test('the wish for output is cut to what the model can give', () => {
+test('generate request encoder clamps maxOutputTokens to the limit of the model', () => {
   assert.deepEqual(config({ limits: { maxOutput: 999_999 } }, { maxOutput: 100 }), { maxOutputTokens: 100 });
   const request = hubRequest({ limits: { maxOutput: 999_999 } });
   assert.deepEqual(encodeRequest(request, { ...target(), maxOutput: 50 }).body.generationConfig, {
@@ -60,19 +54,19 @@ test('the wish for output is cut to what the model can give', () => {
   });
 });
 
-test('five stop sequences go upstream, the rest is left to the pipeline', () => {
+test('generate request encoder sends five stop sequences and leaves the others to emulation', () => {
   const stop = ['1', '2', '3', '4', '5', '6', '7'];
   const { body, emulateStop } = encode({ sampling: { stop } });
   assert.deepEqual(body.generationConfig, { stopSequences: stop.slice(0, 5) });
   assert.deepEqual(emulateStop, ['6', '7']);
 });
 
-test('service tiers keep their names; the default is not spelled out', () => {
+test('generate request encoder keeps service tier names and omits the default', () => {
   assert.equal(encode({ meta: { serviceTier: 'flex' } }).body.serviceTier, 'flex');
   assert.equal(encode({ meta: { serviceTier: 'auto' } }).body.serviceTier, undefined);
 });
 
-test('pictures and speech are asked for by modality', () => {
+test('generate request encoder maps output modalities', () => {
   const output = { format: { kind: 'text' }, modalities: ['text', 'image'] } as const;
   assert.deepEqual(config({ output }), { responseModalities: ['TEXT', 'IMAGE'] });
 });
@@ -85,7 +79,7 @@ const budget = (reasoning: HubReasoning, thinkingBudget: [number, number] = [0, 
   (config({ reasoning }, { thinkingConfig: 'budget', thinkingBudget }) as { thinkingConfig?: unknown } | undefined)
     ?.thinkingConfig;
 
-test('effort becomes a level, moved to the nearest that the model has', () => {
+test('thinking encoder maps an effort to the nearest level of the model', () => {
   assert.deepEqual(level({ effort: 'medium' }), { thinkingLevel: 'MEDIUM' });
   assert.deepEqual(level({ effort: 'max' }), { thinkingLevel: 'HIGH' });
   assert.deepEqual(level({ effort: 'medium' }, ['low', 'high']), { thinkingLevel: 'LOW' });
@@ -96,13 +90,13 @@ test('effort becomes a level, moved to the nearest that the model has', () => {
   assert.equal(level({ mode: 'auto' }), undefined);
 });
 
-test('a budget becomes a level by its size', () => {
+test('thinking encoder maps a budget to a level', () => {
   assert.deepEqual(level({ mode: 'budget', budget: 1024 }), { thinkingLevel: 'LOW' });
   assert.deepEqual(level({ mode: 'budget', budget: 4096 }), { thinkingLevel: 'MEDIUM' });
   assert.deepEqual(level({ mode: 'budget', budget: 16_384 }), { thinkingLevel: 'HIGH' });
 });
 
-test('models that think by budget get tokens within their range', () => {
+test('thinking encoder sends a budget within the range of the model', () => {
   assert.deepEqual(budget({ effort: 'minimal' }), { thinkingBudget: 1024 });
   assert.deepEqual(budget({ effort: 'medium' }), { thinkingBudget: 8192 });
   assert.deepEqual(budget({ effort: 'xhigh' }), { thinkingBudget: 24_576 });
@@ -112,20 +106,20 @@ test('models that think by budget get tokens within their range', () => {
   assert.deepEqual(budget({ mode: 'auto' }, [128, 32_768]), { thinkingBudget: -1 });
 });
 
-test('thoughts are asked for or declined as the client said, never from a model that must not think', () => {
+test('thinking encoder sends includeThoughts as requested, but not when thinking is off', () => {
   assert.deepEqual(level({ mode: 'auto', show: 'summary' }), { includeThoughts: true });
   assert.deepEqual(level({ effort: 'low', show: 'none' }), { thinkingLevel: 'LOW', includeThoughts: false });
   assert.deepEqual(budget({ mode: 'off', show: 'summary' }), { thinkingBudget: 0 });
   assert.equal(level({}), undefined);
 });
 
-test('a model without thinking is not told to think, and the loss is named', () => {
+test('thinking encoder drops reasoning for models without thinking and reports it', () => {
   const { body, droppedFields: dropped } = encode({ reasoning: { effort: 'high' } }, { thinkingConfig: 'none' });
   assert.equal(body.generationConfig, undefined);
   assert.deepEqual(dropped, ['reasoning']);
 });
 
-test('the last change of settings in the conversation counts', () => {
+test('generate request encoder applies the last setting change of the conversation', () => {
   const items = [
     user('a'),
     { kind: 'config_change', effort: 'high' },
@@ -143,7 +137,7 @@ const SCHEMA = { type: 'object', properties: { a: { const: 'x' } }, additionalPr
 const schemaOutput = { format: { kind: 'schema', schema: SCHEMA, name: 'n' } } as const;
 const fn: HubTool = { kind: 'function', name: 'f', schema: { type: 'object', properties: {} } };
 
-test("a schema is sent as it is, or in the provider's own form where that is all the model takes", () => {
+test('generate request encoder sends JSON Schema, or a Google schema to models without JSON Schema support', () => {
   assert.deepEqual(config({ output: schemaOutput }), {
     responseMimeType: 'application/json',
     responseJsonSchema: SCHEMA,
@@ -155,7 +149,7 @@ test("a schema is sent as it is, or in the provider's own form where that is all
   assert.deepEqual(config({ output: { format: { kind: 'json' } } }), { responseMimeType: 'application/json' });
 });
 
-test('a model that takes functions or a schema keeps its functions and is asked for the schema in words', () => {
+test('generate request encoder sends the schema as an instruction when the model rejects it next to functions', () => {
   const { body } = encode({ output: schemaOutput, tools: [fn] }, { functionsWithSchema: false });
   assert.equal(body.generationConfig, undefined);
   assert.match(JSON.stringify(body.systemInstruction), /JSON Schema.*additionalProperties/);
@@ -169,7 +163,7 @@ const tools = (list: HubTool[], overrides: CapabilityOverrides = {}, changes: Pa
   return { tools: body.tools, toolConfig: body.toolConfig };
 };
 
-test('a function goes out with its schema untouched, or with cleaned parameters', () => {
+test('tool encoder sends JSON Schema unchanged, or Google parameters to models without JSON Schema support', () => {
   const tool: HubTool = { kind: 'function', name: 'f', description: 'd', schema: SCHEMA };
   assert.deepEqual(tools([tool]).tools, [
     { functionDeclarations: [{ name: 'f', description: 'd', parametersJsonSchema: SCHEMA }] },
@@ -188,7 +182,7 @@ test('a function goes out with its schema untouched, or with cleaned parameters'
   assert.deepEqual(tools([fn], { jsonSchemaTools: false }).tools, [{ functionDeclarations: [{ name: 'f' }] }]);
 });
 
-test('custom tools take one text and their grammar moves into the description', () => {
+test('tool encoder wraps custom tools and describes their grammar', () => {
   const grammar = { syntax: 'lark', definition: 'start: "x"' };
   const [entry] = tools([{ kind: 'custom', name: 'patch', description: 'Patches.', grammar }]).tools as [
     { functionDeclarations: { description: string; parametersJsonSchema: { required: string[] } }[] },
@@ -197,7 +191,7 @@ test('custom tools take one text and their grammar moves into the description', 
   assert.deepEqual(entry.functionDeclarations[0]?.parametersJsonSchema.required, ['input']);
 });
 
-test('tools shaped by another provider become functions with their public input', () => {
+test('tool encoder sends built-in tools of other providers as functions', () => {
   for (const builtin of [
     'bash_20250124',
     'text_editor_20250728',
@@ -213,11 +207,11 @@ test('tools shaped by another provider become functions with their public input'
   }
   assert.throws(
     () => tools([{ kind: 'builtin', builtin: 'browser_toolset_20260801', name: 'b', raw: {} }]),
-    refused('unsupported_parameter', /browser_toolset/),
+    isApiError('unsupported_parameter', /browser_toolset/),
   );
 });
 
-test('namespaces are flattened everywhere alike, and the way back is told', () => {
+test('generate request encoder flattens namespaces consistently and returns the original names', () => {
   const tool: HubTool = { kind: 'function', name: 'read.file', namespace: 'mcp files', schema: {} };
   const { body, names } = encode({
     tools: [tool],
@@ -240,30 +234,33 @@ const server = (tool: Extract<HubTool, { kind: 'server' }>['tool']): HubTool => 
   raw: {},
 });
 
-test("hosted tools become the provider's own; those it lacks are left out, those that act for the user are refused", () => {
+test('tool encoder maps hosted tools, drops unsupported ones and rejects MCP and computer use', () => {
   assert.deepEqual(tools([server('web_search'), server('web_fetch'), server('code_exec'), server('file_search')]), {
     tools: [{ googleSearch: {} }, { urlContext: {} }, { codeExecution: {} }],
     toolConfig: undefined,
   });
-  assert.throws(() => tools([server('mcp')]), refused('unsupported_parameter', /mcp/));
-  assert.throws(() => tools([server('computer')]), refused('unsupported_parameter', /computer/));
+  assert.throws(() => tools([server('mcp')]), isApiError('unsupported_parameter', /mcp/));
+  assert.throws(() => tools([server('computer')]), isApiError('unsupported_parameter', /computer/));
 });
 
-test('functions beside search need the flag of the provider; older models keep the functions only', () => {
+test('tool encoder sets the flag for functions next to search, and drops search on older models', () => {
   assert.deepEqual(tools([fn, server('web_search')]).toolConfig, { includeServerSideToolInvocations: true });
   const old = tools([fn, server('web_search')], { functionsWithSearch: false });
   assert.equal(JSON.stringify(old).includes('googleSearch'), false);
   assert.equal(old.toolConfig, undefined);
 });
 
-test('a hosted tool that is insisted on and cannot be offered is refused', () => {
+test('tool encoder rejects a choice of an unsupported hosted tool', () => {
   const toolChoice = { kind: 'hosted', tool: 'image_gen' } as const;
-  assert.throws(() => tools([server('image_gen')], {}, { toolChoice }), refused('unsupported_parameter', /image_gen/));
+  assert.throws(
+    () => tools([server('image_gen')], {}, { toolChoice }),
+    isApiError('unsupported_parameter', /image_gen/),
+  );
   const search = tools([server('web_search')], {}, { toolChoice: { kind: 'hosted', tool: 'web_search' } });
   assert.deepEqual(search.tools, [{ googleSearch: {} }]);
 });
 
-test('the choice of tools becomes a mode', () => {
+test('tool encoder maps the tool choice to a calling mode', () => {
   const mode = (changes: Partial<HubRequest>, list: HubTool[] = [fn]) =>
     (tools(list, {}, changes).toolConfig as { functionCallingConfig?: unknown } | undefined)?.functionCallingConfig;
   assert.equal(mode({}), undefined);
@@ -282,7 +279,7 @@ test('the choice of tools becomes a mode', () => {
   assert.equal(mode({ toolChoice: { kind: 'required' } }, []), undefined);
 });
 
-test('tools that the conversation added are offered with the others, once', () => {
+test('tool encoder offers tools that the conversation adds, once each', () => {
   const added = { ...fn, name: 'g' } as HubTool;
   const items = [user('a'), { kind: 'tool_change', add: [added, fn] }] as const;
   const { body } = encode({ tools: [fn], items });
@@ -291,20 +288,4 @@ test('tools that the conversation added are offered with the others, once', () =
     entry.functionDeclarations.map((declared) => declared.name),
     ['f', 'g'],
   );
-});
-
-test("what the provider cannot honour is refused under the client's own name, the rest is named as dropped", () => {
-  const request = hubRequest({
-    sampling: { logitBias: { a: 1 } },
-    cache: { auto: true, key: 'k' },
-    meta: { userId: 'u' },
-  });
-  assert.throws(
-    () => checkSupport(request, support, fieldNames),
-    refused('unsupported_parameter', /generationConfig\.logitBias/),
-  );
-  assert.deepEqual(checkSupport(hubRequest({ ...request, sampling: {} }), support, fieldNames), [
-    'cacheBreakpoints',
-    'userId',
-  ]);
 });

@@ -1,36 +1,36 @@
-/** A hub request as the body of generateContent. Model and method stand in the path, so neither is in the body. */
+/** Request encoder for generateContent upstreams. Model and method are in the path, not in the body. */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubFormat, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
-import { mapNames } from '../../tools/names.ts';
+import { mapToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 import { encodeContents, leadingSystem } from './encode-contents.ts';
 import { textOf } from './encode-parts.ts';
-import { thinkingConfig } from './encode-thinking.ts';
+import { encodeThinkingConfig } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 import { toGoogleSchema } from './to-google-schema.ts';
 
-/** The provider takes this many; the pipeline watches for the others. */
-const MAX_STOPS = 5;
+/** The provider's limit on stop sequences; the gateway emulates the others. */
+const MAX_STOP_SEQUENCES = 5;
 
 export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
   const request = effectiveRequest(original);
-  const names = mapNames(request, 'generate');
-  const { functions, tools, toolConfig, leftOut } = encodeTools(request, names, target);
-  const shape = formatOf(request.output.format, functions && !target.capabilities.functionsWithSchema, target);
+  const names = mapToolNames(request, 'generate');
+  const { hasFunctions, tools, toolConfig, dropsHosted } = encodeTools(request, names, target);
+  const format = encodeFormat(request.output.format, hasFunctions && !target.capabilities.functionsWithSchema, target);
   const stops = request.sampling.stop ?? [];
   const sampling = target.capabilities.sampling === 'full' ? samplingOf(request.sampling) : {};
   const generationConfig = compact({
     ...sampling,
     seed: request.sampling.seed,
     maxOutputTokens: maxOutput(request, target),
-    stopSequences: stops.length > 0 ? stops.slice(0, MAX_STOPS) : undefined,
-    ...shape.config,
+    stopSequences: stops.length > 0 ? stops.slice(0, MAX_STOP_SEQUENCES) : undefined,
+    ...format.config,
     responseModalities: request.output.modalities?.map((modality) => modality.toUpperCase()),
-    thinkingConfig: thinkingConfig(request.reasoning, target.capabilities),
+    thinkingConfig: encodeThinkingConfig(request.reasoning, target.capabilities),
   });
-  const system = systemTexts(request, shape.instruction);
+  const system = systemTexts(request, format.instruction);
   const { serviceTier } = request.meta;
   const body = compact({
     systemInstruction: system.length > 0 ? { parts: system.map((text) => ({ text })) } : undefined,
@@ -40,9 +40,15 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     generationConfig: Object.keys(generationConfig).length > 0 ? generationConfig : undefined,
     serviceTier: serviceTier === 'auto' ? undefined : serviceTier,
   });
-  const dropped = droppedBy(request, target);
-  if (leftOut) dropped.push('hostedTools');
-  return { body, headers: {}, droppedFields: dropped, names: names.back, emulateStop: stops.slice(MAX_STOPS) };
+  const dropped = fieldsDroppedFor(request, target);
+  if (dropsHosted) dropped.push('hostedTools');
+  return {
+    body,
+    headers: {},
+    droppedFields: dropped,
+    names: names.originals,
+    emulateStop: stops.slice(MAX_STOP_SEQUENCES),
+  };
 }
 
 const samplingOf = (sampling: HubSampling) => ({
@@ -54,8 +60,8 @@ const samplingOf = (sampling: HubSampling) => ({
 });
 
 function maxOutput(request: HubRequest, target: UpstreamTarget): number | undefined {
-  const asked = request.limits.maxOutput;
-  return asked === undefined ? undefined : Math.min(asked, target.maxOutput ?? target.capabilities.maxOutput);
+  const requested = request.limits.maxOutput;
+  return requested === undefined ? undefined : Math.min(requested, target.maxOutput ?? target.capabilities.maxOutput);
 }
 
 function systemTexts(request: HubRequest, instruction: string | undefined): string[] {
@@ -64,19 +70,19 @@ function systemTexts(request: HubRequest, instruction: string | undefined): stri
   return [...own, ...leading, instruction ?? ''].filter((text) => text !== '');
 }
 
-interface Shape {
+interface EncodedFormat {
   readonly config: JsonObject;
   readonly instruction?: string;
 }
 
-/** `inWords`: the model takes functions or a response type, not both, so the type is asked for in words. */
-function formatOf(format: HubFormat, inWords: boolean, target: UpstreamTarget): Shape {
+/** `asInstruction`: the model rejects a response format next to functions, so the format becomes an instruction. */
+function encodeFormat(format: HubFormat, asInstruction: boolean, target: UpstreamTarget): EncodedFormat {
   if (format.kind === 'text') return { config: {} };
   if (format.kind === 'json') {
-    if (inWords) return { config: {}, instruction: 'Reply with one JSON object and nothing else.' };
+    if (asInstruction) return { config: {}, instruction: 'Reply with one JSON object and nothing else.' };
     return { config: { responseMimeType: 'application/json' } };
   }
-  if (inWords) {
+  if (asInstruction) {
     const schema = JSON.stringify(format.schema);
     return {
       config: {},
@@ -89,8 +95,8 @@ function formatOf(format: HubFormat, inWords: boolean, target: UpstreamTarget): 
   return { config: { responseMimeType: 'application/json', ...schema } };
 }
 
-/** Asked for, known to the dialect, but not taken by this model. */
-function droppedBy({ sampling, reasoning }: HubRequest, target: UpstreamTarget): HubField[] {
+/** Returns requested fields that the dialect has but this model does not support. */
+function fieldsDroppedFor({ sampling, reasoning }: HubRequest, target: UpstreamTarget): HubField[] {
   const dropped: HubField[] = [];
   if (target.capabilities.sampling === 'none') {
     if (sampling.temperature !== undefined) dropped.push('temperature');
@@ -99,7 +105,7 @@ function droppedBy({ sampling, reasoning }: HubRequest, target: UpstreamTarget):
     if (sampling.presence !== undefined) dropped.push('presencePenalty');
     if (sampling.frequency !== undefined) dropped.push('frequencyPenalty');
   }
-  const wished = reasoning.mode !== undefined || reasoning.effort !== undefined;
-  if (wished && target.capabilities.thinkingConfig === 'none') dropped.push('reasoning');
+  const asksForReasoning = reasoning.mode !== undefined || reasoning.effort !== undefined;
+  if (asksForReasoning && target.capabilities.thinkingConfig === 'none') dropped.push('reasoning');
   return dropped;
 }

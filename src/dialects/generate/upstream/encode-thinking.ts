@@ -1,24 +1,24 @@
-/** How hard to think, in the form the model takes: a level by name or a budget in tokens; both together are refused by it. */
+/** Encoder of reasoning settings in the form the model supports: a level or a token budget, which exclude each other. */
 import type { Capabilities } from '../../../rules/index.ts';
 import type { Effort, HubReasoning, JsonObject } from '../../hub/types.ts';
 import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
 import { compact } from '../../wire/read.ts';
 
-/** Undefined where the request says nothing about thinking, or the model has no such setting. */
-export function thinkingConfig(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
+/** Returns undefined if the request does not set reasoning, or the model has no such setting. */
+export function encodeThinkingConfig(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
   if (capabilities.thinkingConfig === 'none') return undefined;
-  const wish = inputOf(reasoning);
-  const amount = wish === undefined ? {} : AMOUNT[capabilities.thinkingConfig](wish, capabilities);
-  // A model that is told not to think refuses to be asked for its thoughts.
-  const shown = wish === 'off' || !capabilities.display ? undefined : SHOWN[reasoning.show ?? 'unsaid'];
+  const input = inputOf(reasoning);
+  const amount = input === undefined ? {} : AMOUNTS[capabilities.thinkingConfig](input, capabilities);
+  // The provider rejects `includeThoughts` when thinking is off.
+  const shown = input === 'off' || !capabilities.display ? undefined : INCLUDE_THOUGHTS[reasoning.show ?? 'unset'];
   const config = compact({ ...amount, includeThoughts: shown });
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
-const SHOWN: Readonly<Record<'none' | 'summary' | 'unsaid', boolean | undefined>> = {
+const INCLUDE_THOUGHTS: Readonly<Record<'none' | 'summary' | 'unset', boolean | undefined>> = {
   none: false,
   summary: true,
-  unsaid: undefined,
+  unset: undefined,
 };
 
 type ThinkingInput = 'off' | 'auto' | Exclude<Effort, 'none'> | number;
@@ -32,24 +32,24 @@ function inputOf(reasoning: HubReasoning): ThinkingInput | undefined {
   return mode === undefined ? undefined : 'auto';
 }
 
-type Amount = (wish: ThinkingInput, capabilities: Capabilities) => { thinkingLevel?: string; thinkingBudget?: number };
+type Amount = (input: ThinkingInput, capabilities: Capabilities) => { thinkingLevel?: string; thinkingBudget?: number };
 
-const AMOUNT: Readonly<Record<'level' | 'budget', Amount>> = {
-  level(wish, { efforts }) {
-    if (wish === 'auto') return {};
-    const effort = wish === 'off' ? 'none' : typeof wish === 'number' ? effortOfBudget(wish) : wish;
-    // There is no level of that name: the least stands for it.
+const AMOUNTS: Readonly<Record<'level' | 'budget', Amount>> = {
+  level(input, { efforts }) {
+    if (input === 'auto') return {};
+    const effort = input === 'off' ? 'none' : typeof input === 'number' ? effortOfBudget(input) : input;
+    // No level means `none`; the lowest level is the nearest.
     const level = nearestEffort(
       effort,
       efforts.filter((one) => one !== 'none'),
     );
     return level === undefined ? {} : { thinkingLevel: level.toUpperCase() };
   },
-  budget(wish, { thinkingBudget: [least, most] }) {
-    // -1 leaves the amount to the model and lies outside every range.
-    if (wish === 'auto') return { thinkingBudget: -1 };
-    const tokens = wish === 'off' ? 0 : typeof wish === 'number' ? wish : BUDGETS[wish];
-    return { thinkingBudget: Math.min(Math.max(tokens, least), most) };
+  budget(input, { thinkingBudget: [min, max] }) {
+    // -1 lets the model choose; it is valid for every range.
+    if (input === 'auto') return { thinkingBudget: -1 };
+    const tokens = input === 'off' ? 0 : typeof input === 'number' ? input : BUDGETS[input];
+    return { thinkingBudget: Math.min(Math.max(tokens, min), max) };
   },
 };
 

@@ -1,46 +1,45 @@
 /**
- * Tools and tool choice for the provider. Functions of every kind become declarations; hosted tools become the provider's
- * own where it has them. What has no counterpart is left out, unless the caller insists on it.
+ * Encoder of tools and tool choice. Functions of every kind become declarations; hosted tools become the provider's own.
+ * Hosted tools without a counterpart are dropped, or rejected if the client chose them.
  */
-
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
-import type { Names } from '../../tools/names.ts';
+import type { ToolNames } from '../../tools/names.ts';
 import { compact, isObject } from '../../wire/read.ts';
 import { toGoogleParameters } from './to-google-schema.ts';
 
 export interface EncodedTools {
   readonly tools?: readonly JsonObject[];
   readonly toolConfig?: JsonObject;
-  /** Some function is declared: older models then take no response schema. */
-  readonly functions: boolean;
-  /** A hosted tool has no counterpart, or no room beside the functions. */
-  readonly leftOut: boolean;
+  /** Older models reject a response schema next to functions. */
+  readonly hasFunctions: boolean;
+  /** A hosted tool has no counterpart, or the model rejects it next to functions. */
+  readonly dropsHosted: boolean;
 }
 
-export function encodeTools(request: HubRequest, names: Names, target: UpstreamTarget): EncodedTools {
+export function encodeTools(request: HubRequest, names: ToolNames, target: UpstreamTarget): EncodedTools {
   const tools = offeredTools(request);
   const declarations = new Map<string, JsonObject>();
   for (const tool of tools) {
     const declared = declare(tool, names, target);
     if (declared) declarations.set(String(declared.name), declared);
   }
-  const functions = declarations.size > 0;
-  const hosted = hostedTools(tools, request, functions, target);
-  refuseUnmetChoice(request.toolChoice, hosted);
-  const list = [...(functions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
+  const hasFunctions = declarations.size > 0;
+  const hosted = hostedTools(tools, request, hasFunctions, target);
+  rejectUnavailableChoice(request.toolChoice, hosted);
+  const list = [...(hasFunctions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
   const toolConfig = compact({
-    functionCallingConfig: functions ? callingConfig(request, tools, names) : undefined,
-    // Functions beside hosted tools are only accepted together with this.
-    includeServerSideToolInvocations: functions && hosted.size > 0 ? true : undefined,
+    functionCallingConfig: hasFunctions ? callingConfig(request, tools, names) : undefined,
+    // The provider requires this flag for functions next to hosted tools.
+    includeServerSideToolInvocations: hasFunctions && hosted.size > 0 ? true : undefined,
   });
   return {
-    functions,
-    leftOut: tools.some((tool) => tool.kind === 'server' && !hosted.has(tool.tool)),
+    hasFunctions,
+    dropsHosted: tools.some((tool) => tool.kind === 'server' && !hosted.has(tool.tool)),
     ...(list.length > 0 && { tools: list }),
     ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
   };
@@ -48,7 +47,7 @@ export function encodeTools(request: HubRequest, names: Names, target: UpstreamT
 
 // ---------------------------------------------------------------- functions
 
-function declare(tool: HubTool, names: Names, target: UpstreamTarget): JsonObject | undefined {
+function declare(tool: HubTool, names: ToolNames, target: UpstreamTarget): JsonObject | undefined {
   if (tool.kind === 'server') return undefined;
   const name = names.toWire(tool.kind === 'builtin' ? { name: tool.name } : tool);
   if (tool.kind === 'function') return declaration(name, tool.description, tool.schema, target);
@@ -63,24 +62,24 @@ function declaration(
   schema: JsonObject,
   target: UpstreamTarget,
 ): JsonObject {
-  const whole = Object.keys(schema).length > 0 ? schema : undefined;
+  const jsonSchema = Object.keys(schema).length > 0 ? schema : undefined;
   const form = target.capabilities.jsonSchemaTools
-    ? { parametersJsonSchema: whole }
+    ? { parametersJsonSchema: jsonSchema }
     : { parameters: toGoogleParameters(schema) };
   return compact({ name, description, ...form });
 }
 
 // ---------------------------------------------------------------- hosted tools
 
-/** The provider's word for a hosted tool; `drop` leaves it out, `refuse` is for those that silence would surprise. */
-const HOSTED: Readonly<Record<ServerTool, string | { readonly otherwise: 'drop' | 'refuse' }>> = {
+/** Member name of each hosted tool at this provider, or how to treat a tool without counterpart. */
+const HOSTED: Readonly<Record<ServerTool, string | { readonly otherwise: 'drop' | 'reject' }>> = {
   web_search: 'googleSearch',
   web_fetch: 'urlContext',
   code_exec: 'codeExecution',
-  // They carry credentials, or act on a screen: the caller must know that they will not run.
-  mcp: { otherwise: 'refuse' },
-  computer: { otherwise: 'refuse' },
-  // All tools are sent at once, so there is nothing to search for.
+  // These carry credentials or act on a screen, so the client must learn that they do not run.
+  mcp: { otherwise: 'reject' },
+  computer: { otherwise: 'reject' },
+  // All tools are sent at once, so a tool search is not needed.
   tool_search: { otherwise: 'drop' },
   file_search: { otherwise: 'drop' },
   image_gen: { otherwise: 'drop' },
@@ -91,28 +90,28 @@ const HOSTED: Readonly<Record<ServerTool, string | { readonly otherwise: 'drop' 
 function hostedTools(
   tools: readonly HubTool[],
   request: HubRequest,
-  functions: boolean,
+  hasFunctions: boolean,
   target: UpstreamTarget,
 ): ReadonlyMap<ServerTool, JsonObject> {
   const hosted = new Map<ServerTool, JsonObject>();
-  // Older models take functions or hosted tools, not both; the client cannot do without its functions.
-  const room = !functions || target.capabilities.functionsWithSearch;
+  // Older models accept functions or hosted tools, not both; the client depends on its functions.
+  const isAllowed = !hasFunctions || target.capabilities.functionsWithSearch;
   for (const tool of tools) {
     if (tool.kind !== 'server') continue;
-    const word = HOSTED[tool.tool];
+    const mapped = HOSTED[tool.tool];
     if (request.dialect === 'generate' && isObject(tool.raw)) {
-      if (room) hosted.set(tool.tool, tool.raw);
-    } else if (typeof word === 'string') {
+      if (isAllowed) hosted.set(tool.tool, tool.raw);
+    } else if (typeof mapped === 'string') {
       if (tool.options.machine) rejectMachine();
-      if (room) hosted.set(tool.tool, { [word]: {} });
-    } else if (word.otherwise === 'refuse') {
+      if (isAllowed) hosted.set(tool.tool, { [mapped]: {} });
+    } else if (mapped.otherwise === 'reject') {
       rejectBuiltin(tool.tool);
     }
   }
   return hosted;
 }
 
-function refuseUnmetChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
+function rejectUnavailableChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
   if (choice.kind === 'hosted' && !hosted.has(choice.tool)) {
     rejectHostedChoice(choice.tool);
   }
@@ -120,7 +119,7 @@ function refuseUnmetChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool
 
 // ---------------------------------------------------------------- choice
 
-function callingConfig(request: HubRequest, tools: readonly HubTool[], names: Names): JsonObject | undefined {
+function callingConfig(request: HubRequest, tools: readonly HubTool[], names: ToolNames): JsonObject | undefined {
   const choice = request.toolChoice;
   if (choice.kind === 'none') return { mode: 'NONE' };
   if (choice.kind === 'named') return { mode: 'ANY', allowedFunctionNames: [names.toWire(choice)] };
@@ -128,11 +127,11 @@ function callingConfig(request: HubRequest, tools: readonly HubTool[], names: Na
     const { mode, names: allowed } = request.allowedTools;
     const forced = mode === 'required' || choice.kind === 'required';
     const allowedFunctionNames = allowed.map((name) => names.toWire(toolNamed(name, tools)));
-    // AUTO takes no list of names; VALIDATED is the free choice among them.
+    // AUTO rejects a list of names; VALIDATED lets the model choose among them.
     return { mode: forced ? 'ANY' : 'VALIDATED', allowedFunctionNames };
   }
   if (choice.kind === 'required') return { mode: 'ANY' };
-  // A hosted tool cannot be forced, only offered.
+  // The provider cannot force a hosted tool, so a hosted choice only offers it.
   const strict = tools.some((tool) => tool.kind === 'function' && tool.strict === true);
   return strict ? { mode: 'VALIDATED' } : undefined;
 }

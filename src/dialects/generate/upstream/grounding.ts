@@ -1,6 +1,6 @@
 /**
- * Grounding metadata: which spans of the text rest on which web pages, and what was searched. The provider counts UTF-8
- * bytes; annotations count UTF-16 units.
+ * Decoder of grounding metadata: sources of text spans, and search queries. The provider counts UTF-8 bytes; hub annotations
+ * count UTF-16 units.
  */
 import type { HubAnnotation, HubPart, HubServerCall, JsonObject } from '../../hub/types.ts';
 import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
@@ -11,7 +11,7 @@ interface Source {
   readonly title: string;
 }
 
-/** Annotations for the parts of one message, each with the number of its part. */
+/** Returns the annotations of one message, each with the index of its part. */
 export function annotationsOf(
   parts: readonly HubPart[],
   grounding: JsonObject,
@@ -19,15 +19,15 @@ export function annotationsOf(
   const chunks = maybeList(grounding.groundingChunks).map(sourceOf);
   return maybeList(grounding.groundingSupports).flatMap((support) => {
     if (!isObject(support)) return [];
-    const place = locate(parts, maybeObject(support.segment));
-    if (place === undefined) return [];
-    const { part, ...span } = place;
+    const found = locate(parts, maybeObject(support.segment));
+    if (found === undefined) return [];
+    const { part, ...span } = found;
     const sources = maybeList(support.groundingChunkIndices).map((index) => chunks[maybeCount(index) ?? -1]);
     return sources.flatMap((source) => (source ? [{ part, annotation: { ...span, ...source } }] : []));
   });
 }
 
-interface Place {
+interface PartSpan {
   readonly part: number;
   readonly start: number;
   readonly end: number;
@@ -35,16 +35,16 @@ interface Place {
 }
 
 /**
- * The span a segment means. Its part number counts parts of the wire, which the hub joins or leaves out, so the cited text
- * decides; a segment without text is taken at its word.
+ * Returns the span of a segment. Searches for the cited text, because the part index counts wire parts, which the hub joins
+ * or drops. A segment without text keeps its offsets.
  */
-function locate(parts: readonly HubPart[], segment: JsonObject): Place | undefined {
+function locate(parts: readonly HubPart[], segment: JsonObject): PartSpan | undefined {
   const cited = maybeString(segment.text);
   const from = maybeCount(segment.startIndex) ?? 0;
   const to = maybeCount(segment.endIndex);
-  for (const [part, held] of parts.entries()) {
-    if (held.kind !== 'text') continue;
-    const { text } = held;
+  for (const [part, hubPart] of parts.entries()) {
+    if (hubPart.kind !== 'text') continue;
+    const { text } = hubPart;
     const span = to === undefined ? undefined : fromBytes(text, from, to);
     if (span !== undefined && (cited === undefined || text.slice(span.start, span.end) === cited)) {
       return compact({ part, ...span, cited });
@@ -55,7 +55,7 @@ function locate(parts: readonly HubPart[], segment: JsonObject): Place | undefin
   return undefined;
 }
 
-/** UTF-16 span of a UTF-8 span; undefined when it lies outside the text. */
+/** Converts a UTF-8 span to UTF-16; undefined if it lies outside the text. */
 export function fromBytes(text: string, from: number, to: number): { start: number; end: number } | undefined {
   const bytes = Buffer.from(text, 'utf8');
   if (from > to || to > bytes.length) return undefined;
@@ -73,7 +73,7 @@ function sourceOf(chunk: unknown): Source | undefined {
 export const queriesOf = (grounding: JsonObject): string[] =>
   maybeList(grounding.webSearchQueries).filter((query): query is string => typeof query === 'string' && query !== '');
 
-/** The searches of the whole answer as one finished call; undefined when nothing was searched. */
+/** Returns all searches of the reply as one completed call, or undefined without searches. */
 export function searchCall(grounding: JsonObject, id: string): HubServerCall | undefined {
   const queries = queriesOf(grounding);
   const sources = maybeList(grounding.groundingChunks)

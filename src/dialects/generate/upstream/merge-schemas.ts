@@ -1,19 +1,20 @@
-/** Two JSON Schemas that must both hold as one, and the target of a local reference. */
+/** Intersection of two JSON Schemas, and resolution of local references. */
 import type { JsonObject } from '../../hub/types.ts';
 import { isObject, maybeList, maybeNumber } from '../../wire/read.ts';
 
-/** Both hold; where they disagree on a word, `first` speaks. */
+/** Returns a schema that satisfies both; keywords that cannot be merged come from `first`. */
 export function mergeSchemas(first: JsonObject, second: JsonObject): JsonObject {
   const merged: Record<string, unknown> = { ...second, ...first };
-  for (const [word, both] of Object.entries(BOTH)) {
-    if (first[word] !== undefined && second[word] !== undefined) merged[word] = both(first[word], second[word]);
+  for (const [keyword, merge] of Object.entries(MERGERS)) {
+    if (first[keyword] !== undefined && second[keyword] !== undefined)
+      merged[keyword] = merge(first[keyword], second[keyword]);
   }
   return merged;
 }
 
-type Both = (first: unknown, second: unknown) => unknown;
+type MergeKeyword = (first: unknown, second: unknown) => unknown;
 
-const BOTH: Readonly<Record<string, Both>> = {
+const MERGERS: Readonly<Record<string, MergeKeyword>> = {
   properties: (a, b) => (isObject(a) && isObject(b) ? mergeProperties(a, b) : a),
   required: (a, b) => [...new Set([...maybeList(a), ...maybeList(b)])],
   enum: (a, b) => maybeList(a).filter((value) => maybeList(b).includes(value)),
@@ -35,7 +36,7 @@ function mergeProperties(a: JsonObject, b: JsonObject): JsonObject {
   return Object.fromEntries([...own, ...Object.entries(b).filter(([name]) => !Object.hasOwn(a, name))]);
 }
 
-/** `#/$defs/Name` and the like. References to other documents name nothing. */
+/** Resolves a pointer such as `#/$defs/Name`; undefined for references to other documents. */
 export function resolvePointer(root: unknown, pointer: string): unknown {
   if (pointer === '#') return root;
   if (!pointer.startsWith('#/')) return undefined;

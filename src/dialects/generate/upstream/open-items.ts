@@ -1,4 +1,4 @@
-/** The items of an answer while it is being read: what is known so far, which item is open, how one is begun and ended. */
+/** Decoder state of one reply: counts so far, the open item, and how items begin and end. */
 import type { DecodeContext } from '../../codec.ts';
 import type {
   HubEvent,
@@ -10,14 +10,14 @@ import type {
   JsonObject,
   Opaque,
 } from '../../hub/types.ts';
-import type { Counts } from '../usage.ts';
+import type { UsageCounts } from '../usage.ts';
 import { annotationsOf } from './grounding.ts';
 import type { PartialArgs } from './partial-args.ts';
 
 export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 type TextDraft = Draft<Extract<HubPart, { kind: 'text' }>>;
 
-export type Open =
+export type OpenItem =
   | { readonly kind: 'reasoning'; readonly index: number; text: string; opaque?: Opaque }
   | { readonly kind: 'message'; readonly index: number; readonly parts: HubPart[] }
   | {
@@ -28,57 +28,57 @@ export type Open =
     }
   | { readonly kind: 'code'; readonly index: number; readonly item: Draft<HubServerCall>; readonly raw: unknown[] };
 
-export interface State {
+export interface DecoderState {
   readonly context: DecodeContext;
-  readonly counts: Counts;
-  /** The last report of them. */
+  readonly counts: UsageCounts;
+  /** The last usage report, not yet merged into `counts`. */
   usage?: JsonObject;
   readonly callIds: Set<string>;
   started: boolean;
   done: boolean;
-  /** A candidate was seen, even an empty one. */
-  candidate: boolean;
+  /** A candidate arrived, possibly empty. */
+  hasCandidate: boolean;
   id: string;
   model: string;
-  /** The index of the next item. */
-  next: number;
-  open?: Open | undefined;
+  /** Index of the next item. */
+  nextIndex: number;
+  open?: OpenItem | undefined;
   finishReason?: string;
   finishMessage?: string;
-  blocked?: string;
+  blockMessage?: string;
   grounding?: JsonObject;
 }
 
-export const begin = (context: DecodeContext): State => ({
+export const newDecoderState = (context: DecodeContext): DecoderState => ({
   context,
   counts: {},
   callIds: new Set(),
   started: false,
   done: false,
-  candidate: false,
+  hasCandidate: false,
   id: context.requestId,
   model: '',
-  next: 0,
+  nextIndex: 0,
 });
 
-export function openItem(item: HubItem, state: State, out: HubEvent[]): number {
-  const index = state.next;
-  state.next += 1;
+export function openItem(item: HubItem, state: DecoderState, out: HubEvent[]): number {
+  const index = state.nextIndex;
+  state.nextIndex += 1;
   out.push({ kind: 'item', index, item });
   return index;
 }
 
-export function openMessage(state: State, out: HubEvent[]): Extract<Open, { kind: 'message' }> {
+export function openMessage(state: DecoderState, out: HubEvent[]): Extract<OpenItem, { kind: 'message' }> {
   if (state.open?.kind === 'message') return state.open;
-  close(state, out);
+  closeItem(state, out);
   const index = openItem({ kind: 'message', role: 'assistant', parts: [] }, state, out);
-  const open: Open = { kind: 'message', index, parts: [] };
+  const open: OpenItem = { kind: 'message', index, parts: [] };
   state.open = open;
   return open;
 }
 
-/** The text part that grows, and its place. */
-export function openText(parts: HubPart[]): [TextDraft, number] {
+/** Returns the text part that takes the next delta, and its index. */
+export function openTextPart(parts: HubPart[]): [TextDraft, number] {
   const last = parts.at(-1);
   if (last?.kind === 'text') return [last, parts.length - 1];
   const draft: TextDraft = { kind: 'text', text: '' };
@@ -86,10 +86,10 @@ export function openText(parts: HubPart[]): [TextDraft, number] {
   return [draft, parts.length - 1];
 }
 
-export function openReasoning(state: State, out: HubEvent[]): Extract<Open, { kind: 'reasoning' }> {
+export function openReasoning(state: DecoderState, out: HubEvent[]): Extract<OpenItem, { kind: 'reasoning' }> {
   if (state.open?.kind === 'reasoning' && !state.open.opaque) return state.open;
-  close(state, out);
-  const open: Open = {
+  closeItem(state, out);
+  const open: OpenItem = {
     kind: 'reasoning',
     index: openItem({ kind: 'reasoning', summary: [] }, state, out),
     text: '',
@@ -98,27 +98,27 @@ export function openReasoning(state: State, out: HubEvent[]): Extract<Open, { ki
   return open;
 }
 
-export function close(state: State, out: HubEvent[], stop?: HubStop): void {
+export function closeItem(state: DecoderState, out: HubEvent[], stop?: HubStop): void {
   const { open } = state;
   if (open === undefined) return;
   if (open.kind === 'call') completeCall(open, out);
   state.open = undefined;
-  const item = open.kind === 'message' ? closeMessage(open, state, out, stop) : finished(open);
+  const item = open.kind === 'message' ? closeMessage(open, state, out, stop) : completeItem(open);
   out.push({ kind: 'item_end', index: open.index, item });
 }
 
-/** All of the arguments are there, or all that will come. */
-export function completeCall(open: Extract<Open, { kind: 'call' }>, out: HubEvent[]): void {
+/** Emits the arguments of a call once all pieces have arrived or the reply has ended. */
+export function completeCall(open: Extract<OpenItem, { kind: 'call' }>, out: HubEvent[]): void {
   if (!open.partial) return;
   open.item.args = JSON.stringify(open.partial.root);
   open.partial = undefined;
   out.push({ kind: 'args', index: open.index, text: open.item.args });
 }
 
-/** A call is open whose arguments are not all there. */
-export const isCallPartial = ({ open }: State): boolean => open?.kind === 'call' && open.partial !== undefined;
+/** Returns whether the open call still lacks pieces of its arguments. */
+export const isCallPartial = ({ open }: DecoderState): boolean => open?.kind === 'call' && open.partial !== undefined;
 
-function finished(open: Exclude<Open, { kind: 'message' }>): HubItem {
+function completeItem(open: Exclude<OpenItem, { kind: 'message' }>): HubItem {
   if (open.kind === 'call') return open.item;
   if (open.kind === 'code') return { ...open.item, raw: open.raw };
   const summary = open.text === '' ? [] : [open.text];
@@ -126,8 +126,8 @@ function finished(open: Exclude<Open, { kind: 'message' }>): HubItem {
 }
 
 function closeMessage(
-  open: Extract<Open, { kind: 'message' }>,
-  state: State,
+  open: Extract<OpenItem, { kind: 'message' }>,
+  state: DecoderState,
   out: HubEvent[],
   stop: HubStop | undefined,
 ): HubItem {
@@ -142,7 +142,7 @@ function closeMessage(
   return stop === 'length' ? { ...message, incomplete: true } : message;
 }
 
-export function breakOff(state: State, out: HubEvent[], message: string): void {
+export function failStream(state: DecoderState, out: HubEvent[], message: string): void {
   state.done = true;
   out.push({ kind: 'error', error: { code: 'upstream_error', message } });
 }

@@ -1,30 +1,30 @@
-/** Arguments of a function call that come piece by piece: values at JSON paths, long strings over several pieces. */
+/** Assembly of streamed function arguments: values at JSON paths, long strings split over several pieces. */
 import type { JsonObject } from '../../hub/types.ts';
 import { isObject, maybeList, maybeString } from '../../wire/read.ts';
 
-/** What has been put together so far. */
+/** Arguments assembled so far. */
 export interface PartialArgs {
   readonly root: Record<string, unknown>;
-  /** The path of a string that goes on in the next piece. */
-  growing?: string | undefined;
+  /** Path of a string that continues in the next piece. */
+  openPath?: string | undefined;
 }
 
-/** Deeper or longer than any arguments are; a path must not make us allocate. */
+/** Above any real depth or length. Without limits one path could allocate huge arrays. */
 const MAX_STEPS = 64;
 const MAX_INDEX = 10_000;
 
-export function takePartialArgs(args: PartialArgs, call: JsonObject): void {
+export function applyPartialArgs(args: PartialArgs, call: JsonObject): void {
   for (const piece of maybeList(call.partialArgs).filter(isObject)) {
     const path = maybeString(piece.jsonPath) ?? '$';
     const steps = stepsOf(path);
     if (steps === undefined) continue;
-    const value = saidBy(piece);
-    if (value !== undefined) put(args.root, steps, value, args.growing === path);
-    args.growing = piece.willContinue === true ? path : undefined;
+    const value = pieceValue(piece);
+    if (value !== undefined) put(args.root, steps, value, args.openPath === path);
+    args.openPath = piece.willContinue === true ? path : undefined;
   }
 }
 
-function saidBy(piece: JsonObject): string | number | boolean | null | undefined {
+function pieceValue(piece: JsonObject): string | number | boolean | null | undefined {
   const { stringValue, numberValue, boolValue } = piece;
   if (typeof stringValue === 'string') return stringValue;
   if (typeof numberValue === 'number') return numberValue;
@@ -32,22 +32,22 @@ function saidBy(piece: JsonObject): string | number | boolean | null | undefined
   return 'nullValue' in piece ? null : undefined;
 }
 
-/** `$.a.b[0]['c d']`; undefined for what is no such path. */
+/** Parses a path such as `$.a.b[0]['c d']`; undefined if malformed or above the limits. */
 function stepsOf(path: string): (string | number)[] | undefined {
   if (!PATH.test(path)) return undefined;
   const steps = [...path.matchAll(STEP)].map(([, name, quoted, index]) =>
     index === undefined ? (name ?? quoted ?? '') : Number(index),
   );
-  const isSound =
+  const isAllowed =
     steps.length <= MAX_STEPS && steps.every((step) => step !== '__proto__' && !(Number(step) > MAX_INDEX));
-  return isSound ? steps : undefined;
+  return isAllowed ? steps : undefined;
 }
 const PATH = /^\$(?:\.[^.[\]'"]+|\[['"][^'"]*['"]\]|\[\d+\])+$/;
 const STEP = /\.([^.[\]'"]+)|\[['"]([^'"]*)['"]\]|\[(\d+)\]/g;
 
 type Container = Record<string | number, unknown>;
 
-function put(root: Container, steps: readonly (string | number)[], value: unknown, goesOn: boolean): void {
+function put(root: Container, steps: readonly (string | number)[], value: unknown, isContinuation: boolean): void {
   let at = root;
   for (const [n, step] of steps.slice(0, -1).entries()) {
     const next = at[step];
@@ -56,5 +56,5 @@ function put(root: Container, steps: readonly (string | number)[], value: unknow
   }
   const last = steps.at(-1) ?? '';
   const before = at[last];
-  at[last] = goesOn && typeof before === 'string' && typeof value === 'string' ? before + value : value;
+  at[last] = isContinuation && typeof before === 'string' && typeof value === 'string' ? before + value : value;
 }

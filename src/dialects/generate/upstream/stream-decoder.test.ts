@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { checkPromises } from '../../../../test/support/dialects/codecs.ts';
+import { checkEventOrder } from '../../../../test/support/dialects/codecs.ts';
 import { CONTEXT, decode } from '../../../../test/support/dialects/generate.ts';
 import { runs } from '../../../../test/support/properties.ts';
-import { ApiError } from '../../../core/index.ts';
 import { fold } from '../../hub/fold.ts';
 import { isMinted } from '../../wire/ids.ts';
-import { decodeReply } from './decode-reply.ts';
 import { openDecoder } from './stream-decoder.ts';
 
 const chunk = (parts: unknown[], finishReason?: string) => ({
   data: { candidates: [{ content: { parts, role: 'model' }, ...(finishReason && { finishReason }) }], responseId: 'r' },
 });
 
-test('a call without an id gets one of ours, the same on every decoding and different for each call', () => {
+test('generate stream decoder gives calls without an id a stable, unique one', () => {
   const events = [chunk([{ functionCall: { name: 'f' } }, { functionCall: { name: 'f', args: { a: 1 } } }], 'STOP')];
   const folded = fold(decode(events));
   assert.ok('reply' in folded);
@@ -24,7 +22,7 @@ test('a call without an id gets one of ours, the same on every decoding and diff
   assert.deepEqual(fold(decode(events)), folded);
 });
 
-test('an id that occurs twice is replaced the second time, since results are paired by it', () => {
+test('generate stream decoder replaces a repeated call id, because results are paired by id', () => {
   const folded = fold(
     decode([chunk([{ functionCall: { id: 'a', name: 'f' } }, { functionCall: { id: 'a', name: 'g' } }], 'STOP')]),
   );
@@ -34,7 +32,7 @@ test('an id that occurs twice is replaced the second time, since results are pai
   assert.ok(isMinted(ids[1] ?? ''));
 });
 
-test('signatures name the account family that they belong to', () => {
+test('generate stream decoder adds the account to signatures', () => {
   const events = [chunk([{ functionCall: { id: 'a', name: 'f' }, thoughtSignature: 'S' }], 'STOP')];
   const folded = fold(decode(events, { requestId: 'r', account: 'acc' }));
   assert.ok('reply' in folded);
@@ -48,48 +46,21 @@ test('signatures name the account family that they belong to', () => {
   });
 });
 
-test('the signature of a call is known when the call begins, so that an encoder can put it in front', () => {
-  const begun = decode([chunk([{ functionCall: { id: 'a', name: 'f' }, thoughtSignature: 'S' }], 'STOP')]).find(
+test('generate stream decoder includes the signature in the first event of a call', () => {
+  const first = decode([chunk([{ functionCall: { id: 'a', name: 'f' }, thoughtSignature: 'S' }], 'STOP')]).find(
     (event) => event.kind === 'item',
   );
-  assert.equal(begun?.item.kind === 'tool_call' && begun.item.signature?.data, 'S');
+  assert.equal(first?.item.kind === 'tool_call' && first.item.signature?.data, 'S');
 });
 
-test('text is passed on with the chunk that brought it', () => {
+test('generate stream decoder emits text with the chunk that contains it', () => {
   const decoder = openDecoder(CONTEXT);
   const kinds = (data: unknown) => decoder.push(JSON.stringify(data)).map((event) => event.kind);
   assert.deepEqual(kinds(chunk([{ text: 'a' }]).data), ['start', 'item', 'text']);
   assert.deepEqual(kinds(chunk([{ text: 'b' }]).data), ['text']);
 });
 
-test('a second candidate is not mixed into the first', () => {
-  const first = chunk([{ text: 'one' }], 'STOP').data.candidates[0];
-  const second = { ...chunk([{ text: 'two' }], 'STOP').data.candidates[0], index: 1 };
-  const reply = decodeReply({ candidates: [first, second] }, CONTEXT);
-  assert.deepEqual(reply.items, [{ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'one' }] }]);
-});
-
-test('a search is counted per query on current models and once on older ones', () => {
-  const body = (modelVersion: string) => ({
-    modelVersion,
-    candidates: [{ content: { parts: [{ text: 'x' }] }, groundingMetadata: { webSearchQueries: ['a', 'b', ''] } }],
-  });
-  assert.equal(decodeReply(body('gemini-3-pro'), CONTEXT).usage.searches, 2);
-  assert.equal(decodeReply(body('gemini-2.5-flash'), CONTEXT).usage.searches, 1);
-});
-
-test('a whole answer that is an error or nothing at all is thrown, never invented', () => {
-  const code = (expected: string) => (error: unknown) => error instanceof ApiError && error.code === expected;
-  assert.throws(
-    () => decodeReply({ error: { code: 503, status: 'UNAVAILABLE' } }, CONTEXT),
-    code('server_is_overloaded'),
-  );
-  for (const body of [undefined, null, 'text', [], {}, { usageMetadata: { promptTokenCount: 3 } }]) {
-    assert.throws(() => decodeReply(body, CONTEXT), code('upstream_error'));
-  }
-});
-
-test('odd parts are survived: nulls, numbers, empty objects, media without data', () => {
+test('generate stream decoder skips malformed parts and keeps unknown ones', () => {
   const parts = [null, 7, {}, { inlineData: {} }, { text: 5 }, { newKind: { x: 1 } }, { text: 'ok' }];
   const folded = fold(decode([chunk(parts, 'STOP')]));
   assert.ok('reply' in folded);
@@ -129,13 +100,13 @@ const anyChunk = fc.oneof(
   fc.jsonValue(),
 );
 
-test('law: no stream, however odd, makes the decoder throw, repeat itself or end twice', () => {
+test('generate stream decoder is deterministic and keeps the event rules for malformed streams', () => {
   fc.assert(
     fc.property(fc.array(anyChunk, { maxLength: 6 }), (chunks) => {
       const events = chunks.map((data) => ({ data: JSON.stringify(data) }));
-      const told = decode(events);
-      checkPromises(told);
-      assert.deepEqual(decode(events), told);
+      const decoded = decode(events);
+      checkEventOrder(decoded);
+      assert.deepEqual(decode(events), decoded);
     }),
     { numRuns: runs(400) },
   );
@@ -146,20 +117,20 @@ const piece = (jsonPath: string, value: object, willContinue?: true) => ({
   ...value,
   ...(willContinue && { willContinue }),
 });
-const going = (...partialArgs: object[]) => chunk([{ functionCall: { partialArgs, willContinue: true } }]);
-const begun = chunk([{ functionCall: { id: 'a', name: 'f', willContinue: true }, thoughtSignature: 'S' }]);
+const argsChunk = (...partialArgs: object[]) => chunk([{ functionCall: { partialArgs, willContinue: true } }]);
+const callStart = chunk([{ functionCall: { id: 'a', name: 'f', willContinue: true }, thoughtSignature: 'S' }]);
 
-test('arguments that come piece by piece are one call, told when the last piece is there', () => {
+test('generate stream decoder assembles partial arguments into one call', () => {
   const events = decode([
-    begun,
-    going(piece('$.place', { stringValue: 'New ' }, true)),
-    going(piece('$.place', { stringValue: 'Delhi' }), piece('$.days', { numberValue: 3 })),
-    going(piece('$.at[0].lat', { numberValue: 1.5 }), piece("$.at[0]['the name']", { stringValue: 'x' })),
-    going(piece('$.exact', { boolValue: false }), piece('$.none', { nullValue: 'NULL_VALUE' })),
+    callStart,
+    argsChunk(piece('$.place', { stringValue: 'New ' }, true)),
+    argsChunk(piece('$.place', { stringValue: 'Delhi' }), piece('$.days', { numberValue: 3 })),
+    argsChunk(piece('$.at[0].lat', { numberValue: 1.5 }), piece("$.at[0]['the name']", { stringValue: 'x' })),
+    argsChunk(piece('$.exact', { boolValue: false }), piece('$.none', { nullValue: 'NULL_VALUE' })),
     chunk([{ functionCall: {} }]),
     chunk([{ functionCall: { id: 'b', name: 'g', args: { c: 1 } } }], 'STOP'),
   ]);
-  checkPromises(events);
+  checkEventOrder(events);
   const folded = fold(events);
   assert.ok('reply' in folded);
   const [first, second] = folded.reply.items;
@@ -175,17 +146,17 @@ test('arguments that come piece by piece are one call, told when the last piece 
   assert.equal(folded.reply.stop, 'tool');
 });
 
-test('pieces whose paths lead nowhere are passed over, and none can reach beyond the arguments', () => {
+test('generate stream decoder ignores invalid argument paths and prototype pollution', () => {
   const folded = fold(
     decode([
-      begun,
-      going(
+      callStart,
+      argsChunk(
         piece('$', { stringValue: 'x' }),
         piece('place', { stringValue: 'x' }),
         piece('$.a[', { stringValue: 'x' }),
       ),
-      going(piece('$.__proto__.polluted', { boolValue: true }), piece('$.a[999999999]', { numberValue: 1 })),
-      going(piece('$.ok', { boolValue: true })),
+      argsChunk(piece('$.__proto__.polluted', { boolValue: true }), piece('$.a[999999999]', { numberValue: 1 })),
+      argsChunk(piece('$.ok', { boolValue: true })),
       chunk([{ functionCall: {} }], 'STOP'),
     ]),
   );
@@ -195,16 +166,16 @@ test('pieces whose paths lead nowhere are passed over, and none can reach beyond
   assert.equal(Reflect.get({}, 'polluted'), undefined);
 });
 
-test('a stream that breaks off inside a call has not made one', () => {
-  const events = decode([begun, going(piece('$.place', { stringValue: 'New ' }, true))]);
+test('generate stream decoder fails when a stream ends inside a call, unless the length limit ended it', () => {
+  const events = decode([callStart, argsChunk(piece('$.place', { stringValue: 'New ' }, true))]);
   assert.equal(events.at(-1)?.kind, 'error');
-  const cut = decode([begun, going(piece('$.a', { numberValue: 1 })), chunk([], 'MAX_TOKENS')]);
-  checkPromises(cut);
+  const cut = decode([callStart, argsChunk(piece('$.a', { numberValue: 1 })), chunk([], 'MAX_TOKENS')]);
+  checkEventOrder(cut);
   const folded = fold(cut);
   assert.ok('reply' in folded && folded.reply.stop === 'length');
 });
 
-test('a finish reason that is the name of something every object has is merely unknown', () => {
+test('generate stream decoder treats names of Object.prototype members as unknown finish reasons', () => {
   for (const reason of ['constructor', '__proto__', 'toString']) {
     const folded = fold(decode([chunk([{ text: 'a' }], reason)]));
     assert.ok('reply' in folded && folded.reply.stop === 'end', reason);

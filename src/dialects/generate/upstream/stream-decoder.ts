@@ -1,7 +1,7 @@
 /**
- * Answers of the provider as hub events. A unary answer is a stream of one chunk, so both go through the same rows. Each
- * item stays open until the next one begins, because a signature may follow its part on an empty text. Never throws on
- * what the wire says, and never reports an end that the provider did not report.
+ * Stream decoder for generateContent upstreams; a unary reply is a stream of one chunk. An item stays open until the next one
+ * begins, because its signature may follow on an empty text part. Never throws on malformed input, and never reports an end
+ * that the provider did not report.
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../../hub/types.ts';
@@ -9,25 +9,25 @@ import { itemId } from '../../wire/ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
-import { type Counts, countUsage, decodeUsage, doubt } from '../usage.ts';
+import { checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
 import { queriesOf, searchCall } from './grounding.ts';
-import { begin, breakOff, close, isCallPartial, openItem, type State } from './open-items.ts';
-import { takePart } from './part-reader.ts';
+import { closeItem, type DecoderState, failStream, isCallPartial, newDecoderState, openItem } from './open-items.ts';
+import { readPart } from './part-reader.ts';
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state = begin(context);
+  const state = newDecoderState(context);
   return {
     push(data) {
       if (state.done || data === '' || data === '[DONE]') return [];
       const out: HubEvent[] = [];
       const chunk = parseObject(data);
-      if (chunk === undefined) breakOff(state, out, 'The upstream sent something that is not a JSON object.');
-      else takeChunk(chunk, state, out);
+      if (chunk === undefined) failStream(state, out, 'The provider sent an event that is not a JSON object.');
+      else readChunk(chunk, state, out);
       return out;
     },
     end() {
       const out: HubEvent[] = [];
-      if (!state.done) conclude(state, out);
+      if (!state.done) finish(state, out);
       return out;
     },
     get isComplete() {
@@ -36,62 +36,62 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
   };
 }
 
-/** A whole answer. Being complete JSON it cannot be cut off, so a missing finish reason is only a missing word. */
-export function decodeWhole(body: unknown, context: DecodeContext): HubEvent[] {
-  const state = begin(context);
+/** Decodes a unary reply. Complete JSON cannot be truncated, so a missing finish reason means STOP. */
+export function decodeUnary(body: unknown, context: DecodeContext): HubEvent[] {
+  const state = newDecoderState(context);
   const out: HubEvent[] = [];
-  if (isObject(body)) takeChunk(body, state, out);
-  if (state.candidate) state.finishReason ??= 'STOP';
-  if (!state.done) conclude(state, out);
+  if (isObject(body)) readChunk(body, state, out);
+  if (state.hasCandidate) state.finishReason ??= 'STOP';
+  if (!state.done) finish(state, out);
   return out;
 }
 
 // ---------------------------------------------------------------- one chunk
 
-function takeChunk(chunk: JsonObject, state: State, out: HubEvent[]): void {
+function readChunk(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {
   if (isObject(chunk.error)) {
     state.done = true;
     out.push({ kind: 'error', error: decodeStreamError(chunk.error).error });
     return;
   }
-  if (isObject(chunk.usageMetadata)) report(chunk.usageMetadata, state);
+  if (isObject(chunk.usageMetadata)) recordUsage(chunk.usageMetadata, state);
   if (!state.started) start(chunk, state, out);
   const feedback = maybeObject(chunk.promptFeedback);
   const blocked = maybeString(feedback.blockReason);
   if (blocked !== undefined) {
-    state.blocked = maybeString(feedback.blockReasonMessage) ?? `The provider blocked the prompt: ${blocked}.`;
+    state.blockMessage = maybeString(feedback.blockReasonMessage) ?? `The provider blocked the prompt: ${blocked}.`;
   }
-  // Of several candidates the first is told; they may come in any order, and each in chunks of its own.
+  // The hub carries only the first candidate. Candidates may arrive in any order, in separate chunks.
   const candidate = maybeList(chunk.candidates).find((one) => isObject(one) && (one.index ?? 0) === 0);
-  if (isObject(candidate)) takeCandidate(candidate, state, out);
+  if (isObject(candidate)) readCandidate(candidate, state, out);
 }
 
-function start(chunk: JsonObject, state: State, out: HubEvent[]): void {
+function start(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {
   state.started = true;
   state.id = maybeString(chunk.responseId) || state.id;
   state.model = maybeString(chunk.modelVersion) ?? '';
-  const counts = counted(state);
+  const counts = mergedCounts(state);
   const { input, cacheRead } = decodeUsage(counts, false, 0);
   const usage = counts.prompt === undefined ? {} : { usage: { input, cacheRead, cacheWrite: 0, output: 0 } };
   out.push({ kind: 'start', id: state.id, model: state.model, ...usage });
 }
 
-/** Every chunk tells the counts so far: the last one counts, and one before it only if that said something more. */
-function report(usage: JsonObject, state: State): void {
-  for (const name in state.usage) if (!(name in usage)) counted(state);
+/** Every chunk repeats the counts so far. Merges the previous report only if it has members that this one lacks. */
+function recordUsage(usage: JsonObject, state: DecoderState): void {
+  for (const name in state.usage) if (!(name in usage)) mergedCounts(state);
   state.usage = usage;
 }
 
-function counted(state: State): Counts {
-  if (state.usage) countUsage(state.counts, state.usage);
+function mergedCounts(state: DecoderState): UsageCounts {
+  if (state.usage) mergeUsage(state.counts, state.usage);
   return state.counts;
 }
 
-function takeCandidate(candidate: JsonObject, state: State, out: HubEvent[]): void {
-  state.candidate = true;
+function readCandidate(candidate: JsonObject, state: DecoderState, out: HubEvent[]): void {
+  state.hasCandidate = true;
   if (isObject(candidate.groundingMetadata)) state.grounding = candidate.groundingMetadata;
   for (const part of maybeList(maybeObject(candidate.content).parts)) {
-    if (isObject(part) && !state.done) takePart(part, state, out);
+    if (isObject(part) && !state.done) readPart(part, state, out);
   }
   const reason = maybeString(candidate.finishReason);
   if (reason) state.finishReason = reason;
@@ -99,43 +99,43 @@ function takeCandidate(candidate: JsonObject, state: State, out: HubEvent[]): vo
   if (message) state.finishMessage = message;
 }
 
-// ---------------------------------------------------------------- the end
+// ---------------------------------------------------------------- end of the reply
 
-function conclude(state: State, out: HubEvent[]): void {
+function finish(state: DecoderState, out: HubEvent[]): void {
   const stop = stopOf(state);
   if (stop === undefined) {
-    breakOff(state, out, 'The upstream closed the stream before completion.');
+    failStream(state, out, 'The upstream closed the stream before completion.');
     return;
   }
-  close(state, out, stop);
-  const wrote = state.next > 0;
-  const search = state.grounding && searchCall(state.grounding, itemId('ws', state.id, state.next));
+  closeItem(state, out, stop);
+  const hasOutput = state.nextIndex > 0;
+  const search = state.grounding && searchCall(state.grounding, itemId('ws', state.id, state.nextIndex));
   if (search) out.push({ kind: 'item_end', index: openItem(search, state, out), item: search });
   state.done = true;
-  doubt(counted(state), state.usage);
+  checkUsage(mergedCounts(state), state.usage);
   out.push(
     compact({
       kind: 'finish',
       stop,
-      refusal: stop === 'filter' ? declined(state) : undefined,
-      usage: decodeUsage(state.counts, wrote, searchesOf(state)),
+      refusal: stop === 'filter' ? refusalText(state) : undefined,
+      usage: decodeUsage(state.counts, hasOutput, searchesOf(state)),
     }),
   );
 }
 
-/** Undefined when the provider never said that it was done. Calls arrive whole, so one that is there can be answered. */
-function stopOf(state: State): HubStop | undefined {
-  const seen = { call: state.callIds.size > 0, content: state.next > 0 };
-  if (state.finishReason !== undefined) return decodeStop(state.finishReason, seen);
-  if (state.blocked !== undefined) return 'filter';
-  return seen.call && !isCallPartial(state) ? 'tool' : undefined;
+/** Returns undefined if the provider did not report an end. A complete call counts as an end, because clients can run it. */
+function stopOf(state: DecoderState): HubStop | undefined {
+  const found = { call: state.callIds.size > 0, content: state.nextIndex > 0 };
+  if (state.finishReason !== undefined) return decodeStop(state.finishReason, found);
+  if (state.blockMessage !== undefined) return 'filter';
+  return found.call && !isCallPartial(state) ? 'tool' : undefined;
 }
 
-const declined = (state: State): string =>
-  state.finishMessage ?? state.blocked ?? `The provider stopped the answer: ${state.finishReason}.`;
+const refusalText = (state: DecoderState): string =>
+  state.finishMessage ?? state.blockMessage ?? `The provider stopped the reply: ${state.finishReason}.`;
 
-/** Models before the third generation bill one search per answer, later ones each query. */
-function searchesOf(state: State): number {
+/** Models before the third generation bill one search per reply, later ones each query. */
+function searchesOf(state: DecoderState): number {
   const count = state.grounding ? queriesOf(state.grounding).length : 0;
   return /^gemini-[12]\b/.test(state.model) ? Math.min(1, count) : count;
 }

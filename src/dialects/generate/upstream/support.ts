@@ -1,43 +1,42 @@
-/** What becomes of each optional request field on the way to generateContent. */
-import type { Support } from '../../codec.ts';
-import type { HubField } from '../../hub/fields.ts';
+/** Support of each hub field by generateContent upstreams. */
+import type { SupportTable } from '../../hub/fields.ts';
 
-export const support: Readonly<Record<HubField, Support>> = {
+export const support: SupportTable = {
   temperature: 'kept',
   topP: 'kept',
   topK: 'kept',
   seed: 'kept',
   presencePenalty: 'kept',
   frequencyPenalty: 'kept',
-  // No such field, and ignoring a ban on words would be a wrong answer, not a lesser one.
+  // No such field. Without the bias the reply could contain tokens that the client banned.
   logitBias: 'rejected',
-  // The hub carries one answer; asking for several would bill the caller for text that is thrown away.
+  // The hub carries one candidate; further ones would be billed and discarded.
   n: 'rejected',
-  // The provider has the numbers, but an answer on its way through the hub has no place for them.
+  // The provider has them, but the hub cannot carry them.
   logprobs: 'rejected',
-  // The first five go upstream, the rest are cut by the pipeline.
+  // The first five are sent upstream; the gateway emulates the others.
   stop: 'changed',
   verbosity: 'dropped',
   audioOutput: 'kept',
   imageOutput: 'kept',
-  // A level or a budget, by model.
+  // A level or a budget, depending on the model.
   reasoning: 'changed',
   structuredOutput: 'changed',
-  // Documents are read, but no answer says where in them it found something.
+  // The provider reads documents but does not return citations for them.
   citations: 'dropped',
-  // One mode for all of them.
+  // One mode for all functions.
   strictTools: 'changed',
-  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  // Unsupported ones are dropped, not rejected, because agents always list them.
   hostedTools: 'changed',
   maxToolCalls: 'dropped',
   compaction: 'dropped',
-  // There is no request that only fills the cache.
+  // No request can fill the cache without generating output.
   prewarm: 'rejected',
   parallelTools: 'dropped',
   allowedTools: 'changed',
-  // Not sent: it keeps the conversation on one account, whose own cache then finds the prefix.
+  // Not sent. The key keeps the conversation on one account, and with it on one cache.
   cacheKey: 'changed',
-  // The provider caches prefixes by itself and takes no marks.
+  // The provider caches prefixes automatically and has no breakpoints.
   cacheBreakpoints: 'dropped',
   serviceTier: 'kept',
   userId: 'dropped',

@@ -1,23 +1,23 @@
 /**
- * JSON Schema cut down to the provider's own schema message, for models that do not take JSON Schema. That message is
- * strict: one keyword it lacks fails the whole request, a node without a type too. References are inlined, alternatives
- * unified, everything else left out. Names of properties are data and are never mistaken for keywords.
+ * Conversion of JSON Schema to Google's schema form, for models without JSON Schema support. The provider rejects unknown
+ * keywords and nodes without a type, so references are inlined, alternatives merged and other keywords dropped. Property
+ * names are data and never treated as keywords.
  */
 import type { JsonObject } from '../../hub/types.ts';
 import { compact, isObject, maybeList, maybeNumber, maybeString } from '../../wire/read.ts';
 import { mergeSchemas, resolvePointer } from './merge-schemas.ts';
 
-/** References inside references: recursive types have to end somewhere. */
+/** Depth limit for nested references, because types can be recursive. */
 const MAX_REFS = 8;
-/** Nodes of one schema. Eight levels of a type that names itself ten times would be a hundred million. */
+/** Limit on nodes of one schema. Eight levels of a type with ten references to itself would have a hundred million. */
 const MAX_NODES = 10_000;
 
-/** The whole schema, for a place that takes any type. */
+/** Converts a schema of any type. */
 export function toGoogleSchema(schema: unknown): JsonObject {
   return clean(schema, { root: schema, refs: 0, budget: { nodes: MAX_NODES } });
 }
 
-/** For a function's `parameters`, which must be an object with properties; undefined where there are none to declare. */
+/** Converts a schema for `parameters`, which must be an object with properties; undefined if it has none. */
 export function toGoogleParameters(schema: unknown): JsonObject | undefined {
   const result = toGoogleSchema(schema);
   const branches = maybeList(result.anyOf).filter(isObject);
@@ -34,7 +34,7 @@ const TYPES = {
   object: 'OBJECT',
 } as const;
 type TypeName = keyof typeof TYPES;
-const isTypeName = (word: string): word is TypeName => Object.hasOwn(TYPES, word);
+const isTypeName = (name: string): name is TypeName => Object.hasOwn(TYPES, name);
 
 interface Walk {
   readonly root: unknown;
@@ -44,7 +44,7 @@ interface Walk {
 
 function clean(schema: unknown, walk: Walk): JsonObject {
   walk.budget.nodes -= 1;
-  // `true`, an empty schema or anything unreadable: a string can hold it, and a type there must be.
+  // `true` or a malformed schema: a type is required, and a string can hold any value.
   if (!isObject(schema)) return { type: 'STRING' };
   if (walk.budget.nodes < 0) return { type: 'OBJECT' };
   const flat = flatten(schema, walk);
@@ -61,7 +61,7 @@ function clean(schema: unknown, walk: Walk): JsonObject {
   return single(types[0] ?? inferType(rest), rest, below);
 }
 
-/** References replaced by what they name, and `allOf` merged into one. */
+/** Inlines references and merges `allOf`. */
 function flatten(schema: JsonObject, walk: Walk): { schema: JsonObject; refs: number } {
   walk.budget.nodes -= 1 + Object.keys(isObject(schema.properties) ? schema.properties : {}).length;
   let { refs } = walk;
@@ -86,7 +86,7 @@ function flatten(schema: JsonObject, walk: Walk): { schema: JsonObject; refs: nu
   return { schema: merged, refs };
 }
 
-/** What stands beside `anyOf` goes into each branch: the provider takes nothing else next to it. */
+/** Moves keywords next to `anyOf` into each branch, because the provider accepts nothing next to it. */
 function unite(beside: JsonObject, branches: readonly unknown[], walk: Walk): JsonObject {
   const real = branches.filter((branch) => isObject(branch) && !isNull(branch)) as JsonObject[];
   const nullable = isNullable(beside) || real.length < branches.length;
@@ -110,12 +110,12 @@ function alternatives(cleaned: readonly JsonObject[], nullable: boolean): JsonOb
   return only !== undefined && others.length === 0 ? only : { anyOf: [...distinct.values()] };
 }
 
-/** In its usual place among the members: equal schemas must be equal texts. */
+/** Puts `nullable` at its fixed position, so that equal schemas give equal JSON. */
 function allowNull({ type, title, description, nullable: _, ...rest }: JsonObject): JsonObject {
   return compact({ type, title, description, nullable: true, ...rest });
 }
 
-/** Functions take one object: alternatives of objects become one with the properties of all. */
+/** Merges alternative objects into one with the properties of all, because functions accept one object. */
 function uniteObjects(branches: readonly JsonObject[]): JsonObject {
   const objects = branches.filter((branch) => branch.type === 'OBJECT');
   const [first] = objects;
@@ -173,7 +173,7 @@ function single(type: TypeName, schema: JsonObject, walk: Walk): JsonObject {
   });
 }
 
-/** Values of other types than string cannot be listed; the model is told in words. */
+/** `enum` accepts only strings, so other allowed values move into the description. */
 function describe(type: TypeName, schema: JsonObject): string | undefined {
   const given = maybeString(schema.description);
   const values = valuesOf(schema);
@@ -184,7 +184,7 @@ function describe(type: TypeName, schema: JsonObject): string | undefined {
 
 type Keywords = (schema: JsonObject, walk: Walk) => Record<string, unknown>;
 
-/** What each type may carry beside the common members. */
+/** Members of each type besides the common ones. */
 const KEYWORDS: Readonly<Record<TypeName, Keywords>> = {
   string: (schema) => ({
     enum: stringEnum(schema),
@@ -209,15 +209,15 @@ const KEYWORDS: Readonly<Record<TypeName, Keywords>> = {
 };
 
 function stringEnum(schema: JsonObject): string[] | undefined {
-  // An empty word in the list is refused by the provider.
-  const words = valuesOf(schema).filter((value): value is string => typeof value === 'string' && value !== '');
-  return words.length > 0 ? [...new Set(words)] : undefined;
+  // The provider rejects empty strings in `enum`.
+  const values = valuesOf(schema).filter((value): value is string => typeof value === 'string' && value !== '');
+  return values.length > 0 ? [...new Set(values)] : undefined;
 }
 
 const formatOf = (schema: JsonObject, allowed: readonly string[]): string | undefined =>
   allowed.find((format) => format === schema.format);
 
-/** Exclusive bounds become bounds: the next whole number where the type is whole, the number itself elsewhere. */
+/** Converts exclusive bounds to inclusive ones: the next integer for integers, the same number otherwise. */
 function boundsOf(schema: JsonObject, step: 0 | 1): { minimum?: number | undefined; maximum?: number | undefined } {
   const above = maybeNumber(schema.exclusiveMinimum);
   const below = maybeNumber(schema.exclusiveMaximum);
@@ -230,7 +230,7 @@ function boundsOf(schema: JsonObject, step: 0 | 1): { minimum?: number | undefin
   };
 }
 
-/** Lists must say what is in them; a tuple becomes a list of any of its members. */
+/** `items` is required. A tuple becomes a list of any of its members. */
 function itemsOf(schema: JsonObject, walk: Walk): JsonObject {
   const tuple = Array.isArray(schema.items) ? schema.items : maybeList(schema.prefixItems);
   return clean(tuple.length > 0 ? { anyOf: tuple } : schema.items, walk);

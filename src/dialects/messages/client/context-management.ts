@@ -1,26 +1,26 @@
-/** What a client wants the provider to do with a conversation that grows too long. Only a summary has a counterpart elsewhere. */
+/** The request field `context_management`. Only its compaction edit has a counterpart in other dialects. */
 import type { JsonObject } from '../../hub/types.ts';
-import { given, isObject, maybeCount, maybeList, maybeObject } from '../../wire/read.ts';
+import { isGiven, isObject, maybeCount, maybeList, maybeObject } from '../../wire/read.ts';
 
 export interface ContextManagement {
-  /** Tokens of input from which on the provider summarises what came before. */
+  /** Input tokens above which the provider summarises earlier turns. */
   readonly compactAt?: number;
-  /** It asks for more than that. */
-  readonly hasOthers: boolean;
+  /** The field contains edits or options that the hub cannot express. */
+  readonly hasOtherEdits: boolean;
 }
 
 const COMPACT = /^compact_\d{8}$/;
-/** What the provider's own API takes when nothing is said. */
+/** Default trigger of the provider's API, in input tokens. */
 const DEFAULT_TRIGGER = 150_000;
 
 export function decodeContextManagement(value: unknown): ContextManagement {
-  if (!given(value)) return { hasOthers: false };
+  if (!isGiven(value)) return { hasOtherEdits: false };
   const edits = maybeList(maybeObject(value).edits);
   const compact = edits.find(isCompact);
-  const hasOthers =
-    edits.length !== 1 || !compact || compact.pause_after_compaction === true || given(compact.instructions);
-  if (!compact) return { hasOthers };
-  return { compactAt: maybeCount(maybeObject(compact.trigger).value) ?? DEFAULT_TRIGGER, hasOthers };
+  const hasOtherEdits =
+    edits.length !== 1 || !compact || compact.pause_after_compaction === true || isGiven(compact.instructions);
+  if (!compact) return { hasOtherEdits };
+  return { compactAt: maybeCount(maybeObject(compact.trigger).value) ?? DEFAULT_TRIGGER, hasOtherEdits };
 }
 
 const isCompact = (edit: unknown): edit is JsonObject => isObject(edit) && COMPACT.test(String(edit.type));

@@ -1,29 +1,28 @@
-/** Input blocks that a user or a tool hands in (text, images, documents, search results) read into hub parts. */
+/** Decoder of input blocks in user messages and tool results: text, images, documents, search results. */
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import {
-  aBoolean,
   compact,
-  given,
-  isObject,
+  isGiven,
   needList,
   needObject,
   needString,
   oneOf,
   optional,
+  readBoolean,
   unsupported,
 } from '../../wire/read.ts';
 
-/** A part, or undefined for one that says nothing (empty text). */
+/** Returns undefined for empty text, which most providers reject. */
 export function decodePart(block: JsonObject, path: string): HubPart | undefined {
   const type = needString(block.type, `${path}.type`);
   const read = PARTS.get(type);
   return read
     ? read(block, path)
-    : unsupported(`${path}.type`, `blocks of type "${type}" cannot be used with this model.`);
+    : unsupported(`${path}.type`, `blocks of type "${type}" are not supported by this model.`);
 }
 
 export function readCacheBreakpoint(block: JsonObject, path: string): { cache?: CacheBreakpoint } {
-  if (!given(block.cache_control)) return {};
+  if (!isGiven(block.cache_control)) return {};
   const control = needObject(block.cache_control, `${path}.cache_control`);
   return { cache: control.ttl === '1h' ? { long: true } : {} };
 }
@@ -46,9 +45,9 @@ const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | 
         title: optional(block, 'title', needString, path),
         context: optional(block, 'context', needString, path),
         citations: optional(
-          given(block.citations) ? needObject(block.citations, `${path}.citations`) : {},
+          isGiven(block.citations) ? needObject(block.citations, `${path}.citations`) : {},
           'enabled',
-          aBoolean,
+          readBoolean,
         ),
         ...readCacheBreakpoint(block, path),
       }),
@@ -85,12 +84,12 @@ function documentSource(value: unknown, path: string): MediaSource {
   return { kind: 'text', text: textsOf(source.content, `${path}.content`).join('\n\n') };
 }
 
-/** A string or a list of text blocks. */
+/** Accepts a string or a list of text blocks. */
 function textsOf(value: unknown, path: string): string[] {
   if (typeof value === 'string') return [value];
   return needList(value, path).map((entry, n) => {
     const block = needObject(entry, `${path}[${n}]`);
-    if (isObject(block) && block.type !== 'text') unsupported(`${path}[${n}].type`, 'only text can stand here.');
+    if (block.type !== 'text') unsupported(`${path}[${n}].type`, 'only text blocks are allowed here.');
     return needString(block.text, `${path}[${n}].text`);
   });
 }

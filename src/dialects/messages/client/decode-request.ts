@@ -1,23 +1,23 @@
 /**
- * A client's request read into the hub: the fields of the body, and what no other provider could honour refused by name.
- * Conversation and tools have files of their own. Nothing here knows where the request will go.
+ * Decoder of a client's request body. Rejects fields that hold state at one provider. Never looks at the upstream the
+ * request goes to.
  */
 import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type { Effort, HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
 import {
-  aBoolean,
-  aCount,
   between,
   compact,
-  given,
+  isGiven,
   isObject,
   needList,
   needObject,
   needString,
   oneOf,
   optional,
-  strings,
+  readBoolean,
+  readCount,
+  readStrings,
   unsupported,
   wrongType,
   wrongValue,
@@ -30,22 +30,22 @@ import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 export const decodeRequest = (body: unknown, from: ClientRequestHead): HubRequest =>
   read(body, from, { counting: false });
 
-/** The same body for counting its tokens, where no output is asked for and so no bound on it is needed (G 4.3). */
+/** Decodes the same body for token counting, where `max_tokens` is optional because no output is requested (G 4.3). */
 export const decodeCountRequest = (body: unknown, from: ClientRequestHead): HubRequest =>
   read(body, from, { counting: true });
 
 function read(value: unknown, from: ClientRequestHead, { counting }: { counting: boolean }): HubRequest {
   const body = needObject(value, 'body');
-  refuseForeign(body);
+  rejectProviderState(body);
   const maxTokens = readMaxTokens(body, counting);
   const tools = decodeTools(body);
-  const userId = optional(needMaybe(body, 'metadata'), 'user_id', needString, 'metadata');
+  const userId = optional(optionalObject(body, 'metadata'), 'user_id', needString, 'metadata');
   const session = sessionOf(from, userId);
   const context = decodeContextManagement(body.context_management);
   return {
     dialect: 'messages',
     model: needString(body.model, 'model'),
-    stream: optional(body, 'stream', aBoolean) ?? false,
+    stream: optional(body, 'stream', readBoolean) ?? false,
     system: decodeSystem(body.system),
     items: decodeMessages(needList(body.messages, 'messages')),
     tools,
@@ -58,18 +58,18 @@ function read(value: unknown, from: ClientRequestHead, { counting }: { counting:
       compactAt: context.compactAt,
     }),
     sampling: decodeSampling(body),
-    cache: given(body.cache_control) ? { auto: true } : {},
+    cache: isGiven(body.cache_control) ? { auto: true } : {},
     state: {},
     meta: compact({ userId, serviceTier: decodeTier(body) }),
     ...(session !== undefined && { session }),
     unknown: Object.keys(body).filter(
-      (name) => given(body[name]) && !KNOWN.has(name) && (name !== 'context_management' || context.hasOthers),
+      (name) => isGiven(body[name]) && !KNOWN.has(name) && (name !== 'context_management' || context.hasOtherEdits),
     ),
     clientOptions: {},
   };
 }
 
-/** Fields with a place in the hub. Known fields that are not here (speed, inference_geo, fallbacks ...) have none. */
+/** Fields that the hub can express. All others (speed, inference_geo, fallbacks ...) are reported as dropped. */
 const KNOWN: ReadonlySet<string> = new Set([
   'model',
   'max_tokens',
@@ -91,38 +91,38 @@ const KNOWN: ReadonlySet<string> = new Set([
   'mcp_servers',
 ]);
 
-/** State and machines that live at one provider: leaving them out would change what the request means. */
-const FOREIGN: Readonly<Record<string, string>> = {
-  container: 'containers belong to one provider and cannot be used with this model.',
-  compaction: 'compaction requests cannot be converted for this model.',
+/** Fields that refer to state at one provider. Dropping them would change the meaning of the request. */
+const PROVIDER_STATE: Readonly<Record<string, string>> = {
+  container: 'not supported by this model; containers exist only at the provider that created them.',
+  compaction: 'compaction requests are not supported by this model.',
 };
 
-/** Told with this word, the SDK sends the whole conversation instead. */
-const NO_THREADS = 'thread_unsupported_request';
+/** With this reason the SDK retries with the full conversation instead of a thread. */
+const THREAD_REASON = 'thread_unsupported_request';
 
-function refuseForeign(body: JsonObject): void {
-  if (given(body.thread)) {
-    const message = 'thread: threads are kept by the provider; send the whole conversation without one.';
-    throw fail('unsupported_parameter', message, { param: 'thread', reason: NO_THREADS });
+function rejectProviderState(body: JsonObject): void {
+  if (isGiven(body.thread)) {
+    const message = 'thread: not supported by this model; send the whole conversation in messages.';
+    throw fail('unsupported_parameter', message, { param: 'thread', reason: THREAD_REASON });
   }
-  for (const [name, why] of Object.entries(FOREIGN)) if (given(body[name])) unsupported(name, why);
+  for (const [name, why] of Object.entries(PROVIDER_STATE)) if (isGiven(body[name])) unsupported(name, why);
 }
 
 function readMaxTokens(body: JsonObject, counting: boolean): number | undefined {
-  if (given(body.max_tokens)) return aCount(body.max_tokens, 'max_tokens');
+  if (isGiven(body.max_tokens)) return readCount(body.max_tokens, 'max_tokens');
   return counting ? undefined : wrongType('max_tokens', 'a whole number', body.max_tokens);
 }
 
-const needMaybe = (body: JsonObject, name: string): JsonObject =>
-  given(body[name]) ? needObject(body[name], name) : {};
+const optionalObject = (body: JsonObject, name: string): JsonObject =>
+  isGiven(body[name]) ? needObject(body[name], name) : {};
 
 // ---------------------------------------------------------------- system
 
-/** The CLI's attribution line changes from call to call, means nothing elsewhere and would spoil every prompt cache. */
-const BILLING_LINE = 'x-anthropic-billing-header:';
+/** Start of the CLI's attribution line. The line changes with every request and would defeat prompt caches elsewhere. */
+const ATTRIBUTION_PREFIX = 'x-anthropic-billing-header:';
 
 function decodeSystem(value: unknown): HubText[] {
-  if (!given(value)) return [];
+  if (!isGiven(value)) return [];
   if (typeof value === 'string') return value === '' ? [] : [{ kind: 'text', text: value }];
   const blocks = needList(value, 'system').map((entry, n): HubText => {
     const block = needObject(entry, `system[${n}]`);
@@ -133,14 +133,14 @@ function decodeSystem(value: unknown): HubText[] {
       ...readCacheBreakpoint(block, `system[${n}]`),
     };
   });
-  return blocks.filter((block, n) => block.text !== '' && !(n === 0 && block.text.startsWith(BILLING_LINE)));
+  return blocks.filter((block, n) => block.text !== '' && !(n === 0 && block.text.startsWith(ATTRIBUTION_PREFIX)));
 }
 
 // ---------------------------------------------------------------- reasoning and output
 
 function decodeReasoning(body: JsonObject, maxTokens: number | undefined): HubReasoning {
-  const effort = optional(needMaybe(body, 'output_config'), 'effort', anEffort, 'output_config');
-  if (!given(body.thinking)) return compact({ effort, show: 'none' as const });
+  const effort = optional(optionalObject(body, 'output_config'), 'effort', effortName, 'output_config');
+  if (!isGiven(body.thinking)) return compact({ effort, show: 'none' as const });
   const thinking = needObject(body.thinking, 'thinking');
   const mode = MODES[oneOf(THINKING)(thinking.type, 'thinking.type')];
   const display = optional(thinking, 'display', oneOf(DISPLAYS), 'thinking');
@@ -155,50 +155,50 @@ function decodeReasoning(body: JsonObject, maxTokens: number | undefined): HubRe
 const THINKING = ['adaptive', 'enabled', 'disabled', 'between_tools'] as const;
 const DISPLAYS = ['summarized', 'omitted', 'updates'] as const;
 const MODES = { adaptive: 'auto', enabled: 'budget', disabled: 'off', between_tools: 'between_tools' } as const;
-const anEffort = oneOf<Effort>(['low', 'medium', 'high', 'xhigh', 'max']);
+const effortName = oneOf<Effort>(['low', 'medium', 'high', 'xhigh', 'max']);
 
 function readBudget(thinking: JsonObject, maxTokens: number | undefined): number {
-  const budget = aCount(thinking.budget_tokens, 'thinking.budget_tokens');
+  const budget = readCount(thinking.budget_tokens, 'thinking.budget_tokens');
   if (budget < 1024) wrongValue('thinking.budget_tokens', 'must be at least 1024.');
   if (maxTokens !== undefined && budget >= maxTokens)
     wrongValue('thinking.budget_tokens', 'must be less than max_tokens.');
   return budget;
 }
 
-/** `output_format` is the older spelling of the same thing. */
+/** Reads `output_config.format`, or `output_format`, its older name. */
 function decodeFormat(body: JsonObject): HubFormat {
-  const config = needMaybe(body, 'output_config');
-  const [path, value] = given(config.format)
+  const config = optionalObject(body, 'output_config');
+  const [path, value] = isGiven(config.format)
     ? ['output_config.format', config.format]
     : ['output_format', body.output_format];
-  if (!given(value)) return { kind: 'text' };
+  if (!isGiven(value)) return { kind: 'text' };
   const format = needObject(value, path);
   oneOf(['json_schema'])(format.type, `${path}.type`);
   return { kind: 'schema', schema: needObject(format.schema, `${path}.schema`) };
 }
 
-// ---------------------------------------------------------------- sampling and the rest
+// ---------------------------------------------------------------- sampling, tier and session
 
 function decodeSampling(body: JsonObject): HubSampling {
   return compact({
-    temperature: optional(body, 'temperature', aShare),
-    topP: optional(body, 'top_p', aShare),
-    topK: optional(body, 'top_k', aCount),
+    temperature: optional(body, 'temperature', aFraction),
+    topP: optional(body, 'top_p', aFraction),
+    topK: optional(body, 'top_k', readCount),
     stop: optional(body, 'stop_sequences', stopSequences),
   });
 }
 
-const aShare = between(0, 1);
+const aFraction = between(0, 1);
 
-/** Where an upstream has no stop field the gateway looks for these itself in every delta, hence the bounds. */
+/** Limits on stop sequences. Without upstream support the gateway searches every delta for them. */
 const MAX_STOPS = 16;
 const MAX_STOP_CHARS = 256;
 
 function stopSequences(value: unknown, path: string): string[] {
-  const list = strings(value, path);
+  const list = readStrings(value, path);
   if (list.length > MAX_STOPS) wrongValue(path, `at most ${MAX_STOPS} sequences are allowed.`);
-  const bad = list.findIndex((text) => text === '' || text.length > MAX_STOP_CHARS);
-  if (bad >= 0) wrongValue(`${path}[${bad}]`, `must have 1 to ${MAX_STOP_CHARS} characters.`);
+  const invalid = list.findIndex((text) => text === '' || text.length > MAX_STOP_CHARS);
+  if (invalid >= 0) wrongValue(`${path}[${invalid}]`, `must have 1 to ${MAX_STOP_CHARS} characters.`);
   return list;
 }
 
@@ -207,7 +207,7 @@ function decodeTier(body: JsonObject): 'auto' | 'standard' | undefined {
   return tier === 'standard_only' ? 'standard' : tier;
 }
 
-/** The header where the CLI sends it; older ones only pack the session into the user id, as a suffix or as JSON. */
+/** Reads the session from the CLI's header. Older versions put it into the user id, as a suffix or as JSON. */
 function sessionOf(from: ClientRequestHead, userId: string | undefined): string | undefined {
   const header = from.headers['x-claude-code-session-id'];
   if (header) return header;

@@ -1,28 +1,28 @@
-/** A client's tools and its choice among them, read into the hub. */
+/** Decoder of a client's tools and tool choice. */
 import type { HubRequest, HubTool, JsonObject, ServerTool, ServerToolOptions } from '../../hub/types.ts';
 import {
-  aBoolean,
-  aCount,
   compact,
-  given,
+  isGiven,
   maybeString,
   needList,
   needObject,
   needString,
   oneOf,
   optional,
-  strings,
+  readBoolean,
+  readCount,
+  readStrings,
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
 import { readCacheBreakpoint } from './decode-media.ts';
 
 export function decodeTools(body: JsonObject): HubTool[] {
-  const tools = given(body.tools) ? needList(body.tools, 'tools') : [];
-  const servers = given(body.mcp_servers) ? needList(body.mcp_servers, 'mcp_servers') : [];
+  const tools = isGiven(body.tools) ? needList(body.tools, 'tools') : [];
+  const servers = isGiven(body.mcp_servers) ? needList(body.mcp_servers, 'mcp_servers') : [];
   return [
     ...tools
-      // The toolset only says which tools of a server are wanted; the server itself becomes the tool.
+      // A toolset only selects tools of an MCP server; the server entry becomes the hub tool.
       .map((tool, n) => [needObject(tool, `tools[${n}]`), `tools[${n}]`] as const)
       .filter(([tool]) => tool.type !== 'mcp_toolset')
       .map(([tool, path]) => decodeTool(tool, path)),
@@ -35,20 +35,20 @@ export function decodeTool(value: unknown, path: string): HubTool {
   const type = optional(tool, 'type', needString, path) ?? 'custom';
   const common = { ...readCacheBreakpoint(tool, path), ...(tool.defer_loading === true && { defer: true }) };
   if (type === 'custom') return { ...common, ...functionTool(tool, path) };
-  // The date at the end only says which revision of the tool is meant.
+  // The date suffix is the revision of the tool.
   const family = type.replace(/_\d{8}$/, '');
   if (BUILTINS.has(family)) {
     return { ...common, kind: 'builtin', builtin: type, name: needString(tool.name, `${path}.name`), raw: tool };
   }
-  if (SCREENS.has(family)) unsupported(`${path}.type`, `tools of type "${type}" cannot be used with this model.`);
+  if (SCREEN_TOOLS.has(family)) unsupported(`${path}.type`, `tools of type "${type}" are not supported by this model.`);
   const server = SERVER_TOOLS.get(family) ?? 'other';
   return { ...common, kind: 'server', tool: server, options: serverOptions(tool, path), raw: tool };
 }
 
-/** Run by the client, with an input schema that the type implies. */
+/** Tools that the client runs; the type implies the input schema. */
 const BUILTINS: ReadonlySet<string> = new Set(['bash', 'text_editor', 'memory']);
-/** Run by the client on pictures of a screen; their calls have a shape that only this dialect has. */
-const SCREENS: ReadonlySet<string> = new Set(['computer', 'computer_toolset', 'browser_toolset']);
+/** Tools that the client runs on screenshots; no other dialect can express their calls. */
+const SCREEN_TOOLS: ReadonlySet<string> = new Set(['computer', 'computer_toolset', 'browser_toolset']);
 const SERVER_TOOLS: ReadonlyMap<string, ServerTool> = new Map(
   Object.entries<ServerTool>({
     web_search: 'web_search',
@@ -65,20 +65,20 @@ function functionTool(tool: JsonObject, path: string): HubTool {
     name: needString(tool.name, `${path}.name`),
     description: optional(tool, 'description', needString, path),
     schema: needObject(tool.input_schema, `${path}.input_schema`),
-    strict: optional(tool, 'strict', aBoolean, path),
+    strict: optional(tool, 'strict', readBoolean, path),
   });
 }
 
 function serverOptions(tool: JsonObject, path: string): ServerToolOptions {
   return compact({
-    allowedDomains: optional(tool, 'allowed_domains', strings, path),
-    blockedDomains: optional(tool, 'blocked_domains', strings, path),
-    maxUses: optional(tool, 'max_uses', aCount, path),
+    allowedDomains: optional(tool, 'allowed_domains', readStrings, path),
+    blockedDomains: optional(tool, 'blocked_domains', readStrings, path),
+    maxUses: optional(tool, 'max_uses', readCount, path),
     userLocation: optional(tool, 'user_location', needObject, path),
   });
 }
 
-/** The server's own entry, with the toolset that names it beside it under `toolset`. */
+/** `raw` is the server entry, plus the toolset that refers to it as `toolset`. */
 function decodeMcpServer(value: unknown, path: string, tools: readonly unknown[]): HubTool {
   const server = needObject(value, path);
   const name = needString(server.name, `${path}.name`);
@@ -89,15 +89,15 @@ function decodeMcpServer(value: unknown, path: string, tools: readonly unknown[]
   return { kind: 'server', tool: 'mcp', options: {}, raw: toolset ? { ...server, toolset } : server };
 }
 
-type Choice = Pick<HubRequest, 'toolChoice' | 'parallelTools'>;
+type ToolChoiceFields = Pick<HubRequest, 'toolChoice' | 'parallelTools'>;
 
-export function decodeToolChoice(value: unknown, tools: readonly HubTool[]): Choice {
-  if (!given(value)) return { toolChoice: { kind: 'auto' } };
+export function decodeToolChoice(value: unknown, tools: readonly HubTool[]): ToolChoiceFields {
+  if (!isGiven(value)) return { toolChoice: { kind: 'auto' } };
   const choice = needObject(value, 'tool_choice');
-  const parallel = optional(choice, 'disable_parallel_tool_use', aBoolean, 'tool_choice');
+  const parallel = optional(choice, 'disable_parallel_tool_use', readBoolean, 'tool_choice');
   const type = oneOf(['auto', 'any', 'tool', 'none'])(choice.type, 'tool_choice.type');
   return {
-    // With nothing to choose from there is no choice to make.
+    // Other providers reject a choice without tools.
     toolChoice: type === 'tool' ? namedTool(choice, tools) : CHOICES[tools.length === 0 ? 'auto' : type],
     ...(parallel !== undefined && { parallelTools: !parallel }),
   };
@@ -109,12 +109,12 @@ const CHOICES = {
   none: { kind: 'none' },
 } as const;
 
-/** Hosted tools are chosen by name too, and their name is in the tool itself. */
+/** A client chooses hosted tools by name as well; that name is part of the raw tool. */
 function namedTool(choice: JsonObject, tools: readonly HubTool[]): HubRequest['toolChoice'] {
   const name = needString(choice.name, 'tool_choice.name');
   for (const tool of tools) {
     if (tool.kind === 'server' && maybeString(tool.raw.name) === name) return { kind: 'hosted', tool: tool.tool };
     if (tool.kind !== 'server' && tool.name === name) return { kind: 'named', name };
   }
-  return wrongValue('tool_choice.name', `there is no tool named "${name}" in tools.`);
+  return wrongValue('tool_choice.name', `"${name}" is not in tools.`);
 }

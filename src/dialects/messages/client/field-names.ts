@@ -1,4 +1,4 @@
-/** What this dialect calls each hub field, for telling a caller what was lost or refused. */
+/** Names of the hub fields in this dialect, for error messages and the list of dropped fields. */
 import type { FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
@@ -21,7 +21,7 @@ export const fieldNames: FieldNames = {
   cacheBreakpoints: 'cache_control',
   serviceTier: 'service_tier',
   userId: 'metadata.user_id',
-  // A client of this dialect has no way to set the rest; the names only complete the table.
+  // Clients of this dialect cannot set the fields below; the names complete the table.
   seed: 'seed',
   presencePenalty: 'presence_penalty',
   frequencyPenalty: 'frequency_penalty',

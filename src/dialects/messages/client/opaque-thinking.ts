@@ -1,12 +1,11 @@
 /**
- * How foreign opaque values sit in a `thinking` block, both ways. Only this dialect's client side uses it: the encoder joins
- * summary parts into one text and gives signatures of calls and texts a block of their own, the decoder undoes exactly that.
+ * Opaque values of other providers inside `thinking` blocks, in both directions. The encoder joins summary parts into one
+ * text and puts signatures of calls and texts into separate blocks; the decoder reverses both.
  */
-
 import type { HubReasoningItem, Opaque } from '../../hub/types.ts';
 import { EMPTY_ENVELOPE, pack } from '../../opaque/envelope.ts';
 
-/** Between two summary parts that share one thinking block. */
+/** Separates summary parts within one thinking block. */
 export const SUMMARY_GAP = '\n\n';
 
 export function encodeThinkingBlock(item: HubReasoningItem): Record<string, unknown> | undefined {
@@ -25,33 +24,33 @@ export function signatureOf({ opaque, summary }: HubReasoningItem): string {
   return pack(opaque.issuer === 'messages' ? opaque : { ...opaque, lengths }, 'messages');
 }
 
-/** The parts that were joined, or the whole text where the client has changed it. */
-export function cutSummary(text: string, lengths: readonly number[] | undefined): string[] {
+/** Returns the joined parts, or the whole text as one part if the client changed it. */
+export function splitSummary(text: string, lengths: readonly number[] | undefined): string[] {
   if (text === '') return [];
   if (!lengths || lengths.length < 2) return [text];
   const parts: string[] = [];
-  let at = 0;
+  let offset = 0;
   for (const [n, length] of lengths.entries()) {
-    if (n > 0 && !text.startsWith(SUMMARY_GAP, at)) return [text];
-    if (n > 0) at += SUMMARY_GAP.length;
-    parts.push(text.slice(at, at + length));
-    at += length;
+    if (n > 0 && !text.startsWith(SUMMARY_GAP, offset)) return [text];
+    if (n > 0) offset += SUMMARY_GAP.length;
+    parts.push(text.slice(offset, offset + length));
+    offset += length;
   }
-  return at === text.length ? parts : [text];
+  return offset === text.length ? parts : [text];
 }
 
-/** Stands for "the text directly before", which has no id. */
-const TEXT = 'text-before';
+/** Target id of a signature for the text directly before it, because text has no id. */
+const TEXT_BEFORE = 'text-before';
 
-/** A block that holds nothing but the signature of a call (it comes before the call) or of a text (it comes after it). */
+/** Returns a block that holds only a signature: before the call it signs, or after the text it signs. */
 export const encodeSignature = (signature: Opaque, callId?: string): Record<string, unknown> => ({
   type: 'thinking',
   thinking: '',
-  signature: pack({ ...signature, id: callId ?? TEXT }, 'messages'),
+  signature: pack({ ...signature, id: callId ?? TEXT_BEFORE }, 'messages'),
 });
 
-/** What a value from such a block belongs to; undefined for reasoning that stands for itself. */
+/** Returns what the value signs, or undefined for plain reasoning. */
 export function signatureTarget({ kind, id }: Opaque): { callId?: string } | undefined {
   if (kind !== 'thought' || id === undefined) return undefined;
-  return id === TEXT ? {} : { callId: id };
+  return id === TEXT_BEFORE ? {} : { callId: id };
 }

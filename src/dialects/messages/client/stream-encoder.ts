@@ -1,6 +1,6 @@
 /**
- * Hub events written as this dialect's stream: one row per hub event, one writer per item. Blocks follow each other strictly,
- * so items take turns.
+ * Stream encoder of this dialect: one row per hub event, one writer per item. Blocks must not overlap, so interleaved items
+ * are written one after the other.
  */
 import { sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
@@ -15,45 +15,45 @@ import {
 } from '../../hub/types.ts';
 import { maybeObject } from '../../wire/read.ts';
 import { encodeError } from '../errors.ts';
+import { encodeStop } from '../stop-reason.ts';
+import { encodeUsage } from '../usage.ts';
 import {
   callHead,
-  citation,
+  encodeCitation,
   encodeItem,
-  isForeignSearch,
-  MALFORMED,
+  isWebSearch,
+  MALFORMED_CALL,
   messageHead,
   messageTail,
   textHead,
-} from '../reply.ts';
-import { encodeStop } from '../stop-reason.ts';
-import { encodeUsage } from '../usage.ts';
+} from './encode-reply.ts';
 import { encodeSignature, encodeThinkingBlock, SUMMARY_GAP, signatureOf } from './opaque-thinking.ts';
 
-export function openEncoder(answer: ReplyContext): StreamEncoder {
+export function openEncoder(context: ReplyContext): StreamEncoder {
   const state: State = {
-    answer,
+    context,
     done: false,
-    place: 0,
-    sequence: new ItemSerializer(),
-    calls: false,
+    blockIndex: 0,
+    serializer: new ItemSerializer(),
+    hasCalls: false,
     searches: 0,
     refusal: '',
   };
   return {
-    push: (event) => (state.done ? '' : take(event, state)),
+    push: (event) => (state.done ? '' : encodeEvent(event, state)),
     heartbeat: () => (state.done ? '' : PING),
   };
 }
 
 interface State {
-  readonly answer: ReplyContext;
+  readonly context: ReplyContext;
   done: boolean;
-  /** Where the next block goes. */
-  place: number;
-  readonly sequence: ItemSerializer;
-  /** Of the item whose turn it is. */
+  /** Index of the open block, or of the next one. */
+  blockIndex: number;
+  readonly serializer: ItemSerializer;
+  /** Writer of the current item. */
   writer?: Writer;
-  calls: boolean;
+  hasCalls: boolean;
   searches: number;
   refusal: string;
 }
@@ -62,13 +62,13 @@ const PING = sse('{"type":"ping"}', 'ping');
 
 const emit = (type: string, members: JsonObject): string => sse(JSON.stringify({ type, ...members }), type);
 
-const take = <E extends HubEvent>(event: E, state: State): string =>
+const encodeEvent = <E extends HubEvent>(event: E, state: State): string =>
   (ON[event.kind] as (event: E, state: State) => string)(event, state);
 
 const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, state: State) => string } = {
-  start({ id, usage }, { answer }) {
+  start({ id, usage }, { context }) {
     const message = {
-      ...messageHead(id, answer),
+      ...messageHead(id, context),
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -87,45 +87,45 @@ const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, st
   item_end: route,
   ping: () => PING,
   finish(event, state) {
-    if (event.stop === 'malformed_call') return ON.error({ kind: 'error', error: MALFORMED }, state);
+    if (event.stop === 'malformed_call') return ON.error({ kind: 'error', error: MALFORMED_CALL }, state);
     state.done = true;
     const refusal = event.refusal ?? (state.refusal || undefined);
-    const delta = encodeStop({ ...event, ...(refusal !== undefined && { refusal }) }, state.calls);
+    const delta = encodeStop({ ...event, ...(refusal !== undefined && { refusal }) }, state.hasCalls);
     const usage = encodeUsage(event.usage, state.searches);
     return emit('message_delta', { delta, usage }) + emit('message_stop', {});
   },
   error({ error }, state) {
     state.done = true;
-    return sse(JSON.stringify(encodeError(error, state.answer.requestId)), 'error');
+    return sse(JSON.stringify(encodeError(error, state.context.requestId)), 'error');
   },
 };
 
-// ---------------------------------------------------------------- whose turn it is
+// ---------------------------------------------------------------- order of items
 
 function route(event: ItemEvent, state: State): string {
   let out = '';
-  for (const next of state.sequence.push(event)) out += step(next, state);
-  return state.sequence.isOverfull ? out + giveUp(state) : out;
+  for (const next of state.serializer.push(event)) out += writeItemEvent(next, state);
+  return state.serializer.isOverfull ? out + overflowError(state) : out;
 }
 
-function step(event: ItemEvent, state: State): string {
+function writeItemEvent(event: ItemEvent, state: State): string {
   if (event.kind === 'item') {
-    state.writer = WRITERS[event.item.kind]?.(event.item, state) ?? wholeWriter(state);
+    state.writer = WRITERS[event.item.kind]?.(event.item, state) ?? completeItemWriter(state);
     return state.writer.open?.() ?? '';
   }
   return (event.kind === 'item_end' ? state.writer?.end(event.item) : state.writer?.push?.(event)) ?? '';
 }
 
-const giveUp = (state: State): string =>
-  ON.error({ kind: 'error', error: { code: 'upstream_error', message: OVERFULL } }, state);
-const OVERFULL = 'The provider interleaved more output than can be held back.';
+const overflowError = (state: State): string =>
+  ON.error({ kind: 'error', error: { code: 'upstream_error', message: OVERFLOW } }, state);
+const OVERFLOW = 'The provider interleaved more output than the gateway can buffer.';
 
 // ---------------------------------------------------------------- items
 
 interface Writer {
   open?(): string;
   push?(event: ItemEvent): string;
-  /** Closes what is open; the item is complete. */
+  /** Closes the open block; `item` is complete. */
   end(item: HubItem): string;
 }
 
@@ -135,19 +135,20 @@ const WRITERS: Partial<Record<HubItem['kind'], (item: HubItem, state: State) => 
   tool_call: (item, state) => callWriter(item as HubToolCall, state),
 };
 
-const open = (block: JsonObject, state: State): string =>
-  emit('content_block_start', { index: state.place, content_block: block });
-const grow = (delta: JsonObject, state: State): string => emit('content_block_delta', { index: state.place, delta });
-function close(state: State): string {
-  const out = emit('content_block_stop', { index: state.place });
-  state.place += 1;
+const openBlock = (block: JsonObject, state: State): string =>
+  emit('content_block_start', { index: state.blockIndex, content_block: block });
+const blockDelta = (delta: JsonObject, state: State): string =>
+  emit('content_block_delta', { index: state.blockIndex, delta });
+function closeBlock(state: State): string {
+  const out = emit('content_block_stop', { index: state.blockIndex });
+  state.blockIndex += 1;
   return out;
 }
 
 function messageWriter(state: State): Writer {
   let part: number | undefined;
   const closePart = (): string => {
-    const out = part === undefined ? '' : close(state);
+    const out = part === undefined ? '' : closeBlock(state);
     part = undefined;
     return out;
   };
@@ -155,32 +156,32 @@ function messageWriter(state: State): Writer {
     push(event) {
       if (event.kind === 'annotation') {
         return event.part === part
-          ? grow({ type: 'citations_delta', citation: citation(event.annotation) }, state)
+          ? blockDelta({ type: 'citations_delta', citation: encodeCitation(event.annotation) }, state)
           : '';
       }
       if ((event.kind !== 'text' && event.kind !== 'refusal') || event.text === '') return '';
       if (event.kind === 'refusal') state.refusal += event.text;
       const delta = { type: 'text_delta', text: event.text };
-      if (event.part === part) return grow(delta, state);
-      const head = closePart() + open(textHead(), state);
+      if (event.part === part) return blockDelta(delta, state);
+      const head = closePart() + openBlock(textHead(), state);
       part = event.part;
-      return head + grow(delta, state);
+      return head + blockDelta(delta, state);
     },
     end: (item) => closePart() + emitBlocks(messageTail(item as HubMessage), state),
   };
 }
 
-/** Opens at the first word, or at the end when there is only something opaque to keep. */
+/** Opens the block with the first text, or at the end if the item has only an opaque value. */
 function thinkingWriter(state: State): Writer {
   let part: number | undefined;
-  const start = (): string => open({ type: 'thinking', thinking: '', signature: '' }, state);
+  const start = (): string => openBlock({ type: 'thinking', thinking: '', signature: '' }, state);
   return {
     push(event) {
       if (event.kind !== 'think' || event.text === '') return '';
       const head = part === undefined ? start() : '';
       const gap = part !== undefined && event.part !== part ? SUMMARY_GAP : '';
       part = event.part;
-      return head + grow({ type: 'thinking_delta', thinking: gap + event.text }, state);
+      return head + blockDelta({ type: 'thinking_delta', thinking: gap + event.text }, state);
     },
     end(item) {
       if (item.kind !== 'reasoning') return '';
@@ -188,62 +189,62 @@ function thinkingWriter(state: State): Writer {
         const block = encodeThinkingBlock(item);
         return block ? emitBlocks([block], state) : '';
       }
-      return grow({ type: 'signature_delta', signature: signatureOf(item) }, state) + close(state);
+      return blockDelta({ type: 'signature_delta', signature: signatureOf(item) }, state) + closeBlock(state);
     },
   };
 }
 
 /**
- * A call that may carry a thought signature is told when it is complete, since the signature's block comes before it; such
- * calls arrive in one piece anyway. So is free text, which has to be wrapped.
+ * Buffers a call that may have a thought signature until it is complete, because the signature block precedes it. Such
+ * calls arrive in one piece anyway. Free text is buffered too, because it must be wrapped in JSON.
  */
 function callWriter(call: HubToolCall, state: State): Writer {
-  state.calls = true;
-  const whole = state.answer.issuer === 'generate-content' || call.signature || call.form === 'custom';
-  if (whole) return wholeWriter(state);
-  const json = (text: string): string => grow({ type: 'input_json_delta', partial_json: text }, state);
+  state.hasCalls = true;
+  const isBuffered = state.context.issuer === 'generate-content' || call.signature || call.form === 'custom';
+  if (isBuffered) return completeItemWriter(state);
+  const json = (text: string): string => blockDelta({ type: 'input_json_delta', partial_json: text }, state);
   return {
-    open: () => open(callHead(call), state) + json(''),
+    open: () => openBlock(callHead(call), state) + json(''),
     push: (event) => (event.kind === 'args' && event.text !== '' ? json(event.text) : ''),
-    // A signature that nobody expected still finds its call by the id when it comes back.
-    end: (item) => close(state) + emitBlocks(lateSignature(item), state),
+    // A signature that arrives after its call carries the call id, so the decoder can still attach it.
+    end: (item) => closeBlock(state) + emitBlocks(lateSignature(item), state),
   };
 }
 
 const lateSignature = (item: HubItem): JsonObject[] =>
   item.kind === 'tool_call' && item.signature ? [encodeSignature(item.signature, item.callId)] : [];
 
-const wholeWriter = (state: State): Writer => ({
+const completeItemWriter = (state: State): Writer => ({
   end(item) {
-    if (isForeignSearch(item)) state.searches += 1;
+    if (isWebSearch(item)) state.searches += 1;
     return emitBlocks(encodeItem(item, 'end'), state);
   },
 });
 
-/** Complete blocks, in the pieces in which a client expects each kind. */
+/** Writes complete blocks as the events that clients expect for each block type. */
 function emitBlocks(blocks: readonly JsonObject[], state: State): string {
   let out = '';
   for (const block of blocks) {
-    const { head, deltas } = PIECES.get(String(block.type))?.(block) ?? { head: block, deltas: [] };
-    out += open(head, state);
-    for (const delta of deltas) out += grow(delta, state);
-    out += close(state);
+    const { head, deltas } = BLOCK_EVENTS.get(String(block.type))?.(block) ?? { head: block, deltas: [] };
+    out += openBlock(head, state);
+    for (const delta of deltas) out += blockDelta(delta, state);
+    out += closeBlock(state);
   }
   return out;
 }
 
-interface Pieces {
+interface BlockEvents {
   readonly head: JsonObject;
   readonly deltas: readonly JsonObject[];
 }
 
-const inputPieces = (block: JsonObject): Pieces => ({
+const inputEvents = (block: JsonObject): BlockEvents => ({
   head: { ...block, input: {} },
   deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(maybeObject(block.input)) }],
 });
 
-const PIECES: ReadonlyMap<string, (block: JsonObject) => Pieces> = new Map(
-  Object.entries<(block: JsonObject) => Pieces>({
+const BLOCK_EVENTS: ReadonlyMap<string, (block: JsonObject) => BlockEvents> = new Map(
+  Object.entries<(block: JsonObject) => BlockEvents>({
     text: (block) => ({ head: textHead(), deltas: [{ type: 'text_delta', text: block.text }] }),
     thinking: (block) => ({
       head: { type: 'thinking', thinking: '', signature: '' },
@@ -252,9 +253,9 @@ const PIECES: ReadonlyMap<string, (block: JsonObject) => Pieces> = new Map(
         { type: 'signature_delta', signature: block.signature },
       ],
     }),
-    tool_use: inputPieces,
-    server_tool_use: inputPieces,
-    // Some readers look at the head only, some at what follows; the last value counts for all of them.
+    tool_use: inputEvents,
+    server_tool_use: inputEvents,
+    // Some clients read only the start event, others only the delta; both get the full block.
     compaction: (block) => ({ head: block, deltas: [{ ...block, type: 'compaction_delta' }] }),
   }),
 );

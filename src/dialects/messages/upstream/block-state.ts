@@ -1,57 +1,57 @@
-/** What is known of an answer while its blocks arrive: which blocks are open, which hub items they have become. */
+/** State of a reply while its blocks arrive: the open blocks and the hub items they became. */
 import type { DecodeContext } from '../../codec.ts';
 import type { HubEvent, HubItem, HubText, JsonObject } from '../../hub/types.ts';
 
-/** What no reading can make an answer of. */
-export class MalformedStream extends Error {}
-export const outOfOrder = (): MalformedStream =>
-  new MalformedStream('The provider sent its events in an impossible order.');
+/** Thrown for events that cannot be part of a valid reply. */
+export class MalformedStreamError extends Error {}
+export const outOfOrderError = (): MalformedStreamError =>
+  new MalformedStreamError('The provider sent events in an invalid order.');
 
 export interface BlockState {
   readonly context: DecodeContext;
-  /** Blocks by their place on the wire; closed ones stay, as null, so that nothing can be added to them. */
-  readonly open: Map<number, Growing | null>;
-  /** Hub items that have not ended, in order. */
-  readonly items: Map<number, Ending>;
-  /** Hosted calls by id, until their result comes. */
-  readonly servers: Map<string, Server>;
-  /** The message that the next text block joins. */
-  message?: Message | undefined;
+  /** Blocks by wire index. Closed blocks stay as undefined, so that a later delta for them is an error. */
+  readonly blocks: Map<number, OpenBlock | undefined>;
+  /** Hub items that have not ended, by index. */
+  readonly items: Map<number, ItemSnapshot>;
+  /** Hosted calls without a result, by id. */
+  readonly serverCalls: Map<string, OpenServerCall>;
+  /** The hub message that takes the next text block. */
+  message?: OpenMessage | undefined;
   nextItem: number;
-  lastPlace: number;
+  lastIndex: number;
   readonly callIds: Set<string>;
 }
 
-export const startBlocks = (context: DecodeContext): BlockState => ({
+export const newBlockState = (context: DecodeContext): BlockState => ({
   context,
-  open: new Map(),
+  blocks: new Map(),
   items: new Map(),
-  servers: new Map(),
+  serverCalls: new Map(),
   nextItem: 0,
-  lastPlace: -1,
+  lastIndex: -1,
   callIds: new Set(),
 });
 
-export interface Message {
+export interface OpenMessage {
   readonly index: number;
   readonly parts: HubText[];
-  /** Text blocks of it that have not closed. */
-  growing: number;
-  cut: boolean;
+  /** Number of its text blocks that have not closed. */
+  openParts: number;
+  isTruncated: boolean;
 }
 
-export interface Server {
+export interface OpenServerCall {
   readonly index: number;
   use(): JsonObject;
 }
 
-/** The item as it stands now. */
-export type Ending = () => HubItem;
+/** Returns the item with the content received so far. */
+export type ItemSnapshot = () => HubItem;
 
-export function beginItem(skeleton: HubItem, ending: Ending, state: BlockState, out: HubEvent[]): number {
+export function beginItem(skeleton: HubItem, snapshot: ItemSnapshot, state: BlockState, out: HubEvent[]): number {
   const index = state.nextItem;
   state.nextItem += 1;
-  state.items.set(index, ending);
+  state.items.set(index, snapshot);
   out.push({ kind: 'item', index, item: skeleton });
   return index;
 }
@@ -60,10 +60,10 @@ export function endItem(index: number, item: HubItem, state: BlockState, out: Hu
   if (state.items.delete(index)) out.push({ kind: 'item_end', index, item });
 }
 
-/** A block that has opened and not closed. */
-export interface Growing {
-  grow(delta: JsonObject, out: HubEvent[]): void;
+/** A block between `content_block_start` and `content_block_stop`. */
+export interface OpenBlock {
+  append(delta: JsonObject, out: HubEvent[]): void;
   close(out: HubEvent[]): void;
 }
-/** A block that came whole. */
-export const COMPLETE: Growing = { grow: () => undefined, close: () => undefined };
+/** A block that was complete when it opened. */
+export const COMPLETE_BLOCK: OpenBlock = { append: () => undefined, close: () => undefined };

@@ -1,62 +1,67 @@
 /**
- * Content blocks as they grow, turned into hub items: one row per block kind with what happens when it opens, grows and
- * closes. A hosted call stays open until the block with its result comes.
+ * Decoder of streamed content blocks into hub items, with one opener per block kind. A hosted call stays open until the
+ * block with its result arrives.
  */
 import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
-import { freshCallId } from '../../wire/ids.ts';
+import { uniqueCallId } from '../../wire/ids.ts';
 import { isObject, maybeString, parseArgs } from '../../wire/read.ts';
-import { decodeServerCall, isResultType, SERVER_USES, serverToolOf } from '../server-tools.ts';
+import { decodeServerCall, isResultType, SERVER_USE_TYPES, serverToolOf } from '../server-tools.ts';
 import {
   type BlockState,
   beginItem,
-  COMPLETE,
+  COMPLETE_BLOCK,
   endItem,
-  type Growing,
-  MalformedStream,
-  outOfOrder,
+  MalformedStreamError,
+  type OpenBlock,
+  outOfOrderError,
 } from './block-state.ts';
-import { leaveMessage, openText } from './text-blocks.ts';
+import { detachMessage, openTextBlock } from './text-blocks.ts';
 
-export function openBlock(place: number | undefined, block: JsonObject, state: BlockState, out: HubEvent[]): void {
-  const at = place ?? state.lastPlace + 1;
-  if (state.open.has(at)) throw outOfOrder();
-  state.lastPlace = Math.max(at, state.lastPlace);
+export function openBlock(wireIndex: number | undefined, block: JsonObject, state: BlockState, out: HubEvent[]): void {
+  const index = wireIndex ?? state.lastIndex + 1;
+  if (state.blocks.has(index)) throw outOfOrderError();
+  state.lastIndex = Math.max(index, state.lastIndex);
   const kind = kindOf(maybeString(block.type) ?? '');
-  if (kind !== 'text') leaveMessage(state, out);
-  state.open.set(at, OPEN[kind](block, state, out));
+  if (kind !== 'text') detachMessage(state, out);
+  state.blocks.set(index, OPENERS[kind](block, state, out));
 }
 
-export function growBlock(place: number | undefined, delta: JsonObject, state: BlockState, out: HubEvent[]): void {
-  const block = state.open.get(place ?? state.lastPlace);
-  if (!block) throw outOfOrder();
-  block.grow(delta, out);
+export function appendToBlock(
+  wireIndex: number | undefined,
+  delta: JsonObject,
+  state: BlockState,
+  out: HubEvent[],
+): void {
+  const block = state.blocks.get(wireIndex ?? state.lastIndex);
+  if (!block) throw outOfOrderError();
+  block.append(delta, out);
 }
 
-export function closeBlock(place: number | undefined, state: BlockState, out: HubEvent[]): void {
-  const at = place ?? state.lastPlace;
-  const block = state.open.get(at);
-  state.open.set(at, null);
+export function closeBlock(wireIndex: number | undefined, state: BlockState, out: HubEvent[]): void {
+  const index = wireIndex ?? state.lastIndex;
+  const block = state.blocks.get(index);
+  state.blocks.set(index, undefined);
   block?.close(out);
 }
 
-/** The answer is over: whatever is still open ends as it is. `cut` when the length limit ended it. */
-export function closeAll(state: BlockState, cut: boolean, out: HubEvent[]): void {
-  for (const block of state.open.values()) block?.close(out);
-  state.open.clear();
-  if (state.message) state.message.cut = cut;
+/** Ends all open blocks and items at the end of the reply. `isTruncated`: the length limit ended it. */
+export function closeAllBlocks(state: BlockState, isTruncated: boolean, out: HubEvent[]): void {
+  for (const block of state.blocks.values()) block?.close(out);
+  state.blocks.clear();
+  if (state.message) state.message.isTruncated = isTruncated;
   for (const [index, item] of state.items) endItem(index, item(), state, out);
 }
 
-type Open = (block: JsonObject, state: BlockState, out: HubEvent[]) => Growing;
-type Kind = 'text' | 'thinking' | 'redacted' | 'call' | 'server' | 'result' | 'compaction' | 'other';
+type BlockOpener = (block: JsonObject, state: BlockState, out: HubEvent[]) => OpenBlock;
+type BlockKind = 'text' | 'thinking' | 'redacted' | 'call' | 'server' | 'result' | 'compaction' | 'other';
 
-function kindOf(type: string): Kind {
-  if (SERVER_USES.has(type)) return 'server';
+function kindOf(type: string): BlockKind {
+  if (SERVER_USE_TYPES.has(type)) return 'server';
   return isResultType(type) ? 'result' : (KINDS.get(type) ?? 'other');
 }
 
-const KINDS: ReadonlyMap<string, Kind> = new Map(
-  Object.entries<Kind>({
+const KINDS: ReadonlyMap<string, BlockKind> = new Map(
+  Object.entries<BlockKind>({
     text: 'text',
     thinking: 'thinking',
     redacted_thinking: 'redacted',
@@ -65,20 +70,20 @@ const KINDS: ReadonlyMap<string, Kind> = new Map(
   }),
 );
 
-const OPEN: { readonly [K in Kind]: Open } = {
-  text: openText,
+const OPENERS: { readonly [K in BlockKind]: BlockOpener } = {
+  text: openTextBlock,
   thinking: openThinking,
   redacted: openRedacted,
   call: openCall,
-  server: openServer,
-  result: takeResult,
+  server: openServerCall,
+  result: completeServerCall,
   compaction: openCompaction,
   other: openOther,
 };
 
 // ---------------------------------------------------------------- reasoning
 
-function openThinking(first: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+function openThinking(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   let text = '';
   let signature = '';
   const item = (): HubItem => {
@@ -88,22 +93,22 @@ function openThinking(first: JsonObject, state: BlockState, out: HubEvent[]): Gr
     return { kind: 'reasoning', summary, ...(opaque && { opaque }) };
   };
   const index = beginItem({ kind: 'reasoning', summary: [] }, item, state, out);
-  const grow = (delta: JsonObject, sink: HubEvent[]): void => {
+  const append = (delta: JsonObject, sink: HubEvent[]): void => {
     if (typeof delta.signature === 'string' && delta.signature !== '') signature = delta.signature;
     const more = maybeString(delta.thinking) ?? '';
     if (more === '') return;
     text += more;
     sink.push({ kind: 'think', index, part: 0, text: more });
   };
-  grow(first, out);
-  return { grow, close: (sink) => endItem(index, item(), state, sink) };
+  append(first, out);
+  return { append, close: (sink) => endItem(index, item(), state, sink) };
 }
 
-function openRedacted(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+function openRedacted(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const skeleton: HubItem = { kind: 'reasoning', summary: [], redacted: true };
   const item = (): HubItem => ({ ...skeleton, opaque: opaqueOf('redacted', maybeString(block.data) ?? '', state) });
   const index = beginItem(skeleton, item, state, out);
-  return { grow: () => undefined, close: (sink) => endItem(index, item(), state, sink) };
+  return { append: () => undefined, close: (sink) => endItem(index, item(), state, sink) };
 }
 
 function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, lengths?: readonly number[]): Opaque {
@@ -118,17 +123,17 @@ function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, l
 
 // ---------------------------------------------------------------- calls
 
-function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const name = maybeString(block.name);
-  if (!name) throw new MalformedStream('The provider called a tool without naming it.');
+  if (!name) throw new MalformedStreamError('The provider sent a tool call without a name.');
   const skeleton: HubToolCall = {
     kind: 'tool_call',
-    callId: freshCallId(maybeString(block.id), state.callIds, state.context.requestId),
+    callId: uniqueCallId(maybeString(block.id), state.callIds, state.context.requestId),
     name,
     form: 'function',
     args: '',
   };
-  // Some servers give the whole input at once; what they send afterwards only repeats it.
+  // Some providers send the complete input at the start and repeat it in deltas.
   const input = inputOf(block);
   let args = '';
   const index = beginItem(skeleton, () => ({ ...skeleton, args }), state, out);
@@ -139,7 +144,7 @@ function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): Growin
   };
   add(input, out);
   return {
-    grow: (delta, sink) => (input === '' ? add(maybeString(delta.partial_json) ?? '', sink) : undefined),
+    append: (delta, sink) => (input === '' ? add(maybeString(delta.partial_json) ?? '', sink) : undefined),
     close(sink) {
       if (args === '') add('{}', sink);
       endItem(index, { ...skeleton, args }, state, sink);
@@ -150,9 +155,9 @@ function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): Growin
 const inputOf = (block: JsonObject): string =>
   isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : '';
 
-function openServer(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+function openServerCall(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   let args = inputOf(block);
-  const whole = args !== '';
+  const isInputComplete = args !== '';
   const id = maybeString(block.id) ?? '';
   const use = (): JsonObject => ({ ...block, input: parseArgs(args) });
   const skeleton: HubItem = {
@@ -163,31 +168,31 @@ function openServer(block: JsonObject, state: BlockState, out: HubEvent[]): Grow
     status: 'in_progress',
   };
   const index = beginItem(skeleton, () => decodeServerCall(use()), state, out);
-  state.servers.set(id, { index, use });
+  state.serverCalls.set(id, { index, use });
   return {
-    grow: (delta) => {
-      if (!whole) args += maybeString(delta.partial_json) ?? '';
+    append: (delta) => {
+      if (!isInputComplete) args += maybeString(delta.partial_json) ?? '';
     },
     close: () => undefined,
   };
 }
 
-function takeResult(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+function completeServerCall(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const id = maybeString(block.tool_use_id) ?? '';
-  const server = state.servers.get(id);
+  const server = state.serverCalls.get(id);
   if (!server) return openOther(block, state, out);
-  state.servers.delete(id);
+  state.serverCalls.delete(id);
   endItem(server.index, decodeServerCall(server.use(), block), state, out);
-  return COMPLETE;
+  return COMPLETE_BLOCK;
 }
 
-// ---------------------------------------------------------------- what only its issuer understands
+// ---------------------------------------------------------------- opaque blocks
 
-function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   let block = first;
   const item = (): HubItem => {
     const { type, content, encrypted_content, ...rest } = block;
-    // One order of members, however the block arrived.
+    // Fixed member order, so that streamed and unary blocks give the same bytes.
     const data = JSON.stringify({ type, content, encrypted_content, ...rest });
     return {
       kind: 'compaction',
@@ -197,7 +202,7 @@ function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): 
   };
   const index = beginItem({ kind: 'compaction' }, item, state, out);
   return {
-    grow(delta) {
+    append(delta) {
       const { type: _, ...members } = delta;
       block = { ...block, ...members };
     },
@@ -205,8 +210,8 @@ function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): 
   };
 }
 
-function openOther(block: JsonObject, state: BlockState, out: HubEvent[]): Growing {
+function openOther(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const item: HubItem = { kind: 'opaque', issuer: 'messages', raw: block };
   const index = beginItem(item, () => item, state, out);
-  return { grow: () => undefined, close: (sink) => endItem(index, item, state, sink) };
+  return { append: () => undefined, close: (sink) => endItem(index, item, state, sink) };
 }

@@ -1,36 +1,36 @@
-/** The provider's rules on cache marks, applied to finished blocks: at most four, and no long one after a short one. */
+/** The provider's limits on cache breakpoints: at most four, and no one-hour breakpoint after a five-minute one. */
 import type { Block } from './encode-content.ts';
 
 const MAX_BREAKPOINTS = 4;
 
 /**
- * Keeps the last marks, which cover the most, and says how many there were. `groups` are in the order in which the provider
- * reads them: tools, system, conversation.
+ * Removes breakpoints above the limit from the blocks, in place, and returns how many there were. Keeps the last ones, which
+ * cover the longest prefixes. `groups` are in the provider's order: tools, system, messages.
  */
-export function placeBreakpoints(
+export function limitBreakpoints(
   groups: readonly (readonly Block[])[],
-  room: { taken: number; allowed: boolean },
+  budget: { taken: number; allowed: boolean },
 ): number {
-  const marked: Block[] = [];
-  for (const blocks of groups) for (const block of blocks) collect(block, marked);
-  const keep = room.allowed ? MAX_BREAKPOINTS - room.taken : 0;
-  let short = false;
-  for (const [n, block] of marked.entries()) {
-    if (n < marked.length - keep) {
+  const withBreakpoint: Block[] = [];
+  for (const blocks of groups) for (const block of blocks) collect(block, withBreakpoint);
+  const keep = budget.allowed ? MAX_BREAKPOINTS - budget.taken : 0;
+  let hasShort = false;
+  for (const [n, block] of withBreakpoint.entries()) {
+    if (n < withBreakpoint.length - keep) {
       delete block.cache_control;
       continue;
     }
-    if (short) block.cache_control = { type: 'ephemeral' };
-    short ||= !isLong(block.cache_control);
+    if (hasShort) block.cache_control = { type: 'ephemeral' };
+    hasShort ||= !isLong(block.cache_control);
   }
-  return marked.length;
+  return withBreakpoint.length;
 }
 
-/** What a result holds is read before the result. */
-function collect(block: Block, marked: Block[]): void {
+/** Breakpoints inside a tool result come before the one on the result itself. */
+function collect(block: Block, withBreakpoint: Block[]): void {
   if (block.type === 'tool_result' && Array.isArray(block.content))
-    for (const inner of block.content as Block[]) if (inner.cache_control) marked.push(inner);
-  if (block.cache_control) marked.push(block);
+    for (const inner of block.content as Block[]) if (inner.cache_control) withBreakpoint.push(inner);
+  if (block.cache_control) withBreakpoint.push(block);
 }
 
-const isLong = (mark: unknown): boolean => (mark as { ttl?: string }).ttl === '1h';
+const isLong = (cacheControl: unknown): boolean => (cacheControl as { ttl?: string }).ttl === '1h';

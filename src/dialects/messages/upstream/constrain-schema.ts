@@ -1,18 +1,18 @@
 /**
- * JSON Schemas as the provider's constrained decoding takes them: closed objects, and only the keywords it can enforce. What
- * it cannot enforce is moved into the description, where the model still reads it.
+ * JSON Schemas for the provider's constrained decoding: closed objects, and only keywords that it can enforce. Other keywords
+ * move into the description, where the model still reads them.
  */
 import type { JsonObject } from '../../hub/types.ts';
 import { isObject, maybeList, maybeObject } from '../../wire/read.ts';
 
-/** Keywords are told apart from properties by place, never by name: a property may well be called `format`. */
+/** Distinguishes keywords from properties by position, never by name: a property may be called `format`. */
 export function constrainSchema(schema: JsonObject): JsonObject {
   const result: Record<string, unknown> = {};
   const notes: string[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
     const kept = KEYWORDS.get(keyword)?.(value);
     if (kept !== undefined) result[keyword === 'oneOf' ? 'anyOf' : keyword] = kept;
-    else if (!SAYS_NOTHING.has(keyword) && value !== true) notes.push(`${keyword}: ${JSON.stringify(value)}`);
+    else if (!IGNORED.has(keyword) && value !== true) notes.push(`${keyword}: ${JSON.stringify(value)}`);
   }
   if (describesObject(schema)) result.additionalProperties = false;
   if (notes.length > 0) {
@@ -22,14 +22,14 @@ export function constrainSchema(schema: JsonObject): JsonObject {
   return result;
 }
 
-/** True when decoding can enforce the schema as it stands. */
+/** Returns whether the provider can enforce the schema unchanged. */
 export const isEnforceable = (schema: JsonObject): boolean =>
   JSON.stringify(constrainSchema(schema)) === JSON.stringify(schema) && countOptional(schema) <= MAX_OPTIONAL;
 
-/** The provider's own limit on properties that may be absent, over the whole schema. */
+/** The provider's limit on optional properties in one schema. */
 const MAX_OPTIONAL = 24;
 
-/** An input schema must be an object at its top, without alternatives: those are merged, as wide as needed. */
+/** Merges top-level alternatives into one permissive object, because the provider requires a plain object there. */
 export function asObjectSchema(schema: JsonObject): JsonObject {
   const branches = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => maybeList(schema[keyword]).filter(isObject));
   if (branches.length === 0) return schema.type === 'object' ? schema : { ...schema, type: 'object' };
@@ -43,31 +43,31 @@ export function asObjectSchema(schema: JsonObject): JsonObject {
   };
 }
 
-type Keep = (value: unknown) => unknown;
+type KeywordFilter = (value: unknown) => unknown;
 
-const asIs: Keep = (value) => value;
-const schemas: Keep = (value) => (Array.isArray(value) ? value.map(inner) : undefined);
-const named: Keep = (value) =>
+const unchanged: KeywordFilter = (value) => value;
+const schemaList: KeywordFilter = (value) => (Array.isArray(value) ? value.map(innerSchema) : undefined);
+const schemaMap: KeywordFilter = (value) =>
   isObject(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, inner(schema)]))
+    ? Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, innerSchema(schema)]))
     : undefined;
-const inner: Keep = (value) => (isObject(value) ? constrainSchema(value) : value);
+const innerSchema: KeywordFilter = (value) => (isObject(value) ? constrainSchema(value) : value);
 
-/** Undefined = cannot be enforced with this value. */
-const KEYWORDS: ReadonlyMap<string, Keep> = new Map(
-  Object.entries<Keep>({
-    type: asIs,
-    enum: asIs,
-    const: asIs,
-    title: asIs,
-    description: asIs,
-    required: asIs,
-    properties: named,
-    $defs: named,
-    definitions: named,
-    anyOf: schemas,
-    oneOf: schemas,
-    allOf: schemas,
+/** Returns undefined for a value that the provider cannot enforce. */
+const KEYWORDS: ReadonlyMap<string, KeywordFilter> = new Map(
+  Object.entries<KeywordFilter>({
+    type: unchanged,
+    enum: unchanged,
+    const: unchanged,
+    title: unchanged,
+    description: unchanged,
+    required: unchanged,
+    properties: schemaMap,
+    $defs: schemaMap,
+    definitions: schemaMap,
+    anyOf: schemaList,
+    oneOf: schemaList,
+    allOf: schemaList,
     items: (value) => (isObject(value) ? constrainSchema(value) : undefined),
     $ref: (value) => (typeof value === 'string' && value.startsWith('#') ? value : undefined),
     format: (value) => (FORMATS.has(String(value)) ? value : undefined),
@@ -88,7 +88,7 @@ const FORMATS: ReadonlySet<string> = new Set([
   'ipv6',
   'uuid',
 ]);
-const SAYS_NOTHING: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
+const IGNORED: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
 
 const describesObject = ({ type, properties }: JsonObject): boolean =>
   type === 'object' || maybeList(type).includes('object') || (type === undefined && isObject(properties));

@@ -1,26 +1,25 @@
-/** Hub parts written as blocks. A part that the provider cannot take is refused by what it is; empty text is left out. */
-
+/** Encoder of hub parts as content blocks. Rejects parts that the provider does not support; drops empty text. */
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
-import { mimeOf, textOfBytes } from '../../wire/media.ts';
+import { decodeText, mimeOf } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
-/** A block under construction; marks may still be taken off it. */
+/** A mutable block: `limitBreakpoints` may still remove its `cache_control`. */
 export type Block = Record<string, unknown>;
 
-/** Where the blocks will stand: an assistant's turn takes text only. */
-export type Place = 'user' | 'assistant';
+/** Role of the turn; an assistant turn accepts text only. */
+export type PartRole = 'user' | 'assistant';
 
-export function encodeParts(parts: readonly HubPart[], place: Place): Block[] {
+export function encodeParts(parts: readonly HubPart[], role: PartRole): Block[] {
   const blocks: Block[] = [];
   for (const part of parts) {
-    const block = place === 'assistant' ? assistantBlock(part) : userBlock(part);
+    const block = role === 'assistant' ? assistantBlock(part) : userBlock(part);
     if (block) blocks.push(block);
   }
   return blocks;
 }
 
-/** The provider refuses text that is empty or all white space. */
+/** Returns undefined for blank text, which the provider rejects. */
 export const textBlock = (text: string, cache?: CacheBreakpoint): Block | undefined =>
   /\S/.test(text) ? { type: 'text', text, ...cacheControl(cache) } : undefined;
 
@@ -34,9 +33,9 @@ function assistantBlock(part: HubPart): Block | undefined {
 }
 
 const userBlock = <P extends HubPart>(part: P): Block | undefined =>
-  (USER[part.kind] as (part: P) => Block | undefined)(part);
+  (USER_BLOCKS[part.kind] as (part: P) => Block | undefined)(part);
 
-const USER: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => Block | undefined } = {
+const USER_BLOCKS: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => Block | undefined } = {
   text: (part) => textBlock(part.text, part.cache),
   refusal: (part) => textBlock(part.text),
   json: (part) => textBlock(JSON.stringify(part.value) ?? ''),
@@ -49,16 +48,16 @@ const USER: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => 
     content: part.texts.filter((text) => /\S/.test(text)).map((text) => ({ type: 'text', text })),
     ...cacheControl(part.cache),
   }),
-  audio: () => reject('conversation', 'This model cannot take audio.'),
-  video: () => reject('conversation', 'This model cannot take video.'),
+  audio: () => reject('conversation', 'Audio input is not supported by this model.'),
+  video: () => reject('conversation', 'Video input is not supported by this model.'),
 };
 
-const IMAGES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
 function imageSource(source: MediaSource): JsonObject {
   if (source.kind !== 'base64') return remoteSource(source);
   const mime = mimeOf(source.mime);
-  if (!IMAGES.has(mime)) {
+  if (!IMAGE_TYPES.has(mime)) {
     reject('conversation', `Images of type ${mime} are not supported; use JPEG, PNG, GIF or WebP.`, 'invalid_value');
   }
   return { type: 'base64', media_type: mime, data: source.data };
@@ -84,7 +83,7 @@ function documentSource(source: MediaSource): JsonObject {
   if (source.kind !== 'base64') return remoteSource(source);
   if (source.mime === 'application/pdf') return { type: 'base64', media_type: source.mime, data: source.data };
   if (source.mime.startsWith('text/') || source.mime === 'application/json') {
-    return plainText(textOfBytes(source));
+    return plainText(decodeText(source));
   }
   return reject(
     'conversation',
@@ -99,5 +98,5 @@ function remoteSource(source: MediaSource): JsonObject {
   if (source.kind === 'url') return { type: 'url', url: source.url };
   if (source.kind === 'file_id' && source.issuer === 'messages') return { type: 'file', file_id: source.id };
   if (source.kind === 'file_id') return rejectFile(source.id);
-  return reject('conversation', 'An image cannot be given as text.');
+  return reject('conversation', 'An image must be inline data, a URL or a file id.');
 }

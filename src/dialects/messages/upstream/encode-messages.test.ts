@@ -1,27 +1,37 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { call, encode, fn, result, say, t, target, text, turns } from '../../../../test/support/dialects/messages.ts';
+import {
+  call,
+  encode,
+  functionTool,
+  message,
+  result,
+  target,
+  text,
+  textBlock,
+  turns,
+} from '../../../../test/support/dialects/messages.ts';
 import { runs } from '../../../../test/support/properties.ts';
 import type { HubItem, HubPart, HubTool, JsonObject } from '../../hub/types.ts';
 
-describe('the conversation for a messages upstream', () => {
-  it('gathers results behind their calls, in call order and before any text', () => {
+describe('messages conversation encoder', () => {
+  it('puts results directly after their calls, in call order and before any text', () => {
     const items = [
-      say('user', 'Go'),
-      say('assistant', 'Looking.'),
+      message('user', 'Go'),
+      message('assistant', 'Looking.'),
       call('a', '{"q":1}'),
       call('b'),
-      say('user', 'Hurry'),
+      message('user', 'Hurry'),
       result('b', 'B'),
       result('a', 'A'),
     ];
     assert.deepEqual(turns(items), [
-      { role: 'user', content: [t('Go')] },
+      { role: 'user', content: [textBlock('Go')] },
       {
         role: 'assistant',
         content: [
-          t('Looking.'),
+          textBlock('Looking.'),
           { type: 'tool_use', id: 'a', name: 'find', input: { q: 1 } },
           { type: 'tool_use', id: 'b', name: 'find', input: {} },
         ],
@@ -29,63 +39,63 @@ describe('the conversation for a messages upstream', () => {
       {
         role: 'user',
         content: [
-          { type: 'tool_result', tool_use_id: 'a', content: [t('A')] },
-          { type: 'tool_result', tool_use_id: 'b', content: [t('B')] },
-          t('Hurry'),
+          { type: 'tool_result', tool_use_id: 'a', content: [textBlock('A')] },
+          { type: 'tool_result', tool_use_id: 'b', content: [textBlock('B')] },
+          textBlock('Hurry'),
         ],
       },
     ]);
   });
 
-  it('answers a call that nobody answered', () => {
-    const [, , answer] = turns([say('user', 'Go'), call('a'), say('user', 'Well?')]);
-    assert.deepEqual(answer?.content, [
+  it('adds an error result to a call without one', () => {
+    const [, , resultTurn] = turns([message('user', 'Go'), call('a'), message('user', 'Well?')]);
+    assert.deepEqual(resultTurn?.content, [
       {
         type: 'tool_result',
         tool_use_id: 'a',
         is_error: true,
-        content: [t('No output was recorded for this call.')],
+        content: [textBlock('No output was recorded for this call.')],
       },
-      t('Well?'),
+      textBlock('Well?'),
     ]);
   });
 
-  it('refuses an answer to no call, in the words that clients know', () => {
-    assert.throws(() => turns([say('user', 'Go'), result('ghost', 'x')]), {
+  it('rejects a result without a call with the message that clients match on', () => {
+    assert.throws(() => turns([message('user', 'Go'), result('ghost', 'x')]), {
       code: 'invalid_request',
       message: 'No tool call found for function call output with call_id ghost.',
     });
   });
 
-  it('keeps sequential steps apart and their order', () => {
-    const roles = turns([say('user', 'Go'), call('a'), result('a', '1'), call('b'), result('b', '2')]).map(
+  it('keeps sequential calls in separate turns', () => {
+    const roles = turns([message('user', 'Go'), call('a'), result('a', '1'), call('b'), result('b', '2')]).map(
       (turn) => turn.role,
     );
     assert.deepEqual(roles, ['user', 'assistant', 'user', 'assistant', 'user']);
   });
 
-  it('begins with the user, merges neighbours and leaves out what is empty', () => {
+  it('starts with the user, merges adjacent turns and drops empty content', () => {
     const made = turns([
-      say('assistant', 'Hello'),
-      say('assistant', ''),
-      say('user', ' '),
-      say('user', 'a'),
-      say('user', 'b'),
+      message('assistant', 'Hello'),
+      message('assistant', ''),
+      message('user', ' '),
+      message('user', 'a'),
+      message('user', 'b'),
     ]);
     assert.deepEqual(made, [
-      { role: 'user', content: [t('.')] },
-      { role: 'assistant', content: [t('Hello')] },
-      { role: 'user', content: [t('a'), t('b')] },
+      { role: 'user', content: [textBlock('.')] },
+      { role: 'assistant', content: [textBlock('Hello')] },
+      { role: 'user', content: [textBlock('a'), textBlock('b')] },
     ]);
   });
 
-  it('keeps later instructions in place: as such where that is legal, else as marked text', () => {
+  it('keeps later system messages in position, as system turns where allowed and else as tagged text', () => {
     const items = [
-      say('user', 'a'),
-      say('system', 'Be brief.'),
-      say('assistant', 'b'),
-      say('system', 'x'),
-      say('user', 'c'),
+      message('user', 'a'),
+      message('system', 'Be brief.'),
+      message('assistant', 'b'),
+      message('system', 'x'),
+      message('user', 'c'),
     ];
     assert.deepEqual(
       turns(items, target({ midSystem: true })).map(({ role, content }) => [role, content.map((block) => block.text)]),
@@ -96,16 +106,16 @@ describe('the conversation for a messages upstream', () => {
         ['user', ['<system>x</system>', 'c']],
       ],
     );
-    assert.deepEqual(turns(items)[0]?.content, [t('a'), t('<system>Be brief.</system>')]);
+    assert.deepEqual(turns(items)[0]?.content, [textBlock('a'), textBlock('<system>Be brief.</system>')]);
   });
 
-  it('ends with an assistant turn only where the model continues one', () => {
-    const items = [say('user', 'a'), say('assistant', 'Once upon \n')];
+  it('rejects a trailing assistant turn unless the model supports prefill', () => {
+    const items = [message('user', 'a'), message('assistant', 'Once upon \n')];
     assert.throws(() => turns(items), { message: /does not support assistant message prefill/ });
-    assert.deepEqual(turns(items, target({ prefill: true }))[1]?.content, [t('Once upon')]);
+    assert.deepEqual(turns(items, target({ prefill: true }))[1]?.content, [textBlock('Once upon')]);
   });
 
-  it('goes on after a pause without taking it for a prefill', () => {
+  it('accepts a paused hosted call as the last turn without prefill support', () => {
     const raw = [{ type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }];
     const paused: HubItem = {
       kind: 'server_call',
@@ -115,52 +125,55 @@ describe('the conversation for a messages upstream', () => {
       status: 'in_progress',
       raw,
     };
-    assert.deepEqual(turns([say('user', 'a'), paused])[1]?.content, raw);
+    assert.deepEqual(turns([message('user', 'a'), paused])[1]?.content, raw);
   });
 
-  it('restores what this provider and account signed, drops all other reasoning, and never shows it as text', () => {
+  it('restores reasoning of this provider and account only, and never sends other reasoning as text', () => {
     const own = { issuer: 'messages', kind: 'thinking', data: 'S', lengths: [4] } as const;
     const think = (opaque: object, ...summary: string[]): HubItem =>
       ({ kind: 'reasoning', summary, opaque }) as HubItem;
     const items = [
-      say('user', 'a'),
+      message('user', 'a'),
       think(own, 'hmm.'),
       think({ issuer: 'messages', kind: 'redacted', data: 'D' }),
       think({ issuer: 'responses', kind: 'reasoning', id: 'rs', data: 'E' }, 'secret'),
       think({ ...own, account: 'other' }, 'hmm.'),
       think(own, 'edited by the client'),
       { kind: 'reasoning', summary: ['unsigned'] } as const,
-      say('assistant', 'ok'),
+      message('assistant', 'ok'),
       think(own, 'hmm.'),
-      say('user', 'b'),
+      message('user', 'b'),
     ];
     assert.deepEqual(turns(items, target({}, { account: 'mine' }))[1]?.content, [
       { type: 'thinking', thinking: 'hmm.', signature: 'S' },
       { type: 'redacted_thinking', data: 'D' },
-      t('ok'),
+      textBlock('ok'),
     ]);
   });
 
-  it('maps ids and names that do not fit, alike in calls and results', () => {
+  it('maps unsupported ids and names to the same values in calls and results', () => {
     const items = [
-      say('user', 'a'),
+      message('user', 'a'),
       call('call:1.x', '{}', { name: 'read.file', namespace: 'mcp__files' } as Partial<HubItem>),
       result('call:1.x', 'ok'),
     ];
-    const encoded = encode({ items, tools: [fn('read.file', { namespace: 'mcp__files' } as Partial<HubTool>)] });
+    const encoded = encode({
+      items,
+      tools: [functionTool('read.file', { namespace: 'mcp__files' } as Partial<HubTool>)],
+    });
     const messages = encoded.body.messages as { content: JsonObject[] }[];
-    const [use, answer] = [messages[1]?.content[0], messages[2]?.content[0]];
-    assert.match(String(use?.id), /^call_[a-z2-7]{24}$/);
-    assert.equal(answer?.tool_use_id, use?.id);
+    const [use, toolResult] = [messages[1]?.content[0], messages[2]?.content[0]];
+    assert.match(String(use?.id), /^call_[\w-]{24}$/);
+    assert.equal(toolResult?.tool_use_id, use?.id);
     assert.equal(use?.name, 'mcp__files__read_file');
     assert.deepEqual(encoded.names.get('mcp__files__read_file'), { name: 'read.file', namespace: 'mcp__files' });
   });
 
-  it('writes pictures and files, and refuses what the provider cannot see', () => {
+  it('encodes images and files and rejects unsupported media', () => {
     const image = (mime: string): HubPart => ({ kind: 'image', source: { kind: 'base64', mime, data: 'AA==' } });
     const file = (source: (HubPart & { kind: 'file' })['source']): HubPart => ({ kind: 'file', source, title: 'T' });
     const [turn] = turns([
-      say(
+      message(
         'user',
         image('image/jpg'),
         file({ kind: 'base64', mime: 'application/pdf', data: 'JVBE' }),
@@ -172,45 +185,45 @@ describe('the conversation for a messages upstream', () => {
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'AA==' } },
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBE' }, title: 'T' },
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: '# Hä' }, title: 'T' },
-      { type: 'search_result', source: 's', title: 't', content: [t('x')] },
+      { type: 'search_result', source: 's', title: 't', content: [textBlock('x')] },
     ]);
     const audio: HubPart = { kind: 'audio', source: { kind: 'base64', mime: 'audio/wav', data: '' } };
-    assert.throws(() => turns([say('user', audio)]), { code: 'unsupported_parameter' });
-    assert.throws(() => turns([say('user', image('image/bmp'))]), { code: 'invalid_value' });
+    assert.throws(() => turns([message('user', audio)]), { code: 'unsupported_parameter' });
+    assert.throws(() => turns([message('user', image('image/bmp'))]), { code: 'invalid_value' });
     const foreign = file({ kind: 'file_id', id: 'file-77', issuer: 'responses' });
-    assert.throws(() => turns([say('user', foreign)]), { message: /file-77/ });
+    assert.throws(() => turns([message('user', foreign)]), { message: /file-77/ });
   });
 
-  it('says that a call failed, in words only', () => {
+  it('marks a failed call with is_error only when its result is text', () => {
     const image: HubPart = { kind: 'image', source: { kind: 'url', url: 'https://a.example/i.png' } };
     const failed = (...parts: HubPart[]) =>
-      turns([say('user', 'a'), call('c'), { ...result('c', ...parts), isError: true } as HubItem])[2]?.content[0];
+      turns([message('user', 'a'), call('c'), { ...result('c', ...parts), isError: true } as HubItem])[2]?.content[0];
     assert.deepEqual(failed(), {
       type: 'tool_result',
       tool_use_id: 'c',
       is_error: true,
-      content: [t('The call failed.')],
+      content: [textBlock('The call failed.')],
     });
     assert.equal(failed(text('no'))?.is_error, true);
     assert.equal(failed(image)?.is_error, undefined);
   });
 
-  it('keeps a readable summary of another provider, and refuses one that only its issuer can read', () => {
-    assert.deepEqual(turns([{ kind: 'compaction', text: 'So far.' }, say('user', 'a')])[0]?.content, [
-      t('So far.'),
-      t('a'),
+  it('encodes a readable compaction as text and rejects an opaque one of another provider', () => {
+    assert.deepEqual(turns([{ kind: 'compaction', text: 'So far.' }, message('user', 'a')])[0]?.content, [
+      textBlock('So far.'),
+      textBlock('a'),
     ]);
     const opaque = { issuer: 'responses', kind: 'compaction', data: 'x' } as const;
     assert.throws(() => turns([{ kind: 'compaction', opaque }]), { code: 'invalid_request' });
   });
 
-  it('is prefix-stable: more history never changes the bytes before it', () => {
+  it('never changes the bytes of earlier turns when history is added', () => {
     const step = fc.constantFrom('user', 'assistant', 'call', 'think');
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.array(step, { maxLength: 6 }), (first, second) => {
         const build = (steps: readonly string[]) => steps.flatMap((kind, n) => stepItems(kind, n));
-        const short = turns([...build(first), say('user', 'stop')]);
-        const long = turns([...build(first), say('user', 'stop'), ...build([...second]), say('user', 'stop')]);
+        const short = turns([...build(first), message('user', 'stop')]);
+        const long = turns([...build(first), message('user', 'stop'), ...build([...second]), message('user', 'stop')]);
         const same = short.slice(0, -1).map((turn) => JSON.stringify(turn));
         assert.deepEqual(
           long.slice(0, same.length).map((turn) => JSON.stringify(turn)),
@@ -221,11 +234,11 @@ describe('the conversation for a messages upstream', () => {
     );
   });
 
-  it('always obeys the provider’s rules, whatever the history', () => {
+  it('satisfies the rules of the provider for every history', () => {
     const step = fc.constantFrom('user', 'assistant', 'call', 'open', 'late', 'think', 'system', 'empty');
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), fc.boolean(), (steps, midSystem) => {
-        const items = [...steps.flatMap((kind, n) => stepItems(kind, n)), say('user', 'stop')];
+        const items = [...steps.flatMap((kind, n) => stepItems(kind, n)), message('user', 'stop')];
         assertLegal(turns(items, target({ midSystem })));
       }),
       { numRuns: runs(300) },
@@ -237,15 +250,15 @@ function stepItems(kind: string, n: number): HubItem[] {
   const id = `c${n}`;
   if (kind === 'call') return [call(id), result(id, `r${n}`)];
   if (kind === 'open') return [call(id)];
-  if (kind === 'late') return [call(id), say('user', 'between'), result(id, `r${n}`)];
+  if (kind === 'late') return [call(id), message('user', 'between'), result(id, `r${n}`)];
   if (kind === 'think') {
     return [{ kind: 'reasoning', summary: [], opaque: { issuer: 'messages', kind: 'thinking', data: `s${n}` } }];
   }
-  if (kind === 'empty') return [say('assistant', ''), say('user', ' ')];
-  return [say(kind as 'user', `${kind} ${n}`)];
+  if (kind === 'empty') return [message('assistant', ''), message('user', ' ')];
+  return [message(kind as 'user', `${kind} ${n}`)];
 }
 
-/** The provider's validation, as far as it is known to bite converters. */
+/** The provider's validation rules that conversions can violate. */
 function assertLegal(made: readonly { role: string; content: JsonObject[] }[]): void {
   assert.equal(made[0]?.role, 'user');
   for (const [n, { role, content }] of made.entries()) {
@@ -253,9 +266,9 @@ function assertLegal(made: readonly { role: string; content: JsonObject[] }[]): 
     assert.notEqual(role, made[n - 1]?.role, 'roles alternate');
     const uses = content.filter((block) => block.type === 'tool_use').map((block) => block.id);
     const next = made[n + 1]?.content ?? [];
-    const answers = next.filter((block) => block.type === 'tool_result').map((block) => block.tool_use_id);
+    const resultIds = next.filter((block) => block.type === 'tool_result').map((block) => block.tool_use_id);
     if (role === 'assistant') {
-      assert.deepEqual(answers, uses, 'every call is answered next, in order');
+      assert.deepEqual(resultIds, uses, 'the next turn has every result, in call order');
       assert.deepEqual(
         next.slice(0, uses.length).map((block) => block.type),
         uses.map(() => 'tool_result'),

@@ -1,51 +1,51 @@
 /**
- * The flat conversation written as turns, with the repairs that the provider's rules force: turns alternate and begin with the
- * user, every call is answered at the start of the next turn and in call order, nothing is empty. Order is kept otherwise.
+ * Encoder of the flat conversation as turns that satisfy the provider's rules: turns alternate and start with the user, the
+ * turn after calls starts with their results in call order, and nothing is empty. Order is kept otherwise.
  */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../../hub/types.ts';
-import type { Names } from '../../tools/names.ts';
+import type { ToolNames } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { isObject, parseArgs } from '../../wire/read.ts';
-import { isResultType, rawBlocks, SERVER_USES } from '../server-tools.ts';
+import { isResultType, rawBlocks, SERVER_USE_TYPES } from '../server-tools.ts';
 import { type Block, encodeParts, textBlock } from './encode-content.ts';
 
-export interface Turn {
+export interface MessageTurn {
   readonly role: 'user' | 'assistant' | 'system';
   readonly blocks: Block[];
 }
 
-export interface Conversation {
-  /** System messages that stand before everything else. */
-  readonly lead: readonly HubText[];
-  readonly turns: readonly Turn[];
+export interface EncodedMessages {
+  /** System messages before the first other item. */
+  readonly leadingSystem: readonly HubText[];
+  readonly turns: readonly MessageTurn[];
 }
 
-export function encodeMessages(items: readonly HubItem[], target: UpstreamTarget, names: Names): Conversation {
-  const spoken = items.filter((item) => item.kind !== 'tool_change' && item.kind !== 'config_change');
-  const found = spoken.findIndex((item) => !isSystem(item));
-  const start = found < 0 ? spoken.length : found;
-  const lead = spoken.slice(0, start).flatMap((item) => (isSystem(item) ? textsOf(item) : []));
-  const rest = spoken.slice(start);
-  const writing: Writing = { turns: [], assistant: [], calls: [], takeResult: pairResults(rest), target, names };
-  for (const item of rest) write(item, writing);
-  endAssistant(writing);
-  const turns = settleSystem(writing.turns, target.capabilities.midSystem);
+export function encodeMessages(items: readonly HubItem[], target: UpstreamTarget, names: ToolNames): EncodedMessages {
+  const conversation = items.filter((item) => item.kind !== 'tool_change' && item.kind !== 'config_change');
+  const found = conversation.findIndex((item) => !isSystem(item));
+  const start = found < 0 ? conversation.length : found;
+  const leadingSystem = conversation.slice(0, start).flatMap((item) => (isSystem(item) ? textsOf(item) : []));
+  const rest = conversation.slice(start);
+  const state: EncodeState = { turns: [], assistant: [], calls: [], takeResult: pairResults(rest), target, names };
+  for (const item of rest) encodeItem(item, state);
+  endAssistantTurn(state);
+  const turns = placeSystemTurns(state.turns, target.capabilities.midSystem);
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }] });
-  settlePrefill(turns, target);
-  return { lead, turns };
+  checkPrefill(turns, target);
+  return { leadingSystem, turns };
 }
 
-interface Writing {
-  readonly turns: Turn[];
-  /** The assistant's turn that is being written, and the calls in it. */
+interface EncodeState {
+  readonly turns: MessageTurn[];
+  /** Blocks of the open assistant turn, and the calls in it. */
   assistant: Block[];
   calls: HubToolCall[];
   readonly takeResult: TakeResult;
   readonly target: UpstreamTarget;
-  readonly names: Names;
+  readonly names: ToolNames;
 }
 
 const isSystem = (item: HubItem): item is HubMessage => item.kind === 'message' && item.role === 'system';
@@ -53,58 +53,58 @@ const textsOf = (message: HubMessage): HubText[] => message.parts.filter((part) 
 
 // ---------------------------------------------------------------- items
 
-const write = <I extends HubItem>(item: I, writing: Writing): void =>
-  (ITEMS[item.kind] as (item: I, writing: Writing) => void)(item, writing);
+const encodeItem = <I extends HubItem>(item: I, state: EncodeState): void =>
+  (ITEM_ENCODERS[item.kind] as (item: I, state: EncodeState) => void)(item, state);
 
-type WriteItem<K> = (item: HubItem & { kind: K }, writing: Writing) => void;
+type ItemEncoder<K> = (item: HubItem & { kind: K }, state: EncodeState) => void;
 
-const ITEMS: { readonly [K in HubItem['kind']]: WriteItem<K> } = {
-  message(item, writing) {
+const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
+  message(item, state) {
     if (item.role === 'assistant') {
-      writing.assistant.push(...encodeParts(item.parts, 'assistant'));
+      state.assistant.push(...encodeParts(item.parts, 'assistant'));
       return;
     }
-    endAssistant(writing);
-    append(writing.turns, { role: item.role, blocks: encodeParts(item.parts, 'user') });
+    endAssistantTurn(state);
+    appendTurn(state.turns, { role: item.role, blocks: encodeParts(item.parts, 'user') });
   },
-  reasoning(item, writing) {
-    const block = restoreThinking(item, writing.target);
-    if (block) writing.assistant.push(block);
+  reasoning(item, state) {
+    const block = restoreThinking(item, state.target);
+    if (block) state.assistant.push(block);
   },
-  tool_call(item, writing) {
-    writing.calls.push(item);
-    writing.assistant.push({
+  tool_call(item, state) {
+    state.calls.push(item);
+    state.assistant.push({
       type: 'tool_use',
       id: callIdFor('messages', item.callId),
-      name: writing.names.toWire(item),
+      name: state.names.toWire(item),
       input: item.form === 'custom' ? { input: item.args } : parseArgs(item.args),
     });
   },
-  /** Written together with its call; here it only says that the assistant's turn is over. */
-  tool_result: (_, writing) => endAssistant(writing),
-  /** Foreign searches are dropped: the text they led to is still there. */
-  server_call: (item, writing) => void writing.assistant.push(...rawBlocks(item).map((block) => ({ ...block }))),
-  opaque(item, writing) {
-    if (item.issuer === 'messages' && isObject(item.raw)) writing.assistant.push({ ...item.raw });
+  /** `endAssistantTurn` writes the result; here it only ends the turn. */
+  tool_result: (_, state) => endAssistantTurn(state),
+  /** Drops calls of other providers; the text based on them remains. */
+  server_call: (item, state) => void state.assistant.push(...rawBlocks(item).map((block) => ({ ...block }))),
+  opaque(item, state) {
+    if (item.issuer === 'messages' && isObject(item.raw)) state.assistant.push({ ...item.raw });
   },
-  compaction: writeCompaction,
+  compaction: encodeCompaction,
   ref: ({ id }) => rejectRef(id),
   tool_change: () => undefined,
   config_change: () => undefined,
 };
 
-/** What came before it is gone, so without text that we can read the history has a hole. */
-function writeCompaction(item: HubItem & { kind: 'compaction' }, writing: Writing): void {
+/** Rejects a compaction without readable text, because it replaces history that this provider would miss. */
+function encodeCompaction(item: HubItem & { kind: 'compaction' }, state: EncodeState): void {
   if (item.opaque?.issuer === 'messages') {
-    writing.assistant.push(JSON.parse(item.opaque.data) as Block);
+    state.assistant.push(JSON.parse(item.opaque.data) as Block);
     return;
   }
   const block = textBlock(item.text ?? '') ?? rejectCompaction();
-  endAssistant(writing);
-  append(writing.turns, { role: 'user', blocks: [block] });
+  endAssistantTurn(state);
+  appendTurn(state.turns, { role: 'user', blocks: [block] });
 }
 
-/** Only what this provider signed, for this account, and with the very text it signed. */
+/** Returns a block only if this provider signed it, for this account, and the text is unchanged. */
 function restoreThinking({ opaque, summary }: HubReasoningItem, { account }: UpstreamTarget): Block | undefined {
   if (opaque?.issuer !== 'messages') return undefined;
   if (opaque.account !== undefined && account !== undefined && opaque.account !== account) return undefined;
@@ -117,21 +117,21 @@ function restoreThinking({ opaque, summary }: HubReasoningItem, { account }: Ups
 
 // ---------------------------------------------------------------- turns
 
-function append(turns: Turn[], turn: Turn): void {
+function appendTurn(turns: MessageTurn[], turn: MessageTurn): void {
   if (turn.blocks.length === 0) return;
   const last = turns.at(-1);
   if (last?.role === turn.role) last.blocks.push(...turn.blocks);
   else turns.push({ role: turn.role, blocks: [...turn.blocks] });
 }
 
-function endAssistant(writing: Writing): void {
-  const { turns, assistant, calls } = writing;
-  // Thinking must lead to something; at the end of a turn the provider refuses it.
+function endAssistantTurn(state: EncodeState): void {
+  const { turns, assistant, calls } = state;
+  // The provider rejects thinking at the end of a turn.
   while (isThinking(assistant.at(-1))) assistant.pop();
-  append(turns, { role: 'assistant', blocks: assistant });
-  append(turns, { role: 'user', blocks: calls.map((call) => resultBlock(call, writing.takeResult(call))) });
-  writing.assistant = [];
-  writing.calls = [];
+  appendTurn(turns, { role: 'assistant', blocks: assistant });
+  appendTurn(turns, { role: 'user', blocks: calls.map((call) => resultBlock(call, state.takeResult(call))) });
+  state.assistant = [];
+  state.calls = [];
 }
 
 export const isThinking = (block: Block | undefined): boolean =>
@@ -142,7 +142,7 @@ function resultBlock(call: HubToolCall, result: HubToolResult | undefined): Bloc
   if (!result) return { ...id, is_error: true, content: [{ type: 'text', text: NO_RESULT }] };
   const content = encodeParts(result.parts, 'user');
   if (!result.isError) return content.length > 0 ? { ...id, content } : id;
-  // A failed call may say why in words only, and must say something.
+  // With `is_error` the provider requires non-empty text and rejects other blocks.
   if (content.some((block) => block.type !== 'text')) {
     return { ...id, content: [{ type: 'text', text: 'The call failed.' }, ...content] };
   }
@@ -153,27 +153,30 @@ function resultBlock(call: HubToolCall, result: HubToolResult | undefined): Bloc
   };
 }
 
-/** System messages keep their place: as such where model and neighbours allow, else as marked text of the user. */
-function settleSystem(turns: readonly Turn[], midSystem: boolean): Turn[] {
-  const settled: Turn[] = [];
+/** Keeps system messages in position: as system turns where model and neighbours allow it, else as tagged user text. */
+function placeSystemTurns(turns: readonly MessageTurn[], midSystem: boolean): MessageTurn[] {
+  const placed: MessageTurn[] = [];
   for (const [n, turn] of turns.entries()) {
-    const fits = midSystem && settled.at(-1)?.role === 'user' && turns[n + 1]?.role !== 'user';
-    append(settled, turn.role !== 'system' || fits ? turn : { role: 'user', blocks: turn.blocks.map(wrapSystem) });
+    const isAllowed = midSystem && placed.at(-1)?.role === 'user' && turns[n + 1]?.role !== 'user';
+    appendTurn(
+      placed,
+      turn.role !== 'system' || isAllowed ? turn : { role: 'user', blocks: turn.blocks.map(wrapSystem) },
+    );
   }
-  return settled;
+  return placed;
 }
 
 const wrapSystem = (block: Block): Block => ({ ...block, text: `<system>${String(block.text)}</system>` });
 
-/** A turn that ends in the provider's own tools is no prefill: it goes on where it paused. */
-function settlePrefill(turns: Turn[], target: UpstreamTarget): void {
+/** Rejects a prefill if the model does not support it. A turn with hosted tools is paused, not prefilled. */
+function checkPrefill(turns: MessageTurn[], target: UpstreamTarget): void {
   const last = turns.at(-1);
   if (last?.role !== 'assistant' || last.blocks.some(isServerBlock)) return;
   if (!target.capabilities.prefill) rejectPrefill();
   const block = last.blocks.at(-1);
-  // White space at the very end is refused.
+  // The provider rejects trailing whitespace.
   if (block?.type === 'text') last.blocks.splice(-1, 1, { ...block, text: String(block.text).trimEnd() });
 }
 
 const isServerBlock = ({ type }: Block): boolean =>
-  typeof type === 'string' && (SERVER_USES.has(type) || isResultType(type));
+  typeof type === 'string' && (SERVER_USE_TYPES.has(type) || isResultType(type));

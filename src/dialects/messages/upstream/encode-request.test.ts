@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bodyOf, encode, say, t, target, turns } from '../../../../test/support/dialects/messages.ts';
+import { bodyOf, encode, message, target, textBlock, turns } from '../../../../test/support/dialects/messages.ts';
 import type { HubPart, JsonObject } from '../../hub/types.ts';
 
-describe('a request to a messages upstream', () => {
-  it('has the least a provider needs', () => {
+describe('messages request encoder', () => {
+  it('sends only the required fields of a plain request', () => {
     const encoded = encode({});
     assert.deepEqual(encoded.body, {
       model: 'claude-x',
       max_tokens: 64_000,
-      messages: [{ role: 'user', content: [t('Hi')] }],
+      messages: [{ role: 'user', content: [textBlock('Hi')] }],
     });
     assert.deepEqual(encoded.headers, { 'anthropic-version': '2023-06-01' });
     assert.deepEqual([encoded.droppedFields, encoded.emulateStop, encoded.names.size], [[], [], 0]);
   });
 
-  it('bounds the output by the model, by what was asked, and without a stream by what a call can last', () => {
+  it('limits max_tokens by model, request and, without a stream, by call duration', () => {
     const big = target({ maxOutput: 128_000 });
     assert.equal(bodyOf({ limits: { maxOutput: 999_999 } }, big).max_tokens, 128_000);
     assert.equal(bodyOf({ stream: true }, big).max_tokens, 128_000);
@@ -24,25 +24,25 @@ describe('a request to a messages upstream', () => {
     assert.equal(bodyOf({ limits: { prewarm: true } }).max_tokens, 0);
   });
 
-  it('collects instructions in order and asks for JSON in words', () => {
+  it('collects system messages in order and requests JSON by instruction', () => {
     const system = [
       { kind: 'text', text: 'One', cache: { long: true } },
       { kind: 'text', text: ' ' },
     ] as const;
     const body = bodyOf({
       system,
-      items: [say('system', 'Two'), say('system', 'Three'), say('user', 'Hi')],
+      items: [message('system', 'Two'), message('system', 'Three'), message('user', 'Hi')],
       output: { format: { kind: 'json' } },
     });
     assert.deepEqual(body.system, [
-      { ...t('One'), cache_control: { type: 'ephemeral', ttl: '1h' } },
-      t('Two'),
-      t('Three'),
-      t('Reply with one JSON object and nothing else.'),
+      { ...textBlock('One'), cache_control: { type: 'ephemeral', ttl: '1h' } },
+      textBlock('Two'),
+      textBlock('Three'),
+      textBlock('Reply with one JSON object and nothing else.'),
     ]);
   });
 
-  it('sends sampling only where the model takes it', () => {
+  it('sends sampling fields only to models that support them', () => {
     const sampling = { temperature: 1.7, topP: 0.5, topK: 3 };
     const full = encode({ sampling });
     assert.deepEqual([full.body.temperature, full.body.top_p, full.body.top_k], [1, undefined, 3]);
@@ -55,36 +55,40 @@ describe('a request to a messages upstream', () => {
     assert.deepEqual(thinking.droppedFields, ['temperature', 'topP', 'topK']);
   });
 
-  it('leaves stop sequences that the provider refuses to the pipeline', () => {
+  it('leaves unsupported stop sequences to emulation', () => {
     const encoded = encode({ sampling: { stop: ['END', '\n'] } });
     assert.deepEqual([encoded.body.stop_sequences, encoded.emulateStop], [['END'], ['\n']]);
     assert.deepEqual(encode({ sampling: { stop: ['END'] } }, target({ stop: false })).emulateStop, ['END']);
   });
 
-  it('tells users apart without naming them', () => {
+  it('sends a hash of the user id', () => {
     const id = (userId: string) => bodyOf({ meta: { userId } }).metadata as JsonObject;
-    assert.match(String(id('ann@example.com').user_id), /^[a-z2-7]{40}$/);
+    assert.match(String(id('ann@example.com').user_id), /^[\w-]{40}$/);
     assert.deepEqual(id('a'), id('a'));
     assert.notDeepEqual(id('a'), id('b'));
   });
 
-  it('keeps the last four cache marks, and none that is long after a short one', () => {
+  it('keeps the last four cache breakpoints and no one-hour one after a five-minute one', () => {
     const part = (n: number): HubPart => ({ kind: 'text', text: `${n}`, cache: n > 3 ? { long: true } : {} });
-    const [turn] = turns([say('user', ...[1, 2, 3, 4, 5, 6].map(part))]);
-    const marks = turn?.content.map((block) => block.cache_control);
+    const [turn] = turns([message('user', ...[1, 2, 3, 4, 5, 6].map(part))]);
+    const breakpoints = turn?.content.map((block) => block.cache_control);
     const short = { type: 'ephemeral' };
-    assert.deepEqual(marks, [undefined, undefined, short, short, short, short]);
-    const auto = bodyOf({ cache: { auto: true }, items: [say('user', ...[1, 2, 3, 4].map(part))] });
+    assert.deepEqual(breakpoints, [undefined, undefined, short, short, short, short]);
+    const auto = bodyOf({ cache: { auto: true }, items: [message('user', ...[1, 2, 3, 4].map(part))] });
     assert.deepEqual(auto.cache_control, short);
-    const none = encode({ items: [say('user', part(1))] }, target({ explicitCache: false }));
+    const none = encode({ items: [message('user', part(1))] }, target({ explicitCache: false }));
     assert.deepEqual(none.droppedFields, ['cacheBreakpoints']);
     assert.doesNotMatch(JSON.stringify(none.body), /cache_control/);
   });
 
-  it('takes the last of settings that change on the way', () => {
+  it('applies the last setting change of the conversation', () => {
     const body = bodyOf({
       reasoning: { mode: 'off' },
-      items: [say('user', 'a'), { kind: 'config_change', effort: 'high' }, { kind: 'config_change', effort: 'low' }],
+      items: [
+        message('user', 'a'),
+        { kind: 'config_change', effort: 'high' },
+        { kind: 'config_change', effort: 'low' },
+      ],
     });
     assert.deepEqual(body.output_config, { effort: 'low' });
     assert.deepEqual(body.thinking, { type: 'adaptive' });

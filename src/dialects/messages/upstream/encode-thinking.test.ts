@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bodyOf, call, encode, fn, result, say, target } from '../../../../test/support/dialects/messages.ts';
+import {
+  bodyOf,
+  call,
+  encode,
+  functionTool,
+  message,
+  result,
+  target,
+} from '../../../../test/support/dialects/messages.ts';
 import type { CapabilityOverrides } from '../../../rules/index.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import type { HubItem, HubRequest, JsonObject } from '../../hub/types.ts';
 
-describe('thinking for a messages upstream', () => {
+describe('messages thinking encoder', () => {
   const manual = (more: CapabilityOverrides = {}) => target({ thinking: 'manual', display: false, ...more });
   const think = (more: Partial<HubRequest>, to: UpstreamTarget) => {
     const { body, droppedFields: dropped } = encode(more, to);
     return [body.thinking, (body.output_config as JsonObject | undefined)?.effort, dropped];
   };
 
-  it('is an effort where the model adapts', () => {
+  it('sends an effort to adaptive models', () => {
     assert.deepEqual(think({ reasoning: { effort: 'high', show: 'summary' } }, target()), [
       { type: 'adaptive', display: 'summarized' },
       'high',
@@ -33,7 +41,7 @@ describe('thinking for a messages upstream', () => {
     assert.deepEqual(think({ reasoning: { show: 'summary' } }, target()), [undefined, undefined, []]);
   });
 
-  it('is a budget below the output bound where the model is told one', () => {
+  it('sends manual models a budget below max_tokens', () => {
     assert.deepEqual(think({ reasoning: { effort: 'high' }, limits: { maxOutput: 8_000 } }, manual()), [
       { type: 'enabled', budget_tokens: 6_000 },
       undefined,
@@ -48,22 +56,29 @@ describe('thinking for a messages upstream', () => {
     ]);
   });
 
-  it('is off where a budget would be refused: a forced tool, or calls whose thinking is lost', () => {
-    const forced = { reasoning: { effort: 'high' }, tools: [fn('a')], toolChoice: { kind: 'required' } } as const;
+  it('disables thinking with a forced tool or with calls that lack their thinking, where a budget is rejected', () => {
+    const forced = {
+      reasoning: { effort: 'high' },
+      tools: [functionTool('a')],
+      toolChoice: { kind: 'required' },
+    } as const;
     assert.deepEqual(think(forced, manual())[0], { type: 'disabled' });
     assert.deepEqual(think(forced, target())[0], { type: 'adaptive' });
-    const loop = { reasoning: { effort: 'high' }, items: [say('user', 'a'), call('c'), result('c', 'ok')] } as const;
+    const loop = {
+      reasoning: { effort: 'high' },
+      items: [message('user', 'a'), call('c'), result('c', 'ok')],
+    } as const;
     assert.deepEqual(think(loop, manual())[0], { type: 'disabled' });
     const signed: HubItem = {
       kind: 'reasoning',
       summary: [],
       opaque: { issuer: 'messages', kind: 'thinking', data: 'S' },
     };
-    const whole = { ...loop, items: [say('user', 'a'), signed, call('c'), result('c', 'ok')] };
+    const whole = { ...loop, items: [message('user', 'a'), signed, call('c'), result('c', 'ok')] };
     assert.deepEqual((think(whole, manual())[0] as JsonObject).type, 'enabled');
   });
 
-  it('is turned off as far as the model lets itself be', () => {
+  it('disables thinking as far as the model supports it', () => {
     assert.deepEqual(think({ reasoning: { mode: 'off' } }, target()), [{ type: 'disabled' }, undefined, []]);
     assert.deepEqual(think({ reasoning: { effort: 'none' } }, target({ thinkingOff: false })), [undefined, 'low', []]);
     assert.deepEqual(think({ reasoning: { effort: 'high' } }, target({ thinking: 'none' })), [
@@ -74,13 +89,13 @@ describe('thinking for a messages upstream', () => {
   });
 });
 
-describe('structured output for a messages upstream', () => {
+describe('messages schema encoder', () => {
   const schemaOf = (schema: JsonObject) => {
     const { output_config } = bodyOf({ output: { format: { kind: 'schema', schema } } });
     return ((output_config as JsonObject).format as JsonObject).schema as JsonObject;
   };
 
-  it('closes objects and moves what cannot be enforced into words', () => {
+  it('closes objects and moves unsupported keywords into descriptions', () => {
     assert.deepEqual(
       schemaOf({
         $schema: 'x',
@@ -111,7 +126,7 @@ describe('structured output for a messages upstream', () => {
     );
   });
 
-  it('is stable: a schema that fits is sent as it is', () => {
+  it('leaves a supported schema unchanged', () => {
     const schema = schemaOf({ properties: { a: { type: 'integer', maximum: 3 } } });
     assert.deepEqual(schemaOf(schema), schema);
   });

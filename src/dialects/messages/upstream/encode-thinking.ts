@@ -1,47 +1,51 @@
-/** How much to think, in the form the model takes: adaptive with an effort, or a budget of tokens, or nothing. */
+/** Encoder of reasoning settings in the form the model supports: adaptive with an effort, or a token budget. */
 import type { Capabilities } from '../../../rules/index.ts';
 import type { Effort, HubReasoning, JsonObject } from '../../hub/types.ts';
 import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
 import { compact } from '../../wire/read.ts';
 
-export interface Thinking {
+export interface ThinkingSettings {
   readonly thinking?: JsonObject;
   readonly effort?: string;
-  /** The model, or the rest of the request, leaves no room for what was asked. */
+  /** The model or another request field excludes the requested reasoning. */
   readonly dropped?: boolean;
 }
 
-export interface Room {
+export interface ThinkingLimits {
   readonly maxTokens: number;
-  /** A tool must be called, or an answered call lacks the thinking that led to it: a budget is refused then. */
-  readonly budgetRefused: boolean;
+  /** The provider rejects a budget with a forced tool, or when a call with a result lacks its thinking. */
+  readonly rejectsBudget: boolean;
 }
 
-export function encodeThinkingSettings(reasoning: HubReasoning, capabilities: Capabilities, room: Room): Thinking {
+export function encodeThinkingSettings(
+  reasoning: HubReasoning,
+  capabilities: Capabilities,
+  limits: ThinkingLimits,
+): ThinkingSettings {
   const { mode, effort } = reasoning;
   if (mode === undefined && effort === undefined) return {};
-  if (mode === 'off' || effort === 'none') return off(capabilities);
+  if (mode === 'off' || effort === 'none') return disabled(capabilities);
   if (capabilities.thinking === 'none') return { dropped: true };
   return capabilities.thinking === 'manual'
-    ? withBudget(reasoning, capabilities, room)
+    ? withBudget(reasoning, capabilities, limits)
     : adaptive(reasoning, capabilities);
 }
 
-function off(capabilities: Capabilities): Thinking {
+function disabled(capabilities: Capabilities): ThinkingSettings {
   if (capabilities.thinking === 'none') return {};
   if (capabilities.thinkingOff) return { thinking: { type: 'disabled' } };
   return effortFor('low', capabilities);
 }
 
-function adaptive(reasoning: HubReasoning, capabilities: Capabilities): Thinking {
+function adaptive(reasoning: HubReasoning, capabilities: Capabilities): ThinkingSettings {
   const effort = reasoning.mode === 'budget' ? effortOfBudget(reasoning.budget ?? 0) : reasoning.effort;
   const type = reasoning.mode === 'between_tools' ? 'between_tools' : 'adaptive';
   const display = type === 'adaptive' ? displayOf(reasoning, capabilities) : undefined;
   return { thinking: compact({ type, display }), ...(effort && effortFor(effort, capabilities)) };
 }
 
-function effortFor(wanted: Effort, { efforts }: Capabilities): { effort?: string } {
-  const effort = nearestEffort(wanted, efforts);
+function effortFor(requested: Effort, { efforts }: Capabilities): { effort?: string } {
+  const effort = nearestEffort(requested, efforts);
   return effort === undefined ? {} : { effort };
 }
 
@@ -54,17 +58,17 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
   xhigh: 24_576,
   max: 32_000,
 };
-/** Below this the provider refuses a budget. */
-const LEAST_BUDGET = 1_024;
+/** Smallest budget that the provider accepts, in tokens. */
+const MIN_BUDGET = 1_024;
 
-function withBudget(reasoning: HubReasoning, capabilities: Capabilities, room: Room): Thinking {
-  const wanted = reasoning.mode === 'budget' ? reasoning.budget : reasoning.effort && BUDGETS[reasoning.effort];
-  // "As much as you like" without an effort: such a model thinks only when told how much.
-  if (wanted === undefined) return {};
-  // An explicit budget may leave a single token for the answer; one that we chose leaves a quarter.
-  const most = reasoning.mode === 'budget' ? room.maxTokens - 1 : Math.floor((room.maxTokens * 3) / 4);
-  const budget = Math.min(wanted, most, capabilities.thinkingBudget[1]);
-  if (room.budgetRefused || budget < LEAST_BUDGET) {
+function withBudget(reasoning: HubReasoning, capabilities: Capabilities, limits: ThinkingLimits): ThinkingSettings {
+  const requested = reasoning.mode === 'budget' ? reasoning.budget : reasoning.effort && BUDGETS[reasoning.effort];
+  // Mode `auto` without an effort: a manual model thinks only with an explicit budget.
+  if (requested === undefined) return {};
+  // An explicit budget may leave one token for output; a budget derived from an effort leaves a quarter.
+  const maxBudget = reasoning.mode === 'budget' ? limits.maxTokens - 1 : Math.floor((limits.maxTokens * 3) / 4);
+  const budget = Math.min(requested, maxBudget, capabilities.thinkingBudget[1]);
+  if (limits.rejectsBudget || budget < MIN_BUDGET) {
     return { dropped: true, ...(capabilities.thinkingOff && { thinking: { type: 'disabled' } }) };
   }
   return { thinking: compact({ type: 'enabled', budget_tokens: budget, display: displayOf(reasoning, capabilities) }) };

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bodyOf, call, encode, fn, result, say, t } from '../../../../test/support/dialects/messages.ts';
+import {
+  bodyOf,
+  call,
+  encode,
+  functionTool,
+  message,
+  result,
+  textBlock,
+} from '../../../../test/support/dialects/messages.ts';
 import type { HubItem, HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
 
-describe('tools for a messages upstream', () => {
-  it('are functions with an object at the top', () => {
+describe('messages tool encoder', () => {
+  it('sends input schemas with an object at the top level', () => {
     const tools = [
-      fn('a', { schema: { properties: { x: {} } }, description: 'd' } as Partial<HubTool>),
-      fn('b', {
+      functionTool('a', { schema: { properties: { x: {} } }, description: 'd' } as Partial<HubTool>),
+      functionTool('b', {
         schema: { anyOf: [{ properties: { x: {} }, required: ['x'] }, { properties: { y: {} } }] },
       } as Partial<HubTool>),
     ];
@@ -17,7 +25,7 @@ describe('tools for a messages upstream', () => {
     ]);
   });
 
-  it('stay strict only as far as the provider can be strict', () => {
+  it('keeps strict only for enforceable schemas and up to the limit of the provider', () => {
     const closed = {
       type: 'object',
       properties: { a: { type: 'string' } },
@@ -25,17 +33,18 @@ describe('tools for a messages upstream', () => {
       additionalProperties: false,
     };
     const strict = (schema: JsonObject) =>
-      (bodyOf({ tools: [fn('a', { schema, strict: true } as Partial<HubTool>)] }).tools as JsonObject[])[0]?.strict;
+      (bodyOf({ tools: [functionTool('a', { schema, strict: true } as Partial<HubTool>)] }).tools as JsonObject[])[0]
+        ?.strict;
     assert.equal(strict(closed), true);
     assert.equal(strict({ ...closed, properties: { a: { type: 'string', minLength: 1 } } }), undefined);
     assert.equal(strict({ ...closed, additionalProperties: undefined }), undefined);
     const many = Array.from({ length: 22 }, (_, n) =>
-      fn(`t${n}`, { schema: closed, strict: true } as Partial<HubTool>),
+      functionTool(`t${n}`, { schema: closed, strict: true } as Partial<HubTool>),
     );
     assert.equal((bodyOf({ tools: many }).tools as JsonObject[]).filter((tool) => tool.strict).length, 20);
   });
 
-  it('of free text are wrapped, with the grammar in words, and so are their calls', () => {
+  it('wraps custom tools and their calls and describes the grammar', () => {
     const tool: HubTool = {
       kind: 'custom',
       name: 'patch',
@@ -46,7 +55,7 @@ describe('tools for a messages upstream', () => {
       tools: [tool],
       toolChoice: { kind: 'named', name: 'patch' },
       items: [
-        say('user', 'a'),
+        message('user', 'a'),
         call('c', 'free {text', { name: 'patch', form: 'custom' } as Partial<HubItem>),
         result('c', 'ok'),
       ],
@@ -58,7 +67,7 @@ describe('tools for a messages upstream', () => {
     assert.deepEqual(turn?.content[0]?.input, { input: 'free {text' });
   });
 
-  it('of fixed shape elsewhere become functions', () => {
+  it('sends built-in tools of other providers as functions', () => {
     const tools: HubTool[] = [
       { kind: 'builtin', builtin: 'apply_patch', name: 'apply_patch', raw: { type: 'apply_patch' } },
     ];
@@ -67,7 +76,7 @@ describe('tools for a messages upstream', () => {
     assert.deepEqual((tool?.input_schema as JsonObject | undefined)?.type, 'object');
   });
 
-  it('that are hosted are sent where they exist, dropped where they do not, and refused when demanded', () => {
+  it('sends supported hosted tools, drops others, and rejects a choice of a dropped one', () => {
     const server = (tool: 'web_search' | 'file_search'): HubTool => ({
       kind: 'server',
       tool,
@@ -82,12 +91,12 @@ describe('tools for a messages upstream', () => {
     assert.deepEqual(chosen.tool_choice, { type: 'tool', name: 'web_search' });
     const demanded = { tools: [server('file_search')], toolChoice: { kind: 'hosted', tool: 'file_search' } } as const;
     assert.throws(() => bodyOf(demanded), { code: 'unsupported_parameter' });
-    const same = bodyOf({ tools: [server('web_search'), fn('web_search')] });
+    const same = bodyOf({ tools: [server('web_search'), functionTool('web_search')] });
     assert.equal((same.tools as JsonObject[])[0]?.type, undefined);
     assert.deepEqual(encode({ limits: { maxToolCalls: 2 } }).droppedFields, ['maxToolCalls']);
   });
 
-  it('of a remote server are declared beside the tools, with the header that allows it', () => {
+  it('declares an MCP server with its toolset and beta header', () => {
     const raw = {
       type: 'mcp',
       server_label: 'files',
@@ -110,8 +119,8 @@ describe('tools for a messages upstream', () => {
     assert.equal(encoded.headers['anthropic-beta'], 'mcp-client-2025-11-20');
   });
 
-  it('are chosen, restricted and kept apart as asked', () => {
-    const tools = [fn('a'), fn('b')];
+  it('encodes tool choice, allowed tools and parallel calls', () => {
+    const tools = [functionTool('a'), functionTool('b')];
     const choice = (more: Partial<HubRequest>) => bodyOf({ tools, ...more });
     assert.equal(choice({}).tool_choice, undefined);
     assert.deepEqual(choice({ parallelTools: false }).tool_choice, { type: 'auto', disable_parallel_tool_use: true });
@@ -125,13 +134,15 @@ describe('tools for a messages upstream', () => {
     assert.equal(bodyOf({ toolChoice: { kind: 'required' } }).tool_choice, undefined);
   });
 
-  it('added on the way are offered with the others, and leave no turn behind', () => {
-    const body = bodyOf({ items: [{ kind: 'tool_change', add: [fn('late')] }, say('system', 'S'), say('user', 'Hi')] });
+  it('offers tools that the conversation adds, without an extra turn', () => {
+    const body = bodyOf({
+      items: [{ kind: 'tool_change', add: [functionTool('late')] }, message('system', 'S'), message('user', 'Hi')],
+    });
     assert.deepEqual(
       (body.tools as JsonObject[]).map((tool) => tool.name),
       ['late'],
     );
-    assert.deepEqual(body.system, [t('S')]);
+    assert.deepEqual(body.system, [textBlock('S')]);
     assert.equal((body.messages as unknown[]).length, 1);
   });
 });

@@ -1,12 +1,11 @@
-/** Tools and the choice among them written for the provider: functions, its own client tools, and hosted tools it also has. */
-
+/** Encoder of tools and tool choice: functions, the provider's client tools, and hosted tools it supports. */
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import { remoteServer } from '../../tools/mcp.ts';
-import type { Names } from '../../tools/names.ts';
+import type { ToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 import { asObjectSchema, isEnforceable } from './constrain-schema.ts';
 import { type Block, cacheControl } from './encode-content.ts';
@@ -15,45 +14,46 @@ export interface EncodedTools {
   readonly tools: Block[];
   readonly mcpServers: readonly JsonObject[];
   readonly choice?: JsonObject;
-  /** A tool has to be called. */
-  readonly forced: boolean;
-  /** A bound on hosted calls was asked for and there is no tool that takes one. */
-  readonly unbounded: boolean;
-  /** A hosted tool has no counterpart here. */
-  readonly leftOut: boolean;
-  /** A tool was to be strict, but cannot be. */
-  readonly loosened: boolean;
+  /** The model must call a tool. */
+  readonly isForced: boolean;
+  /** `maxToolCalls` is set, but no tool accepts a limit. */
+  readonly dropsCallLimit: boolean;
+  /** A hosted tool has no counterpart at this provider. */
+  readonly dropsHosted: boolean;
+  /** A strict tool is sent without `strict`. */
+  readonly dropsStrict: boolean;
 }
 
-export function encodeTools(request: HubRequest, names: Names): EncodedTools {
-  const wanted = allowedTools(request);
-  const writing: Writing = { request, names, strict: 0, mcpServers: [] };
-  const blocks = wanted.flatMap((tool) => encodeTool(tool, writing));
-  const own = new Set(blocks.filter((block) => block.type === undefined).map((block) => block.name));
-  // Names are unique over all tools; a function that is called like a hosted tool is the one that was meant.
-  const tools = blocks.filter((block) => block.type === undefined || !own.has(block.name));
+export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools {
+  const allowed = allowedTools(request);
+  const state: EncodeState = { request, names, strictCount: 0, mcpServers: [] };
+  const blocks = allowed.flatMap((tool) => encodeTool(tool, state));
+  const functionNames = new Set(blocks.filter((block) => block.type === undefined).map((block) => block.name));
+  // Tool names must be unique; a function takes precedence over a hosted tool of the same name.
+  const tools = blocks.filter((block) => block.type === undefined || !functionNames.has(block.name));
   const choice = encodeChoice(request, tools, names);
   return {
     tools,
-    mcpServers: writing.mcpServers,
+    mcpServers: state.mcpServers,
     ...(choice && { choice }),
-    forced: choice?.type === 'any' || choice?.type === 'tool',
-    unbounded:
+    isForced: choice?.type === 'any' || choice?.type === 'tool',
+    dropsCallLimit:
       request.limits.maxToolCalls !== undefined && !tools.some((tool) => tool.name === HOSTED.web_search?.name),
-    leftOut: tools.length < blocks.length || wanted.some((tool) => tool.kind === 'server' && !isHosted(tool, request)),
-    loosened: wanted.filter((tool) => tool.kind === 'function' && tool.strict === true).length > writing.strict,
+    dropsHosted:
+      tools.length < blocks.length || allowed.some((tool) => tool.kind === 'server' && !isHosted(tool, request)),
+    dropsStrict: allowed.filter((tool) => tool.kind === 'function' && tool.strict === true).length > state.strictCount,
   };
 }
 
-interface Writing {
+interface EncodeState {
   readonly request: HubRequest;
-  readonly names: Names;
-  /** Strict tools so far. */
-  strict: number;
+  readonly names: ToolNames;
+  /** Number of strict tools so far. */
+  strictCount: number;
   readonly mcpServers: JsonObject[];
 }
 
-/** There is no list of allowed names here, so only the allowed tools are sent. */
+/** The dialect has no list of allowed names, so only the allowed tools are sent. */
 function allowedTools(request: HubRequest): readonly HubTool[] {
   const allowed = request.allowedTools && new Set(request.allowedTools.names);
   return offeredTools(request).filter(
@@ -63,48 +63,48 @@ function allowedTools(request: HubRequest): readonly HubTool[] {
 
 // ---------------------------------------------------------------- tools
 
-const encodeTool = <T extends HubTool>(tool: T, writing: Writing): Block[] =>
-  (TOOLS[tool.kind] as (tool: T, writing: Writing) => Block[])(tool, writing);
+const encodeTool = <T extends HubTool>(tool: T, state: EncodeState): Block[] =>
+  (TOOL_ENCODERS[tool.kind] as (tool: T, state: EncodeState) => Block[])(tool, state);
 
-const TOOLS: { readonly [K in HubTool['kind']]: (tool: HubTool & { kind: K }, writing: Writing) => Block[] } = {
-  function(tool, writing) {
+type ToolEncoder<K> = (tool: HubTool & { kind: K }, state: EncodeState) => Block[];
+
+const TOOL_ENCODERS: { readonly [K in HubTool['kind']]: ToolEncoder<K> } = {
+  function(tool, state) {
     const schema = asObjectSchema(tool.schema);
-    const strict = tool.strict === true && writing.strict < MAX_STRICT && isEnforceable(schema);
-    if (strict) writing.strict += 1;
-    return [
-      declare(tool, { description: tool.description, input_schema: schema, strict: strict || undefined }, writing),
-    ];
+    const strict = tool.strict === true && state.strictCount < MAX_STRICT && isEnforceable(schema);
+    if (strict) state.strictCount += 1;
+    return [declare(tool, { description: tool.description, input_schema: schema, strict: strict || undefined }, state)];
   },
-  /** Free text travels as the only member of an object. The grammar can only be described, not enforced. */
-  custom(tool, writing) {
-    return [declare(tool, { description: freeTextDescription(tool), input_schema: FREE_TEXT_SCHEMA }, writing)];
+  /** Wraps free text in an object. The grammar is described, because the provider cannot enforce it. */
+  custom(tool, state) {
+    return [declare(tool, { description: freeTextDescription(tool), input_schema: FREE_TEXT_SCHEMA }, state)];
   },
-  builtin(tool, writing) {
-    if (writing.request.dialect === 'messages') return [{ ...tool.raw }];
+  builtin(tool, state) {
+    if (state.request.dialect === 'messages') return [{ ...tool.raw }];
     const known = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
-    return [declare(tool, { description: known.description, input_schema: known.schema }, writing)];
+    return [declare(tool, { description: known.description, input_schema: known.schema }, state)];
   },
-  server(tool, writing) {
-    if (tool.tool === 'mcp') return [mcpToolset(tool.raw, writing)];
-    if (writing.request.dialect === 'messages') return [{ ...tool.raw }];
+  server(tool, state) {
+    if (tool.tool === 'mcp') return [mcpToolset(tool.raw, state)];
+    if (state.request.dialect === 'messages') return [{ ...tool.raw }];
     if (tool.options.machine) rejectMachine();
-    const row = rowOf(tool);
+    const row = hostedTool(tool);
     return row
-      ? [{ ...row, ...(tool.tool === 'web_search' && searchOptions(tool, writing)), ...cacheControl(tool.cache) }]
+      ? [{ ...row, ...(tool.tool === 'web_search' && searchOptions(tool, state)), ...cacheControl(tool.cache) }]
       : [];
   },
 };
 
-/** The provider's own limit. */
+/** The provider's limit on strict tools. */
 const MAX_STRICT = 20;
 
-function declare(tool: HubTool & { name: string }, body: Block, { names, request }: Writing): Block {
-  // A tool that nobody can search for would never be found.
+function declare(tool: HubTool & { name: string }, body: Block, { names, request }: EncodeState): Block {
+  // Without a tool search the model could never discover a deferred tool.
   const defer_loading = tool.defer === true && searchesTools(request) ? true : undefined;
   return compact({ name: names.toWire(tool), ...body, defer_loading, ...cacheControl(tool.cache) });
 }
 
-/** Hosted tools that exist here too, in the oldest form, which most accounts have. All others are left out. */
+/** Hosted tools of this provider, in their oldest version, which most accounts have. All others are dropped. */
 const HOSTED: Partial<Record<ServerTool, { readonly type: string; readonly name: string }>> = {
   web_search: { type: 'web_search_20250305', name: 'web_search' },
   web_fetch: { type: 'web_fetch_20250910', name: 'web_fetch' },
@@ -113,12 +113,12 @@ const HOSTED: Partial<Record<ServerTool, { readonly type: string; readonly name:
 };
 
 const isHosted = (tool: ServerToolEntry, { dialect }: HubRequest): boolean =>
-  dialect === 'messages' || tool.tool === 'mcp' || rowOf(tool) !== undefined;
+  dialect === 'messages' || tool.tool === 'mcp' || hostedTool(tool) !== undefined;
 
 type ServerToolEntry = HubTool & { kind: 'server' };
 
-/** A search that the client would make itself answers in a form that only its own dialect has. */
-const rowOf = ({ tool, raw }: ServerToolEntry) =>
+/** A client-side tool search returns results in a form that only its own dialect has, so it has no counterpart. */
+const hostedTool = ({ tool, raw }: ServerToolEntry) =>
   tool === 'tool_search' && raw.execution === 'client' ? undefined : HOSTED[tool];
 
 const searchesTools = (request: HubRequest): boolean =>
@@ -126,21 +126,21 @@ const searchesTools = (request: HubRequest): boolean =>
     (tool) => tool.kind === 'server' && tool.tool === 'tool_search' && isHosted(tool, request),
   );
 
-function searchOptions({ options }: HubTool & { kind: 'server' }, { request }: Writing): Block {
+function searchOptions({ options }: HubTool & { kind: 'server' }, { request }: EncodeState): Block {
   const { allowedDomains, blockedDomains, userLocation } = options;
   return compact({
     max_uses: options.maxUses ?? request.limits.maxToolCalls,
-    // One or the other; what is allowed says more.
+    // The provider accepts only one of the two lists; the allow list is the stricter one.
     allowed_domains: allowedDomains,
     blocked_domains: allowedDomains ? undefined : blockedDomains,
     user_location: userLocation && { ...userLocation, type: 'approximate' },
   });
 }
 
-/** A remote server is declared beside the tools and offered among them. */
-function mcpToolset(raw: JsonObject, writing: Writing): Block {
+/** Declares the MCP server in `mcp_servers` and returns the toolset that offers it. */
+function mcpToolset(raw: JsonObject, state: EncodeState): Block {
   const { label, url, token, allowed } = remoteServer(raw);
-  writing.mcpServers.push(compact({ type: 'url', name: label, url, authorization_token: token }));
+  state.mcpServers.push(compact({ type: 'url', name: label, url, authorization_token: token }));
   return {
     type: 'mcp_toolset',
     mcp_server_name: label,
@@ -153,20 +153,22 @@ function mcpToolset(raw: JsonObject, writing: Writing): Block {
 
 // ---------------------------------------------------------------- choice
 
-function encodeChoice(request: HubRequest, tools: readonly Block[], names: Names): Block | undefined {
+function encodeChoice(request: HubRequest, tools: readonly Block[], names: ToolNames): Block | undefined {
   const { toolChoice, allowedTools } = request;
-  if (toolChoice.kind === 'hosted') return serial(request, { type: 'tool', name: hostedName(toolChoice.tool, tools) });
+  if (toolChoice.kind === 'hosted')
+    return withParallelFlag(request, { type: 'tool', name: hostedName(toolChoice.tool, tools) });
   if (tools.length === 0) return undefined;
-  if (toolChoice.kind === 'named') return serial(request, { type: 'tool', name: names.toWire(toolChoice) });
+  if (toolChoice.kind === 'named') return withParallelFlag(request, { type: 'tool', name: names.toWire(toolChoice) });
   if (toolChoice.kind === 'none') return { type: 'none' };
-  if (toolChoice.kind === 'required' || allowedTools?.mode === 'required') return serial(request, { type: 'any' });
-  return request.parallelTools === false ? serial(request, { type: 'auto' }) : undefined;
+  if (toolChoice.kind === 'required' || allowedTools?.mode === 'required')
+    return withParallelFlag(request, { type: 'any' });
+  return request.parallelTools === false ? withParallelFlag(request, { type: 'auto' }) : undefined;
 }
 
-const serial = (request: HubRequest, choice: Block): Block =>
+const withParallelFlag = (request: HubRequest, choice: Block): Block =>
   request.parallelTools === false ? { ...choice, disable_parallel_tool_use: true } : choice;
 
-/** A hosted tool that we may leave out silently must not be left out when it is the one that was asked for. */
+/** Rejects a choice of a hosted tool that was dropped, instead of ignoring it. */
 function hostedName(tool: ServerTool, tools: readonly Block[]): string {
   const name = HOSTED[tool]?.name;
   if (name !== undefined && tools.some((block) => block.name === name && block.type !== undefined)) return name;

@@ -1,79 +1,85 @@
 /**
- * The upstream's stream read into hub events: one row per wire event here, one row per block kind in `blocks.ts`. Never
- * throws, never hangs: whatever cannot be understood ends the stream with one error.
+ * Stream decoder for messages upstreams: one row per wire event here, one per block kind in `blocks.ts`. Never throws:
+ * malformed input ends the stream with one error event.
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, JsonObject } from '../../hub/types.ts';
-import { given, isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
+import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage, mergeUsage } from '../usage.ts';
-import { type BlockState, MalformedStream, outOfOrder, startBlocks } from './block-state.ts';
-import { closeAll, closeBlock, growBlock, openBlock } from './blocks.ts';
+import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from './block-state.ts';
+import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from './blocks.ts';
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state = start(context);
+  const state = newState(context);
   return {
     push(data, event) {
       if (state.done) return [];
       const wire = parseObject(data);
-      return wire ? take(wire, event, state) : broken(state, 'The provider sent an event that could not be read.');
+      return wire
+        ? decodeEvent(wire, event, state)
+        : failStream(state, 'The provider sent an event that is not a JSON object.');
     },
     end() {
       if (state.done) return [];
-      // Some proxies cut the tail: with a stop reason the answer is complete but for its last event.
-      if (state.reason !== undefined) return finish(state);
-      return broken(state, 'The upstream closed the stream before completion.');
+      // Some proxies drop the end of a stream; with a stop reason only `message_stop` is missing.
+      if (state.stopReason !== undefined) return finish(state);
+      return failStream(state, 'The upstream closed the stream before completion.');
     },
   };
 }
 
-/** A whole answer, told as the stream it would have been. */
+/** Decodes a unary reply as the stream that would have carried it. */
 export function replayReply(body: JsonObject, content: readonly unknown[], context: DecodeContext): HubEvent[] {
-  const state = start(context);
-  const events = take({ type: 'message_start', message: { ...body, content: [], usage: null } }, undefined, state);
+  const state = newState(context);
+  const events = decodeEvent(
+    { type: 'message_start', message: { ...body, content: [], usage: null } },
+    undefined,
+    state,
+  );
   for (const [index, block] of content.entries()) {
-    events.push(...take({ type: 'content_block_start', index, content_block: block }, undefined, state));
-    events.push(...take({ type: 'content_block_stop', index }, undefined, state));
+    events.push(...decodeEvent({ type: 'content_block_start', index, content_block: block }, undefined, state));
+    events.push(...decodeEvent({ type: 'content_block_stop', index }, undefined, state));
   }
-  events.push(...take({ type: 'message_delta', delta: body, usage: body.usage }, undefined, state));
-  events.push(...take({ type: 'message_stop' }, undefined, state));
+  events.push(...decodeEvent({ type: 'message_delta', delta: body, usage: body.usage }, undefined, state));
+  events.push(...decodeEvent({ type: 'message_stop' }, undefined, state));
   return events;
 }
 
 interface State {
   readonly blocks: BlockState;
   usage: JsonObject;
-  /** The closing numbers have come. */
-  reported: boolean;
+  /** The closing usage counts have arrived. */
+  hasFinalUsage: boolean;
   started: boolean;
   done: boolean;
-  reason?: string;
-  sequence?: string;
+  stopReason?: string;
+  stopSequence?: string;
   refusal?: string;
 }
 
-const start = (context: DecodeContext): State => ({
-  blocks: startBlocks(context),
+const newState = (context: DecodeContext): State => ({
+  blocks: newBlockState(context),
   usage: {},
-  reported: false,
+  hasFinalUsage: false,
   started: false,
   done: false,
 });
 
-function take(wire: JsonObject, event: string | undefined, state: State): HubEvent[] {
+function decodeEvent(wire: JsonObject, event: string | undefined, state: State): HubEvent[] {
   if (state.done) return [];
   const type = maybeString(wire.type) ?? event ?? '';
-  const row = Object.hasOwn(ON, type) ? ON[type as keyof typeof ON] : undefined;
-  if (!row) return [];
-  if (!state.started && NEEDS_START.has(type)) return broken(state, outOfOrder().message);
+  const read = Object.hasOwn(EVENT_READERS, type) ? EVENT_READERS[type as keyof typeof EVENT_READERS] : undefined;
+  if (!read) return [];
+  if (!state.started && NEEDS_START.has(type)) return failStream(state, outOfOrderError().message);
   const out: HubEvent[] = [];
   try {
-    row(wire, state, out);
+    read(wire, state, out);
     return out;
   } catch (error) {
-    if (!(error instanceof MalformedStream)) throw error;
-    return [...out, ...broken(state, error.message)];
+    if (!(error instanceof MalformedStreamError)) throw error;
+    return [...out, ...failStream(state, error.message)];
   }
 }
 
@@ -85,18 +91,18 @@ const NEEDS_START: ReadonlySet<string> = new Set([
   'message_stop',
 ]);
 
-type Row = (wire: JsonObject, state: State, out: HubEvent[]) => void;
+type EventReader = (wire: JsonObject, state: State, out: HubEvent[]) => void;
 
-const ON = {
+const EVENT_READERS = {
   message_start(wire, state, out) {
-    if (state.started) throw outOfOrder();
+    if (state.started) throw outOfOrderError();
     state.started = true;
     const message = maybeObject(wire.message);
     state.usage = mergeUsage(state.usage, message.usage);
     const id = maybeString(message.id) ?? state.blocks.context.requestId;
     const usage = isObject(message.usage) ? { usage: decodeUsage(state.usage, true) } : {};
     out.push({ kind: 'start', id, model: maybeString(message.model) ?? '', ...usage });
-    // Blocks of calls made inside a program come with the head; their places are below those of the stream.
+    // Blocks of programmatic tool calls arrive in `message_start`; negative indices keep them apart from streamed blocks.
     for (const [n, block] of maybeList(message.content).entries()) {
       openBlock(-1 - n, maybeObject(block), state.blocks, out);
       closeBlock(-1 - n, state.blocks, out);
@@ -106,19 +112,19 @@ const ON = {
     openBlock(maybeCount(wire.index), maybeObject(wire.content_block), state.blocks, out);
   },
   content_block_delta(wire, state, out) {
-    growBlock(maybeCount(wire.index), maybeObject(wire.delta), state.blocks, out);
+    appendToBlock(maybeCount(wire.index), maybeObject(wire.delta), state.blocks, out);
   },
   content_block_stop(wire, state, out) {
     closeBlock(maybeCount(wire.index), state.blocks, out);
   },
   message_delta(wire, state) {
     const delta = maybeObject(wire.delta);
-    if (given(delta.stop_reason)) state.reason = String(delta.stop_reason);
-    if (typeof delta.stop_sequence === 'string') state.sequence = delta.stop_sequence;
+    if (isGiven(delta.stop_reason)) state.stopReason = String(delta.stop_reason);
+    if (typeof delta.stop_sequence === 'string') state.stopSequence = delta.stop_sequence;
     const why = maybeObject(delta.stop_details).explanation;
     if (typeof why === 'string') state.refusal = why;
     state.usage = mergeUsage(state.usage, wire.usage);
-    state.reported ||= maybeCount(maybeObject(wire.usage).output_tokens) !== undefined;
+    state.hasFinalUsage ||= maybeCount(maybeObject(wire.usage).output_tokens) !== undefined;
   },
   message_stop: (_, state, out) => void out.push(...finish(state)),
   ping(_, state, out) {
@@ -128,24 +134,24 @@ const ON = {
     state.done = true;
     out.push({ kind: 'error', error: decodeStreamError(wire) });
   },
-} satisfies Record<string, Row>;
+} satisfies Record<string, EventReader>;
 
 function finish(state: State): HubEvent[] {
   state.done = true;
-  const stop = decodeStop(state.reason, state.blocks.callIds.size > 0);
+  const stop = decodeStop(state.stopReason, state.blocks.callIds.size > 0);
   const events: HubEvent[] = [];
-  closeAll(state.blocks, stop === 'length' || stop === 'context_full', events);
+  closeAllBlocks(state.blocks, stop === 'length' || stop === 'context_full', events);
   events.push({
     kind: 'finish',
     stop,
-    ...(stop === 'stop_sequence' && state.sequence !== undefined && { stopSequence: state.sequence }),
+    ...(stop === 'stop_sequence' && state.stopSequence !== undefined && { stopSequence: state.stopSequence }),
     ...(stop === 'refusal' && state.refusal !== undefined && { refusal: state.refusal }),
-    usage: decodeUsage(state.usage, state.reported),
+    usage: decodeUsage(state.usage, state.hasFinalUsage),
   });
   return events;
 }
 
-function broken(state: State, message: string): HubEvent[] {
+function failStream(state: State, message: string): HubEvent[] {
   state.done = true;
   const error: HubError = { code: 'upstream_error', message };
   return [{ kind: 'error', error }];

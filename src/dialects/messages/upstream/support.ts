@@ -1,46 +1,45 @@
-/** What becomes of every hub field on the way to a messages upstream. What one model lacks, the encoder reports by itself. */
-import type { Support } from '../../codec.ts';
-import type { HubField } from '../../hub/fields.ts';
+/** Support of each hub field by messages upstreams. The encoder reports fields that a single model does not support. */
+import type { SupportTable } from '../../hub/fields.ts';
 
 export const support = {
-  /** Clamped to 1; models with fixed sampling get none of the three. */
+  /** Clamped to 1. Models with fixed sampling get no sampling fields. */
   temperature: 'changed',
   topP: 'kept',
   topK: 'kept',
   seed: 'dropped',
   presencePenalty: 'dropped',
   frequencyPenalty: 'dropped',
-  /** Leaving out a bias, a second candidate or log probabilities would answer another question than the one asked. */
+  /** Without a bias, further candidates or log probabilities the reply would not be what the client requested. */
   logitBias: 'rejected',
   n: 'rejected',
   logprobs: 'rejected',
-  /** Sequences of white space alone are cut by the pipeline, since the provider refuses them. */
+  /** The gateway emulates blank sequences, which the provider rejects. */
   stop: 'kept',
   verbosity: 'dropped',
   audioOutput: 'rejected',
   imageOutput: 'rejected',
-  /** An effort, a budget or a mode, whichever the model takes. */
+  /** An effort, a budget or a mode, depending on the model. */
   reasoning: 'changed',
-  /** A schema without the keywords that constrained decoding lacks; plain JSON is asked for in words. */
+  /** A schema without the keywords that constrained decoding lacks; plain JSON becomes an instruction. */
   structuredOutput: 'changed',
   citations: 'kept',
-  /** As many as the provider enforces; the others are offered without the promise. */
+  /** Up to the provider's limit; further tools are sent without `strict`. */
   strictTools: 'changed',
-  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  /** Unsupported ones are dropped, not rejected, because agents always list them. */
   hostedTools: 'changed',
-  /** Bounds the web search, the only hosted tool with a bound of its own. */
+  /** Limits web search, the only hosted tool with a limit. */
   maxToolCalls: 'changed',
   compaction: 'dropped',
   prewarm: 'kept',
   parallelTools: 'kept',
   /** Only the allowed tools are sent. */
   allowedTools: 'changed',
-  /** There is no such field, but the key still chooses the account, and with it the cache. */
+  /** Not sent. The key still selects the account, and with it the cache. */
   cacheKey: 'changed',
-  /** The last four, short or long. */
+  /** The last four. */
   cacheBreakpoints: 'changed',
   serviceTier: 'changed',
-  /** Hashed: the provider needs to tell users apart, not to know them. */
+  /** Hashed: the provider needs to distinguish users, not to identify them. */
   userId: 'changed',
   metadata: 'dropped',
-} as const satisfies Record<HubField, Support>;
+} as const satisfies SupportTable;

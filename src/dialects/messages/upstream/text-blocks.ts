@@ -1,71 +1,78 @@
-/** Text blocks: those that follow each other are the parts of one hub message, which ends when something else begins. */
+/** Decoder of text blocks. Consecutive text blocks are the parts of one hub message. */
 import type { HubAnnotation, HubEvent, HubItem, HubText, JsonObject } from '../../hub/types.ts';
 import { maybeObject, maybeString } from '../../wire/read.ts';
-import { type BlockState, beginItem, endItem, type Growing, type Message, outOfOrder } from './block-state.ts';
+import {
+  type BlockState,
+  beginItem,
+  endItem,
+  type OpenBlock,
+  type OpenMessage,
+  outOfOrderError,
+} from './block-state.ts';
 
-export function openText(first: JsonObject, state: BlockState, out: HubEvent[]): Growing {
-  const notes: HubAnnotation[] = [];
+export function openTextBlock(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
+  const citations: HubAnnotation[] = [];
   let text = '';
-  let message: Message | undefined;
+  let message: OpenMessage | undefined;
   let part = 0;
-  const grow = (delta: JsonObject, sink: HubEvent[]): void => {
-    const note = citationOf(delta.citation);
-    if (note) notes.push(note);
-    const more = maybeString(delta.text) ?? '';
-    if (more === '') return;
+  const append = (delta: JsonObject, sink: HubEvent[]): void => {
+    const citation = decodeCitation(delta.citation);
+    if (citation) citations.push(citation);
+    const added = maybeString(delta.text) ?? '';
+    if (added === '') return;
     if (!message) {
       message = joinMessage(state, sink);
       part = message.parts.push({ kind: 'text', text: '' }) - 1;
     }
-    // Parts follow each other: one that another has followed cannot grow.
-    if (part < message.parts.length - 1) throw outOfOrder();
-    text += more;
-    sink.push({ kind: 'text', index: message.index, part, text: more });
+    // Hub parts are sequential: only the last part accepts text.
+    if (part < message.parts.length - 1) throw outOfOrderError();
+    text += added;
+    sink.push({ kind: 'text', index: message.index, part, text: added });
   };
   const close = (sink: HubEvent[]): void => {
     if (!message) return;
-    // A citation covers its whole block, whose end is known only now.
-    const annotations = notes.map((note) => ({ start: 0, end: text.length, ...note }));
+    // A citation covers its whole block, whose length is known only now.
+    const annotations = citations.map((citation) => ({ start: 0, end: text.length, ...citation }));
     for (const annotation of annotations) sink.push({ kind: 'annotation', index: message.index, part, annotation });
     message.parts[part] = { kind: 'text', text, ...(annotations.length > 0 && { annotations }) };
-    message.growing -= 1;
-    if (message !== state.message && message.growing === 0) endMessage(message, state, sink);
+    message.openParts -= 1;
+    if (message !== state.message && message.openParts === 0) endMessage(message, state, sink);
   };
-  grow({ text: first.text }, out);
-  for (const citation of Array.isArray(first.citations) ? first.citations : []) grow({ citation }, out);
-  return { grow, close };
+  append({ text: first.text }, out);
+  for (const citation of Array.isArray(first.citations) ? first.citations : []) append({ citation }, out);
+  return { append, close };
 }
 
-function joinMessage(state: BlockState, out: HubEvent[]): Message {
+function joinMessage(state: BlockState, out: HubEvent[]): OpenMessage {
   if (!state.message) {
     const parts: HubText[] = [];
     const skeleton: HubItem = { kind: 'message', role: 'assistant', parts: [] };
     const index = beginItem(skeleton, () => messageItem(message), state, out);
-    const message: Message = { index, parts, growing: 0, cut: false };
+    const message: OpenMessage = { index, parts, openParts: 0, isTruncated: false };
     state.message = message;
   }
-  state.message.growing += 1;
+  state.message.openParts += 1;
   return state.message;
 }
 
-/** Something else than text begins. A text block that is still growing, which no provider sends, keeps its message open. */
-export function leaveMessage(state: BlockState, out: HubEvent[]): void {
+/** Ends the current message before a block of another kind. An open text block, which no provider sends, keeps it open. */
+export function detachMessage(state: BlockState, out: HubEvent[]): void {
   const { message } = state;
   state.message = undefined;
-  if (message && message.growing === 0) endMessage(message, state, out);
+  if (message && message.openParts === 0) endMessage(message, state, out);
 }
 
-const messageItem = ({ parts, cut }: Message): HubItem => ({
+const messageItem = ({ parts, isTruncated }: OpenMessage): HubItem => ({
   kind: 'message',
   role: 'assistant',
   parts,
-  ...(cut && { incomplete: true }),
+  ...(isTruncated && { incomplete: true }),
 });
-const endMessage = (message: Message, state: BlockState, out: HubEvent[]): void =>
+const endMessage = (message: OpenMessage, state: BlockState, out: HubEvent[]): void =>
   endItem(message.index, messageItem(message), state, out);
 
-/** Only citations that have an address mean something elsewhere. */
-function citationOf(value: unknown): HubAnnotation | undefined {
+/** Keeps only citations with a URL; other dialects cannot express the rest. */
+function decodeCitation(value: unknown): HubAnnotation | undefined {
   const citation = maybeObject(value);
   const url = citation.type === 'web_search_result_location' ? maybeString(citation.url) : undefined;
   if (url === undefined) return undefined;

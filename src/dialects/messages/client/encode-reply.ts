@@ -1,11 +1,9 @@
 /**
- * Whole answers, both ways. Reading feeds the answer through the stream decoder and writing uses the stream encoder's block
- * mappers, so that a streamed and an unstreamed answer cannot drift apart.
+ * Unary replies of this dialect, and the block encoders that the stream encoder shares, so that both forms carry the
+ * same blocks.
  */
-
-import type { DecodeContext, ReplyContext } from '../codec.ts';
-import { failureOf, unreadable } from '../errors/fault.ts';
-import { fold } from '../hub/fold.ts';
+import type { ReplyContext } from '../../codec.ts';
+import { failureOf } from '../../errors/fault.ts';
 import type {
   HubAnnotation,
   HubError,
@@ -17,56 +15,42 @@ import type {
   HubText,
   HubToolCall,
   JsonObject,
-} from '../hub/types.ts';
-import { wrap } from '../opaque/envelope.ts';
-import { responseId } from '../wire/ids.ts';
-import { isObject, maybeList, parseArgs } from '../wire/read.ts';
-import { encodeSignature, encodeThinkingBlock } from './client/opaque-thinking.ts';
-import { decodeStreamError } from './errors.ts';
-import { encodeServerCall } from './server-tools.ts';
-import { encodeStop } from './stop-reason.ts';
-import { replayReply } from './upstream/stream-decoder.ts';
-import { encodeUsage } from './usage.ts';
+} from '../../hub/types.ts';
+import { wrap } from '../../opaque/envelope.ts';
+import { responseId } from '../../wire/ids.ts';
+import { isObject, parseArgs } from '../../wire/read.ts';
+import { encodeServerCall } from '../server-tools.ts';
+import { encodeStop } from '../stop-reason.ts';
+import { encodeUsage } from '../usage.ts';
+import { encodeSignature, encodeThinkingBlock } from './opaque-thinking.ts';
 
-// ---------------------------------------------------------------- reading
-
-export function decodeReply(body: unknown, context: DecodeContext): HubReply {
-  if (isObject(body) && body.type === 'error') throw failureOf(decodeStreamError(body));
-  if (!isObject(body) || !Array.isArray(body.content)) throw unreadable();
-  const folded = fold(replayReply(body, maybeList(body.content), context));
-  if ('error' in folded) throw failureOf(folded.error);
-  return folded.reply;
-}
-
-// ---------------------------------------------------------------- writing
-
-export function encodeReply(reply: HubReply, answer: ReplyContext): JsonObject {
-  if (reply.stop === 'malformed_call') throw failureOf(MALFORMED);
+export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
+  if (reply.stop === 'malformed_call') throw failureOf(MALFORMED_CALL);
   const content = reply.items.flatMap((item) => encodeItem(item, reply.stop));
-  const calls = content.some((block) => block.type === 'tool_use');
+  const hasCalls = content.some((block) => block.type === 'tool_use');
   return {
-    ...messageHead(reply.id, answer),
+    ...messageHead(reply.id, context),
     content,
-    ...encodeStop({ ...reply, ...refusalOf(reply) }, calls),
+    ...encodeStop({ ...reply, ...refusalOf(reply) }, hasCalls),
     usage: encodeUsage(reply.usage, countSearches(reply.items)),
   };
 }
 
-export const MALFORMED: HubError = {
+export const MALFORMED_CALL: HubError = {
   code: 'upstream_error',
-  message: 'The model made a tool call that could not be read.',
+  message: 'The model returned a malformed tool call.',
 };
 
-/** What a message and the first event of a stream begin with. */
-export const messageHead = (id: string, answer: ReplyContext): JsonObject => ({
+/** Members that open a unary message and `message_start`. */
+export const messageHead = (id: string, context: ReplyContext): JsonObject => ({
   id: responseId('msg_', id),
   type: 'message',
   role: 'assistant',
-  model: answer.model,
+  model: context.model,
   diagnostics: null,
 });
 
-/** The provider's own explanation, else the words in which the model declined. */
+/** Returns the provider's explanation, or else the refusal text of the model. */
 function refusalOf(reply: HubReply): { refusal?: string } {
   if (reply.refusal !== undefined) return { refusal: reply.refusal };
   const parts = reply.items.flatMap((item) => (item.kind === 'message' ? item.parts : []));
@@ -74,8 +58,8 @@ function refusalOf(reply: HubReply): { refusal?: string } {
   return texts.length > 0 ? { refusal: texts.join('') } : {};
 }
 
-export const isForeignSearch = (item: HubItem): boolean => item.kind === 'server_call' && item.tool === 'web_search';
-const countSearches = (items: readonly HubItem[]): number => items.filter(isForeignSearch).length;
+export const isWebSearch = (item: HubItem): boolean => item.kind === 'server_call' && item.tool === 'web_search';
+const countSearches = (items: readonly HubItem[]): number => items.filter(isWebSearch).length;
 
 export const encodeItem = <I extends HubItem>(item: I, stop: HubStop): JsonObject[] =>
   (ITEMS[item.kind] as (item: I, stop: HubStop) => JsonObject[])(item, stop);
@@ -89,8 +73,8 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
     return block ? [block] : [];
   },
   tool_call(item, stop) {
-    // Half a call, cut by the length limit, must not be executed.
-    if (stop === 'length' && item.form !== 'custom' && !isWhole(item.args)) return [];
+    // Drop a call that the length limit truncated: clients must not execute it.
+    if (stop === 'length' && item.form !== 'custom' && !isCompleteJson(item.args)) return [];
     const call = { ...callHead(item), input: callInput(item) };
     return item.signature ? [encodeSignature(item.signature, item.callId), call] : [call];
   },
@@ -106,26 +90,25 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
   ref: () => [],
 };
 
-/** One block per part. */
 function partBlock(part: HubPart): JsonObject[] {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return [];
   const citations = part.kind === 'text' ? citationsOf(part) : [];
   return [{ ...textHead(), text: part.text, citations: citations.length > 0 ? citations : null }];
 }
 
-/** What of a message is known, or can be said, only when its text is out: the signature of it, and what it lacks. */
+/** Blocks that follow the text of a message: its signature and notes about omitted media. */
 export function messageTail({ parts }: HubMessage): JsonObject[] {
   const signed = parts.findLast((part) => part.kind === 'text' && part.signature !== undefined);
   const signature = signed?.kind === 'text' ? signed.signature : undefined;
-  return [...(signature ? [encodeSignature(signature)] : []), ...parts.flatMap(omittedNote)];
+  return [...(signature ? [encodeSignature(signature)] : []), ...parts.flatMap(omittedMediaNote)];
 }
 
 export const textHead = (): JsonObject => ({ type: 'text', text: '', citations: null });
 
-const citationsOf = (text: HubText): JsonObject[] => (text.annotations ?? []).map(citation);
+const citationsOf = (text: HubText): JsonObject[] => (text.annotations ?? []).map(encodeCitation);
 
-/** The index is the provider's secret; this marker in its place is recognised when it comes back. */
-export const citation = ({ url, title, cited }: HubAnnotation): JsonObject => ({
+/** Only the provider can issue `encrypted_index`, so the gateway's envelope prefix fills the slot. */
+export const encodeCitation = ({ url, title, cited }: HubAnnotation): JsonObject => ({
   type: 'web_search_result_location',
   url,
   title,
@@ -133,8 +116,8 @@ export const citation = ({ url, title, cited }: HubAnnotation): JsonObject => ({
   encrypted_index: 'gw1.',
 });
 
-/** Pictures and sounds have no place in an answer of this dialect; a client should at least know that there was one. */
-const omittedNote = (part: HubPart): JsonObject[] =>
+/** Replies of this dialect cannot carry media; the note shows that some was dropped. */
+const omittedMediaNote = (part: HubPart): JsonObject[] =>
   part.kind === 'image' || part.kind === 'audio' || part.kind === 'video'
     ? [{ ...textHead(), text: `[${part.kind} omitted]` }]
     : [];
@@ -148,7 +131,7 @@ export const callHead = (call: HubToolCall): JsonObject => ({
 
 const callInput = ({ form, args }: HubToolCall): JsonObject => (form === 'custom' ? { input: args } : parseArgs(args));
 
-function isWhole(args: string): boolean {
+function isCompleteJson(args: string): boolean {
   try {
     JSON.parse(args);
     return true;
