@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { codecOf, decodeRequestFor, encodeRequestFor } from '../src/dialects/index.ts';
+import { encodeRequestFor, pairOf } from '../src/dialects/index.ts';
 import { parseBody } from '../src/gateway/converted/json-body.ts';
 import { capabilitiesOf, type Dialect } from '../src/rules/index.ts';
 import { median } from './fixture.ts';
@@ -40,11 +40,11 @@ interface Times {
 
 async function measure(client: Dialect, upstream: Dialect): Promise<Times> {
   const bytes = Buffer.from(JSON.stringify(HISTORIES[client]?.()));
-  const pair = { client: codecOf(client), upstream: codecOf(upstream) };
+  const pair = pairOf({ client, upstream });
   const target = { model: 'bench', capabilities: capabilitiesOf(STYLE[upstream], 'bench') };
   const convert = (): number => {
     const begun = performance.now();
-    const request = decodeRequestFor(pair, parseBody(bytes), { headers: {} });
+    const request = pair.client.decodeRequest(parseBody(bytes), { headers: {} });
     const { body } = encodeRequestFor(pair, request, target);
     if (Buffer.from(JSON.stringify(body)).length < BYTES / 2) throw new Error('something was lost');
     return performance.now() - begun;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Dialect } from '../rules/index.ts';
 import { withClientField } from './client-field.ts';
-import { codecOf } from './index.ts';
-
-type Named = Parameters<typeof codecOf>[0];
+import { pairOf } from './index.ts';
 
 const BODIES = {
   chat: {
@@ -28,32 +27,32 @@ const BODIES = {
   },
 } as const;
 
-const blamed = (client: keyof typeof BODIES, upstream: Named, param: string): string | undefined => {
-  const pair = { client: codecOf(client), upstream: codecOf(upstream) };
-  const request = pair.client.client.decodeRequest(BODIES[client], { headers: {} });
+const clientParam = (client: keyof typeof BODIES, upstream: Dialect, param: string): string | undefined => {
+  const pair = pairOf({ client, upstream });
+  const request = pair.client.decodeRequest(BODIES[client], { headers: {} });
   const error = withClientField(pair, request, { code: 'invalid_value', message: `Bad ${param}.`, param });
-  assert.equal(error.message, `Bad ${param}.`, 'the words stay');
+  assert.equal(error.message, `Bad ${param}.`, 'the message stays');
   return error.param;
 };
 
-test('a field that both sides have is named as the client calls it', () => {
-  assert.equal(blamed('chat', 'responses', 'input[3].content'), 'messages');
-  assert.equal(blamed('chat', 'responses', 'temperature'), 'temperature');
-  assert.equal(blamed('chat', 'responses', 'reasoning.effort'), 'reasoning_effort');
-  assert.equal(blamed('chat', 'responses', 'tools[0].parameters'), 'tools');
-  assert.equal(blamed('chat', 'responses', 'text.format.schema'), 'response_format');
-  assert.equal(blamed('chat', 'responses', 'instructions'), 'messages');
-  assert.equal(blamed('chat', 'responses', 'model'), 'model');
-  assert.equal(blamed('chat', 'generate', 'generation_config.temperature'), 'temperature');
-  assert.equal(blamed('responses', 'generate', 'contents[0].parts[1]'), 'input');
-  assert.equal(blamed('responses', 'generate', 'generationConfig.thinkingConfig.thinkingLevel'), 'reasoning');
-  assert.equal(blamed('responses', 'generate', 'generation_config.max_output_tokens'), 'max_output_tokens');
-  assert.equal(blamed('responses', 'generate', 'system_instruction.parts[0]'), 'instructions');
+test('withClientField translates a field that both dialects have', () => {
+  assert.equal(clientParam('chat', 'responses', 'input[3].content'), 'messages');
+  assert.equal(clientParam('chat', 'responses', 'temperature'), 'temperature');
+  assert.equal(clientParam('chat', 'responses', 'reasoning.effort'), 'reasoning_effort');
+  assert.equal(clientParam('chat', 'responses', 'tools[0].parameters'), 'tools');
+  assert.equal(clientParam('chat', 'responses', 'text.format.schema'), 'response_format');
+  assert.equal(clientParam('chat', 'responses', 'instructions'), 'messages');
+  assert.equal(clientParam('chat', 'responses', 'model'), 'model');
+  assert.equal(clientParam('chat', 'generate', 'generation_config.temperature'), 'temperature');
+  assert.equal(clientParam('responses', 'generate', 'contents[0].parts[1]'), 'input');
+  assert.equal(clientParam('responses', 'generate', 'generationConfig.thinkingConfig.thinkingLevel'), 'reasoning');
+  assert.equal(clientParam('responses', 'generate', 'generation_config.max_output_tokens'), 'max_output_tokens');
+  assert.equal(clientParam('responses', 'generate', 'system_instruction.parts[0]'), 'instructions');
 });
 
-test('a field that the client has not sent, or has two names for, is not named', () => {
+test('withClientField omits a field that the client did not send or has two names for', () => {
   for (const param of ['top_p', 'max_output_tokens', 'include[0]', 'store', 'text.verbosity', 'tool_choice', 'inputs'])
-    assert.equal(blamed('chat', 'responses', param), undefined, param);
-  assert.equal(blamed('chat', 'responses', 'safety_identifier'), undefined);
-  assert.equal(blamed('responses', 'generate', 'tools[0]'), undefined);
+    assert.equal(clientParam('chat', 'responses', param), undefined, param);
+  assert.equal(clientParam('chat', 'responses', 'safety_identifier'), undefined);
+  assert.equal(clientParam('responses', 'generate', 'tools[0]'), undefined);
 });

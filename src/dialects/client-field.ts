@@ -1,19 +1,18 @@
 /**
- * The field that an upstream blames for a refusal, under the name by which the client sent it. Only what maps without a guess:
- * positions inside the conversation differ from dialect to dialect, and a field that the client has not sent is never named.
+ * Translation of the field that an upstream error names into the client's field. Only exact translations: positions inside the
+ * conversation differ between dialects. Never names a field that the client did not send.
  */
 import type { Dialect } from '../rules/index.ts';
-import type { Codec } from './codec.ts';
+import type { ClientSide, UpstreamSide } from './codec.ts';
 import type { Pair } from './convert.ts';
-import type { Place } from './errors/rejection.ts';
-import { HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
+import { HUB_FIELDS, type HubField, isPresent, type RequestSection } from './hub/fields.ts';
 import type { HubError, HubRequest } from './hub/types.ts';
 
 export function withClientField(pair: Pair, request: HubRequest, error: HubError): HubError {
   const { param, ...rest } = error;
   if (param === undefined) return error;
-  const own = clientField(pair, request, param);
-  return own === undefined ? rest : { ...rest, param: own };
+  const field = clientField(pair, request, param);
+  return field === undefined ? rest : { ...rest, param: field };
 }
 
 function clientField({ client, upstream }: Pair, request: HubRequest, param: string): string | undefined {
@@ -25,7 +24,7 @@ function clientField({ client, upstream }: Pair, request: HubRequest, param: str
   return (closest && nameOf(client, closest.field)) || undefined;
 }
 
-type Field = Exclude<HubField, 'userId'> | Place | 'maxOutput' | 'system' | 'model';
+type Field = Exclude<HubField, 'userId'> | RequestSection | 'maxOutput' | 'system' | 'model';
 
 const SENT: readonly { readonly field: Field; isSent(request: HubRequest): boolean }[] = [
   { field: 'conversation', isSent: () => true },
@@ -34,15 +33,15 @@ const SENT: readonly { readonly field: Field; isSent(request: HubRequest): boole
   { field: 'maxOutput', isSent: ({ limits }) => limits.maxOutput !== undefined },
   { field: 'tools', isSent: ({ tools }) => tools.some(({ kind }) => kind !== 'server') },
   { field: 'toolChoice', isSent: ({ toolChoice }) => toolChoice.kind !== 'auto' },
-  // A user's name has two fields in some dialects; which one was sent is not known any more.
+  // Some dialects have two fields for the user id, and the hub does not record which one the client sent.
   ...HUB_FIELDS.filter((field) => field !== 'userId').map((field) => ({
     field,
     isSent: (request: HubRequest) => isPresent(field, request),
   })),
 ];
 
-/** Fields that no fate table needs; absent where the dialect has no field of its own, or two. */
-const OTHERS: Readonly<Record<'maxOutput' | 'system' | 'model', Partial<Record<Dialect, string>>>> = {
+/** Names of the fields outside the support tables; absent where the dialect has no such field, or two. */
+const OTHER_NAMES: Readonly<Record<'maxOutput' | 'system' | 'model', Partial<Record<Dialect, string>>>> = {
   maxOutput: {
     messages: 'max_tokens',
     responses: 'max_output_tokens',
@@ -52,14 +51,14 @@ const OTHERS: Readonly<Record<'maxOutput' | 'system' | 'model', Partial<Record<D
   model: { messages: 'model', responses: 'model', chat: 'model' },
 };
 
-/** Empty where the dialect has none. */
-const nameOf = ({ dialect, client }: Codec, field: Field): string =>
+/** Empty if the dialect has no such field. */
+const nameOf = ({ dialect, fieldNames }: ClientSide | UpstreamSide, field: Field): string =>
   field === 'maxOutput' || field === 'system' || field === 'model'
-    ? (OTHERS[field][dialect] ?? '')
-    : client.fieldNames[field];
+    ? (OTHER_NAMES[field][dialect] ?? '')
+    : fieldNames[field];
 
 const isWithin = (path: string, name: string): boolean =>
   name !== '' && path.startsWith(name) && /^(?:$|[.[])/.test(path.slice(name.length));
 
-/** Both spellings are in use: `generation_config.top_k` and `generationConfig.topK`. */
+/** Providers use both spellings: `generation_config.top_k` and `generationConfig.topK`. */
 const camel = (path: string): string => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

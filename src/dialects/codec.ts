@@ -1,50 +1,50 @@
 /**
- * What a dialect must bring: a client side (we are the server) and an upstream side (we are the client). Both are pure and
- * synchronous; all state of a stream lives in the decoder or encoder that was opened for it. A fifth dialect is a folder
- * with these two halves and one line in `index.ts`.
+ * The contract of a dialect: a client side, where the gateway is the server, and an upstream side, where it is the client.
+ * Both are pure and synchronous; the state of a stream lives in the decoder or encoder opened for it. A new dialect is a folder
+ * with these two sides and one line in `index.ts`.
  */
 import type { Capabilities, Dialect, Style } from '../rules/index.ts';
 import type { Fault } from './errors/fault.ts';
-import type { FieldNames, HubField } from './hub/fields.ts';
-import type { HubEvent, HubReply, HubRequest, HubUsage } from './hub/types.ts';
+import type { FieldNames, HubField, SupportTable } from './hub/fields.ts';
+import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ToolName } from './hub/types.ts';
 
 export interface Codec {
-  readonly dialect: Dialect;
   readonly client: ClientSide;
   readonly upstream: UpstreamSide;
 }
 
 export interface ClientSide {
-  /** Throws `fail(...)` with the name of the field, in the client's own words. */
-  decodeRequest(body: unknown, from: ClientRequestHead): HubRequest;
-  encodeReply(reply: HubReply, answer: ReplyContext): unknown;
-  openEncoder(answer: ReplyContext): StreamEncoder;
-  /** What this dialect calls a hub field; losses and refusals are told to the caller under that name. */
+  readonly dialect: Dialect;
+  /** Field names of this dialect, for `x-gateway-dropped` and for errors. */
   readonly fieldNames: FieldNames;
+  /** Throws an `ApiError` whose `param` is the path of the invalid field in the client's body. */
+  decodeRequest(body: unknown, head: ClientRequestHead): HubRequest;
+  encodeReply(reply: HubReply, context: ReplyContext): unknown;
+  openEncoder(context: ReplyContext): StreamEncoder;
 }
 
 export interface UpstreamSide {
-  /** Refuses what cannot be written with `refuse(...)`, which `encodeFor` tells in the client's words. */
+  readonly dialect: Dialect;
+  /** Field names of this dialect, to recognise the field that a provider's error names. */
+  readonly fieldNames: FieldNames;
+  readonly support: SupportTable;
+  /** Throws `reject(...)` for content the dialect cannot express; `encodeRequestFor` puts in the client's field name. */
   encodeRequest(request: HubRequest, target: UpstreamTarget): EncodedRequest;
   /**
-   * Throws an `ApiError` and nothing else, whatever the body is: `upstream_error` for one that cannot be read as an answer,
-   * or the error that the body itself tells (a failed response under status 200), as the stream would have told it.
+   * Throws only `ApiError`, whatever the body is: `upstream_error` for an unreadable body, or the error inside the body
+   * (a failed response with status 200), with the code the stream decoder would use.
    */
   decodeReply(body: unknown, context: DecodeContext): HubReply;
   openDecoder(context: DecodeContext): StreamDecoder;
   decodeError(response: UpstreamFailure): Fault;
-  /** The usage object of a reply or stream event alone; undefined when it is none. */
+  /** Reads the usage object of a reply or stream event; undefined if it has no usable count. */
   readUsage(usage: unknown): HubUsage | undefined;
-  /** Kept, changed, dropped or refused: the fate of every hub field on the way to this dialect (see `fate.ts`). */
-  readonly support: Readonly<Record<HubField, Support>>;
 }
 
-export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
-
-/** What of the HTTP request the body decoder may look at. */
+/** The parts of the HTTP request that a request decoder may read besides the body. */
 export interface ClientRequestHead {
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** From the path, where the dialect puts model and method there. */
+  /** From the path, in dialects that put model and method there. */
   readonly model?: string;
   readonly stream?: boolean;
 }
@@ -54,37 +54,36 @@ export interface UpstreamTarget {
   readonly model: string;
   readonly capabilities: Capabilities;
   readonly maxOutput?: number;
-  /** Keyed hash of the account family, for opaque values that are bound to it. */
+  /** Keyed hash of the account family, compared with the one inside opaque values. */
   readonly account?: string;
 }
 
 export interface EncodedRequest {
-  readonly body: JsonBody;
+  readonly body: JsonObject;
   /** Extra request headers of the dialect (versions, betas). */
   readonly headers: Readonly<Record<string, string>>;
-  /** Hub fields that this model cannot take and that were left out, beyond those the fate table drops anyway. */
+  /** Fields left out because this model does not support them, in addition to those the support table drops. */
   readonly droppedFields: readonly HubField[];
-  /** From the name that was sent upstream back to the client's own; empty when every name went through as it was. */
-  readonly names: ReadonlyMap<string, { readonly name: string; readonly namespace?: string }>;
-  /** Stop sequences that the upstream has no field for; the pipeline cuts the text itself. */
+  /** Upstream tool name -> the client's; only names that differ. */
+  readonly names: ReadonlyMap<string, ToolName>;
+  /** Stop sequences that the upstream has no field for; the conversion cuts the text itself. */
   readonly emulateStop: readonly string[];
 }
-export type JsonBody = Readonly<Record<string, unknown>>;
 
-/** What a decoder needs to know that the wire does not say. */
+/** Facts a decoder needs that are not on the wire. */
 export interface DecodeContext {
-  /** Seed for ids that the upstream does not give. */
+  /** Seed for ids that the upstream does not provide. */
   readonly requestId: string;
   readonly account?: string;
 }
 
-/** What an encoder needs to know beside the hub events. */
+/** Facts an encoder needs besides the hub events. */
 export interface ReplyContext {
   readonly request: HubRequest;
-  /** The name the client asked for; answers carry it whatever the upstream calls its model. */
+  /** The model name the client requested; responses carry it instead of the upstream's name. */
   readonly model: string;
   readonly requestId: string;
-  /** Whose opaque values arrive; those of the client's own family are handed on bare, others wrapped. */
+  /** Issuer of the opaque values in the reply. */
   readonly issuer: Style;
   /** Unix seconds. */
   readonly created: number;
@@ -93,22 +92,23 @@ export interface ReplyContext {
 export interface StreamDecoder {
   /** `data` is the text of one SSE event; `event` its name where the dialect uses one. */
   push(data: string, event?: string): readonly HubEvent[];
-  /** The upstream closed the stream: yields the finish or the error that is still missing. */
+  /** The upstream closed the stream. Returns the pending finish, or an error if the stream was truncated. */
   end(): readonly HubEvent[];
-  /** All has been said but the finish, which waits for usage or the close; only where the dialect has no event for the end. */
+  /** True when all content has arrived and only usage or end of stream is pending. Only for dialects without a terminal event. */
   readonly isComplete?: boolean;
 }
 
 export interface StreamEncoder {
-  /** Wire text, complete SSE blocks, ready to be written; empty when the event says nothing in this dialect. */
+  /** Returns complete SSE blocks; empty when the event has no form in this dialect. */
   push(event: HubEvent): string;
   /** The same wire events as `push`, as JSON texts without SSE framing; only where a dialect also speaks WebSocket. */
   pushEvents?(event: HubEvent): readonly string[];
   /** The complete response object of the terminal event; undefined before it, and in dialects without such an object. */
-  readonly finalResponse?: JsonBody | undefined;
+  readonly finalResponse?: JsonObject | undefined;
   heartbeat(): string;
 }
 
+/** An upstream response with an error status. */
 export interface UpstreamFailure {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;

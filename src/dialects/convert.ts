@@ -1,50 +1,39 @@
 /**
- * One conversion from end to end, pure: the client's request becomes the upstream's, the upstream's answer or stream becomes
- * the client's. What a conversion loses is listed under the client's own field names.
+ * One conversion from end to end, without I/O: client request -> upstream request, upstream reply or stream -> client's.
+ * Restores the client's tool names and emulates stop sequences that the upstream lacks.
  */
-import type {
-  ClientRequestHead,
-  Codec,
-  DecodeContext,
-  EncodedRequest,
-  JsonBody,
-  ReplyContext,
-  StreamEncoder,
-  UpstreamTarget,
-} from './codec.ts';
+import type { ClientSide, DecodeContext, EncodedRequest, UpstreamSide, UpstreamTarget } from './codec.ts';
 import { withClientFieldName } from './errors/rejection.ts';
 import { checkSupport, type FieldNames } from './hub/fields.ts';
-import { cutReply, openStopCutter, type StopCutter } from './hub/stop-sequences.ts';
+import { cutReply, StopCutter } from './hub/stop-sequences.ts';
 import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub/types.ts';
 import { restoreEvent, restoreItem } from './tools/restore-names.ts';
 
+/** The two sides that a conversion connects. */
 export interface Pair {
-  readonly client: Codec;
-  readonly upstream: Codec;
+  readonly client: ClientSide;
+  readonly upstream: UpstreamSide;
 }
 
-export const decodeRequestFor = ({ client }: Pair, body: unknown, head: ClientRequestHead): HubRequest =>
-  client.client.decodeRequest(body, head);
-
 export interface ConvertedRequest extends EncodedRequest {
-  /** What was dropped, under the client's own field names: the value of `x-gateway-dropped`. */
+  /** Dropped fields under the client's names: the value of `x-gateway-dropped`. */
   readonly dropped: readonly string[];
 }
 
-/** May be called again for another account: the hub request is never changed. */
+/** Encodes the request for one account. Does not modify `request`, so failover can call it again. */
 export function encodeRequestFor(
   { client, upstream }: Pair,
   request: HubRequest,
   target: UpstreamTarget,
 ): ConvertedRequest {
-  const names = client.client.fieldNames;
-  const dropped = checkSupport(request, upstream.upstream.support, names);
-  const encoded = inClientsWords(names, () => upstream.upstream.encodeRequest(request, target));
-  const named = [...dropped, ...encoded.droppedFields].map((field) => names[field]);
-  return { ...encoded, dropped: [...new Set([...named, ...request.unknown])] };
+  const names = client.fieldNames;
+  const droppedByTable = checkSupport(request, upstream.support, names);
+  const encoded = withClientErrors(names, () => upstream.encodeRequest(request, target));
+  const dropped = [...droppedByTable, ...encoded.droppedFields].map((field) => names[field]);
+  return { ...encoded, dropped: [...new Set([...dropped, ...request.unknown])] };
 }
 
-function inClientsWords<T>(names: FieldNames, encode: () => T): T {
+function withClientErrors<T>(names: FieldNames, encode: () => T): T {
   try {
     return encode();
   } catch (error) {
@@ -52,70 +41,43 @@ function inClientsWords<T>(names: FieldNames, encode: () => T): T {
   }
 }
 
-/** Throws as `decodeReply` does (see `codec.ts`). */
-export function convertReply(
-  { client, upstream }: Pair,
+/** Decodes a unary reply; throws as `UpstreamSide.decodeReply` does. */
+export function readReply(
+  upstream: UpstreamSide,
   encoded: EncodedRequest,
   body: unknown,
-  from: DecodeContext,
-  answer: ReplyContext,
-): { body: unknown; reply: HubReply } {
-  const reply = readReply({ client, upstream }, encoded, body, from);
-  return { body: client.client.encodeReply(reply, answer), reply };
-}
-
-/** The answer as the client shall see it, still in the hub's form. */
-export function readReply({ upstream }: Pair, encoded: EncodedRequest, body: unknown, from: DecodeContext): HubReply {
-  const decoded = upstream.upstream.decodeReply(body, from);
+  context: DecodeContext,
+): HubReply {
+  const decoded = upstream.decodeReply(body, context);
   const restored = { ...decoded, items: decoded.items.map((item) => restoreItem(item, encoded.names)) };
   return encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
 }
 
-export interface StreamConversion {
-  /** Hub events of one upstream event, as the client shall see them. */
+/** The upstream half of a streamed conversion; the client half is the `StreamEncoder`, which outlives a round. */
+export interface StreamDecoding {
+  /** Decodes one upstream SSE event. */
   decode(data: string, event?: string): readonly HubEvent[];
-  /** The upstream closed; what is still missing to a proper end. */
+  /** The upstream closed the stream; see `StreamDecoder.end`. */
   end(): readonly HubEvent[];
-  encode(event: HubEvent): string;
-  /** See `StreamEncoder.pushEvents`. */
-  encodeEvents?(event: HubEvent): readonly string[];
-  /** See `StreamEncoder.finalResponse`. */
-  readonly finalResponse: JsonBody | undefined;
-  heartbeat(): string;
-  /** The answer is whole; its finish waits for usage that may follow. */
+  /** See `StreamDecoder.isComplete`. */
   readonly isComplete: boolean;
-  /** A stop sequence was met; only the usage is still of interest. */
+  /** True after an emulated stop sequence matched: the client gets no more content, only usage is pending. */
   readonly isCut: boolean;
-  /** The finish of a stream that was cut, when the upstream takes too long to report its usage. */
+  /** Returns the finish of a cut stream whose upstream takes too long to report usage. */
   finishCut(): readonly HubEvent[];
 }
 
-export function openConversion(
-  { client, upstream }: Pair,
-  encoded: EncodedRequest,
-  from: DecodeContext,
-  answer: ReplyContext,
-  /** Of an answer that is told in several rounds; a fresh one otherwise. */
-  encoder: StreamEncoder = client.client.openEncoder(answer),
-): StreamConversion {
-  const decoder = upstream.upstream.openDecoder(from);
-  const cutter: StopCutter | undefined =
-    encoded.emulateStop.length > 0 ? openStopCutter(encoded.emulateStop) : undefined;
+export function openDecoding(upstream: UpstreamSide, encoded: EncodedRequest, context: DecodeContext): StreamDecoding {
+  const decoder = upstream.openDecoder(context);
+  const cutter = encoded.emulateStop.length > 0 ? new StopCutter(encoded.emulateStop) : undefined;
   const restore = encoded.names.size > 0 ? (event: HubEvent) => restoreEvent(event, encoded.names) : undefined;
   const transform = (events: readonly HubEvent[]): readonly HubEvent[] => {
     const restored = restore ? events.map(restore) : events;
     return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;
   };
-  const encodeEvents = encoder.pushEvents?.bind(encoder);
   return {
     decode: (data, event) => transform(decoder.push(data, event)),
     end: () => transform(decoder.end()),
-    encode: (event) => encoder.push(event),
-    ...(encodeEvents && { encodeEvents }),
-    get finalResponse() {
-      return encoder.finalResponse;
-    },
-    heartbeat: () => encoder.heartbeat(),
     get isComplete() {
       return decoder.isComplete === true;
     },

@@ -1,8 +1,8 @@
-/** The registry: one line per dialect. Everything else about a dialect is in its folder. */
+/** The registry of dialects, one line each. Everything else about a dialect is in its folder. */
 import type { Dialect } from '../rules/index.ts';
-import { encodeError as encodeChatError } from './chat/errors.ts';
-import { chatCodec } from './chat/index.ts';
+import { chatCodec, encodeError as encodeChatError } from './chat/index.ts';
 import type { ClientRequestHead, Codec } from './codec.ts';
+import type { Pair } from './convert.ts';
 import { encodeError as encodeGenerateError, generateCodec } from './generate/index.ts';
 import type { HubError, HubRequest, JsonObject } from './hub/types.ts';
 import { decodeCountRequest, encodeError as encodeMessagesError, messagesCodec } from './messages/index.ts';
@@ -17,41 +17,45 @@ const CODECS: Readonly<Record<Dialect, Codec>> = {
 };
 export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
 
-/** A request that only asks how long it is: the same, but that nothing need be said about the answer. */
+/** `client` is the caller's dialect, `upstream` the provider's. */
+export const pairOf = ({ client, upstream }: { readonly client: Dialect; readonly upstream: Dialect }): Pair => ({
+  client: codecOf(client).client,
+  upstream: codecOf(upstream).upstream,
+});
+
+/** Decodes the body of a token-count request, where fields about the output are optional. */
 export function decodeCount(dialect: Dialect, body: unknown, head: ClientRequestHead): HubRequest {
   return dialect === 'messages'
     ? decodeCountRequest(body, head)
     : codecOf(dialect).client.decodeRequest(countBody(body), head);
 }
 
-/** The native form may wrap the request that it counts. */
+/** `countTokens` of the generate dialect accepts the request bare or inside `generateContentRequest`. */
 const countBody = (body: unknown): unknown =>
   isObject(body) && isObject(body.generateContentRequest) ? body.generateContentRequest : body;
 
-/** Bodies of errors, by the family of paths that shares one; the codec of the family chooses the words that its clients act on. */
+/** Error bodies by error format. The dialect's encoder puts in the sentences that its clients match on. */
 const ERROR_BODIES: Readonly<Record<'messages' | 'openai' | 'generate', (error: HubError) => JsonObject>> = {
   messages: (error) => encodeMessagesError(error, ''),
   openai: encodeChatError,
   generate: encodeGenerateError,
 };
 
-/** What is said of an error in the words of a dialect. */
-export function wordingFor(envelope: keyof typeof ERROR_BODIES, error: HubError): string {
-  const said = ERROR_BODIES[envelope](error).error;
-  return (isObject(said) && maybeString(said.message)) || error.message;
+/** Returns the message of an error as the clients of one error format expect it. */
+export function errorMessageFor(format: keyof typeof ERROR_BODIES, error: HubError): string {
+  const body = ERROR_BODIES[format](error).error;
+  return (isObject(body) && maybeString(body.message)) || error.message;
 }
 
 export { withClientField } from './client-field.ts';
 export type * from './codec.ts';
 export {
   type ConvertedRequest,
-  convertReply,
-  decodeRequestFor,
   encodeRequestFor,
-  openConversion,
+  openDecoding,
   type Pair,
   readReply,
-  type StreamConversion,
+  type StreamDecoding,
 } from './convert.ts';
 export type { Fault } from './errors/fault.ts';
 export { rejectWrongDialect } from './generate/client/wrong-dialect.ts';
@@ -59,7 +63,7 @@ export { checkSupport, HUB_FIELDS, type HubField } from './hub/fields.ts';
 export { type Folded, fold, unfold } from './hub/fold.ts';
 export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';
-export { isSynthetic, SYNTHETIC } from './messages/server-tools.ts';
+export { isSynthetic, SYNTHETIC_PREFIX } from './messages/server-tools.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export {
   accountTagsIn,
@@ -69,6 +73,6 @@ export {
   opaquesIn,
   restoreOpaque,
   withoutOpaque,
-  withoutOpaques,
+  withoutRejected,
 } from './opaque/in-request.ts';
 export { isObject } from './wire/read.ts';

@@ -1,4 +1,4 @@
-/** Web citations: the wire counts from the beginning of the whole content, the hub from the beginning of a text part. */
+/** Web citations: wire offsets count from the start of the content, hub offsets from the start of a text part. */
 import type { HubAnnotation, JsonObject } from '../hub/types.ts';
 import { compact, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -18,7 +18,7 @@ export function decodeAnnotation(value: unknown, partStart: number): HubAnnotati
   });
 }
 
-/** A citation that names no place covers its whole part: the wire has no other way to say it. */
+/** A citation without offsets covers its whole part, because the wire requires offsets. */
 export const encodeAnnotation = (note: HubAnnotation, partStart: number, partLength: number): JsonObject => ({
   type: 'url_citation',
   url_citation: {

@@ -7,7 +7,7 @@ import { decodeError, encodeError } from './errors.ts';
 const failure = (status: number, error: object | string, headers: Record<string, string> = {}) =>
   decodeError({ status, headers, body: typeof error === 'string' ? error : JSON.stringify({ error }) });
 
-test('what an upstream says becomes a fault and a code of ours', () => {
+test('decodeError classifies upstream failures', () => {
   const cases: [number, object | string, FaultKind, HubError['code']][] = [
     [400, { code: 'context_length_exceeded', message: 'too long' }, 'request', 'context_length_exceeded'],
     [400, { message: "This model's maximum context length is 8192 tokens." }, 'request', 'context_length_exceeded'],
@@ -44,7 +44,7 @@ test('what an upstream says becomes a fault and a code of ours', () => {
   }
 });
 
-test('a fault of the request keeps its words, field and status; any other keeps none', () => {
+test('decodeError keeps message, field and status of request errors only', () => {
   assert.deepEqual(failure(422, { message: 'Bad thing.', param: 'tools' }).error, {
     code: 'invalid_request',
     message: 'Bad thing.',
@@ -55,15 +55,15 @@ test('a fault of the request keeps its words, field and status; any other keeps 
     assert.ok(!JSON.stringify(failure(status, { message: 'key sk-secret of org-1' })).includes('secret'));
 });
 
-test('the wait is taken from the headers, else from the words', () => {
-  assert.equal(failure(429, {}, { 'retry-after': '12' }).restMs, 12_000);
+test('decodeError takes the cooldown from the headers, else from the message', () => {
+  assert.equal(failure(429, {}, { 'retry-after': '12' }).cooldownMs, 12_000);
   assert.equal(failure(429, {}, { 'retry-after-ms': '250', 'retry-after': '1' }).error.retryAfterMs, 250);
-  assert.equal(failure(429, { message: 'Please try again in 6.5s.' }).restMs, 6_500);
-  assert.equal(failure(429, { message: 'Please try again in 20ms.' }).restMs, 20);
-  assert.equal(failure(429, {}, { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }).restMs, undefined);
+  assert.equal(failure(429, { message: 'Please try again in 6.5s.' }).cooldownMs, 6_500);
+  assert.equal(failure(429, { message: 'Please try again in 20ms.' }).cooldownMs, 20);
+  assert.equal(failure(429, {}, { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }).cooldownMs, undefined);
 });
 
-test('errors are told with type, code and the sentences that clients match on', () => {
+test('encodeError sends type, code and the sentences that clients match on', () => {
   assert.deepEqual(
     encodeError({ code: 'context_length_exceeded', message: 'prompt is too long: 9 tokens > 8 maximum' }),
     {

@@ -1,4 +1,4 @@
-/** Why an answer ended, both ways. Agent loops hang when `tool_calls` is said without a call, or `stop` with one. */
+/** Finish reasons, both ways. Agent loops hang on `tool_calls` without a call and on `stop` with one. */
 import type { HubStop } from '../hub/types.ts';
 
 const FROM_WIRE: ReadonlyMap<string, HubStop> = new Map([
@@ -9,24 +9,24 @@ const FROM_WIRE: ReadonlyMap<string, HubStop> = new Map([
   ['content_filter', 'filter'],
 ]);
 
-/** What the answer turned out to hold. */
-export interface Held {
-  readonly calls: boolean;
-  readonly refusal: boolean;
+/** Reply content that overrides the upstream's finish reason. */
+export interface ReplyContent {
+  readonly hasCalls: boolean;
+  readonly hasRefusal: boolean;
 }
 
-/** Reasons that compatible servers invent count as a natural end. */
-export function decodeStop(reason: string | undefined, held: Held): HubStop {
+/** Unknown reasons of compatible servers count as a natural end. */
+export function decodeStop(reason: string | undefined, { hasCalls, hasRefusal }: ReplyContent): HubStop {
   const stop = FROM_WIRE.get(reason ?? 'stop') ?? 'end';
-  if (held.refusal && (stop === 'end' || stop === 'filter')) return 'refusal';
-  // Many servers say `stop` beside calls, some say `tool_calls` beside none.
-  if (stop === 'end' || stop === 'tool') return held.calls ? 'tool' : 'end';
+  if (hasRefusal && (stop === 'end' || stop === 'filter')) return 'refusal';
+  // Many servers send `stop` with calls, some send `tool_calls` without any.
+  if (stop === 'end' || stop === 'tool') return hasCalls ? 'tool' : 'end';
   return stop;
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** `error`: there is no finish reason for it; the answer ends as a failure. */
+/** `error`: the dialect has no finish reason for it, and the reply ends as a failure. */
 const TO_WIRE: Readonly<Record<HubStop, FinishReason | 'error'>> = {
   end: 'stop',
   tool: 'tool_calls',
@@ -42,7 +42,7 @@ const TO_WIRE: Readonly<Record<HubStop, FinishReason | 'error'>> = {
   cancelled: 'stop',
 };
 
-export function encodeStop(stop: HubStop, calls: boolean): FinishReason | 'error' {
+export function encodeStop(stop: HubStop, hasCalls: boolean): FinishReason | 'error' {
   const reason = TO_WIRE[stop];
-  return reason === 'stop' || reason === 'tool_calls' ? (calls ? 'tool_calls' : 'stop') : reason;
+  return reason === 'stop' || reason === 'tool_calls' ? (hasCalls ? 'tool_calls' : 'stop') : reason;
 }

@@ -1,20 +1,20 @@
-/** Token counts of the chat dialect. Cached and written tokens are inside `prompt_tokens`, reasoning inside `completion_tokens`. */
+/** Token counts of the chat dialect. `prompt_tokens` includes cached and cache-written tokens, `completion_tokens` reasoning. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject } from '../wire/read.ts';
 
-/** Undefined when nothing usable was reported, which is not the same as zero. */
+/** Returns undefined if no usable count was reported, which is not the same as zero. */
 export function readUsage(value: unknown): HubUsage | undefined {
   if (!isObject(value)) return undefined;
   const input = maybeCount(value.prompt_tokens);
   const output = maybeCount(value.completion_tokens);
-  const odd = invalidCount(value);
-  if (input === undefined && output === undefined && odd === undefined) return undefined;
+  const invalid = invalidCount(value);
+  if (input === undefined && output === undefined && invalid === undefined) return undefined;
   const read = maybeObject(value.prompt_tokens_details);
   const written = maybeObject(value.completion_tokens_details);
   return compact({
     input: input ?? 0,
-    // The second name is that of compatible servers which predate the details object.
+    // Compatible servers without the details object use the second name.
     cacheRead: maybeCount(read.cached_tokens) ?? maybeCount(value.prompt_cache_hit_tokens) ?? 0,
     cacheWrite: maybeCount(read.cache_write_tokens) ?? 0,
     inputAudio: maybeCount(read.audio_tokens),
@@ -23,7 +23,7 @@ export function readUsage(value: unknown): HubUsage | undefined {
     reasoning: maybeCount(written.reasoning_tokens),
     outputAudio: maybeCount(written.audio_tokens),
     estimated: input === undefined && output === undefined ? true : undefined,
-    odd,
+    invalid,
   });
 }
 

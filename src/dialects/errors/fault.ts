@@ -1,5 +1,4 @@
-/** What an upstream's refusal means for us: the error a client is told, and what the pool does about the account. */
-
+/** A classified upstream failure: the error for the client, and what the pool does with the account. */
 import { type ApiError, fail } from '../../core/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import type { HubError } from '../hub/types.ts';
@@ -8,11 +7,11 @@ import { compact } from '../wire/read.ts';
 export interface Fault {
   readonly kind: FaultKind;
   readonly error: HubError;
-  /** How long the account should rest, where the upstream said so. */
-  readonly restMs?: number;
+  /** Cooldown for the account, if the upstream named one (`retry-after` or its body). */
+  readonly cooldownMs?: number;
 }
 
-/** An upstream's error as the one that is thrown at the caller. */
+/** Turns a hub error into the `ApiError` that decoders throw. */
 export const failureOf = (error: HubError): ApiError =>
   fail(
     error.code,
@@ -24,5 +23,6 @@ export const failureOf = (error: HubError): ApiError =>
     }),
   );
 
-/** For whatever answers in a form that no reading makes an answer of. */
-export const unreadable = (): ApiError => fail('upstream_error', 'The provider sent an answer that could not be read.');
+/** The error for a response body that has no reply in it. */
+export const unreadable = (): ApiError =>
+  fail('upstream_error', 'The provider sent a response that could not be read.');

@@ -1,19 +1,16 @@
 /**
- * What an upstream's encoder cannot write. It does not know the client's words, so it names a place of the hub; `convert.ts`
- * turns that into the client's own field. Wordings that clients recognise are kept as they are.
+ * Rejections by an upstream encoder. The encoder does not know the client's dialect, so it names a section of the hub request;
+ * `convert.ts` replaces that by the client's field name. Messages that clients match on keep their exact text.
  */
 import { ApiError, fail } from '../../core/index.ts';
 import type { ErrorCode } from '../../rules/index.ts';
+import { REQUEST_SECTIONS, type RequestSection } from '../hub/fields.ts';
 
-/** Parts of a request that an encoder can refuse, beside the fields of `fields.ts`. */
-export const PLACES = ['conversation', 'tools', 'toolChoice'] as const;
-export type Place = (typeof PLACES)[number];
-
-export function reject(place: Place, message: string, code: ErrorCode = 'unsupported_parameter'): never {
-  throw fail(code, message, { param: place });
+export function reject(section: RequestSection, message: string, code: ErrorCode = 'unsupported_parameter'): never {
+  throw fail(code, message, { param: section });
 }
 
-/** Clients know these words and leave the prefill out. */
+/** Clients match on this message and retry without the prefill. */
 export const rejectPrefill = (): never =>
   reject(
     'conversation',
@@ -38,7 +35,7 @@ export const rejectFile = (id: string): never =>
   );
 
 export const rejectMachine = (): never =>
-  reject('tools', 'A container that another provider keeps, and the files in it, cannot be used with this model.');
+  reject('tools', 'Containers of another provider, and the files in them, cannot be used with this model.');
 
 export const rejectBuiltin = (builtin: string): never =>
   reject('tools', `The tool '${builtin}' cannot be used with this model.`);
@@ -46,9 +43,9 @@ export const rejectBuiltin = (builtin: string): never =>
 export const rejectHostedChoice = (tool: string): never =>
   reject('toolChoice', `The hosted tool '${tool}' cannot be used with this model.`);
 
-/** The same error under the client's name for the place. */
-export function withClientFieldName(names: Readonly<Record<Place, string>>, error: unknown): unknown {
+/** Returns the same error with the client's field name in place of the section. */
+export function withClientFieldName(names: Readonly<Record<RequestSection, string>>, error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
-  const place = PLACES.find((one) => one === error.details.param);
-  return place ? fail(error.code, error.message, { ...error.details, param: names[place] }) : error;
+  const section = REQUEST_SECTIONS.find((one) => one === error.details.param);
+  return section ? fail(error.code, error.message, { ...error.details, param: names[section] }) : error;
 }

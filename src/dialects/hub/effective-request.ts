@@ -1,7 +1,7 @@
-/** A request as it stands at the end of its conversation, for targets that know no change on the way. */
+/** The request after the setting and tool changes inside its conversation, for dialects without such changes. */
 import type { HubRequest, HubTool } from './types.ts';
 
-/** Settings that changed hold for the whole request: the last value wins. */
+/** Applies the last value of every changed setting to the whole request. */
 export function effectiveRequest(request: HubRequest): HubRequest {
   let { reasoning, output } = request;
   for (const item of request.items) {
@@ -15,7 +15,7 @@ export function effectiveRequest(request: HubRequest): HubRequest {
   return { ...request, reasoning, output };
 }
 
-/** Tools of the request and those added on the way; the later definition of a name counts. */
+/** Returns the request's tools and those added in the conversation. A later definition replaces an earlier one of the same name. */
 export function offeredTools(request: HubRequest): readonly HubTool[] {
   const tools = new Map<string, HubTool>();
   for (const tool of request.tools) tools.set(keyOf(tool), tool);
@@ -25,7 +25,7 @@ export function offeredTools(request: HubRequest): readonly HubTool[] {
   return [...tools.values()];
 }
 
-/** Several remote servers may be offered; of every other hosted tool one is enough. */
+/** Several MCP servers may be offered; any other hosted tool only once. */
 function keyOf(tool: HubTool): string {
   if (tool.kind === 'server') return `server ${tool.tool} ${tool.tool === 'mcp' ? JSON.stringify(tool.raw) : ''}`;
   return `tool ${'namespace' in tool ? (tool.namespace ?? '') : ''}\n${tool.name}`;

@@ -1,13 +1,11 @@
 /**
- * The optional things a request can ask for, as a closed list. Each upstream says in one table what becomes of every one of
- * them, so that nothing can be lost without a row that says so; this file finds out which of them a request uses.
+ * The closed list of optional request fields. Every upstream dialect has one support table with a row for each of them, so
+ * that a conversion cannot drop a field without a row that declares it.
  */
 import { fail } from '../../core/index.ts';
-import type { Support } from '../codec.ts';
-import type { Place } from '../errors/rejection.ts';
 import type { HubPart, HubRequest } from './types.ts';
 
-/** Present in the request? Order is the order in which losses are named. */
+/** Whether a request uses the field. The order is that of `x-gateway-dropped`. */
 const IS_PRESENT = {
   temperature: (r) => r.sampling.temperature !== undefined,
   topP: (r) => r.sampling.topP !== undefined,
@@ -44,37 +42,42 @@ const IS_PRESENT = {
 } as const satisfies Record<string, (request: HubRequest) => boolean>;
 
 export type HubField = keyof typeof IS_PRESENT;
-/** What a client's dialect calls each of them, and the places that an encoder can refuse. */
-export type FieldNames = Readonly<Record<HubField | Place, string>>;
 export const HUB_FIELDS = Object.keys(IS_PRESENT) as HubField[];
+
+/** Parts of a request that an encoder can reject beside the optional fields. */
+export const REQUEST_SECTIONS = ['conversation', 'tools', 'toolChoice'] as const;
+export type RequestSection = (typeof REQUEST_SECTIONS)[number];
+
+/** The name of each field and section in one dialect. */
+export type FieldNames = Readonly<Record<HubField | RequestSection, string>>;
+
+/** What an upstream dialect does with a field. */
+export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
+export type SupportTable = Readonly<Record<HubField, Support>>;
 
 export const isPresent = (field: HubField, request: HubRequest): boolean => IS_PRESENT[field](request);
 
-/** Fields of the request that the upstream's table drops; one that it refuses is refused here, under the client's own name. */
-export function checkSupport(
-  request: HubRequest,
-  fate: Readonly<Record<HubField, Support>>,
-  names: FieldNames,
-): HubField[] {
+/** Returns the fields of the request that the upstream drops. Throws for one that it rejects, under the client's name. */
+export function checkSupport(request: HubRequest, support: SupportTable, names: FieldNames): HubField[] {
   const dropped: HubField[] = [];
-  for (const field of unsupportedFields(fate)) {
+  for (const field of unsupportedFields(support)) {
     if (!IS_PRESENT[field](request)) continue;
-    if (fate[field] === 'rejected') {
-      throw fail('unsupported_parameter', `${names[field]}: this model cannot honour it.`, { param: names[field] });
+    if (support[field] === 'rejected') {
+      throw fail('unsupported_parameter', `${names[field]}: not supported by this model.`, { param: names[field] });
     }
     dropped.push(field);
   }
   return dropped;
 }
 
-const known = new WeakMap<Readonly<Record<HubField, Support>>, readonly HubField[]>();
+const unsupportedByTable = new WeakMap<SupportTable, readonly HubField[]>();
 
-/** What does not get through; a table never changes, and most of its fields do. */
-function unsupportedFields(fate: Readonly<Record<HubField, Support>>): readonly HubField[] {
-  let fields = known.get(fate);
+/** Computed once per table: tables are constants, and few of their fields are dropped or rejected. */
+function unsupportedFields(support: SupportTable): readonly HubField[] {
+  let fields = unsupportedByTable.get(support);
   if (!fields) {
-    fields = HUB_FIELDS.filter((field) => fate[field] !== 'kept' && fate[field] !== 'changed');
-    known.set(fate, fields);
+    fields = HUB_FIELDS.filter((field) => support[field] !== 'kept' && support[field] !== 'changed');
+    unsupportedByTable.set(support, fields);
   }
   return fields;
 }

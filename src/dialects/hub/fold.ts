@@ -1,8 +1,9 @@
-/** A stream folded into the answer it tells: what a unary call of the same upstream would have given. */
+/** Conversion between a stream of hub events and the reply it adds up to. */
 import type { HubError, HubEvent, HubItem, HubReply } from './types.ts';
 
 export type Folded = { readonly reply: HubReply } | { readonly error: HubError };
 
+/** Returns the reply that a unary call to the same upstream would have given. */
 export function fold(events: Iterable<HubEvent>): Folded {
   const items: HubItem[] = [];
   let id = '';
@@ -23,16 +24,16 @@ export function fold(events: Iterable<HubEvent>): Folded {
   return { error: { code: 'upstream_error', message: 'The upstream closed the stream before completion.' } };
 }
 
-/** The same answer told as a stream: for clients that stream over an upstream that did not. */
+/** Turns a unary reply into a stream, for streaming clients of an upstream that did not stream. */
 export function unfold(reply: HubReply): HubEvent[] {
   const events: HubEvent[] = [{ kind: 'start', id: reply.id, model: reply.model }];
-  for (const [index, item] of reply.items.entries()) events.push(...tell(item, index));
+  for (const [index, item] of reply.items.entries()) events.push(...itemEvents(item, index));
   const { id: _, model: __, items: ___, ...end } = reply;
   events.push({ kind: 'finish', ...end });
   return events;
 }
 
-function tell(item: HubItem, index: number): HubEvent[] {
+function itemEvents(item: HubItem, index: number): HubEvent[] {
   const end: HubEvent = { kind: 'item_end', index, item };
   if (item.kind === 'message') {
     const deltas = item.parts.flatMap((part, n): HubEvent[] => {

@@ -1,21 +1,21 @@
 /**
- * Items one strictly after the other, for dialects that cannot tell two at once: events of an item that opened while another
- * grows wait until that one has ended. Order of items is the order in which they opened.
+ * Serialization of interleaved items for dialects that allow one open item at a time. Holds the events of later items back
+ * until the current one ends. Items keep the order in which they opened.
  */
 import type { HubEvent } from './types.ts';
 
 export type ItemEvent = Extract<HubEvent, { index: number }>;
 
-/** What interleaved items may pile up to; beyond it something is wrong upstream. */
+/** Limit of held-back text (8 Mi characters), so that a misbehaving upstream cannot exhaust memory. */
 const MAX_HELD_CHARS = 8 * 2 ** 20;
 
 export class ItemSerializer {
-  /** Events of items whose turn has not come, oldest item first. */
+  /** Held-back events by item index, oldest item first. */
   readonly #waiting = new Map<number, ItemEvent[]>();
   #active: number | undefined;
   #heldChars = 0;
 
-  /** More waits than can be held back. */
+  /** True when the held-back text exceeds the limit; the caller must fail the stream. */
   get isOverfull(): boolean {
     return this.#heldChars > MAX_HELD_CHARS;
   }
@@ -26,7 +26,7 @@ export class ItemSerializer {
       this.#hold(event);
       return [];
     }
-    return event.kind === 'item_end' ? [event, ...this.#next()] : [event];
+    return event.kind === 'item_end' ? [event, ...this.#release()] : [event];
   }
 
   #hold(event: ItemEvent): void {
@@ -36,8 +36,8 @@ export class ItemSerializer {
     if ('text' in event) this.#heldChars += event.text.length;
   }
 
-  /** The items that waited, as far as they have come; goes on while they are complete. */
-  #next(): ItemEvent[] {
+  /** Releases the complete items that waited and the first incomplete one, which becomes the current item. */
+  #release(): ItemEvent[] {
     const released: ItemEvent[] = [];
     this.#active = undefined;
     for (const [index, events] of this.#waiting) {

@@ -1,7 +1,7 @@
 /**
  * The hub: the neutral form between two dialects. A conversation is one flat, ordered list of items, each holding parts;
- * turns are recovered from role and adjacency. Nothing here knows a wire format, and nothing is ever regrouped by type.
- * What has no meaning outside its issuer is `opaque`: carried, dropped or replaced as a whole, never edited.
+ * turns follow from role and adjacency. The hub knows no wire format, and items are never regrouped by type.
+ * Values that only their issuer can read are `opaque`: carried, dropped or replaced as a whole, never edited.
  */
 import type { Usage } from '../../core/index.ts';
 import type { Dialect, ErrorCode, Style } from '../../rules/index.ts';
@@ -26,11 +26,11 @@ export interface HubRequest {
   readonly cache: { readonly auto?: boolean; readonly key?: string };
   readonly state: { readonly previousId?: string; readonly store?: boolean };
   readonly meta: HubMeta;
-  /** Names the client's session where it sends one: keeps a conversation on one account and one prompt cache. */
+  /** The client's session id, if it sends one: keeps a conversation on one account and one prompt cache. */
   readonly session?: string;
-  /** Client fields that no hub field stands for; they are lost in a conversion, and named as lost. */
+  /** Client fields without a hub field; a conversion drops them and names them in `x-gateway-dropped`. */
   readonly unknown: readonly string[];
-  /** How the client wants its answer, where only its own dialect has the choice. */
+  /** Options about the form of the response that exist only in the client's dialect. */
   readonly clientOptions: { readonly usageChunk?: boolean; readonly thoughts?: boolean; readonly logprobs?: boolean };
 }
 
@@ -38,7 +38,7 @@ export interface HubLimits {
   readonly maxOutput?: number;
   readonly maxToolCalls?: number;
   readonly prewarm?: boolean;
-  /** Tokens of input from which on the provider shall summarise what came before. */
+  /** Input tokens from which on the provider should compact the conversation. */
   readonly compactAt?: number;
 }
 
@@ -139,7 +139,7 @@ export interface ServerToolOptions {
   readonly blockedDomains?: readonly string[];
   readonly maxUses?: number;
   readonly userLocation?: JsonObject;
-  /** It is to run on a machine that its issuer keeps, or with files there. */
+  /** The tool needs a container that its issuer hosts, or files in one. */
   readonly machine?: boolean;
 }
 
@@ -151,13 +151,13 @@ export type HubItem =
   | HubToolCall
   | HubToolResult
   | HubServerCall
-  /** A provider's summary of what came before. */
+  /** A provider's summary of the earlier conversation. */
   | { readonly kind: 'compaction'; readonly text?: string; readonly opaque?: Opaque }
   | { readonly kind: 'tool_change'; readonly add: readonly HubTool[] }
   | { readonly kind: 'config_change'; readonly effort?: Effort; readonly format?: HubFormat }
-  /** Stands for an item that was stored earlier; replaced before encoding. */
+  /** Reference to a stored item; replaced before encoding. */
   | { readonly kind: 'ref'; readonly id: string }
-  /** A provider's artefact on the assistant's side that only its issuer understands. */
+  /** Assistant content that only its issuer understands. */
   | { readonly kind: 'opaque'; readonly issuer: Style; readonly raw: unknown };
 
 export interface HubMessage {
@@ -170,7 +170,7 @@ export interface HubMessage {
 }
 export interface HubReasoningItem {
   readonly kind: 'reasoning';
-  /** The text a person may see, one entry per summary part. */
+  /** Visible text, one entry per summary part. */
   readonly summary: readonly string[];
   readonly opaque?: Opaque;
   readonly redacted?: boolean;
@@ -184,6 +184,11 @@ export interface HubToolCall {
   /** Raw JSON text as the model wrote it (free text for custom tools); parsed only where a target needs an object. */
   readonly args: string;
   readonly signature?: Opaque;
+}
+/** A tool as the client names it. */
+export interface ToolName {
+  readonly name: string;
+  readonly namespace?: string;
 }
 export interface HubToolResult {
   readonly kind: 'tool_result';
@@ -231,7 +236,7 @@ export type HubPart =
       readonly texts: readonly string[];
       readonly cache?: CacheBreakpoint;
     }
-  /** A tool's answer that is data, not prose. */
+  /** Structured output of a tool. */
   | { readonly kind: 'json'; readonly value: unknown };
 
 export interface HubText {
@@ -257,36 +262,36 @@ export interface HubAnnotation {
   readonly cited?: string;
 }
 
-/** Ask the provider to cache up to here. */
+/** Asks the provider to cache the prompt up to this part. */
 export interface CacheBreakpoint {
   readonly long?: boolean;
 }
 
-/** A value that only its issuer can read: a thinking signature, encrypted reasoning, a thought signature. */
+/** A value that only its issuer can read, such as a thinking signature or encrypted reasoning. */
 export interface Opaque {
   readonly issuer: Style;
   readonly kind: 'thinking' | 'redacted' | 'reasoning' | 'thought' | 'compaction';
-  /** The issuer's id of the item that the value is bound to. */
+  /** The issuer's id of the item to which the value is bound. */
   readonly id?: string;
-  /** Which account family it belongs to; compared, never used to choose one. */
+  /** Tag of the account family that issued it. It is client input: compare it, never select an account by it. */
   readonly account?: string;
-  /** UTF-16 lengths of the summary parts, so that text that was joined for a client can be cut again exactly. */
+  /** UTF-16 lengths of the summary parts, to split text again that was joined for a client. */
   readonly lengths?: readonly number[];
   readonly data: string;
 }
 
 export type JsonObject = { readonly [name: string]: unknown };
 
-// ---------------------------------------------------------------- answer
+// ---------------------------------------------------------------- reply
 
 export interface HubReply {
-  /** The upstream's id, as it came. */
+  /** The upstream's id, unchanged. */
   readonly id: string;
   readonly model: string;
   readonly items: readonly HubItem[];
   readonly stop: HubStop;
   readonly stopSequence?: string;
-  /** What the provider said when it declined. */
+  /** The provider's explanation when it declined. */
   readonly refusal?: string;
   readonly usage: HubUsage;
 }
@@ -305,20 +310,20 @@ export type HubStop =
   | 'malformed_call'
   | 'cancelled';
 
-/** See `Usage`: one form from the wire to the bill. */
+/** See `Usage`: the same type from the wire to the ledger. */
 export type HubUsage = Usage;
 export const NO_USAGE: HubUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 
 // ---------------------------------------------------------------- stream
 
 /**
- * What a decoder promises and an encoder may rely on: `start` first and once; `item` before anything of that index, indices
- * dense from 0 in order of arrival; several items may be open; `item_end` exactly once per item and equal to its deltas;
- * `finish` after all of them; nothing after `finish` or `error`, one of which always comes.
+ * Decoders guarantee and encoders rely on: `start` comes first and once. `item` precedes every event of its index; indices
+ * are dense from 0 in order of arrival, and several items may be open. `item_end` comes once per item and equals its deltas.
+ * Every stream ends with one `finish`, after all items have ended, or one `error`.
  */
 export type HubEvent =
   | { readonly kind: 'start'; readonly id: string; readonly model: string; readonly usage?: HubUsage }
-  /** A skeleton: kind, ids and names, no content. */
+  /** Opens an item: kind, ids and names, no content. */
   | { readonly kind: 'item'; readonly index: number; readonly item: HubItem }
   | { readonly kind: 'text'; readonly index: number; readonly part: number; readonly text: string }
   | { readonly kind: 'refusal'; readonly index: number; readonly part: number; readonly text: string }
@@ -336,11 +341,11 @@ export type HubEvent =
     }
   | { readonly kind: 'error'; readonly error: HubError };
 
-/** A failure in the words of our own catalogue; every dialect knows how to say each code. */
+/** A failure with a code of the gateway's error catalogue; every dialect can encode each code. */
 export interface HubError {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Kept from the upstream when the fault is the request's. */
+  /** The upstream's status, only for faults of the request. */
   readonly status?: number;
   readonly param?: string;
   readonly retryAfterMs?: number;

@@ -1,22 +1,24 @@
 /**
- * Foreign opaque values travel through a client in its own opaque slot, in an envelope that says whose they are. What comes
- * back is untrusted: an envelope that does not parse counts as absent, and a forged value is merely an invalid one upstream.
+ * The `gw1.` envelope: carries an opaque value and its issuer through the opaque slot of a client of another dialect.
+ * Envelopes from clients are untrusted: a malformed one counts as absent, and the provider rejects a forged value.
  */
 import type { Style } from '../../rules/index.ts';
 import type { Opaque } from '../hub/types.ts';
 import { isObject, maybeCount, maybeString } from '../wire/read.ts';
 
 export const ENVELOPE_PREFIX = 'gw1.';
+/** Limit for parsing an envelope from a client. */
 const MAX_CHARS = 2 ** 20;
 
-/** For foreign reasoning without a value of its own: no provider would take it back, and by this it is left out again. */
+/** Fills the slot of foreign reasoning that has no opaque value, so that the gateway recognises and omits it later. */
 export const EMPTY_ENVELOPE = ENVELOPE_PREFIX;
-/** The text of a slot; none where it was only filled so that we know our own reasoning again. */
-export const textIn = (slot: string | undefined): string => (slot === undefined || slot === EMPTY_ENVELOPE ? '' : slot);
+/** Returns the text of a slot; empty for the empty envelope. */
+export const slotText = (slot: string | undefined): string =>
+  slot === undefined || slot === EMPTY_ENVELOPE ? '' : slot;
 
 export const isEnvelope = (text: string): boolean => text.startsWith(ENVELOPE_PREFIX);
 
-/** The slot's text for a client whose own family is `client`: bare for its own values, an envelope for all others. */
+/** Returns the slot text for a client of style `client`: bare for values of that style, an envelope for all others. */
 export const pack = (opaque: Opaque, client: Style): string =>
   opaque.issuer === client && opaque.account === undefined && opaque.id === undefined ? opaque.data : wrap(opaque);
 
@@ -39,7 +41,7 @@ const KINDS: Readonly<Record<string, Opaque['kind']>> = {
   compaction: 'compaction',
 };
 
-/** Undefined for text that is no envelope of ours or a damaged one. */
+/** Returns undefined for text that is not a valid envelope. */
 export function unwrap(text: string): Opaque | undefined {
   if (!isEnvelope(text) || text.length > MAX_CHARS) return undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * Client-run tools whose shape one provider fixed, described as plain functions for all others. The schemas are the
- * providers' published ones; calls carry the same object either way, so only the declaration changes.
+ * Provider-defined tools that the client executes, declared as plain functions for other providers. The schemas are the
+ * published ones; a call carries the same object either way.
  */
 import type { JsonObject } from '../hub/types.ts';
 
@@ -9,14 +9,14 @@ export interface BuiltinFunction {
   readonly schema: JsonObject;
 }
 
-/** Undefined for tools whose input is more than JSON (screens, browsers). The date at the end of a name only says which revision is meant. */
+/** Returns undefined for tools with screen input (computer, browser). Ignores the revision date at the end of a type. */
 export const builtinFunction = (builtin: string): BuiltinFunction | undefined =>
   FUNCTIONS.get(builtin.replace(/_\d{8}$/, ''));
 
 const text = (description: string): JsonObject => ({ type: 'string', description });
-const whole = (description: string): JsonObject => ({ type: 'integer', description });
+const integer = (description: string): JsonObject => ({ type: 'integer', description });
 const texts = (description: string): JsonObject => ({ type: 'array', items: { type: 'string' }, description });
-const oneOf = (...words: string[]): JsonObject => ({ type: 'string', enum: words });
+const oneOf = (...values: string[]): JsonObject => ({ type: 'string', enum: values });
 const object = (properties: JsonObject, ...required: string[]): JsonObject => ({
   type: 'object',
   properties,
@@ -28,7 +28,7 @@ const EDIT: JsonObject = {
   file_text: text('Content of the new file, for create.'),
   old_str: text('Text to replace, for str_replace; must occur exactly once.'),
   new_str: text('Replacement, for str_replace.'),
-  insert_line: whole('Line after which the text is inserted, for insert; 0 is the beginning.'),
+  insert_line: integer('Line after which the text is inserted, for insert; 0 is the beginning.'),
   insert_text: text('Text to insert, for insert.'),
   view_range: {
     type: 'array',
@@ -67,8 +67,8 @@ const FUNCTIONS: ReadonlyMap<string, BuiltinFunction> = new Map(
       schema: object(
         {
           commands: texts('Commands to run, each by itself.'),
-          timeout_ms: whole('Milliseconds after which a command is stopped.'),
-          max_output_length: whole('Characters of output to return at most.'),
+          timeout_ms: integer('Milliseconds after which a command is stopped.'),
+          max_output_length: integer('Characters of output to return at most.'),
         },
         'commands',
       ),
@@ -79,7 +79,7 @@ const FUNCTIONS: ReadonlyMap<string, BuiltinFunction> = new Map(
         {
           command: texts('The program and its arguments.'),
           working_directory: text('Directory to run it in.'),
-          timeout_ms: whole('Milliseconds after which it is stopped.'),
+          timeout_ms: integer('Milliseconds after which it is stopped.'),
           env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Environment variables.' },
           user: text('User to run it as.'),
         },

@@ -1,4 +1,4 @@
-/** Free-text tools on upstreams that only know JSON arguments: the text travels as `{"input": "..."}` and the grammar as words. */
+/** Free-text (custom) tools for upstreams with JSON arguments only: the text travels as `{"input": "..."}`. */
 import type { HubTool, JsonObject } from '../hub/types.ts';
 import { maybeString, parseArgs } from '../wire/read.ts';
 
@@ -9,7 +9,7 @@ export const FREE_TEXT_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** A grammar can only be described there, not enforced. */
+/** Appends the grammar to the description, because these upstreams cannot enforce one. */
 export function freeTextDescription({ description, grammar }: HubTool & { kind: 'custom' }): string | undefined {
   const rule = grammar && `The input must follow this ${grammar.syntax} grammar:\n${grammar.definition}`;
   return [description, rule].filter((text) => text).join('\n\n') || undefined;
@@ -17,5 +17,5 @@ export function freeTextDescription({ description, grammar }: HubTool & { kind: 
 
 export const wrapInput = (text: string): string => JSON.stringify({ input: text });
 
-/** The text of finished arguments; anything that is not of the agreed form is handed on as it is. */
+/** Returns the text inside complete arguments; arguments of any other form stay as they are. */
 export const unwrapInput = (args: string): string => maybeString(parseArgs(args).input) ?? args;

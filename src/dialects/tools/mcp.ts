@@ -1,17 +1,16 @@
 /**
- * A remote server of tools, as either family declares it. Credentials ride on it and it acts in the caller's name, so what
- * cannot be said of it on the other side is refused, never forgotten.
+ * MCP servers, as the messages and responses dialects declare them. A server carries credentials and acts for the caller, so an
+ * option that the target cannot express is rejected, never dropped.
  */
-
 import { reject } from '../errors/rejection.ts';
 import type { JsonObject } from '../hub/types.ts';
-import { given, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { isGiven, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
 export interface RemoteServer {
   readonly label: string;
   readonly url: string;
   readonly token?: string;
-  /** The only tools of it that may be called; all of them when absent. */
+  /** Tools the model may call; all when absent. */
   readonly allowed?: readonly string[];
 }
 
@@ -19,9 +18,12 @@ export function remoteServer(raw: JsonObject): RemoteServer {
   const label = maybeString(raw.server_label) ?? maybeString(raw.name) ?? '';
   const url = maybeString(raw.server_url) ?? maybeString(raw.url);
   if (url === undefined || label === '' || raw.headers !== undefined)
-    reject('tools', `The MCP server "${label}" can only be reached by an address and a token with this model.`);
-  if (given(raw.require_approval) && raw.require_approval !== 'never')
-    reject('tools', `Calls of the MCP server "${label}" cannot wait for an approval with this model.`);
+    reject('tools', `The MCP server "${label}" needs a label and a URL, and no custom headers, with this model.`);
+  if (isGiven(raw.require_approval) && raw.require_approval !== 'never')
+    reject(
+      'tools',
+      `Calls of the MCP server "${label}" cannot require approval with this model; set require_approval to "never".`,
+    );
   const token = maybeString(raw.authorization) ?? maybeString(raw.authorization_token);
   const allowed = allowedTools(raw, label);
   return { label, url, ...(token !== undefined && { token }), ...(allowed && { allowed }) };
@@ -30,21 +32,24 @@ export function remoteServer(raw: JsonObject): RemoteServer {
 function allowedTools(raw: JsonObject, label: string): readonly string[] | undefined {
   if (isObject(raw.toolset)) return enabledTools(raw.toolset, label);
   const listed = raw.allowed_tools ?? maybeObject(raw.tool_configuration).allowed_tools;
-  if (!isObject(listed)) return given(listed) ? names(listed) : undefined;
-  if (listed.read_only === true) refuseChoice(label);
-  return given(listed.tool_names) ? names(listed.tool_names) : undefined;
+  if (!isObject(listed)) return isGiven(listed) ? stringsIn(listed) : undefined;
+  if (listed.read_only === true) rejectToolFilter(label);
+  return isGiven(listed.tool_names) ? stringsIn(listed.tool_names) : undefined;
 }
 
-/** A list of what may be called is known to both families, a list of what may not only to one. */
+/** Both dialects can list enabled tools; only one of them can list disabled tools. */
 function enabledTools({ default_config, configs }: JsonObject, label: string): readonly string[] | undefined {
   const entries = Object.entries(maybeObject(configs));
   if (maybeObject(default_config).enabled === false)
     return entries.filter(([, config]) => maybeObject(config).enabled === true).map(([name]) => name);
-  if (entries.some(([, config]) => maybeObject(config).enabled === false)) refuseChoice(label);
+  if (entries.some(([, config]) => maybeObject(config).enabled === false)) rejectToolFilter(label);
   return undefined;
 }
 
-const refuseChoice = (label: string): never =>
-  reject('tools', `Tools of the MCP server "${label}" can only be allowed one by one with this model.`);
+const rejectToolFilter = (label: string): never =>
+  reject(
+    'tools',
+    `Tools of the MCP server "${label}" can only be limited by an explicit list of allowed tools with this model.`,
+  );
 
-const names = (list: unknown): string[] => maybeList(list).filter((name) => typeof name === 'string');
+const stringsIn = (list: unknown): string[] => maybeList(list).filter((name) => typeof name === 'string');

@@ -1,20 +1,15 @@
 /**
- * Tool names across dialects: a bijection for one request between the client's (namespace, name) and a name that the target's
- * grammar allows. The same function serves tools, tool choice and the calls in the history; answers are mapped back by table,
- * never by taking a name apart.
+ * Tool names for one request: a bijection between the client's (namespace, name) and names valid in the target's grammar. Tools,
+ * tool choice and the calls in the history share it. Replies are mapped back by table, never by parsing a name.
  */
 import { hash } from 'node:crypto';
 import type { Dialect } from '../../rules/index.ts';
-import type { HubRequest } from '../hub/types.ts';
+import type { HubRequest, ToolName } from '../hub/types.ts';
 
-export interface ToolName {
-  readonly name: string;
-  readonly namespace?: string;
-}
-export interface Names {
+export interface ToolNames {
   toWire(tool: ToolName): string;
-  /** Only the names that were changed on the way out. */
-  readonly back: ReadonlyMap<string, ToolName>;
+  /** Wire name -> the client's, only for names that differ. */
+  readonly originals: ReadonlyMap<string, ToolName>;
 }
 
 const GRAMMAR: Readonly<Record<Dialect, { fits: RegExp; bad: RegExp; max: number }>> = {
@@ -24,25 +19,25 @@ const GRAMMAR: Readonly<Record<Dialect, { fits: RegExp; bad: RegExp; max: number
   generate: { fits: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, bad: /[^a-zA-Z0-9_.:-]|^(?=[^a-zA-Z_])/g, max: 128 },
 };
 
-export function mapNames(request: HubRequest, dialect: Dialect): Names {
-  const wire = new Map<string, string>();
-  const back = new Map<string, ToolName>();
+export function mapToolNames(request: HubRequest, dialect: Dialect): ToolNames {
+  const wireNames = new Map<string, string>();
+  const originals = new Map<string, ToolName>();
   const taken = new Set<string>();
-  const tools = toolNames(request);
-  // Names that fit keep their spelling whatever else is there, so they claim theirs first.
-  for (const tool of tools) if (plain(tool, dialect)) taken.add(tool.name);
+  const tools = collectToolNames(request);
+  // Names that fit are never changed, so they are reserved before any other name is made to fit.
+  for (const tool of tools) if (fitsGrammar(tool, dialect)) taken.add(tool.name);
   for (const tool of tools) {
-    const id = keyOf(tool);
-    if (wire.has(id)) continue;
-    const safe = plain(tool, dialect) ? tool.name : freeName(tool, dialect, taken);
-    taken.add(safe);
-    wire.set(id, safe);
-    if (safe !== tool.name || tool.namespace !== undefined) back.set(safe, tool);
+    const key = keyOf(tool);
+    if (wireNames.has(key)) continue;
+    const wireName = fitsGrammar(tool, dialect) ? tool.name : wireNameFor(tool, dialect, taken);
+    taken.add(wireName);
+    wireNames.set(key, wireName);
+    if (wireName !== tool.name || tool.namespace !== undefined) originals.set(wireName, tool);
   }
-  return { toWire: (tool) => wire.get(keyOf(tool)) ?? freeName(tool, dialect, taken), back };
+  return { toWire: (tool) => wireNames.get(keyOf(tool)) ?? wireNameFor(tool, dialect, taken), originals };
 }
 
-function toolNames(request: HubRequest): ToolName[] {
+function collectToolNames(request: HubRequest): ToolName[] {
   const names: ToolName[] = [];
   const add = (tool: ToolName) =>
     names.push(tool.namespace === undefined ? { name: tool.name } : { name: tool.name, namespace: tool.namespace });
@@ -58,10 +53,11 @@ function toolNames(request: HubRequest): ToolName[] {
 }
 
 const keyOf = (tool: ToolName): string => `${tool.namespace ?? ''}\n${tool.name}`;
-const plain = (tool: ToolName, dialect: Dialect): boolean =>
+const fitsGrammar = (tool: ToolName, dialect: Dialect): boolean =>
   tool.namespace === undefined && GRAMMAR[dialect].fits.test(tool.name);
 
-function freeName(tool: ToolName, dialect: Dialect, taken: ReadonlySet<string>): string {
+/** Replaces invalid characters; appends a hash of the original when the result is too long or taken. */
+function wireNameFor(tool: ToolName, dialect: Dialect, taken: ReadonlySet<string>): string {
   const { bad, max } = GRAMMAR[dialect];
   const flat = tool.namespace === undefined ? tool.name : `${tool.namespace}__${tool.name}`;
   const clean = flat.replace(bad, '_') || '_';

@@ -1,42 +1,43 @@
-/** Which result answers which call, for targets that want results directly behind their calls. */
-
+/** Pairing of tool results with their calls, for targets that want results directly after the calls. */
 import { reject } from '../errors/rejection.ts';
 import type { HubItem, HubToolCall, HubToolResult } from '../hub/types.ts';
 
-/** Gives each call its result; to be asked once per call, in the order of the conversation. */
+/** Returns the result of a call. Call it once per tool call, in conversation order. */
 export type TakeResult = (call: HubToolCall) => HubToolResult | undefined;
 
-interface Asked {
-  /** Calls of one turn stand side by side. */
+interface PendingCall {
+  /** Equal for calls without any other item between them. */
   readonly turn: number;
   result?: HubToolResult;
 }
 
 /**
- * Clients may use an id again in a later turn, so a result belongs to the last turn that waits for it. Several results of one
- * call are one answer in several pieces. A result without a call cannot be placed, and leaving it out would hide it.
+ * Clients may reuse a call id in a later turn, so a result belongs to the last turn that waits for one. Further results of a
+ * call are merged into its first. Rejects a result without a call: dropping it would hide it from the model.
  */
 export function pairResults(items: readonly HubItem[]): TakeResult {
-  const asked = new Map<string, Asked[]>();
+  const callsById = new Map<string, PendingCall[]>();
   let turn = 0;
   for (const item of items) {
-    if (item.kind === 'tool_call') asked.set(item.callId, [...(asked.get(item.callId) ?? []), { turn }]);
+    if (item.kind === 'tool_call') callsById.set(item.callId, [...(callsById.get(item.callId) ?? []), { turn }]);
     else turn += 1;
     if (item.kind !== 'tool_result') continue;
-    const call = waitingFor(asked.get(item.callId) ?? []) ?? rejectOrphan(item.callId);
-    call.result = joined(call.result, item);
+    const call = callFor(callsById.get(item.callId) ?? []) ?? rejectOrphan(item.callId);
+    call.result = mergeResults(call.result, item);
   }
-  return (call) => asked.get(call.callId)?.shift()?.result;
+  return (call) => callsById.get(call.callId)?.shift()?.result;
 }
 
-function waitingFor(calls: readonly Asked[]): Asked | undefined {
+/** The first waiting call of the last waiting turn; the last call if none waits. */
+function callFor(calls: readonly PendingCall[]): PendingCall | undefined {
   const turn = calls.findLast((call) => !call.result)?.turn;
   return calls.find((call) => !call.result && call.turn === turn) ?? calls.at(-1);
 }
 
-const joined = (before: HubToolResult | undefined, more: HubToolResult): HubToolResult =>
-  before ? { ...before, ...more, parts: [...before.parts, ...more.parts] } : more;
+const mergeResults = (first: HubToolResult | undefined, next: HubToolResult): HubToolResult =>
+  first ? { ...first, ...next, parts: [...first.parts, ...next.parts] } : next;
 
+/** OpenAI's own message, which clients match on. */
 export const rejectOrphan = (callId: string): never =>
   reject(
     'conversation',
@@ -44,5 +45,5 @@ export const rejectOrphan = (callId: string): never =>
     'invalid_request',
   );
 
-/** Told to the model in place of a result that never came. */
+/** Sent to the model in place of a missing result. */
 export const NO_RESULT = 'No output was recorded for this call.';

@@ -1,4 +1,4 @@
-/** Whether a schema passes the strict check of the OpenAI family: every object is closed and lists all properties as required. */
+/** The strict-mode check of OpenAI: every object is closed and lists all its properties as required. */
 import { isObject, maybeList, maybeObject } from '../wire/read.ts';
 
 const MAX_DEPTH = 32;
@@ -10,11 +10,11 @@ export function isStrict(schema: unknown, depth = 0): boolean {
   const isClosed =
     schema.additionalProperties === false && Object.keys(properties).every((name) => required.includes(name));
   if ((schema.type === 'object' || isObject(schema.properties)) && !isClosed) return false;
-  const inner = [
+  const subschemas = [
     ...Object.values(properties),
     ...Object.values(maybeObject(schema.$defs)),
     ...maybeList(schema.anyOf),
     ...(schema.items === undefined ? [] : [schema.items]),
   ];
-  return inner.every((one) => isStrict(one, depth + 1));
+  return subschemas.every((one) => isStrict(one, depth + 1));
 }

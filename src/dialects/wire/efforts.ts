@@ -1,12 +1,12 @@
-/** Efforts by name: where a budget in tokens stands among them, and which of those a model offers comes nearest to a wish. */
+/** Reasoning efforts: conversion from token budgets, and the nearest effort that a model supports. */
 import { EFFORTS, type Effort } from '../hub/types.ts';
 
-/** The steps that the providers' own tables of the two agree on. */
+/** The thresholds on which the providers' own conversion tables agree. */
 export const effortOfBudget = (tokens: number): Effort => (tokens < 4096 ? 'low' : tokens < 16_384 ? 'medium' : 'high');
 
-/** The most that is not more than wanted, else the least there is. `none` is never chosen for someone who wants thinking. */
-export function nearestEffort(wanted: Effort, offered: readonly string[]): Effort | undefined {
-  const known = EFFORTS.filter((effort) => offered.includes(effort) && (effort !== 'none' || wanted === 'none'));
-  const limit = EFFORTS.indexOf(wanted);
+/** Returns the highest supported effort up to the requested one, else the lowest. Returns `none` only if requested. */
+export function nearestEffort(requested: Effort, supported: readonly string[]): Effort | undefined {
+  const known = EFFORTS.filter((effort) => supported.includes(effort) && (effort !== 'none' || requested === 'none'));
+  const limit = EFFORTS.indexOf(requested);
   return known.findLast((effort) => EFFORTS.indexOf(effort) <= limit) ?? known[0];
 }

@@ -1,6 +1,6 @@
 /**
- * Reading other people's JSON: the fields we use, leniently; what is wrong is refused under its path in the caller's own
- * words. Upstream answers are read with the `maybe` forms only, since a provider's odd field must not fail a call.
+ * Readers for JSON from clients and upstreams. The `need` and `read` forms reject an invalid field with its path. Upstream
+ * bodies are read only with the `maybe` forms, because an unexpected field from a provider must not fail a call.
  */
 import { fail } from '../../core/index.ts';
 import type { JsonObject } from '../hub/types.ts';
@@ -13,20 +13,19 @@ export const maybeList = (value: unknown): readonly unknown[] => (Array.isArray(
 export const maybeString = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 export const maybeNumber = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-export const maybeBoolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
 
-/** A token count: whole and not negative; anything else is "not reported". */
+/** Returns a token count; undefined ("not reported") unless it is a non-negative integer. */
 export const maybeCount = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
 const EMPTY: JsonObject = Object.freeze({});
 const NOTHING: readonly unknown[] = Object.freeze([]);
 
-/** `null` counts as absent everywhere: SDKs send it for options that were not set. */
-export const given = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
+/** `null` counts as absent: SDKs send it for options that are not set. */
+export const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
 export function wrongType(path: string, expected: string, value: unknown): never {
-  throw fail('invalid_request', `${path}: expected ${expected}, got ${nameOf(value)}.`, { param: path });
+  throw fail('invalid_request', `${path}: expected ${expected}, got ${typeName(value)}.`, { param: path });
 }
 
 export function wrongValue(path: string, message: string): never {
@@ -49,37 +48,37 @@ export function needString(value: unknown, path: string): string {
 
 type Reader<T> = (value: unknown, path: string) => T;
 
-/** `body.name` read by `read`, or undefined when it is absent. */
+/** Reads `body[name]`; undefined if it is absent. */
 export const optional = <T>(body: JsonObject, name: string, read: Reader<T>, at = ''): T | undefined =>
-  given(body[name]) ? read(body[name], at ? `${at}.${name}` : name) : undefined;
+  isGiven(body[name]) ? read(body[name], at ? `${at}.${name}` : name) : undefined;
 
-export const aNumber: Reader<number> = (value, path) =>
+export const readNumber: Reader<number> = (value, path) =>
   typeof value === 'number' && Number.isFinite(value) ? value : wrongType(path, 'a number', value);
-export const aCount: Reader<number> = (value, path) =>
+export const readCount: Reader<number> = (value, path) =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? value
     : wrongType(path, 'a whole number', value);
-export const aBoolean: Reader<boolean> = (value, path) =>
+export const readBoolean: Reader<boolean> = (value, path) =>
   typeof value === 'boolean' ? value : wrongType(path, 'true or false', value);
 export const oneOf =
-  <T extends string>(words: readonly T[]): Reader<T> =>
+  <T extends string>(values: readonly T[]): Reader<T> =>
   (value, path) =>
-    words.find((word) => word === value) ?? wrongValue(path, `expected one of ${words.join(', ')}.`);
+    values.find((one) => one === value) ?? wrongValue(path, `expected one of ${values.join(', ')}.`);
 
 export const between =
-  (least: number, most: number): Reader<number> =>
+  (min: number, max: number): Reader<number> =>
   (value, path) => {
-    const number = aNumber(value, path);
-    return number >= least && number <= most ? number : wrongValue(path, `must be between ${least} and ${most}.`);
+    const number = readNumber(value, path);
+    return number >= min && number <= max ? number : wrongValue(path, `must be between ${min} and ${max}.`);
   };
-export const strings: Reader<string[]> = (value, path) =>
+export const readStrings: Reader<string[]> = (value, path) =>
   needList(value, path).map((one, n) => needString(one, `${path}[${n}]`));
-export const stringMap: Reader<Record<string, string>> = (value, path) =>
+export const readStringMap: Reader<Record<string, string>> = (value, path) =>
   Object.fromEntries(
     Object.entries(needObject(value, path)).map(([name, text]) => [name, needString(text, `${path}.${name}`)]),
   );
 
-const nameOf = (value: unknown): string =>
+const typeName = (value: unknown): string =>
   value === null
     ? 'null'
     : value === undefined
@@ -88,19 +87,19 @@ const nameOf = (value: unknown): string =>
         ? 'an array'
         : `${/^[aeiou]/.test(typeof value) ? 'an' : 'a'} ${typeof value}`;
 
-/** A look-up by a word of somebody else's, which may name something that every object has. */
-export const own = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
-  Object.hasOwn(table, word) ? table[word] : undefined;
+/** Looks up an untrusted key, which may be a member of `Object.prototype`. */
+export const lookUp = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(table, key) ? table[key] : undefined;
 
-/** An object without its undefined members: wire bodies never carry them, and exact equality in tests depends on it. */
+/** Copies an object without its undefined members: wire bodies never have them, and tests compare exactly. */
 export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};
-  // Not `Object.entries`, whose pairs cost more than the copy; these are literals, which inherit nothing.
+  // `for in` instead of `Object.entries`, whose pairs cost more than the copy. Callers pass literals, which inherit nothing.
   for (const name in value) if (value[name] !== undefined) result[name] = value[name];
   return result as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** Undefined for text that is no JSON object. */
+/** Returns undefined if the text is not a JSON object. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -110,5 +109,5 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Tool arguments as an object; broken or non-object JSON yields `{}`, which targets with typed input require. */
+/** Parses tool arguments; `{}` if they are not a JSON object, because targets with typed input require one. */
 export const parseArgs = (args: string): JsonObject => parseObject(args) ?? EMPTY;

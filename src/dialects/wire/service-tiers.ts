@@ -1,9 +1,9 @@
-/** Service tiers in the words of the two OpenAI dialects: as asked for, and as told in an answer. */
+/** Service tiers of the two OpenAI dialects: requested by clients, sent upstream, and reported as used. */
 import type { HubMeta } from '../hub/types.ts';
 
 type Tier = NonNullable<HubMeta['serviceTier']>;
 
-/** What a client may ask for. Bought capacity is used by itself where there is some, so `scale` asks for nothing else. */
+/** Values a client may send. `scale` maps to `auto`, because providers use purchased capacity by default. */
 export const CLIENT_TIERS = {
   auto: 'auto',
   default: 'standard',
@@ -13,9 +13,9 @@ export const CLIENT_TIERS = {
   fast: 'priority',
   ultrafast: 'priority',
 } as const satisfies Record<string, Tier>;
-export const TIER_WORDS = Object.keys(CLIENT_TIERS) as (keyof typeof CLIENT_TIERS)[];
+export const CLIENT_TIER_NAMES = Object.keys(CLIENT_TIERS) as (keyof typeof CLIENT_TIERS)[];
 
-/** What an upstream is asked for. */
+/** Values sent upstream. */
 export const UPSTREAM_TIERS = {
   auto: undefined,
   standard: 'default',
@@ -23,20 +23,20 @@ export const UPSTREAM_TIERS = {
   flex: 'flex',
 } as const satisfies Record<Tier, string | undefined>;
 
-/** What an upstream says it used, in the hub's words. */
-export function tierUsed(word: string | undefined): string | undefined {
-  if (word === undefined || word === 'auto') return undefined;
-  return USED.get(word) ?? word;
+/** Returns the hub's name of the tier that an upstream reports as used. */
+export function tierUsed(name: string | undefined): string | undefined {
+  if (name === undefined || name === 'auto') return undefined;
+  return USED_TIERS.get(name) ?? name;
 }
-const USED: ReadonlyMap<string, string> = new Map([
+const USED_TIERS: ReadonlyMap<string, string> = new Map([
   ['default', 'standard'],
   ['fast', 'priority'],
   ['ultrafast', 'priority'],
 ]);
 
-/** What a client is told was used. */
-export const tierForClient = (tier: string | undefined): string | undefined => TOLD.get(tier ?? '');
-const TOLD: ReadonlyMap<string, string> = new Map([
+/** Returns the used tier as the client's dialect names it. */
+export const tierForClient = (tier: string | undefined): string | undefined => TIERS_FOR_CLIENT.get(tier ?? '');
+const TIERS_FOR_CLIENT: ReadonlyMap<string, string> = new Map([
   ['standard', 'default'],
   ['priority', 'priority'],
   ['fast', 'priority'],

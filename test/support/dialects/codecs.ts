@@ -1,7 +1,8 @@
-/** For tests only: a plain request, frozen as the pipeline's are, the recorded transcripts, and a decoder run to its end. */
+/** Fixtures for codec tests: a frozen hub request, the recorded transcripts, complete runs of a decoder or a conversion. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { DecodeContext, ReplyContext, StreamDecoder } from '../../../src/dialects/codec.ts';
+import type { DecodeContext, EncodedRequest, ReplyContext, StreamDecoder } from '../../../src/dialects/codec.ts';
+import { type Pair, readReply } from '../../../src/dialects/convert.ts';
 import type { HubEvent, HubItem, HubReply, HubRequest } from '../../../src/dialects/hub/types.ts';
 import type { Dialect } from '../../../src/rules/index.ts';
 
@@ -26,7 +27,7 @@ export const hubRequest = (changes: Partial<HubRequest> = {}): HubRequest =>
     ...changes,
   });
 
-export const answerContext = (changes: Partial<ReplyContext> = {}): ReplyContext => ({
+export const replyContext = (changes: Partial<ReplyContext> = {}): ReplyContext => ({
   request: hubRequest(),
   model: 'asked-for',
   requestId: 'req_1',
@@ -35,7 +36,7 @@ export const answerContext = (changes: Partial<ReplyContext> = {}): ReplyContext
   ...changes,
 });
 
-/** Encoders may not touch what they are given. */
+/** Freezes the value and its members, so that an encoder that modifies its input throws. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -49,7 +50,7 @@ export interface WireEvent {
   readonly data: unknown;
 }
 
-/** A recorded answer of an upstream, and what it must be read as. */
+/** A recorded upstream reply and its expected decoding. */
 export interface Vector {
   readonly name: string;
   readonly about: string;
@@ -72,19 +73,27 @@ export const CONTEXT: DecodeContext = { requestId: 'req_1' };
 /** The text of one event of a vector. */
 export const dataOf = (data: unknown): string => (typeof data === 'string' ? data : JSON.stringify(data));
 
-/** All events that a decoder makes of these, the end included. */
+/** Returns all hub events of a stream, its end included. */
 export const decodeAll = (decoder: StreamDecoder, events: readonly WireEvent[]): HubEvent[] => [
   ...events.flatMap(({ data, event }) => decoder.push(dataOf(data), event)),
   ...decoder.end(),
 ];
 
-/** What `hub.ts` promises above HubEvent. */
-export function checkPromises(events: readonly HubEvent[]): void {
+/** Converts a unary reply to the client's body. */
+export const convertReply = (
+  { client, upstream }: Pair,
+  encoded: EncodedRequest,
+  body: unknown,
+  context: ReplyContext,
+): unknown => client.encodeReply(readReply(upstream, encoded, body, { requestId: context.requestId }), context);
+
+/** Asserts the invariants documented at `HubEvent`. */
+export function checkEventOrder(events: readonly HubEvent[]): void {
   const open = new Map<number, { readonly kind: HubItem['kind']; text: string }>();
   let items = 0;
   for (const [at, event] of events.entries()) {
     const isEnd = event.kind === 'finish' || event.kind === 'error';
-    assert.equal(isEnd, at === events.length - 1, 'one end, and nothing after it');
+    assert.equal(isEnd, at === events.length - 1, 'the only terminal event is the last one');
     if (event.kind !== 'error') assert.equal(event.kind === 'start', at === 0, 'start comes first and once');
     if (event.kind === 'item') {
       assert.equal(event.index, items++, 'indices are dense and in order');
@@ -93,15 +102,15 @@ export function checkPromises(events: readonly HubEvent[]): void {
     }
     if (event.kind === 'finish') assert.equal(open.size, 0, 'finish comes after the end of every item');
     if (!('index' in event)) continue;
-    const begun = open.get(event.index);
-    assert.ok(begun, `${event.kind} belongs to an open item`);
+    const item = open.get(event.index);
+    assert.ok(item, `${event.kind} belongs to an open item`);
     if ('text' in event) {
-      assert.notEqual(event.text, '', 'a delta says something');
-      begun.text += event.text;
+      assert.notEqual(event.text, '', 'a delta is not empty');
+      item.text += event.text;
     }
     if (event.kind !== 'item_end') continue;
-    assert.equal(event.item.kind, begun.kind, 'an item stays what it was');
-    assert.equal(contentOf(event.item), begun.text, 'an item equals its deltas');
+    assert.equal(event.item.kind, item.kind, 'an item keeps its kind');
+    assert.equal(contentOf(event.item), item.text, 'an item equals its deltas');
     open.delete(event.index);
   }
 }

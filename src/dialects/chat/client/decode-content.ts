@@ -1,9 +1,9 @@
-/** Content of a client's messages: a string or a list of typed parts, read into hub parts. Unknown part types are refused. */
+/** Decoder of message content: a string or a list of typed parts. Rejects unknown part types. */
 import type { CacheBreakpoint, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
 import { readUrl } from '../../wire/media.ts';
 import {
   compact,
-  given,
+  isGiven,
   needList,
   needObject,
   needString,
@@ -14,14 +14,14 @@ import {
   wrongValue,
 } from '../../wire/read.ts';
 
-/** What a user or a tool may say. */
+/** Reads the content of a user or tool message. */
 export function readParts(value: unknown, path: string): readonly HubPart[] {
   if (typeof value === 'string') return [{ kind: 'text', text: value }];
   if (!Array.isArray(value)) return wrongType(path, 'a string or an array of parts', value);
   return value.map((part, n) => readPart(part, `${path}[${n}]`));
 }
 
-/** What a system message or an assistant may say. */
+/** Reads the content of a system message. */
 export function readTexts(value: unknown, path: string): readonly HubText[] {
   return readParts(value, path).map((part, n) =>
     part.kind === 'text' ? part : wrongValue(`${path}[${n}].type`, 'only text is allowed in this message.'),
@@ -49,13 +49,13 @@ function readPart(value: unknown, path: string): HubPart {
 }
 
 function readCacheBreakpoint(part: JsonObject, path: string): CacheBreakpoint | undefined {
-  const mark = optional(part, 'prompt_cache_breakpoint', needObject, path);
-  return mark && (mark.ttl === '12h' ? { long: true } : {});
+  const breakpoint = optional(part, 'prompt_cache_breakpoint', needObject, path);
+  return breakpoint && (breakpoint.ttl === '12h' ? { long: true } : {});
 }
 
 function readImage(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
   const at = `${path}.image_url`;
-  // The bare string is no official form, but a common one.
+  // A bare string is not official but common.
   const image = typeof part.image_url === 'string' ? { url: part.image_url } : needObject(part.image_url, at);
   return compact({
     kind: 'image' as const,
@@ -83,14 +83,14 @@ function readFile(part: JsonObject, path: string, cache: CacheBreakpoint | undef
 }
 
 function fileSource(file: JsonObject, at: string, name: string | undefined): MediaSource {
-  if (given(file.file_id))
+  if (isGiven(file.file_id))
     return { kind: 'file_id', id: needString(file.file_id, `${at}.file_id`), issuer: 'responses' };
   const data = needString(file.file_data, `${at}.file_data`);
   const mime = mimeOf(name);
   return data.startsWith('data:') ? readUrl(data, `${at}.file_data`, mime) : { kind: 'base64', mime, data };
 }
 
-/** For file data that came without its type; documents are what this part is used for. */
+/** Media type of file data without one; the fallback is PDF, the usual content of this part. */
 function mimeOf(name: string | undefined): string {
   return MIMES.get(name?.split('.').at(-1)?.toLowerCase() ?? '') ?? 'application/pdf';
 }
@@ -102,6 +102,6 @@ const MIMES: ReadonlyMap<string, string> = new Map([
   ['html', 'text/html'],
 ]);
 
-/** One or several strings. */
-export const readStrings = (value: unknown, path: string): readonly string[] =>
+/** Reads a string or a list of strings. */
+export const readStringOrList = (value: unknown, path: string): readonly string[] =>
   typeof value === 'string' ? [value] : needList(value, path).map((one, n) => needString(one, `${path}[${n}]`));

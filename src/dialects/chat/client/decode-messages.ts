@@ -1,13 +1,12 @@
 /**
- * A client's messages, read into instructions and items. The order inside an assistant message is that of the format:
- * thoughts, text, calls. Results must answer a call that came before; no target takes them otherwise.
+ * Decoder of `messages`: system instructions and hub items. The items of an assistant message are reasoning, text, calls, in
+ * that order. Rejects a tool result without an earlier call, because no target accepts one.
  */
-
 import type { HubItem, HubPart, HubText, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, unwrap } from '../../opaque/envelope.ts';
 import { mintCallId } from '../../wire/ids.ts';
 import {
-  given,
+  isGiven,
   maybeObject,
   maybeString,
   needList,
@@ -23,35 +22,35 @@ export interface Conversation {
   readonly items: readonly HubItem[];
 }
 
-interface Reading {
+interface DecodeState {
   readonly system: HubText[];
   readonly items: HubItem[];
-  /** Calls so far by id, for the results to name. */
+  /** Earlier calls by id; a result takes name and form from its call. */
   readonly calls: Map<string, HubToolCall>;
-  /** The id made up for the last call in the form before tools. */
+  /** The id minted for the last `function_call`. */
   legacyId: string | undefined;
 }
 
 export function readMessages(value: unknown): Conversation {
   const messages = needList(value, 'messages');
   if (messages.length === 0) wrongValue('messages', 'expected at least one message.');
-  const reading: Reading = { system: [], items: [], calls: new Map(), legacyId: undefined };
+  const state: DecodeState = { system: [], items: [], calls: new Map(), legacyId: undefined };
   for (const [n, one] of messages.entries()) {
     const path = `messages[${n}]`;
     const message = needObject(one, path);
     const role = needString(message.role, `${path}.role`);
     const read = ROLES.get(role);
     if (!read) return wrongValue(`${path}.role`, `expected one of ${[...ROLES.keys()].join(', ')}.`);
-    read(message, { path, n }, reading);
+    read(message, { path, index: n }, state);
   }
-  return { system: reading.system, items: reading.items };
+  return { system: state.system, items: state.items };
 }
 
-interface Place {
+interface MessagePosition {
   readonly path: string;
-  readonly n: number;
+  readonly index: number;
 }
-type RoleReader = (message: JsonObject, place: Place, reading: Reading) => void;
+type RoleReader = (message: JsonObject, position: MessagePosition, state: DecodeState) => void;
 
 const ROLES: ReadonlyMap<string, RoleReader> = new Map<string, RoleReader>([
   ['developer', readSystem],
@@ -62,37 +61,37 @@ const ROLES: ReadonlyMap<string, RoleReader> = new Map<string, RoleReader>([
   ['function', readFunction],
 ]);
 
-/** Leading instructions stand ahead of the conversation; later ones keep their place in it. */
-function readSystem(message: JsonObject, { path }: Place, { system, items }: Reading): void {
+/** Leading system messages become instructions; later ones keep their position in the conversation. */
+function readSystem(message: JsonObject, { path }: MessagePosition, { system, items }: DecodeState): void {
   const parts = readTexts(message.content, `${path}.content`);
   if (items.length === 0) system.push(...parts);
   else items.push({ kind: 'message', role: 'system', parts });
 }
 
-function readUser(message: JsonObject, { path }: Place, { items }: Reading): void {
+function readUser(message: JsonObject, { path }: MessagePosition, { items }: DecodeState): void {
   items.push({ kind: 'message', role: 'user', parts: readParts(message.content, `${path}.content`) });
 }
 
-function readAssistant(message: JsonObject, { path, n }: Place, reading: Reading): void {
+function readAssistant(message: JsonObject, { path, index: n }: MessagePosition, state: DecodeState): void {
   const thought = maybeString(message.reasoning_content) || maybeString(message.reasoning);
-  if (thought) reading.items.push({ kind: 'reasoning', summary: [thought] });
+  if (thought) state.items.push({ kind: 'reasoning', summary: [thought] });
   const parts = assistantParts(message, path);
-  if (parts.length > 0) reading.items.push({ kind: 'message', role: 'assistant', parts });
-  // Names a recording that only the provider has.
-  if (given(message.audio)) reading.items.push({ kind: 'opaque', issuer: 'responses', raw: { audio: message.audio } });
+  if (parts.length > 0) state.items.push({ kind: 'message', role: 'assistant', parts });
+  // The id of a recording that only the provider has.
+  if (isGiven(message.audio)) state.items.push({ kind: 'opaque', issuer: 'responses', raw: { audio: message.audio } });
   for (const [k, call] of (optional(message, 'tool_calls', needList, path) ?? []).entries())
-    addCall(readCall(call, `${path}.tool_calls[${k}]`), reading);
+    addCall(readCall(call, `${path}.tool_calls[${k}]`), state);
   const legacy = optional(message, 'function_call', needObject, path);
-  if (legacy) addCall(readLegacyCall(legacy, `${path}.function_call`, n, reading), reading);
+  if (legacy) addCall(readLegacyCall(legacy, `${path}.function_call`, n, state), state);
 }
 
-/** Clients send an empty text beside calls; it says nothing, and some providers refuse it. */
+/** Omits empty text, which clients send beside calls and some providers reject. */
 function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   const parts: HubPart[] = [];
   const content = message.content;
   if (Array.isArray(content)) {
     parts.push(...content.flatMap((part, k) => assistantPart(part, `${path}.content[${k}]`)));
-  } else if (given(content)) {
+  } else if (isGiven(content)) {
     parts.push({ kind: 'text', text: needString(content, `${path}.content`) });
   }
   const refusal = optional(message, 'refusal', needString, path);
@@ -100,7 +99,7 @@ function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   return parts.filter((part) => !('text' in part) || part.text !== '');
 }
 
-/** Any other kind is a provider's artefact: the client only hands back what it was given, so it is not refused for it. */
+/** Ignores other part types: the client only returns what a provider sent, so it must not be rejected for them. */
 function assistantPart(value: unknown, path: string): HubPart[] {
   const part = needObject(value, path);
   const type = needString(part.type, `${path}.type`);
@@ -109,7 +108,7 @@ function assistantPart(value: unknown, path: string): HubPart[] {
   return [];
 }
 
-function addCall(call: HubToolCall, { items, calls }: Reading): void {
+function addCall(call: HubToolCall, { items, calls }: DecodeState): void {
   items.push(call);
   calls.set(call.callId, call);
 }
@@ -128,32 +127,32 @@ function readCall(value: unknown, path: string): HubToolCall {
   return { kind: 'tool_call', callId, name, form, args, ...(signature && { signature }) };
 }
 
-/** The slot belongs to the generate-content side: a bare value is its own, everything foreign comes in an envelope. */
+/** The slot is the generate-content style's: a bare value is its own, any other value is in an envelope. */
 function readSignature(call: JsonObject): Opaque | undefined {
   const data = maybeString(maybeObject(maybeObject(call.extra_content).google).thought_signature);
   if (!data) return undefined;
   return isEnvelope(data) ? unwrap(data) : { issuer: 'generate-content', kind: 'thought', data };
 }
 
-/** The form before tools has no ids; one is made from the place of the message, which never changes. */
-function readLegacyCall(call: JsonObject, path: string, n: number, reading: Reading): HubToolCall {
+/** `function_call` has no id. It is minted from the message index, which never changes as the conversation grows. */
+function readLegacyCall(call: JsonObject, path: string, n: number, state: DecodeState): HubToolCall {
   const name = needString(call.name, `${path}.name`);
   const callId = mintCallId('function_call', n);
-  reading.legacyId = callId;
+  state.legacyId = callId;
   return { kind: 'tool_call', callId, name, form: 'function', args: needString(call.arguments, `${path}.arguments`) };
 }
 
-function readTool(message: JsonObject, { path }: Place, reading: Reading): void {
+function readTool(message: JsonObject, { path }: MessagePosition, state: DecodeState): void {
   const callId = needString(message.tool_call_id, `${path}.tool_call_id`);
-  addResult(callId, readParts(message.content, `${path}.content`), `${path}.tool_call_id`, reading);
+  addResult(callId, readParts(message.content, `${path}.content`), `${path}.tool_call_id`, state);
 }
 
-function readFunction(message: JsonObject, { path }: Place, reading: Reading): void {
+function readFunction(message: JsonObject, { path }: MessagePosition, state: DecodeState): void {
   needString(message.name, `${path}.name`);
-  addResult(reading.legacyId ?? '', readParts(message.content ?? '', `${path}.content`), path, reading);
+  addResult(state.legacyId ?? '', readParts(message.content ?? '', `${path}.content`), path, state);
 }
 
-function addResult(callId: string, parts: readonly HubPart[], path: string, { items, calls }: Reading): void {
+function addResult(callId: string, parts: readonly HubPart[], path: string, { items, calls }: DecodeState): void {
   const call =
     calls.get(callId) ?? wrongValue(path, `no earlier message has a tool call with the id '${callId.slice(0, 80)}'.`);
   items.push({ kind: 'tool_result', callId, name: call.name, form: call.form, parts });

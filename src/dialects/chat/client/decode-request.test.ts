@@ -11,8 +11,8 @@ const HEAD = { headers: {} };
 const user = { role: 'user', content: 'hi' };
 const messages = (...list: object[]) => decode({ messages: list });
 
-/** The field and the code under which a body is refused. */
-function refusal(body: object): readonly [string, string | undefined] {
+/** Returns the error code and field for an invalid body. */
+function rejectionOf(body: object): readonly [string, string | undefined] {
   try {
     decode(body);
   } catch (error) {
@@ -22,7 +22,7 @@ function refusal(body: object): readonly [string, string | undefined] {
   throw new Error('the body was accepted');
 }
 
-test('a small request becomes a complete hub request', () => {
+test('decodeRequest returns a complete hub request for a minimal body', () => {
   assert.deepEqual(decode({}), {
     dialect: 'chat',
     model: 'm',
@@ -39,11 +39,11 @@ test('a small request becomes a complete hub request', () => {
     state: {},
     meta: {},
     unknown: [],
-    wants: {},
+    clientOptions: {},
   });
 });
 
-test('null counts as absent for every field', () => {
+test('decodeRequest treats null as absent', () => {
   const names = [
     'temperature',
     'stop',
@@ -58,7 +58,7 @@ test('null counts as absent for every field', () => {
   assert.deepEqual(decode(Object.fromEntries(names.map((name) => [name, null]))), decode({}));
 });
 
-test('every setting finds its hub field', () => {
+test('decodeRequest maps every setting to its hub field', () => {
   const request = decode({
     stream: true,
     stream_options: { include_usage: true, include_obfuscation: false },
@@ -111,11 +111,11 @@ test('every setting finds its hub field', () => {
   assert.deepEqual(request.unknown, ['audio', 'prediction', 'some_new_field']);
 });
 
-test('effort none switches thinking off', () => {
+test('decodeRequest turns reasoning off for effort none', () => {
   assert.deepEqual(decode({ reasoning_effort: 'none' }).reasoning, { mode: 'off', effort: 'none', show: 'none' });
 });
 
-test('response formats', () => {
+test('decodeRequest reads response formats', () => {
   const format = (response_format: object) => decode({ response_format }).output.format;
   assert.deepEqual(format({ type: 'json_object' }), { kind: 'json' });
   assert.deepEqual(
@@ -129,7 +129,7 @@ test('response formats', () => {
   );
 });
 
-test('wrong fields are refused under their own path', () => {
+test('decodeRequest rejects invalid fields with their path', () => {
   const cases: [object, string, string][] = [
     [{ model: 7 }, 'invalid_request', 'model'],
     [{ messages: 'hi' }, 'invalid_request', 'messages'],
@@ -189,12 +189,12 @@ test('wrong fields are refused under their own path', () => {
     [{ moderation: { model: 'x' } }, 'unsupported_parameter', 'moderation'],
     [{ service_tier: 'gold' }, 'invalid_value', 'service_tier'],
   ];
-  for (const [body, code, param] of cases) assert.deepEqual(refusal(body), [code, param], JSON.stringify(body));
+  for (const [body, code, param] of cases) assert.deepEqual(rejectionOf(body), [code, param], JSON.stringify(body));
 });
 
 // ---------------------------------------------------------------- messages
 
-test('leading instructions stand ahead, later ones keep their place', () => {
+test('decodeRequest takes leading system messages as instructions and keeps later ones in position', () => {
   const request = messages(
     { role: 'system', content: 'One' },
     {
@@ -211,7 +211,7 @@ test('leading instructions stand ahead, later ones keep their place', () => {
   assert.deepEqual(request.items.at(-1), { kind: 'message', role: 'system', parts: [{ kind: 'text', text: 'Three' }] });
 });
 
-test('all parts of a user message are read', () => {
+test('decodeRequest reads every part type of a user message', () => {
   const [item] = messages({
     role: 'user',
     content: [
@@ -235,7 +235,7 @@ test('all parts of a user message are read', () => {
   ]);
 });
 
-test('an assistant message is thoughts, text, refusal and calls, in this order; empty text is left out', () => {
+test('decodeRequest orders an assistant message as reasoning, text, refusal, calls and omits empty text', () => {
   const { items } = messages(
     user,
     {
@@ -269,7 +269,7 @@ test('an assistant message is thoughts, text, refusal and calls, in this order; 
   ]);
 });
 
-test('a thought signature is bare, in an envelope, or damaged and dropped', () => {
+test('decodeRequest reads bare and wrapped thought signatures and ignores malformed ones', () => {
   const signature = (thought_signature: string) => {
     const fn = { name: 'f', arguments: '{}' };
     const call = { id: 'a', type: 'function', function: fn, extra_content: { google: { thought_signature } } };
@@ -282,7 +282,7 @@ test('a thought signature is bare, in an envelope, or damaged and dropped', () =
   assert.equal(signature('gw1.broken'), undefined);
 });
 
-test('the form before tools is read as tools, with ids that do not change when the conversation grows', () => {
+test('decodeRequest reads legacy functions as tools with call ids that stay stable as the conversation grows', () => {
   const first = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } };
   const list = [user, first, { role: 'function', name: 'f', content: '1' }];
   const body = { functions: [{ name: 'f', parameters: { type: 'object' } }], function_call: { name: 'f' } };
@@ -297,14 +297,14 @@ test('the form before tools is read as tools, with ids that do not change when t
   assert.notDeepEqual(longer.items[3], longer.items[1]);
 });
 
-test('an audio recording of an earlier answer is an artefact that only its issuer knows', () => {
+test('decodeRequest keeps the audio reference of an earlier reply as an opaque item', () => {
   const item = messages(user, { role: 'assistant', audio: { id: 'audio_1' } }).items.at(-1);
   assert.deepEqual(item, { kind: 'opaque', issuer: 'responses', raw: { audio: { id: 'audio_1' } } });
 });
 
 // ---------------------------------------------------------------- tools
 
-test('tools, choices and search', () => {
+test('decodeRequest reads tools, tool choice and web search options', () => {
   const request = decode({
     tools: [
       { type: 'function', function: { name: 'f', description: 'd', strict: true } },
@@ -342,7 +342,7 @@ test('tools, choices and search', () => {
   assert.deepEqual(named.toolChoice, { kind: 'named', name: 'p' });
 });
 
-test('arbitrary bodies are accepted or refused, never a crash', () => {
+test('decodeRequest accepts or rejects arbitrary bodies without crashing', () => {
   const part = fc.record({
     type: fc.constantFrom('text', 'image_url', 'file', 'x'),
     text: fc.anything(),

@@ -1,6 +1,6 @@
 /**
- * A chat client's request, read into the hub. Strict about the fields that are used, named by their path; fields that are
- * not known are collected as losses. What no other dialect can honour is refused here.
+ * Decoder of a chat client's request. Rejects invalid values of known fields with their path, and collects unknown fields for
+ * `x-gateway-dropped`.
  */
 import type { ClientRequestHead } from '../../codec.ts';
 import {
@@ -13,37 +13,37 @@ import {
   type JsonObject,
 } from '../../hub/types.ts';
 import {
-  aBoolean,
-  aCount,
-  aNumber,
   between,
   compact,
-  given,
+  isGiven,
   needList,
   needObject,
   needString,
   oneOf,
   optional,
-  stringMap,
+  readBoolean,
+  readCount,
+  readNumber,
+  readStringMap,
   unsupported,
   wrongType,
   wrongValue,
 } from '../../wire/read.ts';
-import { CLIENT_TIERS, TIER_WORDS } from '../../wire/service-tiers.ts';
-import { readStrings } from './decode-content.ts';
+import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
+import { readStringOrList } from './decode-content.ts';
 import { readMessages } from './decode-messages.ts';
 import { readToolSettings } from './decode-tools.ts';
 import type { ChatClientOptions } from './delta-writer.ts';
 
-export function decodeRequest(value: unknown, from: ClientRequestHead): HubRequest {
+export function decodeRequest(value: unknown, head: ClientRequestHead): HubRequest {
   const body = needObject(value, 'body');
   const { system, items } = readMessages(body.messages);
-  if (given(body.moderation)) unsupported('moderation', 'moderation cannot be asked for in a converted request.');
+  if (isGiven(body.moderation)) unsupported('moderation', 'moderation is not supported in a converted request.');
   const key = optional(body, 'prompt_cache_key', needString);
   return compact({
     dialect: 'chat' as const,
-    model: from.model ?? readModel(body),
-    stream: from.stream ?? optional(body, 'stream', aBoolean) ?? false,
+    model: head.model ?? readModel(body),
+    stream: head.stream ?? optional(body, 'stream', readBoolean) ?? false,
     system,
     items,
     ...readToolSettings(body),
@@ -52,7 +52,7 @@ export function decodeRequest(value: unknown, from: ClientRequestHead): HubReque
     limits: readLimits(body),
     sampling: readSampling(body),
     cache: compact({ key }),
-    state: compact({ store: optional(body, 'store', aBoolean) }),
+    state: compact({ store: optional(body, 'store', readBoolean) }),
     meta: readMeta(body),
     session: key,
     unknown: unknownFields(body),
@@ -64,7 +64,7 @@ function readModel(body: JsonObject): string {
   return needString(body.model, 'model') || wrongValue('model', 'must not be empty.');
 }
 
-/** Thoughts are shown as `reasoning_content` unless there are none. */
+/** Requests reasoning summaries, shown as `reasoning_content`, unless reasoning is off. */
 function readReasoning(body: JsonObject): HubRequest['reasoning'] {
   const effort = optional(body, 'reasoning_effort', oneOf(EFFORTS));
   if (effort === 'none') return { mode: 'off', effort, show: 'none' };
@@ -92,34 +92,34 @@ function readFormat(body: JsonObject): HubFormat {
     kind: 'schema' as const,
     schema: optional(wire, 'schema', needObject, path) ?? { type: 'object' },
     name: optional(wire, 'name', needString, path),
-    strict: optional(wire, 'strict', aBoolean, path),
+    strict: optional(wire, 'strict', readBoolean, path),
     description: optional(wire, 'description', needString, path),
   });
 }
 
 function readLimits(body: JsonObject): HubRequest['limits'] {
-  const name = given(body.max_completion_tokens) ? 'max_completion_tokens' : 'max_tokens';
-  const maxOutput = optional(body, name, aCount);
+  const name = isGiven(body.max_completion_tokens) ? 'max_completion_tokens' : 'max_tokens';
+  const maxOutput = optional(body, name, readCount);
   if (maxOutput === 0) wrongValue(name, 'must be at least 1.');
   return compact({ maxOutput });
 }
 
-const whole =
+const wholeNumber =
   (least: number, most: number) =>
   (value: unknown, path: string): number =>
-    between(least, most)(aCount(value, path), path);
+    between(least, most)(readCount(value, path), path);
 
 function readSampling(body: JsonObject): HubSampling {
   return compact({
     temperature: optional(body, 'temperature', between(0, 2)),
     topP: optional(body, 'top_p', between(0, 1)),
-    seed: optional(body, 'seed', aNumber),
+    seed: optional(body, 'seed', readNumber),
     presence: optional(body, 'presence_penalty', between(-2, 2)),
     frequency: optional(body, 'frequency_penalty', between(-2, 2)),
     logitBias: optional(body, 'logit_bias', readBias),
-    n: optional(body, 'n', whole(1, 128)),
-    logprobs: optional(body, 'logprobs', aBoolean),
-    topLogprobs: optional(body, 'top_logprobs', whole(0, 20)),
+    n: optional(body, 'n', wholeNumber(1, 128)),
+    logprobs: optional(body, 'logprobs', readBoolean),
+    topLogprobs: optional(body, 'top_logprobs', wholeNumber(0, 20)),
     stop: optional(body, 'stop', readStop),
   });
 }
@@ -132,18 +132,18 @@ function readBias(value: unknown, path: string): Readonly<Record<string, number>
 function readStop(value: unknown, path: string): readonly string[] {
   if (typeof value !== 'string' && !Array.isArray(value))
     return wrongType(path, 'a string or an array of strings', value);
-  const words = readStrings(value, path);
-  if (words.length > 4) wrongValue(path, 'at most 4 stop sequences are allowed.');
-  return words.includes('') ? wrongValue(path, 'a stop sequence must not be empty.') : words;
+  const sequences = readStringOrList(value, path);
+  if (sequences.length > 4) wrongValue(path, 'at most 4 stop sequences are allowed.');
+  return sequences.includes('') ? wrongValue(path, 'a stop sequence must not be empty.') : sequences;
 }
 
-// ---------------------------------------------------------------- around the conversation
+// ---------------------------------------------------------------- metadata
 
 function readMeta(body: JsonObject): HubMeta {
-  const tier = optional(body, 'service_tier', oneOf(TIER_WORDS));
+  const tier = optional(body, 'service_tier', oneOf(CLIENT_TIER_NAMES));
   return compact({
     userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
-    metadata: optional(body, 'metadata', stringMap),
+    metadata: optional(body, 'metadata', readStringMap),
     serviceTier: tier && CLIENT_TIERS[tier],
   });
 }
@@ -151,14 +151,14 @@ function readMeta(body: JsonObject): HubMeta {
 function readClientOptions(body: JsonObject): ChatClientOptions {
   const options = optional(body, 'stream_options', needObject);
   return compact({
-    usageChunk: options && optional(options, 'include_usage', aBoolean, 'stream_options'),
-    logprobs: optional(body, 'logprobs', aBoolean),
-    functions: given(body.functions) || undefined,
+    usageChunk: options && optional(options, 'include_usage', readBoolean, 'stream_options'),
+    logprobs: optional(body, 'logprobs', readBoolean),
+    functions: isGiven(body.functions) || undefined,
   });
 }
 
-/** Fields that are read above. `audio` and `prediction` are official too, but nobody else can use them: they count as lost. */
-const KNOWN: ReadonlySet<string> = new Set([
+/** Fields read above. `audio` and `prediction` are official but no other dialect has them, so they count as dropped. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'max_completion_tokens', 'max_tokens'],
   ...['temperature', 'top_p', 'seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'n', 'logprobs'],
   ...['top_logprobs', 'stop', 'response_format', 'verbosity', 'modalities', 'reasoning_effort'],
@@ -167,4 +167,4 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 
 const unknownFields = (body: JsonObject): readonly string[] =>
-  Object.keys(body).filter((name) => given(body[name]) && !KNOWN.has(name));
+  Object.keys(body).filter((name) => isGiven(body[name]) && !KNOWN_FIELDS.has(name));

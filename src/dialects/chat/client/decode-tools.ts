@@ -1,15 +1,15 @@
-/** Tools and tool choice of a client, in both forms: `tools` and the older `functions`. */
+/** Decoder of tools and tool choice, in both forms: `tools` and the legacy `functions`. */
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerToolOptions } from '../../hub/types.ts';
 import {
-  aBoolean,
   compact,
-  given,
+  isGiven,
   isObject,
   needList,
   needObject,
   needString,
   oneOf,
   optional,
+  readBoolean,
   wrongValue,
 } from '../../wire/read.ts';
 
@@ -21,7 +21,7 @@ export function readToolSettings(body: JsonObject): ToolSettings {
   const tools = [
     ...(optional(body, 'tools', needList) ?? []).map((tool, n) => readTool(tool, `tools[${n}]`)),
     ...(functions ?? []).map((one, n) => readFunction(one, `functions[${n}]`)),
-    ...(given(body.web_search_options) ? [readSearch(body.web_search_options, 'web_search_options')] : []),
+    ...(isGiven(body.web_search_options) ? [readSearch(body.web_search_options, 'web_search_options')] : []),
   ];
   const choice = readChoice(body);
   checkChoice(choice, tools);
@@ -29,8 +29,8 @@ export function readToolSettings(body: JsonObject): ToolSettings {
     tools,
     toolChoice: choice.toolChoice,
     allowedTools: choice.allowedTools,
-    // The older form has room for one call in an answer.
-    parallelTools: optional(body, 'parallel_tool_calls', aBoolean) ?? (functions ? false : undefined),
+    // A reply in the legacy form holds one call.
+    parallelTools: optional(body, 'parallel_tool_calls', readBoolean) ?? (functions ? false : undefined),
   });
 }
 
@@ -51,7 +51,7 @@ function readFunction(value: unknown, path: string): HubTool {
     name: readName(body, path),
     description: optional(body, 'description', needString, path),
     schema: optional(body, 'parameters', needObject, path) ?? NO_PARAMETERS,
-    strict: optional(body, 'strict', aBoolean, path),
+    strict: optional(body, 'strict', readBoolean, path),
   });
 }
 
@@ -74,7 +74,7 @@ function readName(body: JsonObject, path: string): string {
   return needString(body.name, `${path}.name`) || wrongValue(`${path}.name`, 'must not be empty.');
 }
 
-/** The location is flat everywhere but here. */
+/** Flattens the location, which only this dialect nests in `approximate`. */
 function readSearch(value: unknown, path: string): HubTool {
   const raw = needObject(value, path);
   const location = optional(raw, 'user_location', needObject, path);
@@ -92,9 +92,9 @@ type Choice = Pick<HubRequest, 'toolChoice'> & {
 };
 
 function readChoice(body: JsonObject): Choice {
-  if (given(body.tool_choice)) return readToolChoice(body.tool_choice, 'tool_choice');
+  if (isGiven(body.tool_choice)) return readToolChoice(body.tool_choice, 'tool_choice');
   const legacy = body.function_call;
-  if (!given(legacy)) return { toolChoice: { kind: 'auto' }, path: 'tool_choice' };
+  if (!isGiven(legacy)) return { toolChoice: { kind: 'auto' }, path: 'tool_choice' };
   const path = 'function_call';
   if (isObject(legacy)) return { toolChoice: { kind: 'named', name: readName(legacy, path) }, path: `${path}.name` };
   return { toolChoice: { kind: oneOf(['auto', 'none'])(legacy, path) }, path };
@@ -120,12 +120,11 @@ function readAllowed(value: unknown, path: string): Choice {
   return { toolChoice: { kind: mode }, allowedTools: { mode, names }, path: `${path}.tools` };
 }
 
-/** A choice that nothing can meet is the caller's mistake, told before it costs an upstream call. */
+/** Rejects an unsatisfiable choice before it costs an upstream call. */
 function checkChoice({ toolChoice, allowedTools, path }: Choice, tools: readonly HubTool[]): void {
   const known = (name: string) => tools.some((tool) => 'name' in tool && tool.name === name);
   for (const name of [...namesOf(toolChoice), ...(allowedTools?.names ?? [])])
-    if (!known(name)) wrongValue(path, `no tool is called '${name.slice(0, 80)}'.`);
-  if (toolChoice.kind === 'required' && tools.length === 0)
-    wrongValue(path, 'a call is required, but there are no tools.');
+    if (!known(name)) wrongValue(path, `unknown tool '${name.slice(0, 80)}'; declare it in tools.`);
+  if (toolChoice.kind === 'required' && tools.length === 0) wrongValue(path, 'required needs at least one tool.');
 }
 const namesOf = (choice: HubToolChoice): readonly string[] => (choice.kind === 'named' ? [choice.name] : []);

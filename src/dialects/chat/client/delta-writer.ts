@@ -1,9 +1,7 @@
 /**
- * An answer told to a chat client: hub events become deltas of the one assistant message this dialect has. The stream
- * encoder frames them as chunks, the unary encoder adds them up, so both say the same. The order between text and calls is
- * lost by the format itself.
+ * Conversion of hub events to deltas of the single assistant message of this dialect. The stream encoder frames them as chunks
+ * and the unary encoder adds them up, so both agree. The format does not keep the order between text and calls.
  */
-
 import type { ReplyContext } from '../../codec.ts';
 import type { HubEvent, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
@@ -30,42 +28,42 @@ export interface CallDelta {
   readonly extra_content?: { readonly google: { readonly thought_signature: string } };
 }
 
-/** Asked for in the form before tools; its answers hold one call, in that form. */
+/** `functions`: the request uses the legacy form, so the reply holds one call as `function_call`. */
 export type ChatClientOptions = HubRequest['clientOptions'] & { readonly functions?: boolean };
 
 export interface DeltaWriter {
   readonly request: HubRequest;
-  readonly legacy: boolean;
-  /** Calls are told when they are complete. Generate-content calls arrive whole, and SDKs read the signature of the first chunk only. */
-  readonly whole: boolean;
+  readonly isLegacy: boolean;
+  /** Send calls only when complete. Generate-content calls arrive whole, and SDKs read the signature in the first chunk only. */
+  readonly defersCalls: boolean;
   readonly calls: Map<number, OpenCall>;
   readonly annotations: JsonObject[];
-  /** Where the text of each part of each item begins in the content. */
-  readonly starts: Map<number, number[]>;
-  content: number;
-  refused: boolean;
-  /** The thought part that spoke last; another one begins a new paragraph. */
+  /** Offset of each text part in the content, by item index and part. */
+  readonly partStarts: Map<number, number[]>;
+  contentLength: number;
+  hasRefusal: boolean;
+  /** Item and part of the last thought; another one begins a new paragraph. */
   thoughtIndex: number;
   thoughtPart: number;
 }
 interface OpenCall {
-  readonly place: number;
+  readonly index: number;
   readonly form: 'function' | 'custom';
-  readonly held: boolean;
-  args: boolean;
+  readonly isDeferred: boolean;
+  hasArgs: boolean;
 }
 
 export function openDeltaWriter({ request, issuer }: ReplyContext): DeltaWriter {
-  const wants: ChatClientOptions = request.clientOptions;
+  const options: ChatClientOptions = request.clientOptions;
   return {
     request,
-    legacy: wants.functions === true,
-    whole: issuer === 'generate-content',
+    isLegacy: options.functions === true,
+    defersCalls: issuer === 'generate-content',
     calls: new Map(),
     annotations: [],
-    starts: new Map(),
-    content: 0,
-    refused: false,
+    partStarts: new Map(),
+    contentLength: 0,
+    hasRefusal: false,
     thoughtIndex: -1,
     thoughtPart: -1,
   };
@@ -73,149 +71,150 @@ export function openDeltaWriter({ request, issuer }: ReplyContext): DeltaWriter 
 
 type Kind = HubEvent['kind'];
 type EventOf<K extends Kind = Kind> = { [P in K]: Extract<HubEvent, { kind: P }> & { kind: P } }[K];
-type Rows = { readonly [K in Kind]: (event: EventOf<K>, telling: DeltaWriter) => readonly Delta[] };
+type EventEncoders = { readonly [K in Kind]: (event: EventOf<K>, writer: DeltaWriter) => readonly Delta[] };
 
 const NOTHING: readonly Delta[] = [];
 
-const ROWS: Rows = {
+const ENCODERS: EventEncoders = {
   start: () => [{ role: 'assistant', content: '' }],
-  item: ({ index, item }, telling) => (item.kind === 'tool_call' ? openCall(index, item, telling) : NOTHING),
-  text: ({ index, part, text }, telling) => {
+  item: ({ index, item }, writer) => (item.kind === 'tool_call' ? openCall(index, item, writer) : NOTHING),
+  text: ({ index, part, text }, writer) => {
     if (text === '') return NOTHING;
-    markStart(index, part, telling);
-    telling.content += text.length;
+    markStart(index, part, writer);
+    writer.contentLength += text.length;
     return [{ content: text }];
   },
-  refusal: ({ text }, telling) => {
+  refusal: ({ text }, writer) => {
     if (text === '') return NOTHING;
-    telling.refused = true;
+    writer.hasRefusal = true;
     return [{ refusal: text }];
   },
-  think: (event, telling) => think(event, telling),
-  args: ({ index, text }, telling) => {
-    const told = telling.calls.get(index);
-    return told && !told.held && text !== '' ? [addArgs(told, text, telling)] : NOTHING;
+  think: (event, writer) => thoughtDelta(event, writer),
+  args: ({ index, text }, writer) => {
+    const call = writer.calls.get(index);
+    return call && !call.isDeferred && text !== '' ? [argsDelta(call, text, writer)] : NOTHING;
   },
-  // Told with the item's end, when the places of all parts are known.
+  // Sent with the finish, when the offsets of all parts are known.
   annotation: () => NOTHING,
-  item_end: ({ index, item }, telling) => endItem(index, item, telling),
+  item_end: ({ index, item }, writer) => endItem(index, item, writer),
   ping: () => NOTHING,
-  finish: (event, telling) => [...decline(event, telling), ...cite(telling)],
+  finish: (event, writer) => [...refusalDelta(event, writer), ...annotationDelta(writer)],
   error: () => NOTHING,
 };
 
-export const toDeltas = <K extends Kind>(event: EventOf<K>, telling: DeltaWriter): readonly Delta[] =>
-  ROWS[event.kind](event, telling);
+export const toDeltas = <K extends Kind>(event: EventOf<K>, writer: DeltaWriter): readonly Delta[] =>
+  ENCODERS[event.kind](event, writer);
 
-/** `error` when the answer cannot be told as a success. */
+/** Returns `error` if the dialect has no finish reason for the stop. */
 export function finishReason(
   stop: EventOf<'finish'>['stop'],
-  telling: DeltaWriter,
+  writer: DeltaWriter,
 ): FinishReason | 'function_call' | 'error' {
-  const reason = encodeStop(stop, telling.calls.size > 0);
-  return reason === 'tool_calls' && telling.legacy ? 'function_call' : reason;
+  const reason = encodeStop(stop, writer.calls.size > 0);
+  return reason === 'tool_calls' && writer.isLegacy ? 'function_call' : reason;
 }
 
 // ---------------------------------------------------------------- text and thoughts
 
-function markStart(index: number, part: number, telling: DeltaWriter): void {
-  const starts = telling.starts.get(index);
-  if (!starts) telling.starts.set(index, place([], part, telling.content));
-  else if (starts[part] === undefined) place(starts, part, telling.content);
+function markStart(index: number, part: number, writer: DeltaWriter): void {
+  const starts = writer.partStarts.get(index);
+  if (!starts) writer.partStarts.set(index, setStart([], part, writer.contentLength));
+  else if (starts[part] === undefined) setStart(starts, part, writer.contentLength);
 }
-function place(starts: number[], part: number, at: number): number[] {
+function setStart(starts: number[], part: number, at: number): number[] {
   starts[part] = at;
   return starts;
 }
 
-function think({ index, part, text }: EventOf<'think'>, telling: DeltaWriter): readonly Delta[] {
-  if (text === '' || telling.request.clientOptions.thoughts === false) return NOTHING;
-  const first = telling.thoughtIndex === -1;
-  const same = telling.thoughtIndex === index && telling.thoughtPart === part;
-  telling.thoughtIndex = index;
-  telling.thoughtPart = part;
+function thoughtDelta({ index, part, text }: EventOf<'think'>, writer: DeltaWriter): readonly Delta[] {
+  if (text === '' || writer.request.clientOptions.thoughts === false) return NOTHING;
+  const first = writer.thoughtIndex === -1;
+  const same = writer.thoughtIndex === index && writer.thoughtPart === part;
+  writer.thoughtIndex = index;
+  writer.thoughtPart = part;
   return [{ reasoning_content: first || same ? text : `\n\n${text}` }];
 }
 
-/** What an item still has to say when it is complete; kinds that are not listed have no form in this dialect. */
-function endItem(index: number, item: HubItem, telling: DeltaWriter): readonly Delta[] {
-  if (item.kind === 'message') return endMessage(index, item, telling);
-  return item.kind === 'tool_call' ? endCall(index, item, telling) : NOTHING;
+/** Item kinds other than these two have no form in this dialect. */
+function endItem(index: number, item: HubItem, writer: DeltaWriter): readonly Delta[] {
+  if (item.kind === 'message') return endMessage(index, item, writer);
+  return item.kind === 'tool_call' ? endCall(index, item, writer) : NOTHING;
 }
 
-function endMessage(index: number, { parts }: HubMessage, telling: DeltaWriter): readonly Delta[] {
-  const starts = telling.starts.get(index) ?? [];
+function endMessage(index: number, { parts }: HubMessage, writer: DeltaWriter): readonly Delta[] {
+  const starts = writer.partStarts.get(index) ?? [];
   const notes: Delta[] = [];
   for (const [n, part] of parts.entries()) {
     if (part.kind === 'text') {
       for (const note of part.annotations ?? [])
-        telling.annotations.push(encodeAnnotation(note, starts[n] ?? telling.content, part.text.length));
+        writer.annotations.push(encodeAnnotation(note, starts[n] ?? writer.contentLength, part.text.length));
     } else if (part.kind === 'image') {
-      telling.content += IMAGE_NOTE.length;
+      writer.contentLength += IMAGE_NOTE.length;
       notes.push({ content: IMAGE_NOTE });
     }
   }
   return notes;
 }
-/** The dialect has no place for a picture in an answer. */
+/** Placeholder: a chat reply cannot hold an image. */
 const IMAGE_NOTE = '[image omitted]';
 
-/** A declined answer says so, in the provider's words where it gave any. */
-function decline({ stop, refusal }: EventOf<'finish'>, telling: DeltaWriter): readonly Delta[] {
-  if (telling.refused || (stop !== 'refusal' && stop !== 'filter')) return NOTHING;
-  const silent = telling.content === 0 && telling.calls.size === 0;
+/** A declined reply has a refusal: the provider's explanation if there is one. */
+function refusalDelta({ stop, refusal }: EventOf<'finish'>, writer: DeltaWriter): readonly Delta[] {
+  if (writer.hasRefusal || (stop !== 'refusal' && stop !== 'filter')) return NOTHING;
+  const silent = writer.contentLength === 0 && writer.calls.size === 0;
   const text = refusal || (stop === 'refusal' && silent ? 'The request was declined.' : '');
   return text === '' ? NOTHING : [{ refusal: text }];
 }
 
-const cite = ({ annotations }: DeltaWriter): readonly Delta[] => (annotations.length > 0 ? [{ annotations }] : NOTHING);
+const annotationDelta = ({ annotations }: DeltaWriter): readonly Delta[] =>
+  annotations.length > 0 ? [{ annotations }] : NOTHING;
 
 // ---------------------------------------------------------------- calls
 
-function openCall(index: number, item: HubToolCall, telling: DeltaWriter): readonly Delta[] {
-  if (telling.legacy && telling.calls.size > 0) return NOTHING;
-  const wrapped = isWrapped(item, telling.request);
-  const told: OpenCall = {
-    place: telling.calls.size,
+function openCall(index: number, item: HubToolCall, writer: DeltaWriter): readonly Delta[] {
+  if (writer.isLegacy && writer.calls.size > 0) return NOTHING;
+  const wrapped = isWrappedCustom(item, writer.request);
+  const call: OpenCall = {
+    index: writer.calls.size,
     form: item.form === 'custom' || wrapped ? 'custom' : 'function',
-    held: telling.whole || wrapped,
-    args: false,
+    isDeferred: writer.defersCalls || wrapped,
+    hasArgs: false,
   };
-  telling.calls.set(index, told);
-  return told.held ? NOTHING : [beginCall(told, item, telling)];
+  writer.calls.set(index, call);
+  return call.isDeferred ? NOTHING : [callDelta(call, item, writer)];
 }
 
-/** A custom tool went upstream as a function of one string where the upstream has no custom tools. */
-const isWrapped = (item: HubToolCall, request: HubRequest): boolean =>
+/** True for a custom tool that the upstream received as a function with one string argument. */
+const isWrappedCustom = (item: HubToolCall, request: HubRequest): boolean =>
   item.form === 'function' && request.tools.some((tool) => tool.kind === 'custom' && tool.name === item.name);
 
-function endCall(index: number, item: HubToolCall, telling: DeltaWriter): readonly Delta[] {
-  const told = telling.calls.get(index);
-  if (!told) return NOTHING;
+function endCall(index: number, item: HubToolCall, writer: DeltaWriter): readonly Delta[] {
+  const call = writer.calls.get(index);
+  if (!call) return NOTHING;
   const deltas: Delta[] = [];
-  if (told.held) deltas.push(beginCall(told, item, telling));
-  if (!told.args) {
-    const args = told.held && isWrapped(item, telling.request) ? unwrapInput(item.args) : item.args;
-    deltas.push(addArgs(told, args === '' && told.form === 'function' ? '{}' : args, telling));
+  if (call.isDeferred) deltas.push(callDelta(call, item, writer));
+  if (!call.hasArgs) {
+    const args = call.isDeferred && isWrappedCustom(item, writer.request) ? unwrapInput(item.args) : item.args;
+    deltas.push(argsDelta(call, args === '' && call.form === 'function' ? '{}' : args, writer));
   }
   return deltas;
 }
 
-function beginCall(told: OpenCall, item: HubToolCall, telling: DeltaWriter): Delta {
+function callDelta(call: OpenCall, item: HubToolCall, writer: DeltaWriter): Delta {
   const { name, callId: id, signature } = item;
-  if (telling.legacy) return { function_call: { name, arguments: '' } };
-  // The slot is that of the generate-content side, so its values are the ones that go bare.
+  if (writer.isLegacy) return { function_call: { name, arguments: '' } };
+  // The slot is the generate-content style's, so values of that style are sent bare.
   const extra = signature && { extra_content: { google: { thought_signature: pack(signature, 'generate-content') } } };
   const body =
-    told.form === 'custom'
+    call.form === 'custom'
       ? { type: 'custom' as const, custom: { name, input: '' } }
       : { type: 'function' as const, function: { name, arguments: '' } };
-  return { tool_calls: [{ index: told.place, id, ...body, ...extra }] };
+  return { tool_calls: [{ index: call.index, id, ...body, ...extra }] };
 }
 
-function addArgs(told: OpenCall, text: string, telling: DeltaWriter): Delta {
-  told.args = true;
-  if (telling.legacy) return { function_call: { arguments: text } };
-  const body = told.form === 'custom' ? { custom: { input: text } } : { function: { arguments: text } };
-  return { tool_calls: [{ index: told.place, ...body }] };
+function argsDelta(call: OpenCall, text: string, writer: DeltaWriter): Delta {
+  call.hasArgs = true;
+  if (writer.isLegacy) return { function_call: { arguments: text } };
+  const body = call.form === 'custom' ? { custom: { input: text } } : { function: { arguments: text } };
+  return { tool_calls: [{ index: call.index, ...body }] };
 }

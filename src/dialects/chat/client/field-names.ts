@@ -1,11 +1,11 @@
-/** What a chat client calls each hub field; losses and refusals are told to it in these words. */
+/** Names of the hub fields in the chat dialect, for `x-gateway-dropped` and errors. */
 import type { FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
   conversation: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',
-  /** Search is the only hosted tool that a client can ask for. */
+  /** Search is the only hosted tool that a chat client can request. */
   hostedTools: 'web_search_options',
   temperature: 'temperature',
   topP: 'top_p',

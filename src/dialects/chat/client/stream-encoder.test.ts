@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { answerFor, decodeAll, VECTORS } from '../../../../test/support/dialects/chat.ts';
+import { decodeAll, replyContextFor, VECTORS } from '../../../../test/support/dialects/chat.ts';
 import type { ReplyContext } from '../../codec.ts';
 import { fold, unfold } from '../../hub/fold.ts';
 import { type HubEvent, type HubItem, type HubReply, type JsonObject, NO_USAGE } from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { isObject, maybeList, maybeObject } from '../../wire/read.ts';
-import { encodeReply } from '../reply.ts';
+import { encodeReply } from './encode-reply.ts';
 import { openEncoder } from './stream-encoder.ts';
 
-const streamOf = (events: readonly HubEvent[], answer: ReplyContext): string => {
-  const encoder = openEncoder(answer);
+const streamOf = (events: readonly HubEvent[], context: ReplyContext): string => {
+  const encoder = openEncoder(context);
   return events.map((event) => encoder.push(event)).join('');
 };
 const blocks = (text: string): string[] =>
@@ -41,14 +41,14 @@ const call = (more: object = {}): HubItem => ({
   args: '{"x":1}',
   ...more,
 });
-const say = (text: string, more: object = {}): HubItem => ({
+const message = (text: string, more: object = {}): HubItem => ({
   kind: 'message',
   role: 'assistant',
   parts: [{ kind: 'text', text, ...more }],
 });
-const plain = answerFor({});
+const CONTEXT = replyContextFor({});
 
-// ---------------------------------------------------------------- the official SDKs as judges
+// ---------------------------------------------------------------- official SDKs
 
 const SDKS = { 'openai 7': OpenAI, 'openai 6': OpenAI6 } as const;
 const finalOf = async (name: keyof typeof SDKS, text: string): Promise<JsonObject> => {
@@ -62,16 +62,16 @@ const finalOf = async (name: keyof typeof SDKS, text: string): Promise<JsonObjec
   return maybeObject(JSON.parse(JSON.stringify(result)));
 };
 
-// The helper of the older line cannot read custom calls, whoever sends them.
+// The stream helper of openai 6 cannot read custom tool calls.
 for (const name of Object.keys(SDKS) as (keyof typeof SDKS)[])
   for (const vector of VECTORS)
     if (vector.reply && !(name === 'openai 6' && vector.name.includes('custom-tool')))
-      test(`${name} accumulates the stream to the unary answer: ${vector.about}`, async () => {
-        const answer = answerFor({ stream_options: { include_usage: true } }, 'responses');
+      test(`${name} accumulates the stream to the unary reply: ${vector.about}`, async () => {
+        const context = replyContextFor({ stream_options: { include_usage: true } }, 'responses');
         const folded = fold(decodeAll(vector.events));
         assert.ok('reply' in folded);
-        const expected = maybeObject(encodeReply(folded.reply, answer));
-        const final = await finalOf(name, streamOf(decodeAll(vector.events), answer));
+        const expected = maybeObject(encodeReply(folded.reply, context));
+        const final = await finalOf(name, streamOf(decodeAll(vector.events), context));
         assert.equal(final.id, expected.id);
         assert.equal(final.model, 'asked-for');
         assert.deepEqual(final.usage, expected.usage);
@@ -83,25 +83,25 @@ for (const name of Object.keys(SDKS) as (keyof typeof SDKS)[])
         assert.deepEqual(shapes(got.tool_calls), shapes(want.tool_calls));
       });
 
-/** SDK helpers add members of their own to a call. */
+/** Removes the members that SDK helpers add to a call. */
 function bare(value: unknown): unknown {
   const { id, type, function: fn, custom } = maybeObject(value);
   const { name, arguments: args } = maybeObject(fn);
   return isObject(custom) ? { id, type, custom } : { id, type, name, args };
 }
 
-test('the SDK raises an error chunk as an error', async () => {
+test('the OpenAI SDK throws for an error chunk', async () => {
   const events: HubEvent[] = [
     { kind: 'start', id: 'x', model: 'm' },
     { kind: 'error', error: { code: 'upstream_error', message: 'It broke.' } },
   ];
-  await assert.rejects(finalOf('openai 7', streamOf(events, plain)), /It broke/);
+  await assert.rejects(finalOf('openai 7', streamOf(events, CONTEXT)), /It broke/);
 });
 
 // ---------------------------------------------------------------- framing
 
-test('the first chunk has the role, one has the finish reason, the last block is the end marker', () => {
-  const text = streamOf(unfold(reply([say('Hi')])), plain);
+test('encoder sends the role in the first chunk, one finish reason, and [DONE] last', () => {
+  const text = streamOf(unfold(reply([message('Hi')])), CONTEXT);
   const all = objects(text);
   assert.deepEqual(choiceOf(all[0] ?? {}).delta, { role: 'assistant', content: '' });
   assert.deepEqual(
@@ -112,8 +112,8 @@ test('the first chunk has the role, one has the finish reason, the last block is
   assert.ok(all.every((one) => one.id === 'chatcmpl-upstream1' && one.created === 1_700_000_000 && !('usage' in one)));
 });
 
-test('usage is a chunk of its own, and null elsewhere, only where it was asked for', () => {
-  const text = streamOf(unfold(reply([say('Hi')])), answerFor({ stream_options: { include_usage: true } }));
+test('encoder sends usage in its own chunk, and null elsewhere, when the client requests it', () => {
+  const text = streamOf(unfold(reply([message('Hi')])), replyContextFor({ stream_options: { include_usage: true } }));
   const all = objects(text);
   assert.deepEqual(
     all.slice(0, -1).map((one) => one.usage),
@@ -129,8 +129,8 @@ test('usage is a chunk of its own, and null elsewhere, only where it was asked f
   });
 });
 
-test('an error ends the stream without the end marker, and nothing follows', () => {
-  const encoder = openEncoder(plain);
+test('G 6: encoder ends a failed stream without [DONE] and sends nothing after the error', () => {
+  const encoder = openEncoder(CONTEXT);
   encoder.push({ kind: 'start', id: 'x', model: 'm' });
   const text = encoder.push({
     kind: 'error',
@@ -150,43 +150,44 @@ test('an error ends the stream without the end marker, and nothing follows', () 
   assert.equal(encoder.push({ kind: 'finish', stop: 'end', usage: NO_USAGE }), '');
 });
 
-test('heartbeats are comments, pings say nothing', () => {
-  const encoder = openEncoder(plain);
+test('encoder sends heartbeats as SSE comments and nothing for pings', () => {
+  const encoder = openEncoder(CONTEXT);
   assert.match(encoder.heartbeat(), /^: .*\n\n$/);
   assert.equal(encoder.push({ kind: 'ping' }), '');
 });
 
 // ---------------------------------------------------------------- content
 
-test('thoughts of several parts and items are paragraphs of one reasoning_content', () => {
+test('encoders join reasoning parts and items as paragraphs of reasoning_content', () => {
   const items: HubItem[] = [
     { kind: 'reasoning', summary: ['One.', 'Two.'] },
     { kind: 'reasoning', summary: [] },
     { kind: 'reasoning', summary: ['Three.'], opaque: { issuer: 'messages', kind: 'thinking', data: 'sig' } },
-    say('Done.'),
+    message('Done.'),
   ];
-  const unary = maybeObject(choiceOf(maybeObject(encodeReply(reply(items), plain))).message);
+  const unary = maybeObject(choiceOf(maybeObject(encodeReply(reply(items), CONTEXT))).message);
   assert.equal(unary.reasoning_content, 'One.\n\nTwo.\n\nThree.');
-  const streamed = deltas(streamOf(unfold(reply(items)), plain));
+  const streamed = deltas(streamOf(unfold(reply(items)), CONTEXT));
   assert.equal(streamed.map((delta) => delta.reasoning_content ?? '').join(''), unary.reasoning_content);
   assert.ok(!JSON.stringify(streamed).includes('sig'));
 });
 
-test('a client that wants no thoughts gets none', () => {
-  const answer = { ...plain, request: { ...plain.request, wants: { thoughts: false } } };
-  const told = encodeReply(reply([{ kind: 'reasoning', summary: ['Secret.'] }, say('Hi')]), answer);
-  assert.ok(!JSON.stringify(told).includes('Secret'));
+test('encoder omits reasoning when the client does not want it', () => {
+  const context = { ...CONTEXT, request: { ...CONTEXT.request, clientOptions: { thoughts: false } } };
+  const body = encodeReply(reply([{ kind: 'reasoning', summary: ['Secret.'] }, message('Hi')]), context);
+  assert.ok(!JSON.stringify(body).includes('Secret'));
 });
 
-test('content is null beside a call, and empty when nothing was said at all', () => {
-  const message = (items: HubItem[]) => maybeObject(choiceOf(maybeObject(encodeReply(reply(items), plain))).message);
-  assert.equal(message([call()]).content, null);
-  assert.equal(message([]).content, '');
-  assert.equal(message([]).refusal, null);
+test('encodeReply sets content to null beside a call and to an empty string in an empty reply', () => {
+  const messageOf = (items: HubItem[]) =>
+    maybeObject(choiceOf(maybeObject(encodeReply(reply(items), CONTEXT))).message);
+  assert.equal(messageOf([call()]).content, null);
+  assert.equal(messageOf([]).content, '');
+  assert.equal(messageOf([]).refusal, null);
 });
 
-test('a call is told with its index, opened once, and never without arguments', () => {
-  const text = streamOf(unfold(reply([call(), call({ callId: 'call_b', args: '' })], { stop: 'tool' })), plain);
+test('encoder opens each call once with its index and always sends arguments', () => {
+  const text = streamOf(unfold(reply([call(), call({ callId: 'call_b', args: '' })], { stop: 'tool' })), CONTEXT);
   assert.deepEqual(
     deltas(text).flatMap((delta) => maybeList(delta.tool_calls)),
     [
@@ -198,11 +199,11 @@ test('a call is told with its index, opened once, and never without arguments', 
   );
 });
 
-test('a thought signature stands on the first chunk of its call: bare, or wrapped when an account owns it', () => {
+test('encoder sends a thought signature in the first chunk of its call, wrapped when it belongs to an account', () => {
   const signature = { issuer: 'generate-content', kind: 'thought', data: 'sig' } as const;
   const first = (more: object) => {
     const events = unfold(reply([call({ signature: { ...signature, ...more } })], { stop: 'tool' }));
-    return maybeObject(maybeList(deltas(streamOf(events, answerFor({}, 'generate-content')))[1]?.tool_calls)[0]);
+    return maybeObject(maybeList(deltas(streamOf(events, replyContextFor({}, 'generate-content')))[1]?.tool_calls)[0]);
   };
   assert.deepEqual(first({}).extra_content, { google: { thought_signature: 'sig' } });
   assert.equal(first({}).id, 'call_a');
@@ -210,71 +211,71 @@ test('a thought signature stands on the first chunk of its call: bare, or wrappe
   assert.deepEqual(first({ account: 'acc' }).extra_content, { google: { thought_signature: wrap(owned) } });
 });
 
-test('a custom tool is told as custom, also when it went upstream as a function of one string', () => {
-  const answer = answerFor({ tools: [{ type: 'custom', custom: { name: 'patch' } }] });
+test('encodeReply sends a custom tool call as custom when the upstream received it as a function', () => {
+  const context = replyContextFor({ tools: [{ type: 'custom', custom: { name: 'patch' } }] });
   for (const item of [
     call({ name: 'patch', form: 'custom', args: 'a "b"\n' }),
     call({ name: 'patch', args: JSON.stringify({ input: 'a "b"\n' }) }),
   ]) {
-    const message = maybeObject(choiceOf(maybeObject(encodeReply(reply([item], { stop: 'tool' }), answer))).message);
+    const message = maybeObject(choiceOf(maybeObject(encodeReply(reply([item], { stop: 'tool' }), context))).message);
     assert.deepEqual(message.tool_calls, [
       { id: 'call_a', type: 'custom', custom: { name: 'patch', input: 'a "b"\n' } },
     ]);
   }
 });
 
-test('a client of the older form gets one function_call and its finish reason', () => {
-  const answer = answerFor({ functions: [{ name: 'f' }] });
-  const told = choiceOf(maybeObject(encodeReply(reply([call(), call({ callId: 'b' })], { stop: 'tool' }), answer)));
-  assert.equal(told.finish_reason, 'function_call');
-  assert.deepEqual(maybeObject(told.message).function_call, { name: 'f', arguments: '{"x":1}' });
-  assert.equal(maybeObject(told.message).tool_calls, undefined);
+test('encodeReply sends one function_call to a client of the legacy form', () => {
+  const context = replyContextFor({ functions: [{ name: 'f' }] });
+  const body = choiceOf(maybeObject(encodeReply(reply([call(), call({ callId: 'b' })], { stop: 'tool' }), context)));
+  assert.equal(body.finish_reason, 'function_call');
+  assert.deepEqual(maybeObject(body.message).function_call, { name: 'f', arguments: '{"x":1}' });
+  assert.equal(maybeObject(body.message).tool_calls, undefined);
 });
 
-test('citations count from the beginning of the whole content', () => {
+test('encodeReply counts citation offsets from the start of the content', () => {
   const note = { start: 0, end: 2, url: 'https://example.org', title: 'T' };
-  const told = encodeReply(reply([say('Intro. '), say('So.', { annotations: [note] })]), plain);
-  assert.deepEqual(maybeObject(choiceOf(maybeObject(told)).message).annotations, [
+  const body = encodeReply(reply([message('Intro. '), message('So.', { annotations: [note] })]), CONTEXT);
+  assert.deepEqual(maybeObject(choiceOf(maybeObject(body)).message).annotations, [
     { type: 'url_citation', url_citation: { start_index: 7, end_index: 9, title: 'T', url: 'https://example.org' } },
   ]);
 });
 
-test('a declined answer is content_filter with a refusal, in the words of the provider or in ours', () => {
-  const told = (more: Partial<HubReply>) => choiceOf(maybeObject(encodeReply(reply([], more), plain)));
-  assert.equal(told({ stop: 'refusal', refusal: 'No.' }).finish_reason, 'content_filter');
-  assert.equal(maybeObject(told({ stop: 'refusal', refusal: 'No.' }).message).refusal, 'No.');
-  assert.equal(maybeObject(told({ stop: 'refusal' }).message).refusal, 'The request was declined.');
-  assert.equal(told({ stop: 'filter' }).finish_reason, 'content_filter');
-  assert.equal(maybeObject(told({ stop: 'filter' }).message).refusal, null);
+test('encodeReply ends a declined reply with content_filter and a refusal text', () => {
+  const body = (more: Partial<HubReply>) => choiceOf(maybeObject(encodeReply(reply([], more), CONTEXT)));
+  assert.equal(body({ stop: 'refusal', refusal: 'No.' }).finish_reason, 'content_filter');
+  assert.equal(maybeObject(body({ stop: 'refusal', refusal: 'No.' }).message).refusal, 'No.');
+  assert.equal(maybeObject(body({ stop: 'refusal' }).message).refusal, 'The request was declined.');
+  assert.equal(body({ stop: 'filter' }).finish_reason, 'content_filter');
+  assert.equal(maybeObject(body({ stop: 'filter' }).message).refusal, null);
 });
 
-test('the finish reason never contradicts the calls that were sent', () => {
+test('encodeReply sends a finish reason that matches the presence of calls', () => {
   const reason = (items: HubItem[], stop: HubReply['stop']) =>
-    choiceOf(maybeObject(encodeReply(reply(items, { stop }), plain))).finish_reason;
+    choiceOf(maybeObject(encodeReply(reply(items, { stop }), CONTEXT))).finish_reason;
   assert.equal(reason([call()], 'end'), 'tool_calls');
-  assert.equal(reason([say('x')], 'tool'), 'stop');
+  assert.equal(reason([message('x')], 'tool'), 'stop');
   assert.equal(reason([call()], 'length'), 'length');
-  assert.equal(reason([say('x')], 'stop_sequence'), 'stop');
-  assert.equal(reason([say('x')], 'context_full'), 'length');
+  assert.equal(reason([message('x')], 'stop_sequence'), 'stop');
+  assert.equal(reason([message('x')], 'context_full'), 'length');
 });
 
-test('a malformed call is a failure in both forms', () => {
-  assert.throws(() => encodeReply(reply([], { stop: 'malformed_call' }), plain), { code: 'upstream_error' });
-  const text = streamOf(unfold(reply([], { stop: 'malformed_call' })), plain);
+test('encoders fail on a malformed call in both forms', () => {
+  assert.throws(() => encodeReply(reply([], { stop: 'malformed_call' }), CONTEXT), { code: 'upstream_error' });
+  const text = streamOf(unfold(reply([], { stop: 'malformed_call' })), CONTEXT);
   assert.ok(text.includes('"error"') && !text.includes('[DONE]'));
 });
 
-test('an image in the answer leaves a note', () => {
+test('encodeReply replaces an image by a placeholder', () => {
   const image = { kind: 'image', source: { kind: 'base64', mime: 'image/png', data: 'AA==' } } as const;
   const item: HubItem = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Here: ' }, image] };
-  const told = encodeReply(reply([item]), plain);
-  assert.equal(maybeObject(choiceOf(maybeObject(told)).message).content, 'Here: [image omitted]');
+  const body = encodeReply(reply([item]), CONTEXT);
+  assert.equal(maybeObject(choiceOf(maybeObject(body)).message).content, 'Here: [image omitted]');
 });
 
-test('metadata and the effective tier are echoed', () => {
-  const told = maybeObject(
-    encodeReply(reply([], { usage: { ...NO_USAGE, tier: 'standard' } }), answerFor({ metadata: { a: 'b' } })),
+test('encodeReply returns metadata and the service tier used', () => {
+  const body = maybeObject(
+    encodeReply(reply([], { usage: { ...NO_USAGE, tier: 'standard' } }), replyContextFor({ metadata: { a: 'b' } })),
   );
-  assert.deepEqual(told.metadata, { a: 'b' });
-  assert.equal(told.service_tier, 'default');
+  assert.deepEqual(body.metadata, { a: 'b' });
+  assert.equal(body.service_tier, 'default');
 });

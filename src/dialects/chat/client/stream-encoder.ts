@@ -1,4 +1,4 @@
-/** The stream for a chat client: deltas framed as chunks, usage only where it was asked for, `[DONE]` only after success (G 6). */
+/** The stream encoder for chat clients: deltas framed as chunks. Usage only on request, `[DONE]` only after success (G 6). */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import type { HubError, HubEvent } from '../../hub/types.ts';
@@ -10,20 +10,20 @@ import { encodeUsage } from '../usage.ts';
 import { type Delta, type DeltaWriter, finishReason, openDeltaWriter, toDeltas } from './delta-writer.ts';
 
 interface State {
-  readonly answer: ReplyContext;
-  readonly telling: DeltaWriter;
-  /** All chunks of an answer begin and end alike, so those bytes are made once. */
+  readonly context: ReplyContext;
+  readonly writer: DeltaWriter;
+  /** Start and end shared by all chunks of a reply, serialized once. */
   head: string;
   readonly tail: string;
   done: boolean;
 }
 
-export function openEncoder(answer: ReplyContext): StreamEncoder {
+export function openEncoder(context: ReplyContext): StreamEncoder {
   const state: State = {
-    answer,
-    telling: openDeltaWriter(answer),
-    head: headOf(answer, answer.requestId),
-    tail: answer.request.clientOptions.usageChunk ? ',"usage":null}' : '}',
+    context: context,
+    writer: openDeltaWriter(context),
+    head: chunkHead(context, context.requestId),
+    tail: context.request.clientOptions.usageChunk ? ',"usage":null}' : '}',
     done: false,
   };
   return {
@@ -33,13 +33,13 @@ export function openEncoder(answer: ReplyContext): StreamEncoder {
 }
 
 function encode(event: HubEvent, state: State): string {
-  if (event.kind === 'error') return breakOff(event.error, state);
+  if (event.kind === 'error') return failStream(event.error, state);
   if (event.kind === 'finish') return finish(event, state);
-  if (event.kind === 'start') state.head = headOf(state.answer, event.id);
-  return chunks(toDeltas(event, state.telling), state);
+  if (event.kind === 'start') state.head = chunkHead(state.context, event.id);
+  return chunks(toDeltas(event, state.writer), state);
 }
 
-const headOf = ({ created, model }: ReplyContext, upstreamId: string): string =>
+const chunkHead = ({ created, model }: ReplyContext, upstreamId: string): string =>
   JSON.stringify({ id: responseId('chatcmpl-', upstreamId), object: 'chat.completion.chunk', created, model }).slice(
     0,
     -1,
@@ -55,28 +55,28 @@ const chunk = (delta: string, reason: string, { head, tail }: State): string =>
   sse(`${head},"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${tail}`);
 
 function finish(event: Extract<HubEvent, { kind: 'finish' }>, state: State): string {
-  const reason = finishReason(event.stop, state.telling);
-  if (reason === 'error') return breakOff(MALFORMED_CALL, state);
-  const last = chunks(toDeltas(event, state.telling), state) + chunk('{}', `"${reason}"`, state);
+  const reason = finishReason(event.stop, state.writer);
+  if (reason === 'error') return failStream(MALFORMED_CALL, state);
+  const last = chunks(toDeltas(event, state.writer), state) + chunk('{}', `"${reason}"`, state);
   state.done = true;
   return last + usageChunk(event, state) + sse('[DONE]');
 }
 
-function usageChunk({ usage }: Extract<HubEvent, { kind: 'finish' }>, { answer, head }: State): string {
-  if (!answer.request.clientOptions.usageChunk) return '';
+function usageChunk({ usage }: Extract<HubEvent, { kind: 'finish' }>, { context, head }: State): string {
+  if (!context.request.clientOptions.usageChunk) return '';
   const rest = JSON.stringify(
     compact({ choices: [], usage: encodeUsage(usage), service_tier: tierForClient(usage.tier) }),
   );
   return sse(`${head},${rest.slice(1)}`);
 }
 
-/** No `[DONE]` after it: clients would take the text so far for the whole answer. */
-function breakOff(error: HubError, state: State): string {
+/** No `[DONE]` after an error: clients would take the text so far for the complete reply. */
+function failStream(error: HubError, state: State): string {
   state.done = true;
   return sse(JSON.stringify(encodeError(error)));
 }
 
 export const MALFORMED_CALL: HubError = {
   code: 'upstream_error',
-  message: 'The model called a tool in a form that cannot be read.',
+  message: 'The model made a malformed tool call.',
 };

@@ -1,40 +1,40 @@
 /**
- * What one delta of an assistant message adds to the answer, as hub events: a row per member of the delta. A whole message
- * is one large delta, so unary answers run through the same rows. Chunks, terminals and transport are not its business.
+ * Reader of deltas: turns the members of a delta into hub events, one reader per member. A complete message is one large delta,
+ * so unary replies use the same readers. Does not handle chunks or the end of the stream.
  */
 import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque } from '../../hub/types.ts';
-import { freshCallId } from '../../wire/ids.ts';
+import { uniqueCallId } from '../../wire/ids.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeAnnotation } from '../annotations.ts';
 
-/** The answer so far. */
+/** The reply so far. */
 export interface ReplyState {
   readonly context: DecodeContext;
   /** The next hub index. */
-  next: number;
+  nextIndex: number;
   thought: { readonly index: number; text: string } | undefined;
-  message: { readonly index: number; readonly parts: Piece[] } | undefined;
+  message: { readonly index: number; readonly parts: TextPart[] } | undefined;
   readonly calls: Call[];
   readonly callIds: Set<string>;
-  /** Calls by what the wire addresses them with: mostly an index, for some servers only the id. */
+  /** Calls by the key the wire uses: usually an index, for some servers only the id. */
   readonly slots: Map<number | string, Call>;
   lastSlot: number | string;
-  /** UTF-16 units of content so far; annotations count from its beginning, our parts from theirs. */
-  said: number;
+  /** UTF-16 units of content so far. Wire annotations count from the start of the content, hub annotations from their part. */
+  contentLength: number;
   refusal: string;
 }
 
-interface Piece {
+interface TextPart {
   readonly kind: 'text' | 'refusal';
-  readonly from: number;
+  readonly start: number;
   text: string;
   readonly annotations: HubAnnotation[];
 }
 interface Call {
-  /** Unset until the name is known, since an item cannot be announced without it. */
+  /** Unset until the name is known, because the `item` event needs it. */
   index: number | undefined;
-  /** As the wire gave it; empty when it gave none. */
+  /** The id on the wire; empty if missing. */
   id: string;
   callId: string;
   name: string;
@@ -46,155 +46,156 @@ interface Call {
 
 export const openReply = (context: DecodeContext): ReplyState => ({
   context,
-  next: 0,
+  nextIndex: 0,
   thought: undefined,
   message: undefined,
   calls: [],
   callIds: new Set(),
   slots: new Map(),
   lastSlot: 0,
-  said: 0,
+  contentLength: 0,
   refusal: '',
 });
 
-type Row = (value: unknown, answer: ReplyState, out: HubEvent[], delta: JsonObject) => void;
+type MemberReader = (value: unknown, reply: ReplyState, out: HubEvent[], delta: JsonObject) => void;
 
-/** In the order in which they belong when one delta has several. Annotations go before calls, which close the text. */
-const ROWS = {
-  reasoning_content: (value, answer, out) => think(maybeString(value), answer, out),
-  // Another server's name for the same; a few send both.
-  reasoning: (value, answer, out, delta) => {
-    if (!maybeString(delta.reasoning_content)) think(maybeString(value), answer, out);
+/** In the order to apply when one delta has several members. Annotations precede calls, which end the text. */
+const MEMBER_READERS = {
+  reasoning_content: (value, reply, out) => addThought(maybeString(value), reply, out),
+  // Some servers use this name, a few send both.
+  reasoning: (value, reply, out, delta) => {
+    if (!maybeString(delta.reasoning_content)) addThought(maybeString(value), reply, out);
   },
-  content: (value, answer, out) => say('text', textOf(value), answer, out),
-  refusal: (value, answer, out) => say('refusal', textOf(value), answer, out),
-  annotations: (value, answer, out) => {
-    for (const note of maybeList(value)) annotate(note, answer, out);
+  content: (value, reply, out) => addText('text', contentText(value), reply, out),
+  refusal: (value, reply, out) => addText('refusal', contentText(value), reply, out),
+  annotations: (value, reply, out) => {
+    for (const note of maybeList(value)) addAnnotation(note, reply, out);
   },
-  tool_calls: (value, answer, out) => {
-    for (const entry of maybeList(value)) if (isObject(entry)) readCall(entry, answer, out);
+  tool_calls: (value, reply, out) => {
+    for (const entry of maybeList(value)) if (isObject(entry)) readCall(entry, reply, out);
   },
-  /** The only call of an answer in the form before tools. */
-  function_call: (value, answer, out) => readCall({ index: LEGACY_SLOT, function: value }, answer, out),
-} as const satisfies Record<string, Row>;
-const ROW_LIST: readonly (readonly [string, Row])[] = Object.entries(ROWS);
+  /** The only call of a reply in the legacy form. */
+  function_call: (value, reply, out) => readCall({ index: LEGACY_SLOT, function: value }, reply, out),
+} as const satisfies Record<string, MemberReader>;
+const READERS: readonly (readonly [string, MemberReader])[] = Object.entries(MEMBER_READERS);
+/** Cannot collide with the index of a call in `tool_calls`. */
 const LEGACY_SLOT = 1_000_000;
 
-export function readDelta(delta: JsonObject, answer: ReplyState, out: HubEvent[]): void {
-  for (const [name, row] of ROW_LIST) {
+export function readDelta(delta: JsonObject, reply: ReplyState, out: HubEvent[]): void {
+  for (const [name, read] of READERS) {
     const value = delta[name];
-    if (value !== undefined && value !== null) row(value, answer, out, delta);
+    if (value !== undefined && value !== null) read(value, reply, out, delta);
   }
 }
 
-/** Ends whatever is open. False when a call never got a name, which nobody could execute. */
-export function closeReply(answer: ReplyState, stop: HubStop, out: HubEvent[]): boolean {
-  if (answer.calls.some((call) => call.index === undefined)) return false;
-  const cut = stop === 'length' && answer.message?.index === answer.next - 1;
-  endThought(answer, out);
-  endMessage(answer, out, cut);
-  for (const call of answer.calls) endCall(call, out);
+/** Ends all open items. Returns false if a call never got a name, so that no client could execute it. */
+export function closeReply(reply: ReplyState, stop: HubStop, out: HubEvent[]): boolean {
+  if (reply.calls.some((call) => call.index === undefined)) return false;
+  const cut = stop === 'length' && reply.message?.index === reply.nextIndex - 1;
+  endThought(reply, out);
+  endMessage(reply, out, cut);
+  for (const call of reply.calls) endCall(call, out);
   return true;
 }
 
 // ---------------------------------------------------------------- thoughts and text
 
-function think(text: string | undefined, answer: ReplyState, out: HubEvent[]): void {
+function addThought(text: string | undefined, reply: ReplyState, out: HubEvent[]): void {
   if (!text) return;
-  endMessage(answer, out);
-  if (!answer.thought) {
-    answer.thought = { index: answer.next++, text: '' };
-    out.push({ kind: 'item', index: answer.thought.index, item: { kind: 'reasoning', summary: [] } });
+  endMessage(reply, out);
+  if (!reply.thought) {
+    reply.thought = { index: reply.nextIndex++, text: '' };
+    out.push({ kind: 'item', index: reply.thought.index, item: { kind: 'reasoning', summary: [] } });
   }
-  answer.thought.text += text;
-  out.push({ kind: 'think', index: answer.thought.index, part: 0, text });
+  reply.thought.text += text;
+  out.push({ kind: 'think', index: reply.thought.index, part: 0, text });
 }
 
-function endThought(answer: ReplyState, out: HubEvent[]): void {
-  if (!answer.thought) return;
-  const { index, text } = answer.thought;
-  answer.thought = undefined;
+function endThought(reply: ReplyState, out: HubEvent[]): void {
+  if (!reply.thought) return;
+  const { index, text } = reply.thought;
+  reply.thought = undefined;
   out.push({ kind: 'item_end', index, item: { kind: 'reasoning', summary: [text] } });
 }
 
-/** Content is text, or for some servers a list of text parts. */
-const textOf = (value: unknown): string =>
+/** Content is a string, from some servers a list of text parts. */
+const contentText = (value: unknown): string =>
   typeof value === 'string'
     ? value
     : maybeList(value)
         .map((part) => maybeString(maybeObject(part).text) ?? '')
         .join('');
 
-function say(kind: Piece['kind'], text: string, answer: ReplyState, out: HubEvent[]): void {
+function addText(kind: TextPart['kind'], text: string, reply: ReplyState, out: HubEvent[]): void {
   if (text === '') return;
-  endThought(answer, out);
-  if (!answer.message) {
-    answer.message = { index: answer.next++, parts: [] };
+  endThought(reply, out);
+  if (!reply.message) {
+    reply.message = { index: reply.nextIndex++, parts: [] };
     const skeleton: HubMessage = { kind: 'message', role: 'assistant', parts: [] };
-    out.push({ kind: 'item', index: answer.message.index, item: skeleton });
+    out.push({ kind: 'item', index: reply.message.index, item: skeleton });
   }
-  const { index, parts } = answer.message;
-  let piece = parts.at(-1);
-  if (piece?.kind !== kind) {
-    piece = { kind, from: answer.said, text: '', annotations: [] };
-    parts.push(piece);
+  const { index, parts } = reply.message;
+  let part = parts.at(-1);
+  if (part?.kind !== kind) {
+    part = { kind, start: reply.contentLength, text: '', annotations: [] };
+    parts.push(part);
   }
-  piece.text += text;
-  if (kind === 'text') answer.said += text.length;
-  else answer.refusal += text;
+  part.text += text;
+  if (kind === 'text') reply.contentLength += text.length;
+  else reply.refusal += text;
   out.push({ kind, index, part: parts.length - 1, text });
 }
 
-function annotate(value: unknown, answer: ReplyState, out: HubEvent[]): void {
-  const part = answer.message?.parts.findLastIndex((one) => one.kind === 'text') ?? -1;
-  const piece = answer.message?.parts[part];
-  if (!answer.message || !piece) return;
-  const annotation = decodeAnnotation(value, piece.from);
+function addAnnotation(value: unknown, reply: ReplyState, out: HubEvent[]): void {
+  const part = reply.message?.parts.findLastIndex((one) => one.kind === 'text') ?? -1;
+  const piece = reply.message?.parts[part];
+  if (!reply.message || !piece) return;
+  const annotation = decodeAnnotation(value, piece.start);
   if (!annotation) return;
   piece.annotations.push(annotation);
-  out.push({ kind: 'annotation', index: answer.message.index, part, annotation });
+  out.push({ kind: 'annotation', index: reply.message.index, part, annotation });
 }
 
-function endMessage(answer: ReplyState, out: HubEvent[], cut = false): void {
-  if (!answer.message) return;
-  const { index, parts } = answer.message;
-  answer.message = undefined;
+function endMessage(reply: ReplyState, out: HubEvent[], isCut = false): void {
+  if (!reply.message) return;
+  const { index, parts } = reply.message;
+  reply.message = undefined;
   const item: HubMessage = {
     kind: 'message',
     role: 'assistant',
-    parts: parts.map(partOf),
-    ...(cut && { incomplete: true }),
+    parts: parts.map(toHubPart),
+    ...(isCut && { incomplete: true }),
   };
   out.push({ kind: 'item_end', index, item });
 }
 
-function partOf({ kind, text, annotations }: Piece): HubMessage['parts'][number] {
+function toHubPart({ kind, text, annotations }: TextPart): HubMessage['parts'][number] {
   if (kind === 'refusal') return { kind, text };
   return annotations.length > 0 ? { kind, text, annotations } : { kind, text };
 }
 
 // ---------------------------------------------------------------- calls
 
-function readCall(entry: JsonObject, answer: ReplyState, out: HubEvent[]): void {
+function readCall(entry: JsonObject, reply: ReplyState, out: HubEvent[]): void {
   const custom = isObject(entry.custom);
   const body = maybeObject(custom ? entry.custom : entry.function);
   const name = maybeString(body.name) ?? '';
-  const call = callFor(entry, name, custom, answer, out);
+  const call = callFor(entry, name, custom, reply, out);
   const signature = maybeString(maybeObject(maybeObject(entry.extra_content).google).thought_signature);
-  if (signature) call.signature = signed(signature, answer.context);
-  const text = argsOf(custom ? body.input : body.arguments);
+  if (signature) call.signature = toOpaque(signature, reply.context);
+  const text = argsText(custom ? body.input : body.arguments);
   call.args += text;
-  if (call.index === undefined) announce(call, name, answer, out);
+  if (call.index === undefined) openCall(call, name, reply, out);
   else if (text !== '') out.push({ kind: 'args', index: call.index, text });
 }
 
-/** The call that an entry continues, or a new one. */
-function callFor(entry: JsonObject, name: string, custom: boolean, answer: ReplyState, out: HubEvent[]): Call {
+/** Returns the call that an entry continues, or a new one. */
+function callFor(entry: JsonObject, name: string, custom: boolean, reply: ReplyState, out: HubEvent[]): Call {
   const id = maybeString(entry.id) ?? '';
-  const slot = maybeCount(entry.index) ?? (id || answer.lastSlot);
-  answer.lastSlot = slot;
-  const known = answer.slots.get(slot);
-  if (known && !isAnother(known, id, name)) {
+  const slot = maybeCount(entry.index) ?? (id || reply.lastSlot);
+  reply.lastSlot = slot;
+  const known = reply.slots.get(slot);
+  if (known && !isDifferentCall(known, id, name)) {
     if (known.index === undefined && known.id === '') known.id = id;
     return known;
   }
@@ -209,29 +210,29 @@ function callFor(entry: JsonObject, name: string, custom: boolean, answer: Reply
     signature: undefined,
     ended: false,
   };
-  answer.calls.push(call);
-  answer.slots.set(slot, call);
+  reply.calls.push(call);
+  reply.slots.set(slot, call);
   return call;
 }
 
-/** Some servers send every call under index 0: a different id tells them apart, or a different name where ids are missing. */
-const isAnother = (known: Call, id: string, name: string): boolean =>
+/** Some servers send every call under index 0: another id, or another name if ids are missing, begins a new call. */
+const isDifferentCall = (known: Call, id: string, name: string): boolean =>
   known.index !== undefined && (id !== '' && known.id !== '' ? id !== known.id : name !== '' && name !== known.name);
 
-function announce(call: Call, name: string, answer: ReplyState, out: HubEvent[]): void {
+function openCall(call: Call, name: string, reply: ReplyState, out: HubEvent[]): void {
   if (name === '') return;
-  endThought(answer, out);
-  endMessage(answer, out);
+  endThought(reply, out);
+  endMessage(reply, out);
   call.name = name;
-  call.index = answer.next++;
-  call.callId = freshCallId(call.id, answer.callIds, answer.context.requestId);
+  call.index = reply.nextIndex++;
+  call.callId = uniqueCallId(call.id, reply.callIds, reply.context.requestId);
   const { callId, form, signature } = call;
   const item = { kind: 'tool_call', callId, name, form, args: '', ...(signature && { signature }) } as const;
   out.push({ kind: 'item', index: call.index, item });
   if (call.args !== '') out.push({ kind: 'args', index: call.index, text: call.args });
 }
 
-/** Free text stays as it is; a function without arguments has none, which is `{}`. */
+/** A function call without arguments gets `{}`; free text stays empty. */
 function endCall(call: Call, out: HubEvent[]): void {
   if (call.index === undefined || call.ended) return;
   call.ended = true;
@@ -244,11 +245,11 @@ function endCall(call: Call, out: HubEvent[]): void {
   out.push({ kind: 'item_end', index: call.index, item });
 }
 
-/** Text, or for some servers the object itself. */
-const argsOf = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (maybeString(value) ?? ''));
+/** Arguments are a string, from some servers an object. */
+const argsText = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (maybeString(value) ?? ''));
 
-/** Compatible endpoints of the generate-content side put its thought signature on the call. */
-const signed = (data: string, { account }: DecodeContext): Opaque => ({
+/** Chat-compatible endpoints of Google put the thought signature on the call. */
+const toOpaque = (data: string, { account }: DecodeContext): Opaque => ({
   issuer: 'generate-content',
   kind: 'thought',
   ...(account !== undefined && { account }),

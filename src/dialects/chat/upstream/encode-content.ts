@@ -1,57 +1,56 @@
-/** Hub parts for a chat upstream. What the wire cannot hold is refused with its name, never left out in silence. */
-
+/** Encoder of hub parts for a chat upstream. Rejects content that the wire cannot hold, never drops it. */
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
-/** Hands out cache breakpoints: the provider writes four at most, so only the last four marks are sent. */
+/** Allocates cache breakpoints. Providers accept four per request, so only the last four are sent. */
 export interface Breakpoints {
-  take(mark: CacheBreakpoint | undefined): JsonObject | undefined;
+  take(breakpoint: CacheBreakpoint | undefined): JsonObject | undefined;
 }
 
 export function openBreakpoints(total: number, allowed: boolean): Breakpoints {
   let skip = allowed ? Math.max(0, total - 4) : total;
   return {
-    take(mark) {
-      if (!mark || skip-- > 0) return undefined;
-      return { mode: 'explicit', ttl: mark.long ? '12h' : '30m' };
+    take(breakpoint) {
+      if (!breakpoint || skip-- > 0) return undefined;
+      return { mode: 'explicit', ttl: breakpoint.long ? '12h' : '30m' };
     },
   };
 }
 
-/** A user's content: a plain string where one says it all, which every compatible server reads. */
-export function encodeContent(parts: readonly HubPart[], marks: Breakpoints): string | readonly JsonObject[] {
-  const encoded = parts.map((part) => encodePart(part, marks));
+/** Encodes content; as a plain string if possible, because every compatible server accepts that. */
+export function encodeContent(parts: readonly HubPart[], breakpoints: Breakpoints): string | readonly JsonObject[] {
+  const encoded = parts.map((part) => encodePart(part, breakpoints));
   const [only] = encoded;
   return encoded.length === 1 && only?.type === 'text' && typeof only.text === 'string' && !only.prompt_cache_breakpoint
     ? only.text
     : encoded;
 }
 
-export function encodePart(part: HubPart, marks: Breakpoints): JsonObject {
-  const mark = { prompt_cache_breakpoint: marks.take('cache' in part ? part.cache : undefined) };
+export function encodePart(part: HubPart, breakpoints: Breakpoints): JsonObject {
+  const breakpoint = { prompt_cache_breakpoint: breakpoints.take('cache' in part ? part.cache : undefined) };
   switch (part.kind) {
     case 'image':
       return compact({
         type: 'image_url',
         image_url: compact({ url: imageUrl(part.source), detail: part.detail }),
-        ...mark,
+        ...breakpoint,
       });
     case 'audio':
-      return compact({ type: 'input_audio', input_audio: encodeAudio(part.source), ...mark });
+      return compact({ type: 'input_audio', input_audio: encodeAudio(part.source), ...breakpoint });
     case 'video':
-      return reject('conversation', 'This model cannot take video.');
+      return reject('conversation', 'Video input is not supported by this model.');
     case 'file':
       return part.source.kind === 'text'
-        ? compact({ type: 'text', text: asText(part) ?? '', ...mark })
-        : compact({ type: 'file', file: encodeFile(part.source, part.title), ...mark });
+        ? compact({ type: 'text', text: asText(part) ?? '', ...breakpoint })
+        : compact({ type: 'file', file: encodeFile(part.source, part.title), ...breakpoint });
     default:
-      return compact({ type: 'text', text: asText(part) ?? '', ...mark });
+      return compact({ type: 'text', text: asText(part) ?? '', ...breakpoint });
   }
 }
 
-/** The part in words, or undefined when it has none. */
+/** Returns the part as text; undefined for media. */
 export function asText(part: HubPart): string | undefined {
   switch (part.kind) {
     case 'text':
@@ -71,7 +70,7 @@ export function asText(part: HubPart): string | undefined {
 
 function imageUrl(source: MediaSource): string {
   if (source.kind === 'base64') return dataUrl(source);
-  return source.kind === 'url' ? source.url : refuseSource(source);
+  return source.kind === 'url' ? source.url : rejectSource(source);
 }
 
 const AUDIO: ReadonlyMap<string, string> = new Map([
@@ -84,19 +83,19 @@ const AUDIO: ReadonlyMap<string, string> = new Map([
 function encodeAudio(source: MediaSource): JsonObject {
   const format = source.kind === 'base64' ? AUDIO.get(source.mime) : undefined;
   if (source.kind !== 'base64' || !format)
-    return reject('conversation', 'Audio must be wav or mp3 data for this model.');
+    return reject('conversation', 'Audio must be base64 data in wav or mp3 format for this model.');
   return { data: source.data, format };
 }
 
 function encodeFile(source: MediaSource, title: string | undefined): JsonObject {
   if (source.kind === 'base64') return { file_data: dataUrl(source), filename: title ?? fileName(source.mime) };
   if (source.kind === 'file_id' && source.issuer === 'responses') return { file_id: source.id };
-  return refuseSource(source);
+  return rejectSource(source);
 }
-/** The wire asks for a name; it only has to end in a way that fits. */
+/** The wire requires a file name with a matching extension. */
 const fileName = (mime: string): string => (mime.startsWith('text/') ? 'document.txt' : 'document.pdf');
 
-const refuseSource = (source: MediaSource): never =>
+const rejectSource = (source: MediaSource): never =>
   source.kind === 'file_id'
     ? rejectFile(source.id)
-    : reject('conversation', 'This model takes images and files as data, and images by address.');
+    : reject('conversation', 'This model accepts images and files as base64 data, and images also by URL.');

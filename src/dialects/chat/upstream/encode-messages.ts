@@ -1,21 +1,21 @@
 /**
- * The conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow it at
- * once, in the order of the calls, wherever the client had put them. Thoughts have no slot here and stay behind.
+ * Encoder of the conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow
+ * directly, in the order of the calls. Reasoning is dropped: the dialect has no slot for it.
  */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
-import type { Names } from '../../tools/names.ts';
+import type { ToolNames } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { asText, type Breakpoints, encodeContent, encodePart, openBreakpoints } from './encode-content.ts';
 
-interface Writing {
+interface EncodeState {
   readonly target: UpstreamTarget;
-  readonly names: Names;
-  readonly marks: Breakpoints;
+  readonly names: ToolNames;
+  readonly breakpoints: Breakpoints;
   readonly takeResult: TakeResult;
   readonly messages: JsonObject[];
   turn: Turn;
@@ -27,69 +27,69 @@ interface Turn {
 }
 const emptyTurn = (): Turn => ({ text: '', refusal: '', calls: [] });
 
-export function encodeMessages(request: HubRequest, target: UpstreamTarget, names: Names): readonly JsonObject[] {
+export function encodeMessages(request: HubRequest, target: UpstreamTarget, names: ToolNames): readonly JsonObject[] {
   checkEnd(request, target);
-  const marks = openBreakpoints(countBreakpoints(request), target.capabilities.explicitCache);
-  const writing: Writing = {
+  const breakpoints = openBreakpoints(countBreakpoints(request), target.capabilities.explicitCache);
+  const state: EncodeState = {
     target,
     names,
-    marks,
+    breakpoints: breakpoints,
     takeResult: pairResults(request.items),
     messages: [],
     turn: emptyTurn(),
   };
   const system = request.system.filter((part) => part.text !== '');
-  if (system.length > 0) writing.messages.push({ role: 'system', content: encodeContent(system, marks) });
-  for (const item of request.items) writeItem(item, writing);
-  endTurn(writing);
-  return writing.messages;
+  if (system.length > 0) state.messages.push({ role: 'system', content: encodeContent(system, breakpoints) });
+  for (const item of request.items) writeItem(item, state);
+  endTurn(state);
+  return state.messages;
 }
 
-/** In this dialect a last assistant message is history; for clients of other dialects it is the beginning of the answer. */
+/** A final assistant message is history in the OpenAI dialects, but a prefill of the reply in the others. */
 function checkEnd({ dialect, items }: HubRequest, { capabilities }: UpstreamTarget): void {
   const last = items.at(-1);
   const prefill = last?.kind === 'message' && last.role === 'assistant';
   if (prefill && !capabilities.prefill && dialect !== 'chat' && dialect !== 'responses') rejectPrefill();
 }
 
-/** Only parts of system and user messages have a slot for a mark. */
+/** Only parts of system and user messages can have a breakpoint. */
 export function countBreakpoints({ system, items }: HubRequest): number {
-  const marked = (parts: readonly HubPart[]) => parts.filter((part) => 'cache' in part && part.cache).length;
+  const countIn = (parts: readonly HubPart[]) => parts.filter((part) => 'cache' in part && part.cache).length;
   return items.reduce(
-    (sum, item) => sum + (item.kind === 'message' && item.role !== 'assistant' ? marked(item.parts) : 0),
-    marked(system),
+    (sum, item) => sum + (item.kind === 'message' && item.role !== 'assistant' ? countIn(item.parts) : 0),
+    countIn(system),
   );
 }
 
 type ItemOf<K extends HubItem['kind'] = HubItem['kind']> = {
   [P in K]: Extract<HubItem, { kind: P }> & { kind: P };
 }[K];
-const nothing = (): void => {};
+const ignore = (): void => {};
 
-const ITEMS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, writing: Writing) => void } = {
-  message: ({ role, parts }, writing) => {
-    if (role === 'assistant') return addText(parts, writing.turn);
-    endTurn(writing);
-    if (parts.length > 0) writing.messages.push({ role, content: encodeContent(parts, writing.marks) });
+const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, state: EncodeState) => void } = {
+  message: ({ role, parts }, state) => {
+    if (role === 'assistant') return addText(parts, state.turn);
+    endTurn(state);
+    if (parts.length > 0) state.messages.push({ role, content: encodeContent(parts, state.breakpoints) });
   },
   tool_call: (call, { turn }) => void turn.calls.push(call),
-  // Written right after the turn that made the call.
-  tool_result: (_, writing) => endTurn(writing),
-  compaction: ({ text }, writing) => {
+  // Written directly after the turn of its call.
+  tool_result: (_, state) => endTurn(state),
+  compaction: ({ text }, state) => {
     if (!text) rejectCompaction();
-    endTurn(writing);
-    writing.messages.push({ role: 'user', content: text });
+    endTurn(state);
+    state.messages.push({ role: 'user', content: text });
   },
   ref: ({ id }) => rejectRef(id),
-  reasoning: nothing,
-  server_call: nothing,
-  opaque: nothing,
-  // Both are settings of the whole request here.
-  tool_change: nothing,
-  config_change: nothing,
+  reasoning: ignore,
+  server_call: ignore,
+  opaque: ignore,
+  // `effectiveRequest` and `offeredTools` apply these to the whole request.
+  tool_change: ignore,
+  config_change: ignore,
 };
-const writeItem = <K extends HubItem['kind']>(item: ItemOf<K>, writing: Writing): void =>
-  ITEMS[item.kind](item, writing);
+const writeItem = <K extends HubItem['kind']>(item: ItemOf<K>, state: EncodeState): void =>
+  ITEM_ENCODERS[item.kind](item, state);
 
 function addText(parts: readonly HubPart[], turn: Turn): void {
   for (const part of parts) {
@@ -100,43 +100,43 @@ function addText(parts: readonly HubPart[], turn: Turn): void {
 
 // ---------------------------------------------------------------- turns
 
-function endTurn(writing: Writing): void {
-  const { text, refusal, calls } = writing.turn;
+function endTurn(state: EncodeState): void {
+  const { text, refusal, calls } = state.turn;
   if (text === '' && refusal === '' && calls.length === 0) return;
-  writing.turn = emptyTurn();
-  writing.messages.push(
+  state.turn = emptyTurn();
+  state.messages.push(
     compact({
       role: 'assistant',
       content: text === '' ? null : text,
       refusal: refusal || undefined,
-      tool_calls: calls.length > 0 ? calls.map((call) => encodeCall(call, writing)) : undefined,
+      tool_calls: calls.length > 0 ? calls.map((call) => encodeCall(call, state)) : undefined,
     }),
   );
   const media: JsonObject[] = [];
-  for (const call of calls) writeResult(call, writing, media);
-  if (media.length > 0) writing.messages.push({ role: 'user', content: media });
+  for (const call of calls) writeResult(call, state, media);
+  if (media.length > 0) state.messages.push({ role: 'user', content: media });
 }
 
-function encodeCall(call: HubToolCall, { target, names }: Writing): JsonObject {
+function encodeCall(call: HubToolCall, { target, names }: EncodeState): JsonObject {
   const { signature, form } = call;
   const id = callIdFor('chat', call.callId);
   const name = names.toWire(call);
-  // Only a signature that this very account gave, on a compatible endpoint, goes back to it.
-  const own =
+  // A signature goes back only to the account that issued it.
+  const isOwn =
     signature?.issuer === 'generate-content' && signature.account !== undefined && signature.account === target.account;
-  const extra = own && { extra_content: { google: { thought_signature: signature.data } } };
+  const extra = isOwn && { extra_content: { google: { thought_signature: signature.data } } };
   if (form === 'custom' && target.capabilities.customTools)
     return { id, type: 'custom', custom: { name, input: call.args }, ...extra };
   const args = form === 'custom' ? wrapInput(call.args) : call.args || '{}';
   return { id, type: 'function', function: { name, arguments: args }, ...extra };
 }
 
-/** A call without a result is refused by the provider, so it gets one that says so. */
-function writeResult(call: HubToolCall, writing: Writing, media: JsonObject[]): void {
+/** Adds a placeholder if the result is missing, because providers reject a call without a result. */
+function writeResult(call: HubToolCall, state: EncodeState, media: JsonObject[]): void {
   const tool_call_id = callIdFor('chat', call.callId);
-  const result = writing.takeResult(call);
+  const result = state.takeResult(call);
   const content = result ? resultContent(result) : `Error: ${NO_RESULT}`;
-  writing.messages.push({ role: 'tool', tool_call_id, content });
+  state.messages.push({ role: 'tool', tool_call_id, content });
   const shown = result?.parts.filter((part) => asText(part) === undefined) ?? [];
   if (shown.length === 0) return;
   media.push({ type: 'text', text: `From the result of tool call ${tool_call_id}:` });
@@ -145,7 +145,7 @@ function writeResult(call: HubToolCall, writing: Writing, media: JsonObject[]): 
 
 const NO_BREAKPOINTS: Breakpoints = { take: () => undefined };
 
-/** Results are text only; pictures follow in a user message. */
+/** Results are text only; media follow in a user message. */
 function resultContent({ parts, isError }: HubToolResult): string | readonly JsonObject[] {
   const texts = parts.flatMap((part) => asText(part) ?? []);
   if (isError) texts[0] = `Error: ${texts[0] ?? ''}`;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decode, target } from '../../../../test/support/dialects/chat.ts';
+import { deepFreeze } from '../../../../test/support/dialects/codecs.ts';
 import { runs } from '../../../../test/support/properties.ts';
 import { checkSupport } from '../../hub/fields.ts';
 import type { HubItem, HubRequest, HubTool } from '../../hub/types.ts';
@@ -17,7 +18,7 @@ const messages = (items: readonly HubItem[], to = target()) => maybeList(body({ 
 
 const text = (value: string) => ({ kind: 'text', text: value }) as const;
 const user = (value: string): HubItem => ({ kind: 'message', role: 'user', parts: [text(value)] });
-const said = (value: string): HubItem => ({ kind: 'message', role: 'assistant', parts: [text(value)] });
+const assistant = (value: string): HubItem => ({ kind: 'message', role: 'assistant', parts: [text(value)] });
 const call = (callId: string, more: object = {}): HubItem => ({
   kind: 'tool_call',
   callId,
@@ -45,17 +46,17 @@ const wireCall = (id: string, name = 'f', args = '{}') => ({
   function: { name, arguments: args },
 });
 
-test('a small request stays small', () => {
+test('encodeRequest adds nothing to a minimal request', () => {
   assert.deepEqual(encodeRequest(base, target()), {
     body: { model: 'up-model', messages: [{ role: 'user', content: 'hi' }] },
     headers: {},
-    dropped: [],
+    droppedFields: [],
     names: new Map(),
     emulateStop: [],
   });
 });
 
-test('what a chat client sent comes out as it went in', () => {
+test('encodeRequest reproduces a chat request', () => {
   const wire = {
     messages: [
       { role: 'system', content: 'Be kind.' },
@@ -106,19 +107,19 @@ test('what a chat client sent comes out as it went in', () => {
   assert.deepEqual(encodeRequest(decode(wire), target()).body, { model: 'up-model', ...wire });
 });
 
-test('streams ask for usage', () => {
+test('encodeRequest requests usage for streams', () => {
   const { stream, stream_options } = body({ stream: true });
   assert.deepEqual([stream, stream_options], [true, { include_usage: true }]);
 });
 
 // ---------------------------------------------------------------- conversation
 
-test('text and calls of a turn are one message, and results follow in the order of the calls', () => {
+test('encodeRequest joins text and calls of a turn and puts results after them in call order', () => {
   const items = [
     user('go'),
-    said('A'),
+    assistant('A'),
     call('1'),
-    said('B'),
+    assistant('B'),
     call('2'),
     user('wait'),
     result('2', 'two'),
@@ -133,8 +134,8 @@ test('text and calls of a turn are one message, and results follow in the order 
   ]);
 });
 
-test('ids that a client uses again in a later turn stay with their own results', () => {
-  const items = [user('go'), call('0'), result('0', 'first'), said('next'), call('0'), result('0', 'second')];
+test('encodeRequest keeps results with their calls when a client reuses call ids', () => {
+  const items = [user('go'), call('0'), result('0', 'first'), assistant('next'), call('0'), result('0', 'second')];
   const tools = messages(items).filter((one) => JSON.stringify(one).includes('"tool"'));
   assert.deepEqual(tools, [
     { role: 'tool', tool_call_id: '0', content: 'first' },
@@ -142,7 +143,7 @@ test('ids that a client uses again in a later turn stay with their own results',
   ]);
 });
 
-test('a call without a result gets one, a result without a call is refused', () => {
+test('encodeRequest adds a missing result and rejects a result without a call', () => {
   assert.deepEqual(messages([user('go'), call('1'), user('never mind')]).slice(2), [
     { role: 'tool', tool_call_id: '1', content: 'Error: No output was recorded for this call.' },
     { role: 'user', content: 'never mind' },
@@ -150,7 +151,7 @@ test('a call without a result gets one, a result without a call is refused', () 
   assert.throws(() => messages([user('go'), result('9', 'x')]), { code: 'invalid_request', message: /9/ });
 });
 
-test('errors are told in words, data as JSON, pictures in a message after the results', () => {
+test('encodeRequest sends tool errors as text, data as JSON and images after the results', () => {
   const image = { kind: 'image', source: { kind: 'url', url: 'https://example.org/a.png' } } as const;
   const items = [
     user('go'),
@@ -172,19 +173,19 @@ test('errors are told in words, data as JSON, pictures in a message after the re
   ]);
 });
 
-test('thoughts, foreign artefacts and hosted calls stay behind', () => {
+test('encodeRequest drops reasoning, opaque items and hosted calls', () => {
   const items: HubItem[] = [
     user('go'),
     { kind: 'reasoning', summary: ['secret'], opaque: { issuer: 'messages', kind: 'thinking', data: 's' } },
     { kind: 'opaque', issuer: 'responses', raw: {} },
     { kind: 'server_call', id: 'w', tool: 'web_search', issuer: 'messages', status: 'completed' },
-    said('Hi'),
+    assistant('Hi'),
     user('on'),
   ];
   assert.deepEqual(messages(items)[1], { role: 'assistant', content: 'Hi' });
 });
 
-test('a signature goes back only to the account that gave it', () => {
+test('encodeRequest sends a signature only to the account that issued it', () => {
   const signature = { issuer: 'generate-content', kind: 'thought', account: 'acc', data: 's' } as const;
   const items = [user('go'), call('1', { signature }), result('1', 'x')];
   const has = (account?: string) =>
@@ -192,13 +193,13 @@ test('a signature goes back only to the account that gave it', () => {
   assert.deepEqual([has('acc'), has('other'), has()], [true, false, false]);
 });
 
-test('a prefilled answer is refused for clients that mean a continuation', () => {
-  const items = [user('go'), said('Sure, ')];
+test('encodeRequest rejects a prefill except from clients of the OpenAI dialects', () => {
+  const items = [user('go'), assistant('Sure, ')];
   assert.throws(() => body({ dialect: 'messages', items }), { message: /prefill/ });
   assert.equal(messages(items).length, 2);
 });
 
-test('long ids and odd names are mapped alike everywhere', () => {
+test('encodeRequest maps a long call id and an invalid tool name consistently', () => {
   const long = 'x'.repeat(100);
   const items = [user('go'), call(long, { name: 'read.file', namespace: 'fs' }), result(long, 'x')];
   const tools = [fn('read.file', { namespace: 'fs' })];
@@ -214,7 +215,7 @@ test('long ids and odd names are mapped alike everywhere', () => {
   assert.ok((ids[0]?.length ?? 99) <= 64);
 });
 
-test('documents, and what cannot be sent', () => {
+test('encodeRequest sends documents and rejects foreign files and video', () => {
   const one = (part: object) => body({ items: [{ kind: 'message', role: 'user', parts: [part as never] }] });
   const pdf = { kind: 'file', source: { kind: 'base64', mime: 'application/pdf', data: 'AA==' } };
   assert.deepEqual(maybeList(one(pdf).messages)[0], {
@@ -230,7 +231,7 @@ test('documents, and what cannot be sent', () => {
   });
 });
 
-test('a compacted conversation goes on only with its text', () => {
+test('encodeRequest continues a compacted conversation only if it has text', () => {
   assert.deepEqual(messages([{ kind: 'compaction', text: 'So far.' }, user('on')])[0], {
     role: 'user',
     content: 'So far.',
@@ -238,12 +239,12 @@ test('a compacted conversation goes on only with its text', () => {
   assert.throws(() => messages([{ kind: 'compaction' }, user('on')]), { code: 'invalid_request' });
 });
 
-test('a longer conversation begins with the same bytes', () => {
+test('encodeRequest gives a longer conversation the same leading bytes', () => {
   const turn = fc.constantFrom<HubItem[]>(
     [user('a')],
-    [said('b')],
+    [assistant('b')],
     [call('1'), result('1', 'x')],
-    [said('t'), call('1'), call('2'), result('2', 'y'), result('1', 'x', { isError: true })],
+    [assistant('t'), call('1'), call('2'), result('2', 'y'), result('1', 'x', { isError: true })],
     [{ kind: 'message', role: 'system', parts: [text('s')] }],
   );
   fc.assert(
@@ -259,7 +260,7 @@ test('a longer conversation begins with the same bytes', () => {
 
 // ---------------------------------------------------------------- settings
 
-test('models without free sampling lose it, and the loss is told', () => {
+test('encodeRequest drops sampling fields for models without them and reports it', () => {
   const sampling = { temperature: 1, topP: 0.5, presence: 1, frequency: 1, seed: 3, stop: ['a', 'b'] };
   const encoded = encodeRequest(request({ sampling }), target({ sampling: 'none', stop: false }));
   assert.deepEqual(encoded.droppedFields, ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty']);
@@ -267,12 +268,12 @@ test('models without free sampling lose it, and the loss is told', () => {
   assert.deepEqual(Object.keys(encoded.body), ['model', 'messages', 'seed']);
 });
 
-test('four stop sequences go upstream, the gateway cuts at the others', () => {
+test('encodeRequest sends four stop sequences and emulates the others', () => {
   const encoded = encodeRequest(request({ sampling: { stop: ['a', 'b', 'c', 'd', 'e'] } }), target());
   assert.deepEqual([encoded.body.stop, encoded.emulateStop], [['a', 'b', 'c', 'd'], ['e']]);
 });
 
-test('thinking becomes the nearest effort that the model knows', () => {
+test('encodeRequest chooses the nearest effort that the model supports', () => {
   const effort = (reasoning: HubRequest['reasoning'], efforts: readonly string[]) =>
     body({ reasoning }, target({ efforts })).reasoning_effort;
   const some = ['low', 'medium', 'high'];
@@ -290,7 +291,7 @@ test('thinking becomes the nearest effort that the model knows', () => {
   ]);
 });
 
-test('a changed setting on the way holds for the request', () => {
+test('encodeRequest applies setting changes in the conversation to the whole request', () => {
   const items: HubItem[] = [
     user('a'),
     { kind: 'config_change', effort: 'low' },
@@ -301,7 +302,7 @@ test('a changed setting on the way holds for the request', () => {
   assert.equal(maybeList(encoded.tools).length, 2);
 });
 
-test('a schema is strict where the client said so or where it can be', () => {
+test('encodeRequest marks a schema as strict when the client did or the schema allows it', () => {
   const strict = (schema: object, more: object = {}) =>
     JSON.stringify(
       body({ output: { format: { kind: 'schema', schema: schema as never, ...more } } }).response_format,
@@ -318,7 +319,7 @@ test('a schema is strict where the client said so or where it can be', () => {
   );
 });
 
-test('cache marks: the last four where the model takes them, named as lost where not', () => {
+test('encodeRequest sends the last four cache breakpoints, or drops all if the model has none', () => {
   const parts = Array.from({ length: 6 }, (_, n) => ({ ...text(`p${n}`), cache: n === 5 ? { long: true } : {} }));
   const marked = request({ items: [{ kind: 'message', role: 'user', parts }] });
   const written = JSON.stringify(encodeRequest(marked, target({ explicitCache: true })).body);
@@ -330,13 +331,13 @@ test('cache marks: the last four where the model takes them, named as lost where
   assert.ok(!JSON.stringify(without.body).includes('prompt_cache_breakpoint'));
 });
 
-test('who calls is sent as a hash, the session as cache key', () => {
+test('encodeRequest sends the user id as a hash and the session as cache key', () => {
   const encoded = body({ meta: { userId: 'someone@example.org' }, session: 'session-1' });
-  assert.match(String(encoded.safety_identifier), /^[a-z2-7]{40}$/);
+  assert.match(String(encoded.safety_identifier), /^[\w-]{40}$/);
   assert.equal(encoded.prompt_cache_key, 'session-1');
 });
 
-test('custom tools become functions of one string where the model has none', () => {
+test('encodeRequest sends custom tools as functions when the model has none', () => {
   const custom: HubTool = {
     kind: 'custom',
     name: 'p',
@@ -361,14 +362,14 @@ test('custom tools become functions of one string where the model has none', () 
   });
 });
 
-test('ready-made client tools become functions, unknown ones are refused', () => {
+test('encodeRequest sends known builtin tools as functions and rejects others', () => {
   const bash: HubTool = { kind: 'builtin', builtin: 'bash_20250124', name: 'bash', raw: {} };
   assert.ok(JSON.stringify(body({ tools: [bash] }).tools).includes('"command"'));
   const browser: HubTool = { kind: 'builtin', builtin: 'browser_toolset_20260801', name: 'browser', raw: {} };
   assert.throws(() => body({ tools: [browser] }), { code: 'unsupported_parameter' });
 });
 
-test('hosted tools: search is a property, some are left out, those with credentials are refused', () => {
+test('encodeRequest keeps web search, drops other hosted tools and rejects MCP servers', () => {
   const server = (tool: Extract<HubTool, { kind: 'server' }>['tool']): HubTool => ({
     kind: 'server',
     tool,
@@ -381,7 +382,7 @@ test('hosted tools: search is a property, some are left out, those with credenti
   assert.throws(() => body({ toolChoice: { kind: 'hosted', tool: 'code_exec' } }), { code: 'unsupported_parameter' });
 });
 
-test('allowed tools are named in the wire form of each', () => {
+test('encodeRequest lists allowed tools in the wire form of each', () => {
   const custom: HubTool = { kind: 'custom', name: 'p' };
   const encoded = body({ tools: [fn('f'), custom], allowedTools: { mode: 'auto', names: ['f', 'p'] } });
   assert.deepEqual(encoded.tool_choice, {
@@ -396,21 +397,15 @@ test('allowed tools are named in the wire form of each', () => {
   });
 });
 
-test('the table of fates refuses and drops in the words of the client', () => {
+test("checkSupport rejects and drops fields under the client's names", () => {
   assert.throws(() => checkSupport(request({ sampling: { n: 2 } }), support, fieldNames), { details: { param: 'n' } });
   const lossy = request({ sampling: { topK: 4 }, meta: { metadata: {} } });
   assert.deepEqual(checkSupport(lossy, support, fieldNames), ['topK', 'metadata']);
 });
 
-test('a frozen request is not touched', () => {
+test('encodeRequest does not modify the request', () => {
   const frozen = deepFreeze(
     decode({ messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }], stop: ['a'] }),
   );
   assert.doesNotThrow(() => encodeRequest(frozen, target()));
 });
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null)
-    for (const member of Object.values(Object.freeze(value))) deepFreeze(member);
-  return value;
-}

@@ -1,12 +1,12 @@
 /**
- * A hub request for a chat upstream, written for what the model can take. Pure: the same history gives the same bytes. The
- * fate table has already refused and dropped what this dialect never takes.
+ * Encoder of a hub request for a chat upstream, according to the model's capabilities. Pure: the same history gives the same
+ * bytes. Runs after `checkSupport`, which handles fields that no chat model supports.
  */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { Effort, HubFormat, HubReasoning, HubRequest, JsonObject } from '../../hub/types.ts';
-import { mapNames } from '../../tools/names.ts';
+import { mapToolNames } from '../../tools/names.ts';
 import { isStrict } from '../../tools/strict-schema.ts';
 import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
@@ -17,7 +17,7 @@ import { encodeTools } from './encode-tools.ts';
 
 export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
   const request = effectiveRequest(original);
-  const names = mapNames(request, 'chat');
+  const names = mapToolNames(request, 'chat');
   const dropped: HubField[] = [];
   const { native, emulated } = splitStop(request, target);
   const body = compact({
@@ -34,7 +34,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     ...(request.stream && { stream: true, stream_options: { include_usage: true } }),
   });
   if (countBreakpoints(request) > 0 && !target.capabilities.explicitCache) dropped.push('cacheBreakpoints');
-  return { body, headers: {}, droppedFields: dropped, names: names.back, emulateStop: emulated };
+  return { body, headers: {}, droppedFields: dropped, names: names.originals, emulateStop: emulated };
 }
 
 function maxOutput({ limits }: HubRequest, target: UpstreamTarget): number | undefined {
@@ -42,26 +42,26 @@ function maxOutput({ limits }: HubRequest, target: UpstreamTarget): number | und
   return Math.min(limits.maxOutput, target.maxOutput ?? target.capabilities.maxOutput);
 }
 
-/** Models with free sampling take `stop` here even though their other dialect has no such field; four at most. */
+/** Models with full sampling accept up to four sequences here, even if they have no `stop` in the responses dialect. */
 function splitStop({ sampling }: HubRequest, { capabilities }: UpstreamTarget) {
   const all = sampling.stop ?? [];
-  const room = capabilities.stop || capabilities.sampling === 'full' ? 4 : 0;
-  return { native: all.slice(0, room), emulated: all.slice(room) };
+  const max = capabilities.stop || capabilities.sampling === 'full' ? 4 : 0;
+  return { native: all.slice(0, max), emulated: all.slice(max) };
 }
 
 function encodeSampling({ sampling }: HubRequest, { capabilities }: UpstreamTarget, dropped: HubField[]): JsonObject {
   const { seed, logitBias: logit_bias } = sampling;
-  const free = {
+  const optional = {
     temperature: ['temperature', sampling.temperature],
     topP: ['top_p', sampling.topP],
     presencePenalty: ['presence_penalty', sampling.presence],
     frequencyPenalty: ['frequency_penalty', sampling.frequency],
   } as const satisfies Partial<Record<HubField, readonly [string, number | undefined]>>;
   const kept: Record<string, unknown> = {};
-  for (const [field, [name, value]] of Object.entries(free)) {
+  for (const [field, [name, value]] of Object.entries(optional)) {
     if (value === undefined) continue;
     if (capabilities.sampling === 'full') kept[name] = value;
-    else dropped.push(field as keyof typeof free);
+    else dropped.push(field as keyof typeof optional);
   }
   return compact({ ...kept, seed, logit_bias });
 }
@@ -76,7 +76,7 @@ function encodeEffort(
   const wanted = effortOf(reasoning);
   if (!wanted) return undefined;
   const nearest = nearestEffort(wanted, capabilities.efforts);
-  // A model that does not reason is off already.
+  // Nothing is dropped when `none` is requested of a model that does not reason.
   if (!nearest && wanted !== 'none') dropped.push('reasoning');
   return nearest;
 }
@@ -97,7 +97,7 @@ function encodeFormat(format: HubFormat): JsonObject | undefined {
   return { type: 'json_schema', json_schema: compact({ name, description, schema, strict }) };
 }
 
-// ---------------------------------------------------------------- around the conversation
+// ---------------------------------------------------------------- metadata
 
 function encodeMeta({ meta, cache, session }: HubRequest): JsonObject {
   return compact({

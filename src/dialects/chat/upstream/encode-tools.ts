@@ -1,5 +1,4 @@
-/** Tools and tool choice for a chat upstream. Hosted tools without a counterpart are left out, since agents list them always. */
-
+/** Encoder of tools and tool choice for a chat upstream. Drops hosted tools without an equivalent: agents list them in every request. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
@@ -7,7 +6,7 @@ import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
-import type { Names } from '../../tools/names.ts';
+import type { ToolNames } from '../../tools/names.ts';
 import { compact, isObject, maybeString } from '../../wire/read.ts';
 
 type ServerTool = Extract<HubTool, { kind: 'server' }>;
@@ -16,17 +15,17 @@ type Custom = Extract<HubTool, { kind: 'custom' }>;
 export function encodeTools(
   request: HubRequest,
   target: UpstreamTarget,
-  names: Names,
+  names: ToolNames,
   dropped: HubField[],
 ): JsonObject {
   const all = offeredTools(request);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   const search = all.find((tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search');
-  // Search is the only hosted tool there is.
+  // Search is the only hosted tool of this dialect.
   if (all.some((tool) => tool.kind === 'server' && tool.tool !== 'web_search')) dropped.push('hostedTools');
   return compact({
     tools: tools.length > 0 ? tools : undefined,
-    tool_choice: encodeChoice(request, all, { target, names, callable: tools.length > 0 }),
+    tool_choice: encodeChoice(request, all, { target, names, hasTools: tools.length > 0 }),
     parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
     web_search_options: search && searchOptions(search),
   });
@@ -34,7 +33,7 @@ export function encodeTools(
 
 // ---------------------------------------------------------------- one tool
 
-function encodeTool(tool: HubTool, target: UpstreamTarget, names: Names): JsonObject | undefined {
+function encodeTool(tool: HubTool, target: UpstreamTarget, names: ToolNames): JsonObject | undefined {
   switch (tool.kind) {
     case 'function':
       return asFunction(names.toWire(tool), tool.description, tool.schema, tool.strict);
@@ -45,7 +44,7 @@ function encodeTool(tool: HubTool, target: UpstreamTarget, names: Names): JsonOb
       return asFunction(names.toWire(tool), known.description, known.schema, undefined);
     }
     case 'server':
-      // These two act for the caller or carry its credentials; leaving them out silently would surprise.
+      // These two act for the caller or carry its credentials, so they must not be dropped silently.
       return tool.tool === 'mcp' || tool.tool === 'computer' ? rejectBuiltin(tool.tool) : undefined;
   }
 }
@@ -57,7 +56,7 @@ const asFunction = (
   strict: boolean | undefined,
 ): JsonObject => ({ type: 'function', function: compact({ name, description, parameters, strict }) });
 
-function encodeCustom(tool: Custom, target: UpstreamTarget, names: Names): JsonObject {
+function encodeCustom(tool: Custom, target: UpstreamTarget, names: ToolNames): JsonObject {
   const name = names.toWire(tool);
   const { description, grammar } = tool;
   if (!target.capabilities.customTools) return asFunction(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, undefined);
@@ -65,47 +64,47 @@ function encodeCustom(tool: Custom, target: UpstreamTarget, names: Names): JsonO
   return { type: 'custom', custom: compact({ name, description, format }) };
 }
 
-/** The location is nested here and flat everywhere else. */
+/** Nests the location in `approximate`, as only this dialect does. */
 function searchOptions({ options, raw }: ServerTool): JsonObject {
-  const { type: _, ...place } = options.userLocation ?? {};
+  const { type: _, ...location } = options.userLocation ?? {};
   return compact({
     search_context_size: maybeString(raw.search_context_size),
-    user_location: isObject(options.userLocation) ? { type: 'approximate', approximate: place } : undefined,
+    user_location: isObject(options.userLocation) ? { type: 'approximate', approximate: location } : undefined,
   });
 }
 
 // ---------------------------------------------------------------- choice
 
-interface Choosing {
+interface ChoiceContext {
   readonly target: UpstreamTarget;
-  readonly names: Names;
-  readonly callable: boolean;
+  readonly names: ToolNames;
+  readonly hasTools: boolean;
 }
 
-function encodeChoice(request: HubRequest, tools: readonly HubTool[], choosing: Choosing): unknown {
+function encodeChoice(request: HubRequest, tools: readonly HubTool[], context: ChoiceContext): unknown {
   const { toolChoice, allowedTools } = request;
   if (toolChoice.kind === 'hosted') {
-    // Search is no tool here but a property of the request: there is nothing to choose.
+    // Search is a property of the request here, so it cannot be chosen.
     if (toolChoice.tool === 'web_search') return undefined;
     return rejectHostedChoice(toolChoice.tool);
   }
-  if (!choosing.callable) return undefined;
-  const naming = (name: string, namespace?: string) => {
+  if (!context.hasTools) return undefined;
+  const choiceOf = (name: string, namespace?: string) => {
     const tool = tools.find(
       (one) =>
         'name' in one &&
         one.name === name &&
         (namespace === undefined || ('namespace' in one && one.namespace === namespace)),
     );
-    const form = tool?.kind === 'custom' && choosing.target.capabilities.customTools ? 'custom' : 'function';
-    const wire = choosing.names.toWire(tool && 'name' in tool ? tool : compact({ name, namespace }));
+    const form = tool?.kind === 'custom' && context.target.capabilities.customTools ? 'custom' : 'function';
+    const wire = context.names.toWire(tool && 'name' in tool ? tool : compact({ name, namespace }));
     return { type: form, [form]: { name: wire } };
   };
-  if (toolChoice.kind === 'named') return naming(toolChoice.name, toolChoice.namespace);
+  if (toolChoice.kind === 'named') return choiceOf(toolChoice.name, toolChoice.namespace);
   if (allowedTools)
     return {
       type: 'allowed_tools',
-      allowed_tools: { mode: allowedTools.mode, tools: allowedTools.names.map((name) => naming(name)) },
+      allowed_tools: { mode: allowedTools.mode, tools: allowedTools.names.map((name) => choiceOf(name)) },
     };
   return toolChoice.kind === 'auto' ? undefined : toolChoice.kind;
 }

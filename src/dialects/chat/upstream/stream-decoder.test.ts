@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { CONTEXT, decodeAll } from '../../../../test/support/dialects/chat.ts';
-import { checkPromises } from '../../../../test/support/dialects/codecs.ts';
+import { checkEventOrder } from '../../../../test/support/dialects/codecs.ts';
 import { runs } from '../../../../test/support/properties.ts';
 import { ApiError } from '../../../core/index.ts';
 import { fold } from '../../hub/fold.ts';
-import { decodeReply } from '../reply.ts';
+import { decodeReply } from './decode-reply.ts';
 import { openDecoder } from './stream-decoder.ts';
 
-test('arbitrary chunks never throw, never hang and always end in one terminal event', () => {
+test('decoder never throws on arbitrary chunks and always ends with one terminal event', () => {
   const piece = fc.oneof(fc.string(), fc.constant(null), fc.integer(), fc.constant(''));
   const entry = fc.record(
     {
@@ -33,7 +33,7 @@ test('arbitrary chunks never throw, never hang and always end in one terminal ev
     { requiredKeys: [] },
   );
   const choice = fc.record(
-    { index: fc.constantFrom(0, 1), delta, finish_reason: fc.constantFrom(null, 'stop', 'tool_calls', 'odd') },
+    { index: fc.constantFrom(0, 1), delta, finish_reason: fc.constantFrom(null, 'stop', 'tool_calls', 'unknown') },
     { requiredKeys: ['delta'] },
   );
   const chunk = fc.record(
@@ -42,7 +42,7 @@ test('arbitrary chunks never throw, never hang and always end in one terminal ev
   );
   fc.assert(
     fc.property(fc.array(fc.oneof({ weight: 9, arbitrary: chunk }, fc.anything()), { maxLength: 8 }), (chunks) => {
-      checkPromises(
+      checkEventOrder(
         decodeAll(chunks.map((data) => ({ data: data === undefined ? 'x' : (JSON.stringify(data) ?? '') }))),
       );
     }),
@@ -61,7 +61,7 @@ const replyOf = (...events: { data: unknown }[]) => {
   return folded.reply;
 };
 
-test('a call without an id gets the same one in a stream and in a unary answer', () => {
+test('decoders mint the same id for a call without one in a stream and in a unary reply', () => {
   const streamed = replyOf(
     chunk({ function_call: { name: 'f', arguments: '{"x":' } }),
     chunk({ function_call: { arguments: '1}' } }, 'function_call'),
@@ -73,7 +73,7 @@ test('a call without an id gets the same one in a stream and in a unary answer',
   assert.equal(streamed.stop, 'tool');
 });
 
-test('an id that comes after the call was announced does not split the call', () => {
+test('decoder does not split a call whose id arrives late', () => {
   const { items } = replyOf(
     chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{' } }] }),
     chunk({ tool_calls: [{ index: 0, id: 'late', function: { arguments: '}' } }] }, 'tool_calls'),
@@ -81,7 +81,7 @@ test('an id that comes after the call was announced does not split the call', ()
   assert.equal(items.length, 1);
 });
 
-test('calls without any index are told apart by their ids', () => {
+test('decoder separates calls without index by their ids', () => {
   const { items } = replyOf(
     chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] }),
     chunk({ tool_calls: [{ id: 'b', function: { name: 'f', arguments: { x: 1 } } }] }, 'tool_calls'),
@@ -95,14 +95,14 @@ test('calls without any index are told apart by their ids', () => {
   );
 });
 
-test('a call that never gets a name is an error, not a success', () => {
+test('decoder fails the stream when a call has no name', () => {
   const folded = fold(
     decodeAll([chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{}' } }] }, 'tool_calls')]),
   );
   assert.equal('error' in folded && folded.error.code, 'upstream_error');
 });
 
-test('the signature of a call carries the account it belongs to', () => {
+test('decoder attaches the account to the signature of a call', () => {
   const entry = { index: 0, id: 'a', function: { name: 'f' }, extra_content: { google: { thought_signature: 's' } } };
   const events = decodeAll([chunk({ tool_calls: [entry] }, 'tool_calls')], { requestId: 'r', account: 'acc' });
   const end = events.find((event) => event.kind === 'item_end');
@@ -114,7 +114,7 @@ test('the signature of a call carries the account it belongs to', () => {
   });
 });
 
-test('absurd usage counts as not reported, and is named', () => {
+test('decoder treats invalid usage as not reported and describes it', () => {
   const usage = { prompt_tokens: -1, completion_tokens: 1.5 };
   assert.deepEqual(replyOf(chunk({ content: 'x' }, 'stop', { usage })).usage, {
     input: 0,
@@ -122,27 +122,27 @@ test('absurd usage counts as not reported, and is named', () => {
     cacheWrite: 0,
     output: 0,
     estimated: true,
-    odd: 'prompt_tokens is -1',
+    invalid: 'prompt_tokens is -1',
   });
 });
 
-test('a stream that says it is done without a finish reason is an error', () => {
+test('decoder fails a stream that ends with [DONE] but without a finish reason', () => {
   assert.equal(decodeAll([chunk({ content: 'x' }), { data: '[DONE]' }]).at(-1)?.kind, 'error');
 });
 
-test('an error object with an HTTP status in place of a code is read by that status', () => {
+test('decoder classifies an error object by the HTTP status in its code', () => {
   const folded = fold(decodeAll([{ data: { error: { message: 'busy', code: 503 } } }]));
   assert.equal('error' in folded && folded.error.code, 'server_is_overloaded');
 });
 
-test('nothing comes after the end', () => {
+test('decoder emits nothing after the end', () => {
   const decoder = openDecoder(CONTEXT);
   decoder.push('{"id":"c","choices":[{"delta":{},"finish_reason":"stop"}]}');
   assert.equal(decoder.push('[DONE]').at(-1)?.kind, 'finish');
   assert.deepEqual([decoder.push('[DONE]'), decoder.push('{}'), decoder.end()], [[], [], []]);
 });
 
-test('a unary answer without a message, or with an error in it, is thrown under our code', () => {
+test('decodeReply throws a catalogue error for a body without a message or with an error', () => {
   const codeOf = (body: unknown) => {
     try {
       decodeReply(body, CONTEXT);

@@ -1,6 +1,6 @@
 /**
- * The stream of a chat upstream, read into hub events. Owns chunks and how a stream may end; what a delta means is in
- * `delta.ts`. Items stay open until the end is certain, because usage and stray deltas may follow the finish reason.
+ * The stream decoder of a chat upstream: chunks and the end of the stream. `delta-reader.ts` reads the deltas. Items stay open
+ * until the end is certain, because usage and late deltas may follow the finish reason.
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
@@ -13,7 +13,7 @@ import { readUsage } from '../usage.ts';
 import { closeReply, openReply, type ReplyState, readDelta } from './delta-reader.ts';
 
 interface State {
-  readonly answer: ReplyState;
+  readonly reply: ReplyState;
   started: boolean;
   done: boolean;
   reason: string | undefined;
@@ -23,7 +23,7 @@ interface State {
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
   const state: State = {
-    answer: openReply(context),
+    reply: openReply(context),
     started: false,
     done: false,
     reason: undefined,
@@ -50,38 +50,38 @@ const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[
 
 function readData(data: string, state: State, out: HubEvent[]): void {
   const chunk = parseObject(data);
-  if (!chunk) breakOff(state, out, NOT_JSON);
+  if (!chunk) failStream(state, out, NOT_JSON);
   else
-    for (const read of CHUNK) {
+    for (const read of CHUNK_READERS) {
       if (state.done) return;
       read(chunk, state, out);
     }
 }
 
-type ChunkRow = (chunk: JsonObject, state: State, out: HubEvent[]) => void;
+type ChunkReader = (chunk: JsonObject, state: State, out: HubEvent[]) => void;
 
-/** What a chunk can hold, in the order in which it counts. */
-const CHUNK: readonly ChunkRow[] = [
+/** Readers of the members of a chunk, in order: an error ends the stream before the rest is read. */
+const CHUNK_READERS: readonly ChunkReader[] = [
   function error(chunk, state, out) {
-    if (chunk.error !== undefined && chunk.error !== null) breakOff(state, out, decodeErrorObject(chunk));
-    else if (chunk.object === 'error') breakOff(state, out, decodeErrorObject(chunk));
+    if (chunk.error !== undefined && chunk.error !== null) failStream(state, out, decodeErrorObject(chunk));
+    else if (chunk.object === 'error') failStream(state, out, decodeErrorObject(chunk));
   },
-  /** Some servers open with a chunk that has no id and no choice, only their own findings about the prompt. */
+  /** Some servers first send a chunk without id and choices that holds only prompt filter results. */
   function start(chunk, state, out) {
     const id = maybeString(chunk.id);
     if (state.started || (!id && maybeList(chunk.choices).length === 0)) return;
     state.started = true;
-    out.push({ kind: 'start', id: id || state.answer.context.requestId, model: maybeString(chunk.model) ?? '' });
+    out.push({ kind: 'start', id: id || state.reply.context.requestId, model: maybeString(chunk.model) ?? '' });
   },
-  /** The hub has one answer; further choices were never asked for. */
+  /** Reads choice 0 only: the gateway never requests more than one. */
   function choice(chunk, state, out) {
     const first = maybeObject(maybeList(chunk.choices).find((one) => (maybeObject(one).index ?? 0) === 0));
-    if (isObject(first.delta)) readDelta(first.delta, state.answer, out);
+    if (isObject(first.delta)) readDelta(first.delta, state.reply, out);
     const reason = maybeString(first.finish_reason);
-    if (reason === 'error') breakOff(state, out, decodeErrorObject(first));
+    if (reason === 'error') failStream(state, out, decodeErrorObject(first));
     else if (reason) state.reason = reason;
   },
-  /** Beside the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts. */
+  /** Usage comes with the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts. */
   function usage(chunk, state) {
     state.usage = readUsage(chunk.usage) ?? state.usage;
     state.tier = maybeString(chunk.service_tier) ?? state.tier;
@@ -90,18 +90,18 @@ const CHUNK: readonly ChunkRow[] = [
 
 function finish(state: State, out: HubEvent[]): void {
   if (state.done) return;
-  if (state.reason === undefined) breakOff(state, out, TRUNCATED);
+  if (state.reason === undefined) failStream(state, out, TRUNCATED);
   else finishReply(state, out);
   state.done = true;
 }
 
-/** The last events of an answer whose end is known; also used for answers that came in one piece. */
-export function finishReply(state: Pick<State, 'answer' | 'reason' | 'usage' | 'tier'>, out: HubEvent[]): void {
-  const { answer } = state;
+/** Emits the last events of a reply whose finish reason is known; unary replies use it too. */
+export function finishReply(state: Pick<State, 'reply' | 'reason' | 'usage' | 'tier'>, out: HubEvent[]): void {
+  const { reply } = state;
   const tier = tierUsed(state.tier);
-  const { refusal } = answer;
-  const stop = decodeStop(state.reason, { calls: answer.calls.length > 0, refusal: refusal !== '' });
-  if (!closeReply(answer, stop, out)) {
+  const { refusal } = reply;
+  const stop = decodeStop(state.reason, { hasCalls: reply.calls.length > 0, hasRefusal: refusal !== '' });
+  if (!closeReply(reply, stop, out)) {
     out.push({ kind: 'error', error: NAMELESS_CALL });
     return;
   }
@@ -114,7 +114,7 @@ export function finishReply(state: Pick<State, 'answer' | 'reason' | 'usage' | '
   });
 }
 
-function breakOff(state: State, out: HubEvent[], error: HubError): void {
+function failStream(state: State, out: HubEvent[], error: HubError): void {
   state.done = true;
   out.push({ kind: 'error', error });
 }

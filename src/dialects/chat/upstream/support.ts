@@ -1,6 +1,5 @@
-/** What becomes of every hub field on the way to a chat upstream. Drops that depend on the model are made by the encoder. */
-import type { Support } from '../../codec.ts';
-import type { HubField } from '../../hub/fields.ts';
+/** Support of every optional field by a chat upstream. The encoder drops fields that depend on the model. */
+import type { SupportTable } from '../../hub/fields.ts';
 
 export const support = {
   temperature: 'kept',
@@ -11,35 +10,35 @@ export const support = {
   presencePenalty: 'kept',
   frequencyPenalty: 'kept',
   logitBias: 'kept',
-  // The wire has both, but a converted answer holds one choice and no token probabilities: asking would be paying for nothing.
+  // The wire has both, but a converted reply holds one choice and no token probabilities: the client would pay for nothing.
   n: 'rejected',
   logprobs: 'rejected',
-  // Four at most; the others, and all of them for models without the field, are cut by the gateway.
+  // Up to four. The gateway emulates the others, and all of them for models without the field.
   stop: 'kept',
   verbosity: 'kept',
-  // Needs a voice and a format that no other dialect names.
+  // Needs a voice and a format, which no other dialect has.
   audioOutput: 'rejected',
   imageOutput: 'rejected',
-  // Budgets become efforts, efforts become the nearest one that the model knows.
+  // Budgets become efforts, efforts the nearest one that the model supports.
   reasoning: 'changed',
   structuredOutput: 'kept',
-  // Documents are read, but no answer says where in them it found something.
+  // Documents can be sent, but replies do not cite them.
   citations: 'dropped',
   strictTools: 'kept',
-  /** Those that the provider also has; the rest are left out, since agents list them always. */
+  // Web search is kept. Others are dropped and not rejected, because agents list them in every request.
   hostedTools: 'changed',
   maxToolCalls: 'dropped',
   compaction: 'dropped',
-  // There is no way to fill a cache here without generating.
+  // A chat upstream cannot fill a cache without generating.
   prewarm: 'rejected',
   parallelTools: 'kept',
   allowedTools: 'kept',
   cacheKey: 'kept',
-  // Breakpoints with other lifetimes, the last four, where the model has them.
+  // The last four, with other lifetimes, if the model supports breakpoints.
   cacheBreakpoints: 'changed',
   serviceTier: 'changed',
-  // Sent as a hash: the caller's own user ids are not the provider's business.
+  // Sent as a hash, so that the provider does not learn the caller's user ids.
   userId: 'changed',
-  // Belongs to stored completions and is rejected without storing, which converted requests never ask for.
+  // Only allowed for stored completions, and converted requests never store.
   metadata: 'dropped',
-} as const satisfies Record<HubField, Support>;
+} as const satisfies SupportTable;
