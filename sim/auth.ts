@@ -1,3 +1,4 @@
+/** Credentials that the simulated providers accept and reject. */
 import { Failure, keyFailure, quotaFailure } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 

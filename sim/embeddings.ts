@@ -1,8 +1,9 @@
+/** The embeddings endpoint of the OpenAI-style provider. */
 import { createHash } from 'node:crypto';
 import { invalid } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { type Json, listOf, textOf } from './json.ts';
-import { bend, tokensIn } from './usage.ts';
+import { distortUsage, tokensIn } from './usage.ts';
 
 const DEFAULT_DIMENSIONS = 256;
 const MAX_INPUTS = 2048;
@@ -22,7 +23,7 @@ export async function createEmbeddings(exchange: Exchange): Promise<void> {
       return { object: 'embedding', index, embedding: base64 ? toBase64(vector) : [...vector] };
     }),
     model: exchange.model,
-    usage: bend({ prompt_tokens: tokens, total_tokens: tokens }, exchange.fault.usage),
+    usage: distortUsage({ prompt_tokens: tokens, total_tokens: tokens }, exchange.fault.usage),
   });
 }
 
@@ -49,7 +50,7 @@ function countTokens(input: Json): number {
   return Array.isArray(input) ? input.length : tokensIn(textOf(input));
 }
 
-/** A unit vector that depends only on the input: hash it, stretch the hash, scale to length one. */
+/** A unit vector derived from the hash of the input. */
 function vectorOf(input: string, dimensions: number): Float32Array {
   const seed = createHash('sha256').update(input).digest();
   let state = seed.readUInt32LE(0) || 1;
@@ -65,7 +66,7 @@ function vectorOf(input: string, dimensions: number): Float32Array {
   return vector.map((value) => value / (length || 1));
 }
 
-/** Little-endian float32, whatever the order of this machine. */
+/** Little-endian float32 on every platform. */
 function toBase64(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);

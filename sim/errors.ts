@@ -1,20 +1,21 @@
+/** Error bodies of the three providers. */
 import type { Fault } from './faults.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /** The three families of error bodies. */
 export type Shape = 'openai' | 'anthropic' | 'google';
 
-type Extra = {
+interface Extra {
   type?: string;
   code?: string;
   param?: string;
   details?: Json[];
-  /** Anthropic's word for what exactly is wrong. */
+  /** Anthropic's `details.error_code`. */
   errorCode?: string;
   headers?: Record<string, string>;
-};
+}
 
-/** Anything that is answered with an error; the shape is chosen when it is sent. */
+/** An error response; its body format is chosen when it is sent. */
 export class Failure extends Error {
   readonly status: number;
   readonly extra: Extra;
@@ -115,7 +116,7 @@ export function errorBody(shape: Shape, failure: Failure, requestId: string): Js
   return { error: shape === 'google' ? googleError(failure) : openaiError(failure) };
 }
 
-/** The failure that a `status=NNN` fault stands for, worded as the provider words it. */
+/** The failure of a `status=NNN` fault, in the wording of the provider. */
 export function statusFailure(shape: Shape, fault: Fault, fallback = 500): Failure {
   const status = fault.status ?? fallback;
   if (status === 429) return rateLimit(shape, fault.retryAfter ?? 12);
@@ -147,7 +148,7 @@ export function contextFailure(shape: Shape): Failure {
   return invalid(message, 'input', 'context_length_exceeded');
 }
 
-/** An account without money: the provider says so without a time after which to retry. */
+/** An account without credit: a 429 without a retry delay. */
 export function quotaFailure(shape: Shape): Failure {
   if (shape === 'anthropic') return new Failure(429, 'Your organization has reached its spend limit (simulated).');
   if (shape === 'google') {
@@ -161,7 +162,7 @@ export function quotaFailure(shape: Shape): Failure {
   });
 }
 
-/** Google answers an unknown key with 400, the others with 401. */
+/** Google returns 400 for an unknown key, the others return 401. */
 export function keyFailure(shape: Shape): Failure {
   if (shape === 'anthropic') return new Failure(401, 'invalid x-api-key');
   if (shape === 'openai') return new Failure(401, 'Incorrect API key provided (simulated).');

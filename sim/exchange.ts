@@ -1,17 +1,18 @@
+/** One request and its response, with the fault that was requested for it. */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorBody, type Failure, type Shape, statusFailure } from './errors.ts';
 import { type Fault, isMid } from './faults.ts';
+import type { Framing } from './frames.ts';
 import type { Ids } from './ids.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { type JsonObject, textOf } from './json.ts';
 import type { ResponseStore, StoredResponse } from './responses/store.ts';
-import type { Framing } from './stream.ts';
 import type { PrefixCache } from './usage.ts';
 
-/** What one simulated server remembers between requests. */
-export type State = {
+/** State of one simulated server across requests. */
+export interface State {
   ids: Ids;
   journal: Journal;
   cache: PrefixCache;
@@ -19,12 +20,12 @@ export type State = {
   queue: Fault[];
   url: string;
   closing: boolean;
-  /** Live WebSockets, to be cut when the server ends. */
+  /** Open WebSockets, terminated when the server closes. */
   sockets: Set<{ terminate(): void }>;
-};
+}
 
-/** Where an answer goes: an HTTP response, or one turn of a WebSocket. */
-export type Outgoing = EventEmitter & {
+/** The destination of a response: an HTTP response, or one turn on a WebSocket. */
+export type ResponseSink = EventEmitter & {
   readonly headersSent: boolean;
   readonly writableFinished: boolean;
   writeHead(status: number, headers: Record<string, string>): unknown;
@@ -33,26 +34,25 @@ export type Outgoing = EventEmitter & {
   end(done: () => void): unknown;
 };
 
-/** One request and its answer, with the misbehaviour that was ordered for it. */
 export class Exchange {
   readonly state: State;
   readonly request: IncomingMessage;
-  readonly response: Outgoing;
+  readonly response: ResponseSink;
   readonly entry: JournalEntry;
   readonly shape: Shape;
   readonly query: URLSearchParams;
   readonly requestId: string;
   body: Buffer = Buffer.alloc(0);
   json: JsonObject = {};
-  /** The model as asked for; `bareModel` is without the fault suffix. */
+  /** The requested model; `bareModel` is the name without the fault suffix. */
   model = '';
   bareModel = '';
   framing: Framing = 'sse';
   fault: Fault = {};
-  private readonly gone = new AbortController();
-  private broken = false;
+  readonly #clientGone = new AbortController();
+  #isCut = false;
 
-  constructor(state: State, request: IncomingMessage, response: Outgoing, entry: JournalEntry, shape: Shape) {
+  constructor(state: State, request: IncomingMessage, response: ResponseSink, entry: JournalEntry, shape: Shape) {
     this.state = state;
     this.request = request;
     this.response = response;
@@ -60,20 +60,20 @@ export class Exchange {
     this.shape = shape;
     this.query = new URLSearchParams(entry.query);
     this.requestId = state.ids.next('req_');
-    response.on('close', () => this.closed());
+    response.on('close', () => this.#onClose());
     response.on('error', () => {});
   }
 
-  get left(): boolean {
-    return this.gone.signal.aborted;
+  get isClientGone(): boolean {
+    return this.#clientGone.signal.aborted;
   }
 
-  /** An earlier response that this request may continue from. */
-  recall(id: string): StoredResponse | undefined {
+  /** A stored response that this request may continue. */
+  findStored(id: string): StoredResponse | undefined {
     return this.state.responses.get(id);
   }
 
-  keep(id: string, stored: StoredResponse): void {
+  store(id: string, stored: StoredResponse): void {
     if (this.json.store !== false) this.state.responses.put(id, stored);
   }
 
@@ -81,51 +81,51 @@ export class Exchange {
     return textOf(this.entry.headers[name]);
   }
 
-  /** Waits, but not longer than the client does. */
+  /** Waits, or returns early when the client disconnects. */
   async pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.gone.signal }).catch(() => {});
+    await sleep(ms, undefined, { signal: this.#clientGone.signal }).catch(() => {});
   }
 
   async untilClosed(): Promise<void> {
-    if (this.left) return;
-    await new Promise((resolve) => this.gone.signal.addEventListener('abort', resolve, { once: true }));
+    if (this.isClientGone) return;
+    await new Promise((resolve) => this.#clientGone.signal.addEventListener('abort', resolve, { once: true }));
   }
 
-  /** Breaks the connection from this side, which the journal must not take for a client that left. */
+  /** Resets the connection. The journal must not record this as a client disconnect. */
   destroy(): void {
-    this.broken = true;
+    this.#isCut = true;
     this.request.socket.resetAndDestroy();
   }
 
   open(status: number, headers: Record<string, string>): void {
     this.entry.status = status;
-    if (this.response.headersSent || this.left) return;
-    this.response.writeHead(status, { ...this.ownHeaders(), ...headers });
+    if (this.response.headersSent || this.isClientGone) return;
+    this.response.writeHead(status, { ...this.#providerHeaders(), ...headers });
     this.response.flushHeaders();
   }
 
-  /** Resolves when the socket can take more; false when nobody listens any longer. */
+  /** Resolves when the socket accepts more data; false if the client disconnected. */
   async write(chunk: string): Promise<boolean> {
-    if (this.left) return false;
+    if (this.isClientGone) return false;
     this.entry.bytesSent += Buffer.byteLength(chunk);
     if (!this.response.write(chunk)) {
       await new Promise<void>((resolve) => {
         const done = () => {
           this.response.off('drain', done);
-          this.gone.signal.removeEventListener('abort', done);
+          this.#clientGone.signal.removeEventListener('abort', done);
           resolve();
         };
         this.response.once('drain', done);
-        this.gone.signal.addEventListener('abort', done, { once: true });
+        this.#clientGone.signal.addEventListener('abort', done, { once: true });
       });
     }
-    return !this.left;
+    return !this.isClientGone;
   }
 
-  /** `whole` is false when a fault cut the answer short. */
-  async end(whole = true): Promise<void> {
-    if (this.left) return;
-    if (!whole) this.broken = true;
+  /** `isComplete` is false when a fault truncated the response. */
+  async end(isComplete = true): Promise<void> {
+    if (this.isClientGone) return;
+    if (!isComplete) this.#isCut = true;
     const flushed = new Promise<void>((resolve) => this.response.end(() => resolve()));
     await Promise.race([flushed, this.untilClosed()]);
   }
@@ -133,7 +133,7 @@ export class Exchange {
   async sendJson(body: unknown, status = 200, headers: Record<string, string> = {}): Promise<void> {
     const text = JSON.stringify(body);
     const type = { 'content-type': this.shape === 'google' ? 'application/json; charset=UTF-8' : 'application/json' };
-    if (isMid(this.fault.kind) && status === 200) return this.sendHalf(text, type);
+    if (isMid(this.fault.kind) && status === 200) return this.#sendHalf(text, type);
     this.open(status, { ...type, 'content-length': String(Buffer.byteLength(text)), ...headers });
     await this.write(text);
     await this.end();
@@ -151,8 +151,8 @@ export class Exchange {
     await this.sendJson(body, failure.status, failure.extra.headers ?? {});
   }
 
-  /** The `*_mid` faults for an answer that is one JSON document instead of a stream. */
-  private async sendHalf(text: string, headers: Record<string, string>): Promise<void> {
+  /** The `*_mid` faults for a unary JSON response. */
+  async #sendHalf(text: string, headers: Record<string, string>): Promise<void> {
     if (this.fault.kind === 'error_mid') return this.fail(statusFailure(this.shape, this.fault));
     this.open(200, headers);
     const half = Math.ceil(text.length / 2);
@@ -167,7 +167,7 @@ export class Exchange {
     await this.end();
   }
 
-  private ownHeaders(): Record<string, string> {
+  #providerHeaders(): Record<string, string> {
     if (this.shape === 'google') return { server: 'simulated-provider' };
     if (this.shape === 'anthropic') {
       return {
@@ -189,8 +189,8 @@ export class Exchange {
     };
   }
 
-  private closed(): void {
-    if (!this.broken && !this.state.closing) {
+  #onClose(): void {
+    if (!this.#isCut && !this.state.closing) {
       if (this.response.writableFinished) {
         this.entry.finished = true;
         this.entry.finishedAt = Date.now();
@@ -199,7 +199,7 @@ export class Exchange {
         this.entry.abortedAt = Date.now();
       }
     }
-    this.gone.abort();
+    this.#clientGone.abort();
     this.state.journal.changed();
   }
 }

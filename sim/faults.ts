@@ -1,3 +1,4 @@
+/** The fault language: which misbehaviour a request asks for. */
 export type FaultKind =
   | 'context_too_long'
   | 'bad_key'
@@ -12,16 +13,16 @@ export type FaultKind =
   | 'garbage'
   | 'leak';
 
-export type UsageOddity = 'negative' | 'huge' | 'missing' | 'zero' | 'text' | 'fraction';
+export type UsageDistortion = 'negative' | 'huge' | 'missing' | 'zero' | 'text' | 'fraction';
 
-/** What one request should go through. Fields combine: `{ kind: 'error_mid', status: 429, delayMs: 50 }`. */
-export type Fault = {
+/** The fault of one request. Fields combine: `{ kind: 'error_mid', status: 429, delayMs: 50 }`. */
+export interface Fault {
   kind?: FaultKind;
-  /** Alone: answer with this HTTP status. With a kind: the status that kind's error stands for. */
+  /** Without a kind: the HTTP status to return. With a kind: the status of that kind's error. */
   status?: number;
-  /** How many content events pass before a `*_mid` fault strikes (default 3). */
+  /** Number of content events before a `*_mid` fault (default 3). */
   after?: number;
-  /** How long `silent_mid` stays silent; without it the silence lasts until the client leaves. */
+  /** Length of the silence of `silent_mid`; without it, until the client disconnects. */
   silenceMs?: number;
   delayMs?: number;
   gapMs?: number;
@@ -29,32 +30,35 @@ export type Fault = {
   retryAfter?: number;
   events?: number;
   big?: number;
-  usage?: UsageOddity;
-  /** Check carried signatures and encrypted reasoning as the real provider does. */
+  usage?: UsageDistortion;
+  /** Verify returned signatures and encrypted reasoning as the real provider does. */
   strict?: boolean;
-};
+}
 
-type Rule = { about: string; read: (value: string) => Fault };
+interface Rule {
+  about: string;
+  read: (value: string) => Fault;
+}
 
 const STATUSES = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529];
-const ODDITIES: UsageOddity[] = ['negative', 'huge', 'missing', 'zero', 'text', 'fraction'];
+const USAGE_DISTORTIONS: UsageDistortion[] = ['negative', 'huge', 'missing', 'zero', 'text', 'fraction'];
 
-/** Every word of the fault language; sim/README.md explains the same table to people. */
+/** All words of the fault language. sim/README.md documents the same table. */
 export const FAULTS: Record<string, Rule> = {
-  status: { about: 'answers with this HTTP status in the dialect of the path', read: (v) => ({ status: status(v) }) },
+  status: { about: 'returns this HTTP status in the dialect of the path', read: (v) => ({ status: status(v) }) },
   context_too_long: {
     about: 'the 400 of a prompt over the context window',
     read: () => ({ kind: 'context_too_long' }),
   },
-  bad_key: { about: 'the answer the provider gives to an unknown key', read: () => ({ kind: 'bad_key' }) },
+  bad_key: { about: 'the response to an unknown key', read: () => ({ kind: 'bad_key' }) },
   reset: { about: 'closes the socket before any header', read: () => ({ kind: 'reset' }) },
-  hang: { about: 'never answers', read: () => ({ kind: 'hang' }) },
-  reset_mid: { about: 'breaks the socket in the middle of the answer', read: (v) => mid('reset_mid', v) },
-  eof_mid: { about: 'ends the answer cleanly but too early', read: (v) => mid('eof_mid', v) },
+  hang: { about: 'never responds', read: () => ({ kind: 'hang' }) },
+  reset_mid: { about: 'resets the socket in the middle of the response', read: (v) => mid('reset_mid', v) },
+  eof_mid: { about: 'ends the response cleanly but too early', read: (v) => mid('eof_mid', v) },
   error_mid: { about: 'sends an in-stream error after some content', read: (v) => mid('error_mid', v) },
   error_first: { about: 'HTTP 200 whose first event is an error', read: () => ({ kind: 'error_first' }) },
   silent_mid: {
-    about: 'stops sending in the middle; with a value, goes on after that many ms',
+    about: 'stops sending in the middle; with a value, continues after that many ms',
     read: (v) => ({ kind: 'silent_mid', ...(v && { silenceMs: count(v) }) }),
   },
   html: { about: 'an HTML error page', read: () => ({ kind: 'html' }) },
@@ -69,11 +73,11 @@ export const FAULTS: Record<string, Rule> = {
   retry_after: { about: 'seconds announced by a 429', read: (v) => ({ retryAfter: count(v) }) },
   events: { about: 'a text of exactly this many deltas', read: (v) => ({ events: count(v) }) },
   big: { about: 'a text of exactly this many bytes', read: (v) => ({ big: count(v) }) },
-  usage: { about: `odd usage numbers: ${ODDITIES.join(', ')}`, read: (v) => ({ usage: oddity(v) }) },
+  usage: { about: `odd usage numbers: ${USAGE_DISTORTIONS.join(', ')}`, read: (v) => ({ usage: oddity(v) }) },
   strict: { about: 'checks carried signatures and encrypted reasoning', read: () => ({ strict: true }) },
 };
 
-/** Reads `fault=503; delay=200`, `reset_mid=2`, `hang` and the like. Throws on a word it does not know. */
+/** Parses text such as `fault=503; delay=200`, `reset_mid=2` or `hang`. Throws on an unknown word. */
 export function parseFault(spec: string): Fault {
   let fault: Fault = {};
   for (const word of spec.split(/[;,&\s]+/)) {
@@ -125,8 +129,8 @@ function status(value: string): number {
   return number;
 }
 
-function oddity(value: string): UsageOddity {
-  const known = ODDITIES.find((name) => name === value);
-  if (!known) throw new RangeError(`usage "${value}" is not one of ${ODDITIES.join(', ')}`);
+function oddity(value: string): UsageDistortion {
+  const known = USAGE_DISTORTIONS.find((name) => name === value);
+  if (!known) throw new RangeError(`usage "${value}" is not one of ${USAGE_DISTORTIONS.join(', ')}`);
   return known;
 }

@@ -1,6 +1,5 @@
+/** Fixtures shared by the tests of all dialects. */
 import assert from 'node:assert/strict';
-
-// What the tests of all dialects ask for.
 
 export const WEATHER = {
   name: 'get_weather',

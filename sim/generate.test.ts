@@ -4,7 +4,7 @@ import { GoogleGenAI } from '@google/genai';
 import { CALLED, defined, PERSON, QUESTION, TIME, WEATHER } from './fixtures.ts';
 import { type Sim, startSim } from './index.ts';
 
-// The official client is the judge: what it accepts has the right shape.
+// The official client validates the shape of every response.
 
 let sim: Sim;
 let google: GoogleGenAI;
@@ -25,33 +25,33 @@ describe('generateContent', () => {
   }));
   const tools = [{ functionDeclarations }];
 
-  test('answers, and streams the same answer', async () => {
-    const whole = await google.models.generateContent({ model, contents: 'hello' });
+  test('streams the same reply that it returns', async () => {
+    const unary = await google.models.generateContent({ model, contents: 'hello' });
     let text = '';
-    let last = whole;
+    let last = unary;
     for await (const chunk of await google.models.generateContentStream({ model, contents: 'hello' })) {
       text += chunk.text ?? '';
       last = chunk;
     }
-    assert.equal(whole.text, 'This is a simulated answer from demo-generate. You said: "hello".');
-    assert.equal(text, whole.text);
+    assert.equal(unary.text, 'This is a simulated answer from demo-generate. You said: "hello".');
+    assert.equal(text, unary.text);
     assert.equal(last.candidates?.[0]?.finishReason, 'STOP');
     assert.equal(last.usageMetadata?.cachedContentTokenCount, 2);
-    assert.equal(last.usageMetadata?.candidatesTokenCount, whole.usageMetadata?.candidatesTokenCount);
+    assert.equal(last.usageMetadata?.candidatesTokenCount, unary.usageMetadata?.candidatesTokenCount);
   });
 
   test('calls a signed function and quotes its result', async () => {
-    const asked = { role: 'user', parts: [{ text: QUESTION }] };
-    const first = await google.models.generateContent({ model, contents: [asked], config: { tools } });
+    const question = { role: 'user', parts: [{ text: QUESTION }] };
+    const first = await google.models.generateContent({ model, contents: [question], config: { tools } });
     const content = defined(first.candidates?.[0]?.content);
     const part = defined(content.parts?.[0]);
     assert.deepEqual(part.functionCall?.args, CALLED);
     assert.ok(part.thoughtSignature);
     const { id, name } = defined(part.functionCall);
-    const answer = (signed: typeof content) => ({
+    const requestWith = (signed: typeof content) => ({
       model: `${model}@strict`,
       contents: [
-        asked,
+        question,
         signed,
         {
           role: 'user',
@@ -60,16 +60,16 @@ describe('generateContent', () => {
       ],
       config: { tools },
     });
-    const second = await google.models.generateContent(answer(content));
+    const second = await google.models.generateContent(requestWith(content));
     assert.match(defined(second.text), /get_weather returned: "sunny"/);
     const { thoughtSignature: _gone, ...unsigned } = part;
     await assert.rejects(
-      google.models.generateContent(answer({ role: 'model', parts: [unsigned] })),
+      google.models.generateContent(requestWith({ role: 'model', parts: [unsigned] })),
       /missing a thought_signature/,
     );
   });
 
-  test('shows thoughts and counts them', async () => {
+  test('returns thoughts and counts them', async () => {
     const config = { thinkingConfig: { includeThoughts: true } };
     const parts = [];
     let thoughts = 0;
@@ -81,7 +81,7 @@ describe('generateContent', () => {
     assert.ok(parts.at(-1)?.text === '' && parts.at(-1)?.thoughtSignature);
   });
 
-  test('honours stops, limits, formats, refusals and its strict schema', async () => {
+  test('applies stop sequences, limits, formats and refusals, and validates schemas', async () => {
     const ask = (contents: string, config: object) => google.models.generateContent({ model, contents, config });
     assert.equal((await ask('x', { stopSequences: ['simulated'] })).text, 'This is a ');
     assert.equal((await ask('x', { maxOutputTokens: 2 })).candidates?.[0]?.finishReason, 'MAX_TOKENS');
@@ -94,15 +94,15 @@ describe('generateContent', () => {
       tools: [{ functionDeclarations: [{ name: 'f', parameters: PERSON }] }],
     };
     const headers = { 'x-goog-api-key': 'k' };
-    const answer = await fetch(`${sim.url}/v1beta/models/m:generateContent`, {
+    const rejected = await fetch(`${sim.url}/v1beta/models/m:generateContent`, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),
     });
-    assert.match(await answer.text(), /Unknown name \\"additionalProperties\\"/);
+    assert.match(await rejected.text(), /Unknown name \\"additionalProperties\\"/);
   });
 
-  test('streams a JSON array without alt=sse, counts tokens, lists models', async () => {
+  test('streams a JSON array without alt=sse, counts tokens and lists models', async () => {
     const body = JSON.stringify({ contents: [{ parts: [{ text: 'x' }] }] });
     const url = `${sim.url}/v1beta/models/${model}:streamGenerateContent?key=k`;
     const chunks = (await (await fetch(url, { method: 'POST', body })).json()) as { candidates: unknown[] }[];

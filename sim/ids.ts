@@ -1,15 +1,15 @@
-/** Ids come from a counter, never from chance, so that two runs of a test see the same ids. */
+/** Ids from a counter, so that every run of a test gets the same ids. */
 export class Ids {
-  private count = 0;
-  private readonly name: string;
+  #count = 0;
+  readonly #name: string;
 
   constructor(name: string) {
-    this.name = name;
+    this.#name = name;
   }
 
   next(prefix: string): string {
-    this.count += 1;
-    return `${prefix}${this.name}${String(this.count).padStart(8, '0')}`;
+    this.#count += 1;
+    return `${prefix}${this.#name}${String(this.#count).padStart(8, '0')}`;
   }
 }
 

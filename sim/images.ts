@@ -1,18 +1,20 @@
+/** The image endpoints of the OpenAI-style provider. */
 import { invalid, openaiError, statusFailure } from './errors.ts';
 import type { Exchange } from './exchange.ts';
+import type { Frame } from './frames.ts';
 import { nowSeconds } from './ids.ts';
 import { type JsonObject, numberOf, objectsOf, textOf } from './json.ts';
 import { readMultipart } from './multipart.ts';
 import { gradientPng } from './png.ts';
-import { type Frame, sendStream } from './stream.ts';
-import { bend, tokensIn } from './usage.ts';
+import { sendStream } from './stream.ts';
+import { distortUsage, tokensIn } from './usage.ts';
 
 const PIXEL_BUDGET = 8_294_400;
 const LONGEST_EDGE_SENT = 256;
 const TOKENS_PER_IMAGE_IN = 200;
 const TOKENS_PER_IMAGE_OUT: Record<string, number> = { low: 272, medium: 1056, high: 4160, auto: 1056 };
 
-type Order = {
+interface ImageOptions {
   prompt: string;
   count: number;
   width: number;
@@ -24,10 +26,10 @@ type Order = {
   partials: number;
   stream: boolean;
   imagesIn: number;
-};
+}
 
 export async function generateImages(exchange: Exchange): Promise<void> {
-  await answer(exchange, readOrder(exchange.json, 0), 'image_generation');
+  await sendImages(exchange, readOptions(exchange.json, 0), 'image_generation');
 }
 
 /** The edit is a form in the older API and JSON with `images` in the newer one. */
@@ -36,14 +38,14 @@ export async function editImages(exchange: Exchange): Promise<void> {
   const images = form ? countFiles(exchange) : objectsOf(exchange.json.images).length;
   if (images === 0) throw invalid("Missing required parameter: 'image'.", 'image', 'missing_required_parameter');
   if (images > 16) throw invalid("'image' may hold at most 16 images.", 'image');
-  await answer(exchange, readOrder(exchange.json, images), 'image_edit');
+  await sendImages(exchange, readOptions(exchange.json, images), 'image_edit');
 }
 
 export function isForm(exchange: Exchange): boolean {
   return exchange.header('content-type').toLowerCase().startsWith('multipart/form-data');
 }
 
-/** The text fields of a form as if they had been JSON. */
+/** The text fields of a form as a JSON object. */
 export function formFields(exchange: Exchange): JsonObject {
   const fields = readMultipart(exchange.header('content-type'), exchange.body);
   const entries = fields
@@ -63,7 +65,7 @@ function countFiles(exchange: Exchange): number {
   return fields.filter((field) => field.filename !== undefined && /^image(\[\d*\])?$/.test(field.name)).length;
 }
 
-function readOrder(json: JsonObject, imagesIn: number): Order {
+function readOptions(json: JsonObject, imagesIn: number): ImageOptions {
   const prompt = textOf(json.prompt);
   if (prompt === '') throw invalid("Missing required parameter: 'prompt'.", 'prompt', 'missing_required_parameter');
   if (prompt.length > 32_000) throw invalid("'prompt' is too long.", 'prompt', 'string_above_max_length');
@@ -87,7 +89,7 @@ function readOrder(json: JsonObject, imagesIn: number): Order {
   return { prompt, count, ...readSize(json.size), quality, background, format, partials, stream, imagesIn };
 }
 
-function readSize(given: unknown): Pick<Order, 'width' | 'height' | 'size'> {
+function readSize(given: unknown): Pick<ImageOptions, 'width' | 'height' | 'size'> {
   const size = textOf(given) || 'auto';
   const match = /^(\d{1,5})x(\d{1,5})$/.exec(size === 'auto' ? '1024x1024' : size);
   if (!match) throw invalid(`Invalid size '${size}'.`, 'size');
@@ -103,49 +105,54 @@ function readSize(given: unknown): Pick<Order, 'width' | 'height' | 'size'> {
   return { width, height, size: `${width}x${height}` };
 }
 
-async function answer(exchange: Exchange, order: Order, kind: string): Promise<void> {
-  const usage = bend(usageOf(order), exchange.fault.usage);
-  const { background, quality, size } = order;
-  const look = { background, output_format: order.format, quality, size };
-  if (!order.stream) {
-    const data = Array.from({ length: order.count }, (_unused, index) => ({ b64_json: draw(order, index) }));
+async function sendImages(exchange: Exchange, options: ImageOptions, kind: string): Promise<void> {
+  const usage = distortUsage(usageOf(options), exchange.fault.usage);
+  const { background, quality, size } = options;
+  const look = { background, output_format: options.format, quality, size };
+  if (!options.stream) {
+    const data = Array.from({ length: options.count }, (_unused, index) => ({ b64_json: draw(options, index) }));
     return exchange.sendJson({ created: nowSeconds(), data, ...look, usage });
   }
   const failure = (): Frame[] => {
     const error = openaiError(statusFailure('openai', exchange.fault));
     return [{ event: 'error', data: JSON.stringify({ type: 'error', error }) }];
   };
-  await sendStream(exchange, { frames: frames(order, kind, look, usage), failure });
+  await sendStream(exchange, { frames: frames(options, kind, look, usage), failure });
 }
 
-function* frames(order: Order, kind: string, look: JsonObject, usage: JsonObject | undefined): Generator<Frame> {
-  const emit = (type: string, data: JsonObject, marks: Partial<Frame>): Frame => ({
+function* frames(
+  options: ImageOptions,
+  kind: string,
+  look: JsonObject,
+  usage: JsonObject | undefined,
+): Generator<Frame> {
+  const emit = (type: string, data: JsonObject, flags: Partial<Frame>): Frame => ({
     event: type,
     data: JSON.stringify({ type, ...data, created_at: nowSeconds(), ...look }),
-    ...marks,
+    ...flags,
   });
-  for (let index = 0; index < order.count; index++) {
-    for (let partial = 0; partial < order.partials; partial++) {
-      const data = { b64_json: draw(order, partial), partial_image_index: partial };
+  for (let index = 0; index < options.count; index++) {
+    for (let partial = 0; partial < options.partials; partial++) {
+      const data = { b64_json: draw(options, partial), partial_image_index: partial };
       yield emit(`${kind}.partial_image`, data, { content: true });
     }
-    yield emit(`${kind}.completed`, { b64_json: draw(order, index), usage }, { last: true });
+    yield emit(`${kind}.completed`, { b64_json: draw(options, index), usage }, { last: true });
   }
 }
 
-/** Scaled down: the shape is what was asked for, the bytes stay few. */
-function draw(order: Order, index: number): string {
-  const scale = Math.min(1, LONGEST_EDGE_SENT / Math.max(order.width, order.height));
-  const [width, height] = [order.width, order.height].map((edge) => Math.max(1, Math.round(edge * scale)));
+/** Keeps the requested aspect ratio and limits the size. */
+function draw(options: ImageOptions, index: number): string {
+  const scale = Math.min(1, LONGEST_EDGE_SENT / Math.max(options.width, options.height));
+  const [width, height] = [options.width, options.height].map((edge) => Math.max(1, Math.round(edge * scale)));
   return gradientPng(width ?? 1, height ?? 1, 64 + index * 32).toString('base64');
 }
 
-function usageOf(order: Order): JsonObject {
-  const text = tokensIn(order.prompt);
-  const images = order.imagesIn * TOKENS_PER_IMAGE_IN;
-  const size = (order.width * order.height) / (1024 * 1024);
-  const each = Math.ceil((TOKENS_PER_IMAGE_OUT[order.quality] ?? 1056) * size);
-  const output = order.count * (each + order.partials * 100);
+function usageOf(options: ImageOptions): JsonObject {
+  const text = tokensIn(options.prompt);
+  const images = options.imagesIn * TOKENS_PER_IMAGE_IN;
+  const size = (options.width * options.height) / (1024 * 1024);
+  const each = Math.ceil((TOKENS_PER_IMAGE_OUT[options.quality] ?? 1056) * size);
+  const output = options.count * (each + options.partials * 100);
   return {
     input_tokens: text + images,
     input_tokens_details: { text_tokens: text, image_tokens: images },

@@ -1,3 +1,4 @@
+/** Starts a simulated server in the current process. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { State } from './exchange.ts';
@@ -9,30 +10,30 @@ import { createSimServer } from './server.ts';
 import { PrefixCache } from './usage.ts';
 import { acceptSockets } from './websocket.ts';
 
-export type { Fault, FaultKind, UsageOddity } from './faults.ts';
+export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';
 export type { Journal, JournalEntry } from './journal.ts';
 
-export type SimOptions = {
+export interface SimOptions {
   port?: number;
   host?: string;
-  /** Part of every id; give two servers different names when their ids must not meet. */
+  /** Part of every id, so that the ids of two servers differ. */
   name?: string;
-  /** False: refuses to upgrade to a WebSocket (default true). */
+  /** False: rejects WebSocket upgrades (default true). */
   websocket?: boolean;
-};
+}
 
-export type Sim = {
+export interface Sim {
   /** `http://127.0.0.1:4010`, without a path. */
   url: string;
   port: number;
   journal: Journal;
-  /** Orders a fault for the next request; several calls form a queue. */
+  /** Sets the fault of the next request; several calls form a queue. */
   next(fault: Fault | string): void;
   close(): Promise<void>;
-};
+}
 
-/** Starts one server that plays all simulated providers. */
+/** Starts one server for all simulated providers. */
 export async function startSim(options: SimOptions = {}): Promise<Sim> {
   const host = options.host ?? '127.0.0.1';
   const state: State = {
@@ -63,7 +64,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();
-      // An upgraded connection is not the server's any more, but it would wait for it.
+      // close() waits for upgraded connections but does not end them.
       for (const socket of state.sockets) socket.terminate();
       await closed;
     },

@@ -1,49 +1,49 @@
+/** The journal of received requests, for assertions in tests. */
 import { createHash } from 'node:crypto';
 
 const KEEP_REQUESTS = 2_000;
 const KEEP_BODY = 1 << 20;
-// Two thousand bodies of 1 MiB would be 2 GiB, so the sum is bounded as well; the oldest go first.
+// 2,000 bodies of 1 MiB would be 2 GiB, so the total is limited as well; the oldest are dropped first.
 const KEEP_BODIES_TOTAL = 64 << 20;
 
-export type JournalEntry = {
+export interface JournalEntry {
   id: number;
   method: string;
   path: string;
   query: string;
   headers: Record<string, string>;
   rawHeaders: [string, string][];
-  /** Absent when the body was longer than 1 MiB or has made room for newer ones. */
+  /** Absent if the body was longer than 1 MiB or was dropped for newer ones. */
   body?: Buffer;
   bodyLength: number;
   bodySha256: string;
-  /** False until the whole request body has arrived. */
+  /** False until the request body is complete. */
   complete: boolean;
   receivedAt: number;
   model?: string;
   status?: number;
   eventsSent: number;
   bytesSent: number;
-  /** The first messages of a turn on a WebSocket, as they were sent. */
+  /** The first messages that the server sent in a WebSocket turn. */
   frames?: string[];
-  /** The client left before the answer was complete. */
+  /** The client disconnected before the response was complete. */
   aborted: boolean;
   abortedAt?: number;
-  /** The answer was sent to its end. */
+  /** The response was sent completely. */
   finished: boolean;
   finishedAt?: number;
-};
+}
 
-/** What the simulated providers were asked, kept for assertions. */
 export class Journal {
   readonly requests: JournalEntry[] = [];
-  private readonly waiters = new Set<() => void>();
-  private count = 0;
-  private bodyBytes = 0;
+  readonly #waiters = new Set<() => void>();
+  #count = 0;
+  #bodyBytes = 0;
 
   open(start: Pick<JournalEntry, 'method' | 'path' | 'query' | 'headers' | 'rawHeaders'>): JournalEntry {
-    this.count += 1;
+    this.#count += 1;
     const entry: JournalEntry = {
-      id: this.count,
+      id: this.#count,
       ...start,
       bodyLength: 0,
       bodySha256: '',
@@ -55,7 +55,7 @@ export class Journal {
       finished: false,
     };
     this.requests.push(entry);
-    if (this.requests.length > KEEP_REQUESTS) this.dropBody(this.requests.shift());
+    if (this.requests.length > KEEP_REQUESTS) this.#dropBody(this.requests.shift());
     this.changed();
     return entry;
   }
@@ -67,26 +67,26 @@ export class Journal {
     const listed = entry.id >= (this.requests[0]?.id ?? Number.POSITIVE_INFINITY);
     if (listed && body.length <= KEEP_BODY) {
       entry.body = body;
-      this.bodyBytes += body.length;
+      this.#bodyBytes += body.length;
     }
     for (const old of this.requests) {
-      if (this.bodyBytes <= KEEP_BODIES_TOTAL) break;
-      if (old !== entry) this.dropBody(old);
+      if (this.#bodyBytes <= KEEP_BODIES_TOTAL) break;
+      if (old !== entry) this.#dropBody(old);
     }
     this.changed();
   }
 
   clear(): void {
     this.requests.length = 0;
-    this.bodyBytes = 0;
+    this.#bodyBytes = 0;
   }
 
-  /** Resolves with the first entry that fits, now or later; rejects after `timeoutMs`. */
+  /** Resolves with the first matching entry, present or future; rejects after `timeoutMs`. */
   waitFor(predicate: (entry: JournalEntry) => boolean, timeoutMs = 5_000): Promise<JournalEntry> {
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void) => {
         clearTimeout(timer);
-        this.waiters.delete(check);
+        this.#waiters.delete(check);
         finish();
       };
       const check = () => {
@@ -94,32 +94,32 @@ export class Journal {
           const found = this.requests.find(predicate);
           if (found) settle(() => resolve(found));
         } catch (error) {
-          // A predicate that throws is the test's mistake and must not end up in the server.
+          // An error in the test's predicate rejects the wait; it must not crash the server.
           settle(() => reject(error));
         }
       };
       const late = () => reject(new Error(`no journal entry fitted within ${timeoutMs} ms`));
       const timer = setTimeout(() => settle(late), timeoutMs);
-      this.waiters.add(check);
+      this.#waiters.add(check);
       check();
     });
   }
 
-  /** Called after every change of an entry; costs nothing while nobody waits. */
+  /** Called after every change of an entry; does nothing without waiters. */
   changed(): void {
-    for (const check of this.waiters) check();
+    for (const check of this.#waiters) check();
   }
 
-  private dropBody(entry: JournalEntry | undefined): void {
+  #dropBody(entry: JournalEntry | undefined): void {
     if (!entry?.body) return;
-    this.bodyBytes -= entry.body.length;
+    this.#bodyBytes -= entry.body.length;
     delete entry.body;
   }
 }
 
 const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 'cookie', 'proxy-authorization']);
 
-/** The journal as people may see it: no bodies, no credentials. */
+/** An entry for `/sim/journal`: without bodies and credentials. */
 export function publicEntry(entry: JournalEntry): Record<string, unknown> {
   const { body: _body, rawHeaders: _rawHeaders, frames: _frames, headers, query, ...rest } = entry;
   const shown = Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.has(name) ? '(hidden)' : value]);

@@ -1,12 +1,14 @@
+/** JSON types and readers that never throw. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
-export type JsonObject = { [key: string]: Json | undefined };
+export interface JsonObject {
+  [key: string]: Json | undefined;
+}
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// The readers below never throw: a request is looked at field by field, and a field of the wrong
-// type counts as absent unless the dialect has a rule that says otherwise.
+// A field of the wrong type counts as absent, unless a dialect has a stricter rule.
 
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};

@@ -1,3 +1,4 @@
+/** `npm run sim`: the simulated providers as a command. */
 import { parseArgs } from 'node:util';
 import { startSim } from './index.ts';
 

@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { CALLED, defined, PERSON, QUESTION, TIME, WEATHER } from './fixtures.ts';
 import { type Sim, startSim } from './index.ts';
 
-// The official client is the judge: what it accepts has the right shape.
+// The official client validates the shape of every response.
 
 let sim: Sim;
 let anthropic: Anthropic;
@@ -21,18 +21,18 @@ describe('messages', () => {
   const tools = [WEATHER, TIME].map(({ name, description, schema }) => ({ name, description, input_schema: schema }));
   const user = (content: string) => ({ role: 'user' as const, content });
 
-  test('answers, and streams the same answer', async () => {
+  test('streams the same reply that it returns', async () => {
     const body = { model, max_tokens: 200, messages: [user('hello there')] };
-    const whole = await anthropic.messages.create(body);
+    const unary = await anthropic.messages.create(body);
     const streamed = await anthropic.messages.stream(body).finalMessage();
-    const [block] = whole.content;
+    const [block] = unary.content;
     assert.ok(block?.type === 'text');
     assert.equal(block.text, 'This is a simulated answer from demo-messages. You said: "hello there".');
     assert.equal(streamed.content[0]?.type === 'text' && streamed.content[0].text, block.text);
-    assert.equal(whole.stop_reason, 'end_turn');
-    assert.equal(whole.usage.cache_read_input_tokens, 0);
+    assert.equal(unary.stop_reason, 'end_turn');
+    assert.equal(unary.usage.cache_read_input_tokens, 0);
     assert.equal(streamed.usage.cache_read_input_tokens, 3);
-    assert.match(defined(whole._request_id), /^req_/);
+    assert.match(defined(unary._request_id), /^req_/);
   });
 
   test('calls a tool and quotes its result', async () => {
@@ -56,7 +56,7 @@ describe('messages', () => {
     );
   });
 
-  test('makes parallel calls, unless told not to', async () => {
+  test('makes parallel calls unless they are disabled', async () => {
     const messages = [user('use get_weather and get_time for "Rome"')];
     const both = await anthropic.messages.create({ model, max_tokens: 200, tools, messages });
     assert.deepEqual(
@@ -91,7 +91,7 @@ describe('messages', () => {
     assert.equal(named.content[0]?.type === 'tool_use' && named.content[0].name, 'get_time');
   });
 
-  test('thinks with a signature that strict mode recognises', async () => {
+  test('returns thinking with a signature that strict mode verifies', async () => {
     const body = { model, max_tokens: 2000, thinking: { type: 'adaptive' as const }, messages: [user('think hard')] };
     const message = await anthropic.messages.stream(body).finalMessage();
     const [thinking, text] = message.content;
@@ -108,7 +108,7 @@ describe('messages', () => {
     await assert.rejects(replay('bm90IG1pbmU='), /Invalid `signature` in `thinking` block/);
   });
 
-  test('honours stops, limits, formats and refusals', async () => {
+  test('applies stop sequences, limits, formats and refusals', async () => {
     const ask = (content: string, more: object) =>
       anthropic.messages.create({ model, max_tokens: 200, messages: [user(content)], ...more });
     const stopped = await ask('x', { stop_sequences: ['answer'] });

@@ -1,8 +1,9 @@
+/** The model lists of the three providers. */
 import { modelFailure } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { JsonObject } from './json.ts';
 
-// Any name can be called; these are the ones that are listed.
+// Every model name works; only these are listed.
 const OPENAI = ['demo-responses', 'demo-image', 'demo-embedding'];
 const ANTHROPIC = ['demo-messages'];
 const GOOGLE = ['demo-generate'];

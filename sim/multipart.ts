@@ -1,13 +1,17 @@
+/** A reader of multipart/form-data bodies. */
 import { invalid } from './errors.ts';
 
-export type Field = { name: string; filename?: string; value: Buffer };
+export interface Field {
+  name: string;
+  filename?: string;
+  value: Buffer;
+}
 
-/** Reads a multipart/form-data body; throws a 400 when it is not one. */
 export function readMultipart(contentType: string, body: Buffer): Field[] {
-  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
-  const mark = boundary?.[1] ?? boundary?.[2];
-  if (mark === undefined) throw invalid('The multipart body has no boundary.');
-  const delimiter = Buffer.from(`--${mark}`);
+  const match = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
+  const boundary = match?.[1] ?? match?.[2];
+  if (boundary === undefined) throw invalid('The multipart body has no boundary.');
+  const delimiter = Buffer.from(`--${boundary}`);
   const fields: Field[] = [];
   let at = body.indexOf(delimiter);
   if (at < 0) throw invalid('The multipart body does not contain its boundary.');
@@ -15,7 +19,7 @@ export function readMultipart(contentType: string, body: Buffer): Field[] {
     const start = at + delimiter.length;
     if (body.subarray(start, start + 2).toString('latin1') === '--') return fields;
     // The line break before a delimiter belongs to the delimiter, not to the value.
-    const next = body.indexOf(`\r\n--${mark}`, start);
+    const next = body.indexOf(`\r\n--${boundary}`, start);
     if (next < 0) throw invalid('The multipart body ends before its closing boundary.');
     fields.push(readPart(body.subarray(start + 2, next)));
     at = next + 2;

@@ -1,28 +1,45 @@
+/** A request of any dialect in one form, as the simulated model reads it. */
 import type { JsonObject } from './json.ts';
 
-export type Tool = {
+export interface Tool {
   name: string;
   description: string;
   schema: JsonObject;
-  /** Takes free text instead of JSON arguments. */
+  /** Called with free text instead of JSON arguments. */
   freeform?: boolean;
   namespace?: string;
-};
+}
 
-export type Call = { id: string; name: string; args: string };
-export type ToolResult = { callId: string; name: string; text: string };
+export interface Call {
+  id: string;
+  name: string;
+  args: string;
+}
+export interface ToolResult {
+  callId: string;
+  name: string;
+  text: string;
+}
 
-export type Turn = { role: 'user' | 'assistant'; text: string; calls: Call[]; results: ToolResult[]; media: number };
+export interface Turn {
+  role: 'user' | 'assistant';
+  text: string;
+  calls: Call[];
+  results: ToolResult[];
+  media: number;
+}
 
-export type Choice = { mode: 'auto' | 'none' | 'required'; only?: string[] };
+export interface Choice {
+  mode: 'auto' | 'none' | 'required';
+  only?: string[];
+}
 
-/** `hidden`: the model thinks but shows only the cost and the opaque value. */
+/** `hidden`: the reply has the token count and the opaque value, but no thoughts. */
 export type Thinking = 'off' | 'hidden' | 'shown';
 
-export type CacheMark = 'none' | '5m' | '1h';
+export type CacheTtl = 'none' | '5m' | '1h';
 
-/** A request of any dialect, as the brain sees it. */
-export type View = {
+export interface NeutralRequest {
   model: string;
   system: string;
   turns: Turn[];
@@ -30,24 +47,24 @@ export type View = {
   choice: Choice;
   parallel: boolean;
   thinking: Thinking;
-  /** Structured output was asked for; without a schema any JSON object will do. */
+  /** Structured output; without a schema, any JSON object. */
   format?: { schema?: JsonObject };
   maxTokens?: number;
   stops: string[];
-  cacheMark: CacheMark;
-};
+  cacheTtl: CacheTtl;
+}
 
 export function turn(role: Turn['role'], text = ''): Turn {
   return { role, text, calls: [], results: [], media: 0 };
 }
 
-/** The last thing a person wrote, as opposed to the tool results that may follow it. */
-export function lastUserText(view: View): string {
+/** The last user text, before any tool results that follow it. */
+export function lastUserText(view: NeutralRequest): string {
   return view.turns.findLast((entry) => isPerson(entry))?.text ?? '';
 }
 
-/** The tool results that have come back since the person last spoke, with the names of their tools. */
-export function freshResults(view: View): ToolResult[] {
+/** The tool results since the last user text, with the names of their tools. */
+export function freshResults(view: NeutralRequest): ToolResult[] {
   const start = view.turns.findLastIndex((entry) => isPerson(entry));
   const names = new Map(view.turns.flatMap((entry) => entry.calls).map((call) => [call.id, call.name]));
   return view.turns
@@ -56,12 +73,12 @@ export function freshResults(view: View): ToolResult[] {
     .map((result) => ({ ...result, name: result.name || (names.get(result.callId) ?? 'tool') }));
 }
 
-/** The part of the prompt a provider could have cached: everything up to the first turn. */
-export function prefixText(view: View): string {
+/** The cacheable prefix of the prompt: everything up to the first turn. */
+export function prefixText(view: NeutralRequest): string {
   return view.system + (view.turns[0]?.text ?? '');
 }
 
-export function promptText(view: View): string {
+export function promptText(view: NeutralRequest): string {
   const turns = view.turns.map(
     (entry) =>
       entry.text + entry.calls.map((call) => call.name + call.args) + entry.results.map((result) => result.text),

@@ -1,7 +1,7 @@
+/** Opaque values, such as signatures, that a provider issues and expects back unchanged. */
 import { createHash } from 'node:crypto';
 
-// The opaque values a provider hands out and wants back unchanged. They are stable, and each tells
-// what it was made for, so that a wrong one can be recognised when `strict` is asked for.
+// Values are deterministic and contain what they were issued for, so that `strict` can detect a wrong one.
 
 export type CarrierKind = 'thinking' | 'redacted' | 'reasoning' | 'compaction' | 'thought';
 

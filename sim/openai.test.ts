@@ -5,7 +5,7 @@ import OpenAI6 from 'openai-6';
 import { CALLED, defined, PERSON, QUESTION, TIME, WEATHER } from './fixtures.ts';
 import { type Sim, startSim } from './index.ts';
 
-// The official clients are the judges: what they accept has the right shape.
+// The official clients validate the shape of every response.
 
 let sim: Sim;
 let openai: OpenAI;
@@ -30,34 +30,34 @@ for (const [name, client] of [
       function: { name: tool.name, description: tool.description, parameters: tool.schema },
     }));
 
-    test('answers, and streams the same answer with usage', async () => {
+    test('streams the same reply that it returns, with usage', async () => {
       const body = { model, messages: [{ role: 'user' as const, content: `hi ${name}` }] };
-      const whole = await client().chat.completions.create({ ...body, reasoning_effort: 'low' });
+      const unary = await client().chat.completions.create({ ...body, reasoning_effort: 'low' });
       const stream = client().chat.completions.stream({ ...body, stream_options: { include_usage: true } });
       const streamed = await stream.finalChatCompletion();
-      assert.equal(streamed.choices[0]?.message.content, whole.choices[0]?.message.content);
+      assert.equal(streamed.choices[0]?.message.content, unary.choices[0]?.message.content);
       assert.equal(streamed.choices[0]?.finish_reason, 'stop');
-      assert.ok(defined(defined(whole.usage).completion_tokens_details?.reasoning_tokens) > 0);
+      assert.ok(defined(defined(unary.usage).completion_tokens_details?.reasoning_tokens) > 0);
       assert.equal(streamed.usage?.prompt_tokens_details?.cached_tokens, 3);
     });
 
     test('calls tools in a stream and quotes their results', async () => {
-      const asked = [{ role: 'user' as const, content: QUESTION }];
-      const first = await client().chat.completions.stream({ model, tools, messages: asked }).finalChatCompletion();
+      const question = [{ role: 'user' as const, content: QUESTION }];
+      const first = await client().chat.completions.stream({ model, tools, messages: question }).finalChatCompletion();
       const { message, finish_reason } = defined(first.choices[0]);
       const call = defined(message.tool_calls?.[0]);
       assert.equal(finish_reason, 'tool_calls');
       assert.deepEqual(call.type === 'function' && JSON.parse(call.function.arguments), CALLED);
       const result = { role: 'tool' as const, tool_call_id: call.id, content: 'sunny' };
-      const second = await client().chat.completions.create({ model, tools, messages: [...asked, message, result] });
+      const second = await client().chat.completions.create({ model, tools, messages: [...question, message, result] });
       assert.match(defined(second.choices[0]?.message.content), /get_weather returned: "sunny"/);
       await assert.rejects(
-        client().chat.completions.create({ model, messages: [...asked, message] }),
+        client().chat.completions.create({ model, messages: [...question, message] }),
         /did not have response/,
       );
     });
 
-    test('honours stops, limits, formats and refusals', async () => {
+    test('applies stop sequences, limits, formats and refusals', async () => {
       const ask = async (content: string, more: object) => {
         const done = await client().chat.completions.create({ model, messages: [{ role: 'user', content }], ...more });
         return defined(done.choices[0]);
@@ -80,16 +80,16 @@ for (const [name, client] of [
       strict: false,
     }));
 
-    test('answers, and streams the same answer', async () => {
-      const whole = await client().responses.create({ model, input: 'hello', instructions: name });
+    test('streams the same reply that it returns', async () => {
+      const unary = await client().responses.create({ model, input: 'hello', instructions: name });
       const streamed = await client().responses.stream({ model, input: 'hello', instructions: name }).finalResponse();
-      assert.equal(whole.output_text, 'This is a simulated answer from demo-responses. You said: "hello".');
-      assert.equal(streamed.output_text, whole.output_text);
+      assert.equal(unary.output_text, 'This is a simulated answer from demo-responses. You said: "hello".');
+      assert.equal(streamed.output_text, unary.output_text);
       assert.equal(streamed.status, 'completed');
       assert.equal(streamed.usage?.input_tokens_details.cached_tokens, 4);
     });
 
-    test('sends every event of the canonical order, numbered', async () => {
+    test('sends all events in order, with sequence numbers', async () => {
       const stream = await client().responses.create({
         model,
         input: 'x',
@@ -122,7 +122,7 @@ for (const [name, client] of [
       ]);
     });
 
-    test('calls tools, then continues from the stored response', async () => {
+    test('calls tools and continues the stored response', async () => {
       const input = 'explain, then use get_weather and get_time in Oslo';
       const first = await client()
         .responses.stream({ model, tools, input: input.replace('then ', '') })
@@ -145,7 +145,7 @@ for (const [name, client] of [
       await assert.rejects(lost, { code: 'previous_response_not_found' });
     });
 
-    test('takes one step at a time when asked for one tool, then another', async () => {
+    test('makes one call per step for one tool, then another', async () => {
       const input = 'use get_weather, then get_time';
       const first = await client().responses.create({ model, tools, input });
       const call = defined(first.output[0]);
@@ -155,7 +155,7 @@ for (const [name, client] of [
       assert.ok(second.output[0]?.type === 'function_call' && second.output[0].name === 'get_time');
     });
 
-    test('reasons with encrypted content, refuses, is cut short, uses custom tools', async () => {
+    test('returns encrypted reasoning, refusals, truncated text and custom tool calls', async () => {
       const hidden = await client().responses.create({ model, input: 'x', reasoning: { effort: 'high' } });
       const [item] = hidden.output;
       assert.ok(item?.type === 'reasoning' && item.encrypted_content && item.summary.length === 0);
@@ -177,14 +177,14 @@ for (const [name, client] of [
       assert.ok(free.output[0]?.type === 'custom_tool_call' && free.output[0].input === 'print(1)');
     });
 
-    test('reads back, lists input, deletes, cancels, counts and compacts', async () => {
-      const made = await client().responses.create({ model, input: 'keep me' });
-      assert.deepEqual((await client().responses.retrieve(made.id)).output, made.output);
-      const items = await client().responses.inputItems.list(made.id);
+    test('reads, lists, deletes, cancels, counts and compacts stored responses', async () => {
+      const created = await client().responses.create({ model, input: 'keep me' });
+      assert.deepEqual((await client().responses.retrieve(created.id)).output, created.output);
+      const items = await client().responses.inputItems.list(created.id);
       assert.match(JSON.stringify(items.data), /keep me/);
-      await assert.rejects(client().responses.cancel(made.id), /synchronous/);
-      await client().responses.delete(made.id);
-      await assert.rejects(client().responses.retrieve(made.id), { status: 404 });
+      await assert.rejects(client().responses.cancel(created.id), /synchronous/);
+      await client().responses.delete(created.id);
+      await assert.rejects(client().responses.retrieve(created.id), { status: 404 });
       const queued = await client().responses.create({ model, input: 'later', background: true });
       assert.equal(queued.status, 'queued');
       assert.equal((await client().responses.cancel(queued.id)).status, 'cancelled');
@@ -196,7 +196,7 @@ for (const [name, client] of [
 }
 
 describe('embeddings, images, models', () => {
-  test('embeds as unit vectors in both encodings', async () => {
+  test('returns unit vectors in both encodings', async () => {
     const ask = { model: 'demo-embedding', input: ['one', 'two'], dimensions: 8 };
     const packed = await openai.embeddings.create(ask);
     const floats = await openai.embeddings.create({ ...ask, encoding_format: 'float' });
@@ -207,12 +207,12 @@ describe('embeddings, images, models', () => {
     assert.equal((await openai.embeddings.create({ model: 'm', input: 'x' })).data[0]?.embedding.length, 256);
   });
 
-  test('draws valid PNGs, whole, streamed and edited', async () => {
+  test('returns valid PNGs, unary, streamed and edited', async () => {
     const model = 'demo-image';
-    const whole = await openai.images.generate({ model, prompt: 'a hill', n: 2, size: '1536x1024' });
-    const png = Buffer.from(defined(whole.data?.[0]?.b64_json), 'base64');
-    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20), whole.data?.length], [256, 171, 2]);
-    assert.ok(defined(whole.usage).output_tokens > 0);
+    const unary = await openai.images.generate({ model, prompt: 'a hill', n: 2, size: '1536x1024' });
+    const png = Buffer.from(defined(unary.data?.[0]?.b64_json), 'base64');
+    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20), unary.data?.length], [256, 171, 2]);
+    assert.ok(defined(unary.usage).output_tokens > 0);
     const stream = await openai.images.generate({ model, prompt: 'a hill', stream: true, partial_images: 2 });
     const types = [];
     for await (const event of stream) types.push(event.type);

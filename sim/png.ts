@@ -1,8 +1,9 @@
+/** A PNG writer. */
 import { crc32, deflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** A valid RGB PNG: a gradient whose blue tells one image from another. */
+/** A valid RGB PNG: a gradient whose blue channel differs between images. */
 export function gradientPng(width: number, height: number, blue: number): Buffer {
   const row = 1 + width * 3;
   const pixels = Buffer.alloc(row * height);

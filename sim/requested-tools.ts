@@ -1,29 +1,33 @@
-import { freshResults, lastUserText, type Tool, type View } from './neutral-request.ts';
+/** Finds the tools that a prompt asks for. */
+import { freshResults, lastUserText, type NeutralRequest, type Tool } from './neutral-request.ts';
 import { isOrdinary, valuesIn } from './text.ts';
 
-/** A call the user asked for, with the words its arguments are to be made of. */
-export type Wish = { tool: Tool; values: string[] };
+/** A requested call, and the values for its arguments. */
+export interface RequestedCall {
+  tool: Tool;
+  values: string[];
+}
 
-/** Which tools the user asks for in plain words, honouring tool_choice. */
-export function wishes(view: View): Wish[] {
+/** The tools that the prompt names or describes, within the tool choice. */
+export function requestedCalls(view: NeutralRequest): RequestedCall[] {
   const { mode, only } = view.choice;
   const offered = only ? view.tools.filter((tool) => only.includes(tool.name)) : view.tools;
   const [first] = offered;
   if (mode === 'none' || first === undefined) return [];
   const prompt = lastUserText(view);
-  const asked = askedTools(prompt, offered);
-  const all = spread(prompt, asked.length === 0 && mode === 'required' ? [first] : asked);
+  const requested = toolsInPrompt(prompt, offered);
+  const all = callsFor(prompt, requested.length === 0 && mode === 'required' ? [first] : requested);
   const done = freshResults(view).length;
-  // "a, then b" asks for one call per step; otherwise results mean that the calls have been made.
-  if (/\bthen\b/i.test(prompt) && asked.length > 1) return all.slice(done, done + 1);
+  // "a, then b" asks for one call per step; otherwise results mean that all calls were made.
+  if (/\bthen\b/i.test(prompt) && requested.length > 1) return all.slice(done, done + 1);
   if (done > 0 && mode !== 'required') return [];
   return view.parallel ? all : all.slice(0, 1);
 }
 
-function askedTools(prompt: string, tools: Tool[]): Tool[] {
-  const words = spaced(prompt);
+function toolsInPrompt(prompt: string, tools: Tool[]): Tool[] {
+  const words = normalizeWords(prompt);
   const named = tools
-    .map((tool) => ({ tool, at: words.indexOf(` ${spaced(tool.name).trim()} `) }))
+    .map((tool) => ({ tool, at: words.indexOf(` ${normalizeWords(tool.name).trim()} `) }))
     .filter((entry) => entry.at >= 0)
     .sort((a, b) => a.at - b.at)
     .map((entry) => entry.tool);
@@ -33,15 +37,15 @@ function askedTools(prompt: string, tools: Tool[]): Tool[] {
   return /\b(use|run|try)\b.{0,20}\b(tools?|functions?)\b|\bcall\b/i.test(prompt) ? tools.slice(0, 1) : [];
 }
 
-/** The tool whose name or description shares a telling word with the prompt ("weather"). */
+/** The tool whose name or description shares a distinctive word with the prompt ("weather"). */
 function relatedTool(words: string, tools: Tool[]): Tool | undefined {
-  // A long prompt shares some word with every tool, so only short questions are guessed at.
+  // A long prompt shares some word with every tool, so only short prompts are matched.
   if (words.length > 600) return undefined;
-  const told = new Set(words.split(' ').filter((word) => !isOrdinary(word)));
+  const distinctive = new Set(words.split(' ').filter((word) => !isOrdinary(word)));
   const hit = (text: string, least: number) =>
-    spaced(text)
+    normalizeWords(text)
       .split(' ')
-      .some((word) => word.length >= least && told.has(word));
+      .some((word) => word.length >= least && distinctive.has(word));
   return tools.find((tool) => hit(tool.name, 4)) ?? tools.find((tool) => hit(firstSentence(tool.description), 6));
 }
 
@@ -50,15 +54,15 @@ function firstSentence(text: string): string {
 }
 
 /** Lower-case words between single spaces, so that `get_weather` and `get weather` are the same. */
-function spaced(text: string): string {
+function normalizeWords(text: string): string {
   return ` ${text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
 }
 
-/** One wish per tool; one tool asked for "in parallel" or "for each" gets one per value. */
-function spread(prompt: string, tools: Tool[]): Wish[] {
+/** One call per tool; a single tool with "in parallel" or "for each" gets one call per value. */
+function callsFor(prompt: string, tools: Tool[]): RequestedCall[] {
   const values = valuesIn(prompt).filter((value) => !tools.some((tool) => tool.name === value));
   const [only] = tools;
   if (only && tools.length === 1 && values.length > 1 && /\b(parallel|each|both)\b/i.test(prompt)) {

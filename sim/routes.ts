@@ -1,3 +1,4 @@
+/** The routes of the simulated server. */
 import { createCompletion } from './chat/response.ts';
 import { createEmbeddings } from './embeddings.ts';
 import { Failure, type Shape } from './errors.ts';
@@ -10,12 +11,17 @@ import { createResponse } from './responses/response.ts';
 import { cancelStored, compact, countInput, deleteStored, listInput, readStored } from './responses/stored.ts';
 
 type Handler = (exchange: Exchange, id: string) => Promise<void>;
-export type Route = { method: string; path: RegExp; run: Handler; names?: 'model' };
+export interface Route {
+  method: string;
+  path: RegExp;
+  run: Handler;
+  names?: 'model';
+}
 
 export const ROUTES: Route[] = [
   { method: 'POST', path: /^\/v1\/chat\/completions$/, run: createCompletion },
   { method: 'POST', path: /^\/v1\/responses$/, run: createResponse },
-  { method: 'GET', path: /^\/v1\/responses$/, run: refuseUpgrade },
+  { method: 'GET', path: /^\/v1\/responses$/, run: rejectPlainGet },
   { method: 'POST', path: /^\/v1\/responses\/input_tokens$/, run: countInput },
   { method: 'POST', path: /^\/v1\/responses\/compact$/, run: compact },
   { method: 'GET', path: /^\/v1\/responses\/([^/]+)$/, run: readStored },
@@ -46,7 +52,7 @@ function google(action: string): RegExp {
   return new RegExp(`^/v1beta/(?:models|tunedModels)/(.+):${action}$`);
 }
 
-async function refuseUpgrade(): Promise<void> {
+async function rejectPlainGet(): Promise<void> {
   throw new Failure(426, 'Send a WebSocket upgrade, if this simulated provider was started with sockets.', {
     code: 'upgrade_required',
     headers: { upgrade: 'websocket' },

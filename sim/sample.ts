@@ -1,13 +1,17 @@
+/** Builds an instance of a JSON Schema. */
 import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, stringsOf, textOf } from './json.ts';
 
 const MAX_DEPTH = 8;
 
-/** Makes an instance of a JSON schema; strings are taken from `values` while there are any. */
+/** Strings are taken from `values` first. */
 export function sample(schema: JsonObject, values: string[]): Json {
   return build(schema, { root: schema, values: [...values] }, 0, '');
 }
 
-type Context = { root: JsonObject; values: string[] };
+interface Context {
+  root: JsonObject;
+  values: string[];
+}
 
 function build(given: JsonObject, context: Context, depth: number, name: string): Json {
   const schema = resolve(given, context, depth);
@@ -31,7 +35,7 @@ function build(given: JsonObject, context: Context, depth: number, name: string)
   }
 }
 
-/** Follows `$ref` and picks a branch, so that the rest sees a plain schema. */
+/** Follows `$ref` and selects a branch of `anyOf` and `oneOf`. */
 function resolve(given: JsonObject, context: Context, depth: number): JsonObject {
   let schema = given;
   for (let hops = 0; hops < MAX_DEPTH; hops++) {
@@ -42,7 +46,7 @@ function resolve(given: JsonObject, context: Context, depth: number): JsonObject
     else if (listOf(schema.allOf).length > 0) schema = merge(schema);
     else break;
   }
-  // A recursive schema would never end otherwise.
+  // Ends the recursion of a recursive schema.
   return depth > MAX_DEPTH ? { ...schema, required: [], properties: {}, minItems: 0 } : schema;
 }
 

@@ -1,3 +1,4 @@
+/** The HTTP server: reads requests, applies faults and calls the routes. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { checkCredentials, credentials } from './auth.ts';
@@ -16,7 +17,7 @@ export function createSimServer(state: State): Server {
   const server = createServer((request, response) => {
     serve(state, request, response).catch(() => request.socket.destroy());
   });
-  // Clients pool connections; closing an idle one under their hands would look like a fault nobody ordered.
+  // Clients pool connections; closing an idle one would look like a fault that no test requested.
   server.keepAliveTimeout = 75_000;
   server.requestTimeout = 0;
   return server;
@@ -24,7 +25,7 @@ export function createSimServer(state: State): Server {
 
 export async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s, 2);
-  if (path === '/' || path.startsWith('/sim/')) return serveVisitor(state, request, path, response);
+  if (path === '/' || path.startsWith('/sim/')) return serveIndex(state, request, path, response);
   const headers = plainHeaders(request);
   const rawHeaders = pairs(request.rawHeaders);
   const entry = state.journal.open({ method: request.method ?? 'GET', path, query, headers, rawHeaders });
@@ -34,14 +35,14 @@ export async function serve(state: State, request: IncomingMessage, response: Se
   exchange.body = body;
   state.journal.keepBody(entry, body);
   try {
-    await answer(exchange, path);
+    await handle(exchange, path);
   } catch (error) {
     await exchange.fail(error instanceof Failure ? error : new Failure(500, `The simulator failed: ${String(error)}`));
   }
 }
 
-/** For people: what this is and what it was asked. Such visits leave no trace in the journal. */
-async function serveVisitor(
+/** The pages for people. These requests are not recorded in the journal. */
+async function serveIndex(
   state: State,
   request: IncomingMessage,
   path: string,
@@ -55,28 +56,28 @@ async function serveVisitor(
   response.end(JSON.stringify(body, null, 2));
 }
 
-async function answer(exchange: Exchange, path: string): Promise<void> {
+async function handle(exchange: Exchange, path: string): Promise<void> {
   const found = findRoute(exchange.entry.method, path);
-  const problem = exchange.body.length > LARGEST_BODY ? TOO_LARGE : readJson(exchange);
-  await meet(exchange, found?.route.names ? found.id : textOf(exchange.json.model), async () => {
+  const bodyError = exchange.body.length > LARGEST_BODY ? TOO_LARGE : readJson(exchange);
+  await withFaults(exchange, found?.route.names ? found.id : textOf(exchange.json.model), async () => {
     if (!found) throw new Failure(404, `Unknown request: ${exchange.entry.method} ${path}`, { code: 'unknown_url' });
-    if (problem) throw problem;
+    if (bodyError) throw bodyError;
     if (exchange.bareModel.startsWith('missing-')) throw modelFailure(exchange.shape, exchange.bareModel);
     await found.route.run(exchange, found.route.names ? exchange.bareModel : found.id);
   });
 }
 
-/** Ordered faults and the credential come before anything else is looked at. */
-export async function meet(exchange: Exchange, model: string, run: () => Promise<void>): Promise<void> {
+/** Applies faults and checks credentials before the request is validated. */
+export async function withFaults(exchange: Exchange, model: string, run: () => Promise<void>): Promise<void> {
   const queued = exchange.state.queue.shift();
   exchange.model = model;
   const named = readFault(() => splitModel(exchange.model));
   exchange.bareModel = named.model;
   exchange.entry.model = exchange.model;
   exchange.fault = { ...named.fault, ...readFault(() => parseFault(exchange.header('x-sim'))), ...queued };
-  if (await breakBefore(exchange)) return;
+  if (await breakConnection(exchange)) return;
   checkCredentials(exchange);
-  if (await breakInstead(exchange)) return;
+  if (await sendFault(exchange)) return;
   await run();
 }
 
@@ -104,7 +105,7 @@ function readFault<T>(read: () => T): T {
   }
 }
 
-/** Fills `exchange.json`. A problem is returned, not thrown: an ordered fault goes before it. */
+/** Fills `exchange.json`. Returns the error instead of throwing it, because a fault takes precedence. */
 function readJson(exchange: Exchange): Failure | undefined {
   if (exchange.entry.method !== 'POST' || exchange.body.length === 0) return undefined;
   try {
@@ -112,7 +113,7 @@ function readJson(exchange: Exchange): Failure | undefined {
       exchange.json = formFields(exchange);
       return undefined;
     }
-    const parsed: unknown = JSON.parse(unpack(exchange).toString('utf8'));
+    const parsed: unknown = JSON.parse(decompress(exchange).toString('utf8'));
     if (!isObject(parsed)) return invalid('The body is not a JSON object.');
     exchange.json = parsed;
     return undefined;
@@ -121,24 +122,24 @@ function readJson(exchange: Exchange): Failure | undefined {
   }
 }
 
-function unpack(exchange: Exchange): Buffer {
+function decompress(exchange: Exchange): Buffer {
   const encoding = exchange.header('content-encoding').toLowerCase();
   if (encoding === 'gzip') return gunzipSync(exchange.body, { maxOutputLength: LARGEST_BODY });
   if (encoding === 'zstd') return zstdDecompressSync(exchange.body, { maxOutputLength: LARGEST_BODY });
   return exchange.body;
 }
 
-/** Faults of the connection; true when nothing more is to be done. */
-async function breakBefore(exchange: Exchange): Promise<boolean> {
+/** Connection faults; true if the exchange is over. */
+async function breakConnection(exchange: Exchange): Promise<boolean> {
   const { fault } = exchange;
   if (fault.delayMs) await exchange.pause(fault.delayMs);
   if (fault.kind === 'hang') await exchange.untilClosed();
   if (fault.kind === 'reset') exchange.destroy();
-  return exchange.left || fault.kind === 'hang' || fault.kind === 'reset';
+  return exchange.isClientGone || fault.kind === 'hang' || fault.kind === 'reset';
 }
 
-/** Faults that replace the answer; true when they have sent one. */
-async function breakInstead(exchange: Exchange): Promise<boolean> {
+/** Faults that replace the response; true if one was sent. */
+async function sendFault(exchange: Exchange): Promise<boolean> {
   const { fault, shape } = exchange;
   if (fault.kind === 'context_too_long') throw contextFailure(shape);
   if (fault.kind === 'leak') throw invalid(leakText(exchange));
@@ -164,13 +165,13 @@ function leakText(exchange: Exchange): string {
   return `Request to ${exchange.state.url}${exchange.entry.path} with key ${credentials(exchange).join(' and ')} failed.`;
 }
 
-/** Undefined when the client left before the body was complete. */
+/** Undefined if the client disconnected before the body was complete. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of request) {
-      // What is too much is still read, so that the client can finish sending and see the answer.
+      // Excess bytes are read and discarded, so that the client can finish sending and read the response.
       if (length <= LARGEST_BODY) chunks.push(chunk);
       length += chunk.length;
     }

@@ -16,7 +16,12 @@ beforeEach(() => sim.journal.clear());
 
 after(() => sim.close());
 
-type Dialect = { path: string; body: Record<string, unknown>; end: string; headers?: Record<string, string> };
+interface Dialect {
+  path: string;
+  body: Record<string, unknown>;
+  end: string;
+  headers?: Record<string, string>;
+}
 
 const STREAM = { stream: true };
 const DIALECTS: Record<string, Dialect> = {
@@ -64,7 +69,7 @@ async function read(name: string, fault: string, more?: Parameters<typeof send>[
 }
 
 describe('credentials', () => {
-  test('are needed, and some of them are turned away', async () => {
+  test('are required, and invalid ones are rejected', async () => {
     for (const name of Object.keys(DIALECTS)) {
       assert.equal((await read(name, '', { key: '' }))[0], 401);
       assert.equal((await read(name, '', { key: 'sk-bad' }))[0], 401);
@@ -77,7 +82,7 @@ describe('credentials', () => {
     assert.ok(status === 400 && text.includes('API_KEY_INVALID'));
   });
 
-  test('are what the official clients understand as errors', async () => {
+  test('raise the error classes of the official clients', async () => {
     const openai = new OpenAI({ apiKey: 'sk-bad', baseURL: `${sim.url}/v1`, maxRetries: 0 });
     await assert.rejects(openai.responses.create({ model: 'm', input: 'x' }), OpenAI.AuthenticationError);
     const anthropic = new Anthropic({ apiKey: 'sk-any', baseURL: sim.url, maxRetries: 0 });
@@ -97,7 +102,7 @@ describe('credentials', () => {
 });
 
 describe('faults', () => {
-  test('of status answer in the dialect of the path', async () => {
+  test('return a status in the dialect of the path', async () => {
     const busy = await send('chat', 'fault=429');
     assert.deepEqual([busy.status, busy.headers.get('retry-after')], [429, '12']);
     assert.match(await busy.text(), /Please try again in 12s\./);
@@ -118,7 +123,7 @@ describe('faults', () => {
     assert.ok(status === 400 && text.includes('sk-secret') && text.includes(sim.url));
   });
 
-  test('in the middle of every stream end it as ordered', async () => {
+  test('end every stream in the requested way', async () => {
     for (const [name, { end }] of Object.entries(DIALECTS)) {
       assert.ok((await read(name, ''))[1].includes(end), name);
       const [, short] = await read(name, 'eof_mid=2');
@@ -135,13 +140,13 @@ describe('faults', () => {
     }
   });
 
-  test('cut a JSON answer too', async () => {
+  test('truncate a unary response', async () => {
     assert.throws(JSON.parse.bind(null, (await read('chat', 'eof_mid', { body: { stream: false } }))[1]));
     await assert.rejects(read('chat', 'reset_mid', { body: { stream: false } }));
     assert.equal((await read('chat', 'error_first; status=503', { body: { stream: false } }))[0], 503);
   });
 
-  test('bend sizes and usage', async () => {
+  test('change sizes and usage', async () => {
     const openai = new OpenAI({ apiKey: 'k', baseURL: `${sim.url}/v1`, maxRetries: 0 });
     const messages = [{ role: 'user' as const, content: 'x' }];
     const big = await openai.chat.completions.create({ model: 'm@big=100000', messages });
@@ -156,7 +161,7 @@ describe('faults', () => {
     assert.equal(await odd('missing'), undefined);
   });
 
-  test('queue up for the next requests only', async () => {
+  test('apply to the next requests only when queued', async () => {
     sim.next({ status: 500 });
     sim.next('fault=503');
     const statuses = [];
@@ -166,7 +171,7 @@ describe('faults', () => {
 });
 
 describe('journal', () => {
-  test('keeps what was sent, byte for byte', async () => {
+  test('records requests byte for byte', async () => {
     await read('messages', '', { body: { unknown: 'field' } });
     const entry = await sim.journal.waitFor((one) => one.finished);
     assert.equal(entry.path, '/v1/messages');
@@ -184,7 +189,7 @@ describe('journal', () => {
     assert.ok(entry.body === undefined && entry.bodyLength > 1 << 20 && /^[0-9a-f]{64}$/.test(entry.bodySha256));
   });
 
-  test('notices a client that leaves', async () => {
+  test('records that a client disconnected', async () => {
     const leave = new AbortController();
     const response = await send('responses', 'silent_mid', { signal: leave.signal });
     await sim.journal.waitFor((entry) => entry.eventsSent > 3);
@@ -200,11 +205,11 @@ describe('journal', () => {
     await sim.journal.waitFor((one) => one.path === '/v1/chat/completions' && one.aborted);
   });
 
-  test('shows that a slow reader holds the stream back', async () => {
+  test('shows that a slow reader pauses the stream', async () => {
     const leave = new AbortController();
     const response = await send('chat', 'events=200000', { signal: leave.signal });
     const entry = defined(sim.journal.requests[0]);
-    // Fills what buffers there are on the way, then stands still.
+    // Reads nothing until all buffers are full.
     for (let seen = -1; seen !== entry.eventsSent; ) {
       seen = entry.eventsSent;
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -216,7 +221,7 @@ describe('journal', () => {
   });
 });
 
-test('a malformed request gets a 400 in its dialect and harms nothing', async () => {
+test('a malformed request gets a 400 in its dialect, and the server keeps running', async () => {
   const post = async (path: string, body: string, headers: Record<string, string> = {}) => {
     const response = await fetch(sim.url + path, { method: 'POST', body, headers: { 'x-api-key': 'k', ...headers } });
     return [response.status, await response.text()] as const;

@@ -1,30 +1,13 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+/** Sends streams, and the faults that happen inside them. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange } from './exchange.ts';
 import { isMid } from './faults.ts';
+import type { Frame, Framing, Stream } from './frames.ts';
 import { head } from './text.ts';
-
-/** One event of a stream, already encoded. */
-export type Frame = {
-  event?: string;
-  data: string;
-  /** Carries a piece of the answer: the `*_mid` faults count these. */
-  content?: boolean;
-  /** From here on the stream is ending: a `*_mid` fault that has not struck yet strikes now. */
-  last?: boolean;
-};
-
-export type Stream = {
-  frames: Iterable<Frame>;
-  /** How this dialect reports a failure inside a stream; `first` when nothing was sent before. */
-  failure: (first: boolean) => Frame[];
-};
-
-/** `frame`: every event is a message of its own. */
-export type Framing = 'sse' | 'array' | 'frame';
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 const ARRAY_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
-const BREATHE_EVERY = 256;
+const YIELD_EVERY = 256;
 
 export async function sendStream(exchange: Exchange, stream: Stream, framing = exchange.framing): Promise<void> {
   const { fault } = exchange;
@@ -39,7 +22,7 @@ export async function sendStream(exchange: Exchange, stream: Stream, framing = e
   for (const frame of stream.frames) {
     if (due && (frame.last || (frame.content && content >= (fault.after ?? 3)))) {
       due = false;
-      if (!(await misbehave(exchange, stream, write, framing))) return;
+      if (!(await strike(exchange, stream, write, framing))) return;
     }
     if (!(await write(frame))) return;
     if (frame.content) content += 1;
@@ -53,8 +36,8 @@ function writer(exchange: Exchange, framing: Framing): Write {
   const { fault, entry, state } = exchange;
   return async (frame) => {
     if (fault.gapMs) await exchange.pause(fault.gapMs);
-    // A fast reader never makes us wait for drain; without this its leaving would go unnoticed.
-    if (entry.eventsSent % BREATHE_EVERY === BREATHE_EVERY - 1) await breathe();
+    // With a fast reader `write` never waits for drain, so yield to notice a disconnect.
+    if (entry.eventsSent % YIELD_EVERY === YIELD_EVERY - 1) await nextTurn();
     if (!(await exchange.write(FRAMINGS[framing](frame, entry.eventsSent)))) return false;
     entry.eventsSent += 1;
     state.journal.changed();
@@ -72,16 +55,16 @@ function sseBlock(frame: Frame): string {
   return frame.event === undefined ? `data: ${frame.data}\n\n` : `event: ${frame.event}\ndata: ${frame.data}\n\n`;
 }
 
-/** Returns true when the stream goes on after the fault. */
-async function misbehave(exchange: Exchange, stream: Stream, write: Write, framing: Framing): Promise<boolean> {
+/** Applies a `*_mid` fault; true if the stream continues after it. */
+async function strike(exchange: Exchange, stream: Stream, write: Write, framing: Framing): Promise<boolean> {
   const { fault } = exchange;
   if (fault.kind === 'silent_mid') {
     if (fault.silenceMs === undefined) await exchange.untilClosed();
     else await exchange.pause(fault.silenceMs);
-    return !exchange.left;
+    return !exchange.isClientGone;
   }
   if (fault.kind === 'reset_mid') {
-    // What was written must reach the client before the reset does.
+    // The data must reach the client before the reset does.
     await exchange.pause(20);
     exchange.destroy();
     return false;
@@ -100,8 +83,8 @@ async function finish(exchange: Exchange, framing: Framing): Promise<void> {
   await exchange.end();
 }
 
-/** Cuts a text into word-sized pieces; a huge one into blocks, so that its size is what is tested. */
-export function* pieces(text: string): Generator<string> {
+/** Splits a text into words; a huge text without spaces into 4 KiB blocks. */
+export function* splitWords(text: string): Generator<string> {
   if (text.length > 16_384 && !/\s/.test(text.slice(0, 4_096))) {
     for (let start = 0; start < text.length; start += 4_096) yield text.slice(start, start + 4_096);
     return;
@@ -109,8 +92,8 @@ export function* pieces(text: string): Generator<string> {
   for (const match of text.matchAll(/\s*\S+(?:\s+$)?|\s+/g)) yield match[0];
 }
 
-/** Tool arguments arrive in pieces that respect no boundary of the JSON inside. */
-export function* slices(text: string, size = 12): Generator<string> {
+/** Splits tool arguments regardless of JSON boundaries. */
+export function* splitArguments(text: string, size = 12): Generator<string> {
   let rest = text;
   while (rest !== '') {
     const piece = head(rest, size);

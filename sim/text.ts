@@ -1,4 +1,5 @@
-/** The first `length` characters, or one fewer where the cut would split a surrogate pair. */
+/** Text helpers. */
+/** The first `length` characters, or one fewer if the cut would split a surrogate pair. */
 export function head(text: string, length: number): string {
   if (text.length <= length) return text;
   const code = text.charCodeAt(length - 1);
@@ -19,7 +20,7 @@ export function isOrdinary(word: string): boolean {
 }
 
 /**
- * Words of a prompt that look like values: quoted ones first, then names written with a capital.
+ * Words of a prompt that look like values: quoted ones first, then capitalised names.
  * `What is the weather in New York?` gives `New York`.
  */
 export function valuesIn(prompt: string): string[] {

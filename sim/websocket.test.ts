@@ -20,7 +20,7 @@ async function session(): Promise<{ ws: ResponsesWS; lanes: ResponsesWebSocketSe
   return { ws, lanes: new ResponsesWebSocketSession(ws, limits) };
 }
 
-test('a lane continues from its own latest response, stored or not, and another connection does not', async () => {
+test('a lane continues its latest response without storage, another connection cannot', async () => {
   const { ws, lanes } = await session();
   const lane = lanes.lane('one');
   lane.create({ model: 'demo', input: 'Use get_word.', store: false, tools: [TOOL] });
@@ -46,7 +46,7 @@ const TOOL = {
   strict: false,
 };
 
-test('faults come as error frames, and a connection outlives them', async () => {
+test('faults are error frames that keep the connection open', async () => {
   const { ws, lanes } = await session();
   const lane = lanes.lane();
   lane.create({ model: 'demo@fault=429', input: 'x' });
@@ -56,7 +56,7 @@ test('faults come as error frames, and a connection outlives them', async () => 
   ws.close();
 });
 
-test('the upgrade is refused without sockets, without the right credential and on other paths', async () => {
+test('the upgrade is rejected when disabled, without a valid credential and on other paths', async () => {
   const plain = await startSim({ websocket: false });
   const rows: [string, string, number][] = [
     [`${plain.url}/v1/responses`, 'sk-any', 426],

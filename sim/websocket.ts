@@ -9,14 +9,14 @@ import type { JournalEntry } from './journal.ts';
 import { isObject, type JsonObject, listOf, textOf } from './json.ts';
 import { createResponse } from './responses/response.ts';
 import type { StoredResponse } from './responses/store.ts';
-import { meet, pairs, plainHeaders, serve } from './server.ts';
-import { TurnAnswer, TurnExchange } from './turn.ts';
+import { pairs, plainHeaders, serve, withFaults } from './server.ts';
+import { TurnExchange, TurnResponse } from './turn.ts';
 
 const PATH = '/v1/responses';
 const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 const LARGEST_MESSAGE = 64 << 20;
-/** Their owners get the answer of a plain GET; `sk-no-socket` is an account without this feature. */
-const UNWELCOME = /^Bearer (?:sk-no-socket|sk-bad|sk-forbidden|sk-broke)$/;
+/** Credentials whose upgrade gets the response of a plain GET; `sk-no-socket` lacks only this feature. */
+const WITHOUT_SOCKET = /^Bearer (?:sk-no-socket|sk-bad|sk-forbidden|sk-broke)$/;
 
 export function acceptSockets(server: Server, state: State): void {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LARGEST_MESSAGE, perMessageDeflate: false });
@@ -24,7 +24,7 @@ export function acceptSockets(server: Server, state: State): void {
     tcp.on('error', () => tcp.destroy());
     const path = (request.url ?? '/').split('?', 1)[0];
     const credential = request.headers.authorization ?? '';
-    if (path === PATH && credential !== '' && !UNWELCOME.test(credential)) {
+    if (path === PATH && credential !== '' && !WITHOUT_SOCKET.test(credential)) {
       return sockets.handleUpgrade(request, tcp, head, (socket) => void new Connection(state, request, socket));
     }
     const response = new ServerResponse(request);
@@ -35,135 +35,142 @@ export function acceptSockets(server: Server, state: State): void {
   });
 }
 
-type Create = { json: JsonObject; text: string };
-type Lane = { queue: Create[]; active?: { answer: TurnAnswer; create: Create } };
+interface Create {
+  json: JsonObject;
+  text: string;
+}
+interface Lane {
+  queue: Create[];
+  active?: { response: TurnResponse; create: Create };
+}
 
 class Connection {
-  private readonly state: State;
-  private readonly request: IncomingMessage;
-  private readonly socket: WebSocket;
-  private readonly lanes = new Map<string, Lane>();
-  /** The latest response of every lane, kept even when it is not to be stored. */
-  private readonly latest = new Map<string, [id: string, stored: StoredResponse]>();
+  readonly #state: State;
+  readonly #request: IncomingMessage;
+  readonly #socket: WebSocket;
+  readonly #lanes = new Map<string, Lane>();
+  /** The latest response of every lane, also when it is not stored. */
+  readonly #latest = new Map<string, [id: string, stored: StoredResponse]>();
 
   constructor(state: State, request: IncomingMessage, socket: WebSocket) {
-    this.state = state;
-    this.request = request;
-    this.socket = socket;
-    const entry = this.journal();
+    this.#state = state;
+    this.#request = request;
+    this.#socket = socket;
+    const entry = this.#journal();
     entry.status = 101;
     state.sockets.add(socket);
     socket.on('error', () => {});
-    socket.on('message', (data, isBinary) => this.message(isBinary ? '' : String(data)));
+    socket.on('message', (data, isBinary) => this.#onMessage(isBinary ? '' : String(data)));
     socket.once('close', () => {
       state.sockets.delete(socket);
       entry.finished = true;
-      for (const { active } of this.lanes.values()) active?.answer.leave();
+      for (const { active } of this.#lanes.values()) active?.response.disconnect();
       state.journal.changed();
     });
   }
 
-  private journal(text?: string): JournalEntry {
-    const headers = plainHeaders(this.request);
-    const query = (this.request.url ?? '').split('?')[1] ?? '';
-    const rawHeaders = pairs(this.request.rawHeaders);
-    const entry = this.state.journal.open({ method: 'WS', path: PATH, query, headers, rawHeaders });
-    if (text !== undefined) this.state.journal.keepBody(entry, Buffer.from(text));
+  #journal(text?: string): JournalEntry {
+    const headers = plainHeaders(this.#request);
+    const query = (this.#request.url ?? '').split('?')[1] ?? '';
+    const rawHeaders = pairs(this.#request.rawHeaders);
+    const entry = this.#state.journal.open({ method: 'WS', path: PATH, query, headers, rawHeaders });
+    if (text !== undefined) this.#state.journal.keepBody(entry, Buffer.from(text));
     return entry;
   }
 
-  private message(text: string): void {
+  #onMessage(text: string): void {
     let json: unknown;
     try {
       json = JSON.parse(text);
     } catch {}
-    if (!isObject(json)) return this.refuse(invalid('We could not parse the JSON message.', undefined, 'invalid_json'));
+    if (!isObject(json))
+      return this.#reject(invalid('We could not parse the JSON message.', undefined, 'invalid_json'));
     const streamId = json.stream_id;
     if (streamId !== undefined && !STREAM_ID.test(textOf(streamId))) {
-      return this.refuse(invalid("Invalid 'stream_id'.", 'stream_id', 'invalid_stream_id'));
+      return this.#reject(invalid("Invalid 'stream_id'.", 'stream_id', 'invalid_stream_id'));
     }
-    if (json.type === 'response.steer') return this.steer(json, text);
+    if (json.type === 'response.steer') return this.#steer(json, text);
     const lane = textOf(streamId);
-    if (json.type === 'response.create') return this.enqueue(lane, { json, text });
-    this.refuse(invalid(`Unknown event type '${textOf(json.type)}'.`, 'type', 'invalid_value'), lane);
+    if (json.type === 'response.create') return this.#enqueue(lane, { json, text });
+    this.#reject(invalid(`Unknown event type '${textOf(json.type)}'.`, 'type', 'invalid_value'), lane);
   }
 
-  private enqueue(name: string, create: Create): void {
-    const lane = this.lanes.get(name) ?? { queue: [] };
-    this.lanes.set(name, lane);
+  #enqueue(name: string, create: Create): void {
+    const lane = this.#lanes.get(name) ?? { queue: [] };
+    this.#lanes.set(name, lane);
     lane.queue.push(create);
-    this.next(name, lane);
+    this.#next(name, lane);
   }
 
-  private next(name: string, lane: Lane): void {
+  #next(name: string, lane: Lane): void {
     const create = lane.active ? undefined : lane.queue.shift();
-    if (!create || this.socket.readyState !== this.socket.OPEN) return;
-    const entry = this.journal(create.text);
+    if (!create || this.#socket.readyState !== this.#socket.OPEN) return;
+    const entry = this.#journal(create.text);
     entry.frames = [];
-    const answer = new TurnAnswer(this.socket, name, entry);
-    lane.active = { answer, create };
-    void this.run(name, create, answer, entry).finally(() => {
-      const { steered } = answer;
+    const response = new TurnResponse(this.#socket, name, entry);
+    lane.active = { response, create };
+    void this.#run(name, create, response, entry).finally(() => {
+      const { steered } = response;
       delete lane.active;
-      // What was steered goes on at once with the same request and the new words.
-      if (steered) lane.queue.unshift(successor(create, steered));
-      this.next(name, lane);
+      // A steered turn continues at once with the same request and the new input.
+      if (steered) lane.queue.unshift(steeredRequest(create, steered));
+      this.#next(name, lane);
     });
   }
 
-  private async run(name: string, { json }: Create, answer: TurnAnswer, entry: JournalEntry): Promise<void> {
-    const exchange = new TurnExchange(this.state, this.request, answer, entry, {
-      recall: (id) => [...this.latest.values()].find(([own]) => own === id)?.[1],
-      keep: (id, stored) => void this.latest.set(name, [id, stored]),
-      close: () => this.socket.close(1011, 'simulated'),
+  async #run(name: string, { json }: Create, response: TurnResponse, entry: JournalEntry): Promise<void> {
+    const exchange = new TurnExchange(this.#state, this.#request, response, entry, {
+      recall: (id) => [...this.#latest.values()].find(([own]) => own === id)?.[1],
+      keep: (id, stored) => void this.#latest.set(name, [id, stored]),
+      close: () => this.#socket.close(1011, 'simulated'),
     });
     exchange.json = { ...json, stream: true };
     try {
-      await meet(exchange, textOf(json.model), async () => {
+      await withFaults(exchange, textOf(json.model), async () => {
         if (json.background === true) throw invalid("Unsupported parameter: 'background'.", 'background');
         if (exchange.bareModel.startsWith('missing-')) throw modelFailure('openai', exchange.bareModel);
         await createResponse(exchange);
       });
     } catch (error) {
-      if (this.latest.get(name)?.[0] === json.previous_response_id) this.latest.delete(name);
+      if (this.#latest.get(name)?.[0] === json.previous_response_id) this.#latest.delete(name);
       await exchange.fail(
         error instanceof Failure ? error : new Failure(500, `The simulator failed: ${String(error)}`),
       );
     }
   }
 
-  private steer(json: JsonObject, text: string): void {
-    this.journal(text);
+  #steer(json: JsonObject, text: string): void {
+    this.#journal(text);
     const id = textOf(json.previous_response_id);
-    const lanes = [...this.lanes].filter(([, { active }]) => active?.answer.responseId === id);
+    const lanes = [...this.#lanes].filter(([, { active }]) => active?.response.responseId === id);
     const [name, lane] = lanes[0] ?? ['', undefined];
-    const steer = { id: this.state.ids.next('steer_'), previous_response_id: id };
+    const steer = { id: this.#state.ids.next('steer_'), previous_response_id: id };
     if (!lane?.active) {
       const error = { code: 'response_not_active', message: `Response '${id}' is not active.` };
-      return this.send({
+      return this.#send({
         type: 'response.steer.failed',
         sequence_number: 0,
         steer: { previous_response_id: id },
         error,
       });
     }
-    this.send({ type: 'response.steer.accepted', sequence_number: 0, steer }, name);
-    lane.active.answer.steer(json.input);
+    this.#send({ type: 'response.steer.accepted', sequence_number: 0, steer }, name);
+    lane.active.response.steer(json.input);
   }
 
-  private refuse(failure: Failure, lane = ''): void {
-    this.send({ type: 'error', status: failure.status, error: openaiError(failure) }, lane);
+  #reject(failure: Failure, lane = ''): void {
+    this.#send({ type: 'error', status: failure.status, error: openaiError(failure) }, lane);
   }
 
-  private send(frame: JsonObject, lane = ''): void {
-    this.socket.send(JSON.stringify(lane === '' ? frame : { ...frame, stream_id: lane }));
+  #send(frame: JsonObject, lane = ''): void {
+    this.#socket.send(JSON.stringify(lane === '' ? frame : { ...frame, stream_id: lane }));
   }
 }
 
 const itemsOf = (input: unknown): JsonObject[] =>
   typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : listOf(input).filter(isObject);
 
-function successor({ json }: Create, steered: unknown): Create {
+function steeredRequest({ json }: Create, steered: unknown): Create {
   const next: JsonObject = { ...json, input: [...itemsOf(json.input), ...itemsOf(steered)] };
   return { json: next, text: JSON.stringify(next) };
 }

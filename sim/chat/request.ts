@@ -1,10 +1,11 @@
+/** Reads and validates Chat Completions requests. */
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
-import { type Call, type Choice, type Tool, type Turn, turn, type View } from '../neutral-request.ts';
+import { type Call, type Choice, type NeutralRequest, type Tool, type Turn, turn } from '../neutral-request.ts';
 
-/** Reads a Chat Completions request; throws the 400 the provider would give. */
-export function readRequest(exchange: Exchange): View {
+/** Reads a Chat Completions request; throws the 400 that the provider would return. */
+export function readRequest(exchange: Exchange): NeutralRequest {
   const { json } = exchange;
   if (textOf(json.model) === '')
     throw invalid('you must provide a model parameter', 'model', 'missing_required_parameter');
@@ -31,7 +32,7 @@ export function readRequest(exchange: Exchange): View {
     ...(format.type === 'json_schema' && { format: { schema: objectOf(objectOf(format.json_schema).schema) } }),
     ...(maxTokens !== undefined && { maxTokens }),
     stops: stringsOf(json.stop),
-    cacheMark: JSON.stringify(json.messages).includes('"prompt_cache_breakpoint"') ? '5m' : 'none',
+    cacheTtl: JSON.stringify(json.messages).includes('"prompt_cache_breakpoint"') ? '5m' : 'none',
   };
 }
 
@@ -53,7 +54,7 @@ function isInstruction(message: JsonObject): boolean {
   return message.role === 'system' || message.role === 'developer';
 }
 
-/** Every call must be answered by the tool messages right behind it, and these answer nothing else. */
+/** The tool messages directly after a message must match its calls exactly. */
 function checkToolPairs(messages: JsonObject[]): void {
   let open = new Set<string>();
   for (const [index, message] of messages.entries()) {

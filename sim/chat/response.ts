@@ -1,24 +1,26 @@
+/** Chat completions. */
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
 import { type JsonObject, numberOf, objectOf } from '../json.ts';
-import { decide, type Reply } from '../model.ts';
+import { decide } from '../model.ts';
+import type { Reply } from '../reply.ts';
 import { sendStream } from '../stream.ts';
-import { bend, measure, type Usage } from '../usage.ts';
+import { distortUsage, measure, type Usage } from '../usage.ts';
 import { readRequest } from './request.ts';
 import { completionStream } from './stream.ts';
 
 export async function createCompletion(exchange: Exchange): Promise<void> {
   const view = readRequest(exchange);
-  const answer = decide(view, exchange.fault);
-  const usage = measure(view, answer, exchange.state.cache);
+  const reply = decide(view, exchange.fault);
+  const usage = measure(view, reply, exchange.state.cache);
   const choices = Math.min(Math.max(1, numberOf(exchange.json.n) ?? 1), 8);
   const completion = {
     id: exchange.state.ids.next('chatcmpl-'),
     object: 'chat.completion',
     created: nowSeconds(),
     model: exchange.model,
-    choices: Array.from({ length: choices }, (_unused, index) => choiceOf(exchange, answer, index)),
-    usage: bend(usageOf(usage, choices), exchange.fault.usage),
+    choices: Array.from({ length: choices }, (_unused, index) => choiceOf(exchange, reply, index)),
+    usage: distortUsage(usageOf(usage, choices), exchange.fault.usage),
     service_tier: 'default',
     system_fingerprint: 'fp_simulated',
   };
@@ -29,24 +31,24 @@ export async function createCompletion(exchange: Exchange): Promise<void> {
 
 const FINISH_REASONS = { end: 'stop', length: 'length', sequence: 'stop', tool: 'tool_calls', refusal: 'stop' };
 
-function choiceOf(exchange: Exchange, answer: Reply, index: number): JsonObject {
-  const calls = answer.calls.map((call) => {
+function choiceOf(exchange: Exchange, reply: Reply, index: number): JsonObject {
+  const calls = reply.calls.map((call) => {
     const id = exchange.state.ids.next('call_');
     const { name } = call.tool;
     if (call.tool.freeform) return { id, type: 'custom', custom: { name, input: call.args } };
     return { id, type: 'function', function: { name, arguments: call.args } };
   });
-  const silent = answer.refusal !== undefined || (calls.length > 0 && answer.text === '');
+  const silent = reply.refusal !== undefined || (calls.length > 0 && reply.text === '');
   return {
     index,
     message: {
       role: 'assistant',
-      content: silent ? null : answer.text,
-      refusal: answer.refusal ?? null,
+      content: silent ? null : reply.text,
+      refusal: reply.refusal ?? null,
       ...(calls.length > 0 && { tool_calls: calls }),
       annotations: [],
     },
-    finish_reason: answer.blocked ? 'content_filter' : FINISH_REASONS[answer.stop],
+    finish_reason: reply.blocked ? 'content_filter' : FINISH_REASONS[reply.stop],
     logprobs: null,
   };
 }

@@ -1,9 +1,11 @@
+/** Streams of chat completion chunks. */
 import { openaiError, statusFailure } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Frame, Stream } from '../frames.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';
-import { type Frame, pieces, type Stream, slices } from '../stream.ts';
+import { splitArguments, splitWords } from '../stream.ts';
 
-/** Cuts a finished completion into the chunks that would have built it. */
+/** Splits a complete completion into chunks. */
 export function completionStream(exchange: Exchange, completion: JsonObject, includeUsage: boolean): Stream {
   return {
     frames: frames(completion, includeUsage),
@@ -28,24 +30,24 @@ function* frames(completion: JsonObject, includeUsage: boolean): Generator<Frame
     }
     yield chunk([{ index, delta: {}, finish_reason: choice.finish_reason, logprobs: null }], { last: true });
   }
-  // The chunk that carries the usage is the only one in which it is not null.
+  // `usage` is null in every chunk but the last.
   if (includeUsage && usage !== undefined) yield { data: JSON.stringify({ ...base, choices: [], usage }), last: true };
   yield { data: '[DONE]', last: true };
 }
 
 function* deltas(message: JsonObject): Generator<JsonObject> {
-  for (const content of pieces(textOf(message.content))) yield { content };
-  for (const refusal of pieces(textOf(message.refusal))) yield { refusal };
+  for (const content of splitWords(textOf(message.content))) yield { content };
+  for (const refusal of splitWords(textOf(message.refusal))) yield { refusal };
   for (const [index, call] of objectsOf(message.tool_calls).entries()) {
     const { id, type } = call;
     if (type === 'custom') {
       const { name, input } = objectOf(call.custom);
       yield { tool_calls: [{ index, id, type, custom: { name, input: '' } }] };
-      for (const piece of slices(textOf(input))) yield { tool_calls: [{ index, custom: { input: piece } }] };
+      for (const piece of splitArguments(textOf(input))) yield { tool_calls: [{ index, custom: { input: piece } }] };
       continue;
     }
     const { name, arguments: args } = objectOf(call.function);
     yield { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] };
-    for (const piece of slices(textOf(args))) yield { tool_calls: [{ index, function: { arguments: piece } }] };
+    for (const piece of splitArguments(textOf(args))) yield { tool_calls: [{ index, function: { arguments: piece } }] };
   }
 }

@@ -1,12 +1,13 @@
+/** Reads and validates generateContent requests. */
 import { invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type Json, type JsonObject, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
-import { type Choice, type Thinking, type Tool, type Turn, turn, type View } from '../neutral-request.ts';
+import { type Choice, type NeutralRequest, type Thinking, type Tool, type Turn, turn } from '../neutral-request.ts';
 import { isOwn } from '../opaque.ts';
 import { checkSchema } from './schema.ts';
 
-/** Reads a generateContent request; throws the 400 the provider would give. */
-export function readRequest(exchange: Exchange, json: JsonObject = exchange.json): View {
+/** Reads a generateContent request; throws the 400 that the provider would return. */
+export function readRequest(exchange: Exchange, json: JsonObject = exchange.json): NeutralRequest {
   const contents = readContents(json.contents);
   checkToolPairs(contents);
   if (exchange.fault.strict) checkSignatures(contents);
@@ -27,7 +28,7 @@ export function readRequest(exchange: Exchange, json: JsonObject = exchange.json
     ...(format && { format }),
     ...(maxTokens !== undefined && { maxTokens }),
     stops: stringsOf(either(config, 'stopSequences')),
-    cacheMark: 'none',
+    cacheTtl: 'none',
   };
 }
 
@@ -93,7 +94,7 @@ function foldRoles(contents: JsonObject[]): JsonObject[] {
 
 const STAND_IN = 'skip_thought_signature_validator';
 
-/** Only the current turn is checked: what came after the user last wrote something. */
+/** Checks only the current turn: everything after the last user text. */
 function checkSignatures(contents: JsonObject[]): void {
   const start = contents.findLastIndex((content) => content.role !== 'model' && responsesOf(content).length === 0);
   for (const content of contents.slice(start + 1)) {
@@ -110,9 +111,9 @@ function checkSignatures(contents: JsonObject[]): void {
 
 function readTurn(content: JsonObject): Turn {
   const parts = partsOf(content);
-  const said = parts.filter((part) => part.thought !== true).map((part) => textOf(part.text));
+  const texts = parts.filter((part) => part.thought !== true).map((part) => textOf(part.text));
   return {
-    ...turn(content.role === 'model' ? 'assistant' : 'user', said.filter((text) => text !== '').join('\n')),
+    ...turn(content.role === 'model' ? 'assistant' : 'user', texts.filter((text) => text !== '').join('\n')),
     calls: callsOf(content).map((part) => {
       const call = objectOf(either(part, 'functionCall'));
       return { id: textOf(call.id), name: textOf(call.name), args: JSON.stringify(call.args ?? {}) };
@@ -159,7 +160,7 @@ function readThinking(config: JsonObject): Thinking {
   return budget !== undefined || level !== '' ? 'hidden' : 'off';
 }
 
-function readFormat(config: JsonObject): View['format'] {
+function readFormat(config: JsonObject): NeutralRequest['format'] {
   const schema = either(config, 'responseSchema');
   const jsonSchema = either(config, 'responseJsonSchema');
   if (schema !== undefined && jsonSchema !== undefined) {

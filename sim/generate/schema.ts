@@ -1,8 +1,9 @@
+/** The schema subset that Google accepts. */
 import { invalid } from '../errors.ts';
 import { isObject } from '../json.ts';
 
-// The `parameters` and `responseSchema` fields are a proto message, not JSON Schema: one keyword it
-// does not have fails the whole request.
+// `parameters` and `responseSchema` are a proto message, not JSON Schema: one unknown keyword fails
+// the request.
 const KNOWN = new Set(
   (
     'type format title description nullable enum maxItems minItems properties required minProperties maxProperties ' +

@@ -1,7 +1,7 @@
-/** The framing that every stream to a client must have, and the words in which a grammar complains. Independent of the server's own writer. */
+/** Reads the SSE framing of a client stream, and helpers for the grammars. Shares no code with the writers. */
 import { type Json, type JsonObject, objectOf } from '../json.ts';
 
-/** The stream is not one that the dialect allows. */
+/** The stream breaks a rule of its dialect. */
 export class Violation extends Error {}
 
 export function demand(holds: boolean, complaint: string): asserts holds {
@@ -13,19 +13,19 @@ export interface Block {
   readonly data: string;
 }
 
-/** What a stream told: the whole answer, or the failure in which it ended. */
-export type Told =
+/** The accumulated response, or the error that ended the stream. */
+export type StreamResult =
   | { readonly end: 'complete'; readonly body: JsonObject }
   | { readonly end: 'error'; readonly error: JsonObject };
 
 export interface Framing {
-  /** Every event names itself in an `event:` line. */
+  /** Every event has an `event:` line. */
   readonly named: boolean;
-  /** Comments may stand between events, as blocks of their own. */
+  /** Comments are allowed as separate blocks between events. */
   readonly comments: boolean;
 }
 
-/** Every block is closed by a blank line and holds one line of data; comments never share a block with data. */
+/** Every block ends with a blank line and has one `data:` line; comments never share a block with data. */
 export function blocksOf(text: string, { named, comments }: Framing): Block[] {
   demand(text === '' || text.endsWith('\n\n'), 'the last block is not terminated');
   const blocks: Block[] = [];
@@ -82,7 +82,7 @@ export const only = (holder: JsonObject, names: readonly string[], what: string)
   for (const name of Object.keys(holder)) demand(names.includes(name), `${what} has a member ${name}`);
 };
 
-/** Member by member, whatever the order of members. */
+/** Deep equality regardless of member order. */
 export function same(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return Object.is(a, b);
   if (Array.isArray(a) !== Array.isArray(b)) return false;

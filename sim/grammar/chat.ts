@@ -1,19 +1,19 @@
 /**
- * The stream of the chat dialect as its clients demand it: chunks that all begin alike, the role first, one finish reason, the
- * usage only where it was asked for, and `[DONE]` after success but never after an error.
+ * The grammar of a chat stream as its clients require it: one head for all chunks, the role first, one finish reason, usage
+ * only if requested, and `[DONE]` after success but never after an error.
  */
 import type { Json, JsonObject } from '../json.ts';
-import { blocksOf, count, demand, list, object, only, parse, type Told, text } from './blocks.ts';
+import { blocksOf, count, demand, list, object, only, parse, type StreamResult, text } from './blocks.ts';
 
-export function read(stream: string, { usage }: { usage: boolean }): Told {
+export function read(stream: string, { usage }: { usage: boolean }): StreamResult {
   const state: State = { content: '', reasoning: '', refusal: '', calls: [] };
-  let told: Told | undefined;
+  let result: StreamResult | undefined;
   for (const { data } of blocksOf(stream, { named: false, comments: true })) {
-    demand(told === undefined, 'something after the end');
-    told = data === '[DONE]' ? complete(state, usage) : readChunk(parse(data), state, usage);
+    demand(result === undefined, 'an event after the end');
+    result = data === '[DONE]' ? complete(state, usage) : readChunk(parse(data), state, usage);
   }
-  demand(told !== undefined, 'the stream just ends');
-  return told;
+  demand(result !== undefined, 'the stream ends without a terminal event');
+  return result;
 }
 
 interface State {
@@ -35,13 +35,13 @@ interface Call {
   args: string;
 }
 
-function readChunk(chunk: JsonObject, state: State, usage: boolean): Told | undefined {
+function readChunk(chunk: JsonObject, state: State, usage: boolean): StreamResult | undefined {
   if ('error' in chunk) return failure(chunk);
   checkHead(chunk, state);
   const choices = list(chunk, 'choices');
   if (choices.length === 0) return takeUsage(chunk, state, usage);
-  demand(choices.length === 1, 'one choice was asked for');
-  demand(usage ? chunk.usage === null : !('usage' in chunk), 'usage is null beside a choice, or not there at all');
+  demand(choices.length === 1, 'exactly one choice');
+  demand(usage ? chunk.usage === null : !('usage' in chunk), 'usage is null beside a choice, or absent');
   demand(state.reason === undefined, 'a choice after its finish reason');
   const choice = choices[0] as JsonObject;
   only(choice, ['index', 'delta', 'finish_reason', 'logprobs'], 'a choice');
@@ -101,7 +101,7 @@ function readCall(entry: JsonObject, state: State): void {
   }
   demand(index === state.calls.length, 'calls count up from zero');
   const id = text(entry, 'id');
-  demand(id !== '' && !state.calls.some((call) => call.id === id), 'a call has an id of its own');
+  demand(id !== '' && !state.calls.some((call) => call.id === id), 'a call has a unique id');
   demand(entry.type === type && args === '', 'a call begins with its type and no arguments');
   const name = text(body, 'name');
   demand(name !== '', 'a call has a name');
@@ -119,22 +119,19 @@ function finish(reason: string, state: State): void {
   demand(known.includes(reason), `unknown finish reason ${reason}`);
   const calls = state.calls.length > 0 || state.functionCall !== undefined;
   demand(reason !== 'stop' || !calls, 'stop with a call');
-  demand((reason !== 'tool_calls' && reason !== 'function_call') || calls, 'calls are announced and not there');
+  demand((reason !== 'tool_calls' && reason !== 'function_call') || calls, 'tool_calls without a call');
   state.reason = reason;
 }
 
 function takeUsage(chunk: JsonObject, state: State, wanted: boolean): undefined {
-  demand(
-    wanted && state.reason !== undefined && state.usage === undefined,
-    'a usage chunk, asked for, once, at the end',
-  );
+  demand(wanted && state.reason !== undefined && state.usage === undefined, 'one usage chunk at the end, if requested');
   const usage = object(chunk, 'usage');
   const total = count(usage, 'prompt_tokens') + count(usage, 'completion_tokens');
   demand(count(usage, 'total_tokens') === total, 'the total is the sum');
   state.usage = usage;
 }
 
-function complete(state: State, usage: boolean): Told {
+function complete(state: State, usage: boolean): StreamResult {
   demand(state.reason !== undefined, '[DONE] without a finish reason');
   demand(usage === (state.usage !== undefined), 'the usage chunk is missing');
   const { id, created, model } = state.head ?? {};
@@ -169,10 +166,10 @@ const callOf = ({ id, type, name, args, extra }: Call): JsonObject =>
     ...(extra !== undefined && { extra_content: extra }),
   }) as JsonObject;
 
-function failure(chunk: JsonObject): Told {
+function failure(chunk: JsonObject): StreamResult {
   only(chunk, ['error'], 'an error');
   const error = object(chunk, 'error');
-  demand(text(error, 'message') !== '' && text(error, 'type') !== '', 'an error says what it is');
+  demand(text(error, 'message') !== '' && text(error, 'type') !== '', 'an error has a message and a type');
   demand('param' in error && 'code' in error, 'an error has param and code, null or not');
   return { end: 'error', error };
 }

@@ -1,27 +1,27 @@
 /**
- * The stream of the generate dialect as its clients demand it: blocks of data without names and without an end marker, one part
- * each, the finish reason and the counts in the last one.
+ * The grammar of a generate stream as its clients require it: data blocks without event names and without an end marker, one
+ * part each, finish reason and usage in the last one.
  */
 import type { JsonObject } from '../json.ts';
-import { blocksOf, count, demand, list, object, only, parse, type Told, text } from './blocks.ts';
+import { blocksOf, count, demand, list, object, only, parse, type StreamResult, text } from './blocks.ts';
 
-export function read(stream: string): Told {
+export function read(stream: string): StreamResult {
   const parts: JsonObject[] = [];
   let head: JsonObject | undefined;
-  let told: Told | undefined;
+  let result: StreamResult | undefined;
   for (const { data } of blocksOf(stream, { named: false, comments: true })) {
-    demand(told === undefined, 'something after the end');
+    demand(result === undefined, 'an event after the end');
     demand(data !== '[DONE]', '[DONE] breaks the SDK of this dialect');
     const chunk = parse(data);
     if ('error' in chunk) {
-      told = failure(chunk);
+      result = failure(chunk);
       continue;
     }
     head = checkHead(chunk, head);
-    told = readCandidate(chunk, parts);
+    result = readCandidate(chunk, parts);
   }
-  demand(told !== undefined, 'the stream just ends');
-  return told;
+  demand(result !== undefined, 'the stream ends without a finish reason');
+  return result;
 }
 
 function checkHead(chunk: JsonObject, first: JsonObject | undefined): JsonObject {
@@ -37,7 +37,7 @@ function checkHead(chunk: JsonObject, first: JsonObject | undefined): JsonObject
 /** Exactly one of these in each part. */
 const DATA = ['text', 'functionCall', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult', 'toolCall'];
 
-function readCandidate(chunk: JsonObject, parts: JsonObject[]): Told | undefined {
+function readCandidate(chunk: JsonObject, parts: JsonObject[]): StreamResult | undefined {
   const candidates = list(chunk, 'candidates');
   demand(candidates.length === 1, 'one candidate');
   const candidate = candidates[0] as JsonObject;
@@ -46,7 +46,10 @@ function readCandidate(chunk: JsonObject, parts: JsonObject[]): Told | undefined
   const content = object(candidate, 'content');
   demand(content.role === 'model', 'the role of the content');
   for (const part of list(content, 'parts') as JsonObject[]) {
-    demand(DATA.filter((name) => name in part).length === 1 || 'toolResponse' in part, 'one datum in a part');
+    demand(
+      DATA.filter((name) => name in part).length === 1 || 'toolResponse' in part,
+      'exactly one kind of data in a part',
+    );
     if ('functionCall' in part) {
       const call = object(part, 'functionCall');
       demand(text(call, 'name') !== '' && text(call, 'id') !== '', 'a call has a name and an id');
@@ -55,7 +58,7 @@ function readCandidate(chunk: JsonObject, parts: JsonObject[]): Told | undefined
     parts.push(part);
   }
   if (!('finishReason' in candidate)) {
-    demand(!('usageMetadata' in chunk), 'the counts come with the finish reason');
+    demand(!('usageMetadata' in chunk), 'usage comes with the finish reason');
     return undefined;
   }
   const usageMetadata = object(chunk, 'usageMetadata');
@@ -71,12 +74,12 @@ const totalOf = (usage: JsonObject): number =>
     .map((name) => (name in usage ? count(usage, name) : 0))
     .reduce((sum, number) => sum + number);
 
-function failure(chunk: JsonObject): Told {
+function failure(chunk: JsonObject): StreamResult {
   only(chunk, ['error'], 'an error');
   const error = object(chunk, 'error');
   demand(
     count(error, 'code') >= 400 && text(error, 'message') !== '' && text(error, 'status') !== '',
-    'an error says what it is',
+    'an error has code, message and status',
   );
   return { end: 'error', error };
 }

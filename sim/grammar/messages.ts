@@ -1,23 +1,23 @@
 /**
- * The stream of the messages dialect as its clients demand it, read by a machine of its own:
- * `message_start ping* (block_start delta* block_stop)* message_delta message_stop`, blocks strictly one after the other.
+ * The grammar of a messages stream as its clients require it:
+ * `message_start ping* (block_start delta* block_stop)* message_delta message_stop`, with strictly sequential blocks.
  */
 import { type JsonObject, objectOf } from '../json.ts';
-import { blocksOf, count, demand, list, object, parse, same, type Told, text } from './blocks.ts';
+import { blocksOf, count, demand, list, object, parse, type StreamResult, same, text } from './blocks.ts';
 
-export function read(stream: string): Told {
+export function read(stream: string): StreamResult {
   const state: State = { content: [], stopped: false };
-  let told: Told | undefined;
+  let result: StreamResult | undefined;
   for (const block of blocksOf(stream, { named: true, comments: false })) {
-    demand(told === undefined, `${block.event} after the end`);
+    demand(result === undefined, `${block.event} after the end`);
     const event = parse(block.data);
-    demand(event.type === block.event, 'the name line and the type differ');
+    demand(event.type === block.event, 'event name and type differ');
     const step = STEPS.get(text(event, 'type'));
     demand(step !== undefined, `unknown event ${block.event}`);
-    told = step(event, state) ?? undefined;
+    result = step(event, state) ?? undefined;
   }
-  demand(told !== undefined, 'the stream just ends');
-  return told;
+  demand(result !== undefined, 'the stream ends without message_stop');
+  return result;
 }
 
 interface State {
@@ -28,7 +28,7 @@ interface State {
   delta?: JsonObject;
 }
 
-type Step = (event: JsonObject, state: State) => Told | undefined;
+type Step = (event: JsonObject, state: State) => StreamResult | undefined;
 
 const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
   ['message_start', start],
@@ -47,7 +47,7 @@ function start(event: JsonObject, state: State): undefined {
   demand(/^msg_\S+$/.test(text(message, 'id')), 'the id of a message begins with msg_');
   demand(message.type === 'message' && message.role === 'assistant', 'type and role of a message');
   text(message, 'model');
-  demand(list(message, 'content').length === 0, 'content begins empty');
+  demand(list(message, 'content').length === 0, 'content starts empty');
   for (const name of ['stop_reason', 'stop_sequence', 'stop_details', 'container']) {
     demand(message[name] === null, `${name} must be there and null`);
   }
@@ -64,7 +64,7 @@ function checkUsage(usage: JsonObject): void {
 // ---------------------------------------------------------------- blocks
 
 interface Kind {
-  /** Members that the block must begin with, empty where its deltas fill them. */
+  /** Members of a starting block; empty if deltas fill them. */
   readonly begins: JsonObject;
   readonly needs: readonly string[];
   readonly deltas: readonly string[];
@@ -134,7 +134,7 @@ function closeBlock(event: JsonObject, state: State): undefined {
   state.open = undefined;
 }
 
-/** What the client makes of the pieces; half an object, after the length limit, is none. */
+/** The parsed input; empty if the length limit truncated the JSON. */
 function inputOf(json: string): JsonObject {
   try {
     return json === '' ? {} : objectOf(JSON.parse(json));
@@ -152,7 +152,7 @@ const REASONS = [
 
 function end(event: JsonObject, state: State): undefined {
   demand(state.message !== undefined && state.open === undefined, 'message_delta while a block is open');
-  demand(state.delta === undefined, 'one message_delta is enough');
+  demand(state.delta === undefined, 'a second message_delta');
   const delta = object(event, 'delta');
   const reason = text(delta, 'stop_reason');
   demand(REASONS.includes(reason), `unknown stop reason ${reason}`);
@@ -165,13 +165,13 @@ function end(event: JsonObject, state: State): undefined {
   state.delta = { ...delta, usage: object(event, 'usage') };
 }
 
-function stop(_: JsonObject, state: State): Told {
+function stop(_: JsonObject, state: State): StreamResult {
   demand(state.delta !== undefined, 'message_stop before message_delta');
   return { end: 'complete', body: { ...state.message, content: state.content, ...state.delta } };
 }
 
-function failure(event: JsonObject): Told {
+function failure(event: JsonObject): StreamResult {
   const error = object(event, 'error');
-  demand(text(error, 'type') !== '' && text(error, 'message') !== '', 'an error says what it is');
+  demand(text(error, 'type') !== '' && text(error, 'message') !== '', 'an error has a type and a message');
   return { end: 'error', error };
 }

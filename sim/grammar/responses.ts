@@ -1,27 +1,27 @@
 /**
- * The stream of the responses dialect as its clients demand it: numbered events, items added before they grow and done before
- * the end, parts opened before their deltas, every `done` the sum of what was told, and a terminal that holds all items.
+ * The grammar of a responses stream as its clients require it: numbered events, items added before their deltas and done before
+ * the end, parts opened before their deltas, every `done` equal to its deltas, and a terminal event with all items.
  */
 import type { JsonObject } from '../json.ts';
-import { blocksOf, count, demand, list, object, parse, same, type Told, text } from './blocks.ts';
+import { blocksOf, count, demand, list, object, parse, type StreamResult, same, text } from './blocks.ts';
 
-export function read(stream: string): Told {
-  const state: State = { sequence: 0, id: '', items: [], told: undefined };
+export function read(stream: string): StreamResult {
+  const state: State = { sequence: 0, id: '', items: [], result: undefined };
   for (const block of blocksOf(stream, { named: true, comments: true })) {
-    demand(state.told === undefined, `${block.event} after the end`);
+    demand(state.result === undefined, `${block.event} after the end`);
     const event = parse(block.data);
     const type = text(event, 'type');
-    demand(type === block.event, 'the name line and the type differ');
-    demand(count(event, 'sequence_number') === state.sequence, 'the numbers have a gap');
+    demand(type === block.event, 'event name and type differ');
+    demand(count(event, 'sequence_number') === state.sequence, 'a gap in the sequence numbers');
     const step = STEPS.get(type);
-    demand(step !== undefined, `an event that clients do not know: ${type}`);
+    demand(step !== undefined, `unknown event: ${type}`);
     const expected = FIRST[state.sequence];
-    demand(expected === undefined || type === expected, `${type} in place of ${expected}`);
+    demand(expected === undefined || type === expected, `${type} instead of ${expected}`);
     state.sequence += 1;
     step(event, state);
   }
-  demand(state.told !== undefined, 'the stream just ends');
-  return state.told;
+  demand(state.result !== undefined, 'the stream ends without a terminal event');
+  return state.result;
 }
 
 const FIRST = ['response.created', 'response.in_progress'];
@@ -30,7 +30,7 @@ interface State {
   sequence: number;
   id: string;
   readonly items: Item[];
-  told: Told | undefined;
+  result: StreamResult | undefined;
 }
 interface Item {
   readonly id: string;
@@ -92,7 +92,7 @@ function checkResponse(event: JsonObject, state: State): JsonObject {
   demand(response.object === 'response', 'the object of a response');
   text(response, 'model');
   count(response, 'created_at');
-  for (const name of NULLABLE) demand(name in response, `${name} must be there, null or not`);
+  for (const name of NULLABLE) demand(name in response, `${name} must be present, may be null`);
   for (const name of ['metadata', 'text', 'reasoning']) object(response, name);
   list(response, 'tools');
   demand(
@@ -106,7 +106,7 @@ function checkResponse(event: JsonObject, state: State): JsonObject {
 function snapshot(event: JsonObject, state: State): void {
   const response = checkResponse(event, state);
   demand(response.status === 'in_progress' && response.usage === null, 'an unfinished response');
-  demand(list(response, 'output').length === 0, 'the output begins empty');
+  demand(list(response, 'output').length === 0, 'the output starts empty');
 }
 
 // ---------------------------------------------------------------- items
@@ -122,20 +122,20 @@ const PREFIXES: Readonly<Record<string, string>> = {
 };
 
 function added(event: JsonObject, state: State): void {
-  demand(count(event, 'output_index') === state.items.length, 'places count up from zero');
+  demand(count(event, 'output_index') === state.items.length, 'output indexes count up from zero');
   const item = object(event, 'item');
   const id = text(item, 'id');
   const type = text(item, 'type');
   demand(id.startsWith(PREFIXES[type] ?? '') && id !== '', `the id of a ${type}`);
-  demand(!state.items.some((one) => one.id === id), 'an item id twice');
+  demand(!state.items.some((one) => one.id === id), 'a repeated item id');
   if (type === 'message')
-    demand(list(item, 'content').length === 0 && item.role === 'assistant', 'a message begins empty');
-  if (type === 'reasoning') demand(list(item, 'summary').length === 0, 'a summary begins empty');
+    demand(list(item, 'content').length === 0 && item.role === 'assistant', 'a message starts empty');
+  if (type === 'reasoning') demand(list(item, 'summary').length === 0, 'a summary starts empty');
   if (type === 'function_call')
-    demand(text(item, 'arguments') === '' && text(item, 'call_id') !== '', 'a call begins empty');
+    demand(text(item, 'arguments') === '' && text(item, 'call_id') !== '', 'a call starts empty');
   if (type === 'custom_tool_call')
-    demand(text(item, 'input') === '' && text(item, 'call_id') !== '', 'a call begins empty');
-  if (item.status !== undefined) demand(item.status === 'in_progress', 'an item begins in progress');
+    demand(text(item, 'input') === '' && text(item, 'call_id') !== '', 'a call starts empty');
+  if (item.status !== undefined) demand(item.status === 'in_progress', 'an item starts in progress');
   state.items.push({ id, type, parts: [], args: '', argsDone: false });
 }
 
@@ -151,7 +151,7 @@ function itemAt(event: JsonObject, state: State): Item {
 function itemDone(event: JsonObject, state: State): void {
   const final = object(event, 'item');
   const item = itemAt({ ...event, item_id: text(final, 'id') }, state);
-  demand(item.type === final.type, 'an item became another');
+  demand(item.type === final.type, 'the type of an item changed');
   demand(
     item.parts.every((part) => part.done),
     'an item is done while a part is open',
@@ -173,15 +173,15 @@ function checkCall(item: Item, final: JsonObject, field: string, state: State): 
   demand(item.argsDone && final[field] === item.args, 'a call is the sum of its deltas');
   demand(text(final, 'name') !== '' && final.status === 'completed', 'a call has a name and is complete');
   const twice = state.items.some((one) => one.done?.call_id === final.call_id);
-  demand(!twice, 'a call id twice');
+  demand(!twice, 'a repeated call id');
 }
 
-const contentOf = ({ type, text: said, notes }: Part): JsonObject =>
+const contentOf = ({ type, text: value, notes }: Part): JsonObject =>
   type === 'output_text'
-    ? { type, text: said, annotations: notes, logprobs: [] }
+    ? { type, text: value, annotations: notes, logprobs: [] }
     : type === 'refusal'
-      ? { type, refusal: said }
-      : { type, text: said };
+      ? { type, refusal: value }
+      : { type, text: value };
 
 // ---------------------------------------------------------------- parts
 
@@ -196,7 +196,7 @@ function partAdded(index: 'content_index' | 'summary_index'): Step {
     );
     const part = object(event, 'part');
     const type = text(part, 'type');
-    demand((type === 'refusal' ? part.refusal : part.text) === '', 'a part begins empty');
+    demand((type === 'refusal' ? part.refusal : part.text) === '', 'a part starts empty');
     item.parts.push({ type, text: '', notes: [], textDone: false, done: false });
   };
 }
@@ -233,7 +233,7 @@ function annotation(event: JsonObject, state: State): void {
   const part = partAt(event, state, 'content_index');
   demand(count(event, 'annotation_index') === part.notes.length, 'annotations count up from zero');
   const note = object(event, 'annotation');
-  demand(count(note, 'start_index') <= count(note, 'end_index'), 'an annotation has a place');
+  demand(count(note, 'start_index') <= count(note, 'end_index'), 'start_index is not after end_index');
   part.notes.push(note);
 }
 
@@ -262,9 +262,9 @@ function argsDone(type: string, field: string): Step {
   };
 }
 
-function stage(type: string): (word: string) => [string, Step] {
-  return (word) => [
-    `response.${type}.${word}`,
+function stage(type: string): (name: string) => [string, Step] {
+  return (name) => [
+    `response.${type}.${name}`,
     (event, state) => demand(itemAt(event, state).type === type, `a stage of a ${type}`),
   ];
 }
@@ -276,26 +276,26 @@ function terminal(status: 'completed' | 'incomplete' | 'failed'): Step {
     const response = checkResponse(event, state);
     demand(
       response.status === status || (status === 'incomplete' && response.status === 'cancelled'),
-      'the status of the end',
+      'status matches the terminal event',
     );
     const done = state.items.filter((item) => item.done).map((item) => item.done);
-    demand(same(response.output, done), 'the end holds all items');
-    // Only what broke off, or a call that the length limit cut, may stay open.
+    demand(same(response.output, done), 'the terminal event contains all items');
+    // Only a failed response, or a call truncated by the length limit, may leave an item open.
     const open = state.items.filter((item) => !item.done);
     demand(status !== 'completed' || open.length === 0, 'an item was never done');
     if (status === 'failed') {
       const error = object(response, 'error');
-      demand(text(error, 'code') !== '' && text(error, 'message') !== '', 'an error says what it is');
-      state.told = { end: 'error', error };
+      demand(text(error, 'code') !== '' && text(error, 'message') !== '', 'an error has a code and a message');
+      state.result = { end: 'error', error };
       return;
     }
-    demand(response.error === null, 'no error in an answer');
+    demand(response.error === null, 'no error in a completed response');
     demand(
       status === 'completed' || response.incomplete_details !== null || response.status === 'cancelled',
-      'why it is incomplete',
+      'incomplete_details are present',
     );
     checkUsage(object(response, 'usage'));
-    state.told = { end: 'complete', body: response };
+    state.result = { end: 'complete', body: response };
   };
 }
 

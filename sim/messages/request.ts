@@ -1,20 +1,21 @@
+/** Reads and validates Messages requests. */
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
 import {
-  type CacheMark,
+  type CacheTtl,
   type Choice,
+  type NeutralRequest,
   type Thinking,
   type Tool,
   type ToolResult,
   type Turn,
   turn,
-  type View,
 } from '../neutral-request.ts';
 import { isMintedFor, isOwn } from '../opaque.ts';
 
-/** Reads a Messages request; throws the 400 the provider would give. */
-export function readRequest(exchange: Exchange, counting = false): View {
+/** Reads a Messages request; throws the 400 that the provider would return. */
+export function readRequest(exchange: Exchange, counting = false): NeutralRequest {
   const { json } = exchange;
   checkHead(exchange, counting);
   const messages = readMessages(json.messages);
@@ -41,18 +42,21 @@ export function readRequest(exchange: Exchange, counting = false): View {
     ...(format.type === 'json_schema' && { format: { schema: objectOf(format.schema) } }),
     ...(maxTokens !== undefined && { maxTokens }),
     stops: stringsOf(json.stop_sequences),
-    cacheMark: readCacheMark(json),
+    cacheTtl: readCacheTtl(json),
   };
 }
 
-type Message = { role: string; content: JsonObject[] };
+interface Message {
+  role: string;
+  content: JsonObject[];
+}
 
 function checkHead(exchange: Exchange, counting: boolean): void {
   const { json } = exchange;
   const version = exchange.header('anthropic-version');
   if (version === '') throw invalid('anthropic-version: header is required');
   if (textOf(json.model) === '') throw invalid('model: Field required');
-  // Conversations are not kept here; SDKs go on without a thread when they are told so.
+  // Threads are not stored here; SDKs continue without one after this error.
   if (json.thread !== undefined) {
     throw new Failure(400, 'thread: not supported', { errorCode: 'thread_unsupported_request' });
   }
@@ -71,7 +75,7 @@ function checkHead(exchange: Exchange, counting: boolean): void {
   }
 }
 
-/** Neighbours of one role are one turn for this provider. */
+/** Merges adjacent messages of one role, as the provider does. */
 function readMessages(given: unknown): Message[] {
   if (!Array.isArray(given)) throw invalid('messages: Field required');
   const messages: Message[] = [];
@@ -106,15 +110,15 @@ function checkToolPairs(messages: Message[]): void {
   let open: string[] = [];
   for (const [index, message] of messages.entries()) {
     if (message.role === 'system') continue;
-    const answered = message.content.filter((block) => block.type === 'tool_result').map((b) => textOf(b.tool_use_id));
-    const orphan = answered.find((id) => !open.includes(id));
+    const results = message.content.filter((block) => block.type === 'tool_result').map((b) => textOf(b.tool_use_id));
+    const orphan = results.find((id) => !open.includes(id));
     if (orphan !== undefined) {
       throw invalid(
         `messages.${index}.content: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${orphan}. Each ` +
           '`tool_result` block must have a corresponding `tool_use` block in the previous message.',
       );
     }
-    const missing = open.filter((id) => !answered.includes(id));
+    const missing = open.filter((id) => !results.includes(id));
     if (missing.length > 0) {
       throw invalid(
         `messages.${index - 1}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ` +
@@ -130,7 +134,7 @@ function checkSignatures(messages: Message[]): void {
     for (const [j, block] of message.content.entries()) {
       const signature = textOf(block.signature);
       const thinking = textOf(block.thinking);
-      // A block whose text was left out still carries the signature of that text.
+      // A block with omitted text still has the signature of that text.
       const good = thinking === '' ? isOwn('thinking', signature) : isMintedFor('thinking', signature, thinking);
       if (block.type === 'thinking' && !good) {
         throw invalid(`messages.${i}.content.${j}: Invalid \`signature\` in \`thinking\` block`);
@@ -158,7 +162,7 @@ function readResult(block: JsonObject): ToolResult {
   return { callId: textOf(block.tool_use_id), name: '', text: blockText(blocksOf(block.content)) };
 }
 
-/** Tools the provider itself would run are not simulated; the client-run ones without a schema get one. */
+/** Hosted tools are ignored; client tools without a schema get one. */
 function readTool(tool: JsonObject): Tool[] {
   const name = textOf(tool.name);
   if (isObject(tool.input_schema)) return [{ name, description: textOf(tool.description), schema: tool.input_schema }];
@@ -187,10 +191,10 @@ function readThinking(thinking: JsonObject, maxTokens: number): Thinking {
   return thinking.display === 'omitted' ? 'hidden' : 'shown';
 }
 
-function readCacheMark(json: JsonObject): CacheMark {
-  const places = [json, ...listOf(json.system), ...listOf(json.tools)].map(objectOf);
+function readCacheTtl(json: JsonObject): CacheTtl {
+  const holders = [json, ...listOf(json.system), ...listOf(json.tools)].map(objectOf);
   const blocks = objectsOf(json.messages).flatMap((message) => objectsOf(message.content));
-  const marks = [...places, ...blocks].map((place) => place.cache_control).filter(isObject);
-  if (marks.length === 0) return 'none';
-  return marks.some((mark) => mark.ttl === '1h') ? '1h' : '5m';
+  const breakpoints = [...holders, ...blocks].map((holder) => holder.cache_control).filter(isObject);
+  if (breakpoints.length === 0) return 'none';
+  return breakpoints.some((breakpoint) => breakpoint.ttl === '1h') ? '1h' : '5m';
 }

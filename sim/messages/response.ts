@@ -1,29 +1,31 @@
+/** Messages responses. */
 import type { Exchange } from '../exchange.ts';
 import type { JsonObject } from '../json.ts';
-import { decide, type Reply } from '../model.ts';
-import { lastUserText, type View } from '../neutral-request.ts';
+import { decide } from '../model.ts';
+import { lastUserText, type NeutralRequest } from '../neutral-request.ts';
 import { mint } from '../opaque.ts';
+import type { Reply } from '../reply.ts';
 import { sendStream } from '../stream.ts';
-import { bend, measure, promptTokens, type Usage } from '../usage.ts';
+import { distortUsage, measure, promptTokens, type Usage } from '../usage.ts';
 import { readRequest } from './request.ts';
 import { messageStream } from './stream.ts';
 
 export async function createMessage(exchange: Exchange): Promise<void> {
   const view = readRequest(exchange);
-  const answer = decide(view, exchange.fault);
-  const usage = measure(view, answer, exchange.state.cache);
+  const reply = decide(view, exchange.fault);
+  const usage = measure(view, reply, exchange.state.cache);
   const message = {
     id: exchange.state.ids.next('msg_'),
     type: 'message',
     role: 'assistant',
     model: exchange.model,
-    content: contentOf(exchange, view, answer),
-    stop_reason: STOP_REASONS[answer.stop],
-    stop_sequence: answer.stopSequence ?? null,
-    stop_details: stopDetails(answer),
+    content: contentOf(exchange, view, reply),
+    stop_reason: STOP_REASONS[reply.stop],
+    stop_sequence: reply.stopSequence ?? null,
+    stop_details: stopDetails(reply),
     container: null,
     diagnostics: null,
-    usage: bend(usageOf(usage, view), exchange.fault.usage),
+    usage: distortUsage(usageOf(usage, view), exchange.fault.usage),
   };
   if (exchange.json.stream === true) return sendStream(exchange, messageStream(exchange, message));
   await exchange.sendJson(message);
@@ -41,11 +43,11 @@ const STOP_REASONS = {
   refusal: 'refusal',
 };
 
-function contentOf(exchange: Exchange, view: View, answer: Reply): JsonObject[] {
+function contentOf(exchange: Exchange, view: NeutralRequest, reply: Reply): JsonObject[] {
   const content: JsonObject[] = [];
-  if (answer.thoughts !== '') content.push(thinkingBlock(view, answer.thoughts));
-  if (answer.text !== '') content.push({ type: 'text', text: answer.text, citations: null });
-  for (const call of answer.calls) {
+  if (reply.thoughts !== '') content.push(thinkingBlock(view, reply.thoughts));
+  if (reply.text !== '') content.push({ type: 'text', text: reply.text, citations: null });
+  for (const call of reply.calls) {
     content.push({
       type: 'tool_use',
       id: exchange.state.ids.next('toolu_'),
@@ -57,20 +59,20 @@ function contentOf(exchange: Exchange, view: View, answer: Reply): JsonObject[] 
   return content;
 }
 
-function thinkingBlock(view: View, thoughts: string): JsonObject {
+function thinkingBlock(view: NeutralRequest, thoughts: string): JsonObject {
   if (/\bredacted\b/i.test(lastUserText(view))) return { type: 'redacted_thinking', data: mint('redacted', thoughts) };
   const thinking = view.thinking === 'hidden' ? '' : thoughts;
   return { type: 'thinking', thinking, signature: mint('thinking', thoughts) };
 }
 
-function stopDetails(answer: Reply): JsonObject | null {
-  if (answer.refusal === undefined) return null;
-  return { type: 'refusal', category: null, explanation: answer.refusal };
+function stopDetails(reply: Reply): JsonObject | null {
+  if (reply.refusal === undefined) return null;
+  return { type: 'refusal', category: null, explanation: reply.refusal };
 }
 
-/** Here `input_tokens` counts only what neither came from the cache nor went into it. */
-function usageOf(usage: Usage, view: View): JsonObject {
-  const long = view.cacheMark === '1h';
+/** In this dialect `input_tokens` excludes cache reads and writes. */
+function usageOf(usage: Usage, view: NeutralRequest): JsonObject {
+  const long = view.cacheTtl === '1h';
   return {
     input_tokens: usage.input - usage.cached - usage.written,
     cache_creation_input_tokens: usage.written,

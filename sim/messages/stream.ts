@@ -1,9 +1,11 @@
+/** Streams of Messages events. */
 import { anthropicError, statusFailure } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Frame, Stream } from '../frames.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';
-import { type Frame, pieces, type Stream, slices } from '../stream.ts';
+import { splitArguments, splitWords } from '../stream.ts';
 
-/** Cuts a finished message into the events that would have built it. */
+/** Splits a complete message into events. */
 export function messageStream(exchange: Exchange, message: JsonObject): Stream {
   return {
     frames: frames(message),
@@ -14,8 +16,8 @@ export function messageStream(exchange: Exchange, message: JsonObject): Stream {
   };
 }
 
-function frame(event: string, data: JsonObject, marks: Partial<Frame> = {}): Frame {
-  return { event, data: JSON.stringify({ type: event, ...data }), ...marks };
+function frame(event: string, data: JsonObject, flags: Partial<Frame> = {}): Frame {
+  return { event, data: JSON.stringify({ type: event, ...data }), ...flags };
 }
 
 function* frames(message: JsonObject): Generator<Frame> {
@@ -47,15 +49,15 @@ function* blockFrames(index: number, block: JsonObject): Generator<Frame> {
   const delta = (value: JsonObject) => frame('content_block_delta', { index, delta: value }, { content: true });
   if (block.type === 'text') {
     yield start({ type: 'text', text: '' });
-    for (const text of pieces(textOf(block.text))) yield delta({ type: 'text_delta', text });
+    for (const text of splitWords(textOf(block.text))) yield delta({ type: 'text_delta', text });
   } else if (block.type === 'thinking') {
     yield start({ ...block, thinking: '', signature: '' });
-    for (const thinking of pieces(textOf(block.thinking))) yield delta({ type: 'thinking_delta', thinking });
+    for (const thinking of splitWords(textOf(block.thinking))) yield delta({ type: 'thinking_delta', thinking });
     yield delta({ type: 'signature_delta', signature: block.signature });
   } else if (block.type === 'tool_use') {
     yield start({ ...block, input: {} });
     yield delta({ type: 'input_json_delta', partial_json: '' });
-    for (const json of slices(JSON.stringify(block.input)))
+    for (const json of splitArguments(JSON.stringify(block.input)))
       yield delta({ type: 'input_json_delta', partial_json: json });
   } else {
     yield start(block);

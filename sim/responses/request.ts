@@ -1,15 +1,20 @@
+/** Reads and validates Responses requests. */
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
-import { type Choice, type Thinking, type Tool, type Turn, turn, type View } from '../neutral-request.ts';
+import { type Choice, type NeutralRequest, type Thinking, type Tool, type Turn, turn } from '../neutral-request.ts';
 import { isMintedFor, isOwn } from '../opaque.ts';
 
-export type ResponsesRequest = { view: View; input: JsonObject[]; history: JsonObject[] };
+export interface ResponsesRequest {
+  view: NeutralRequest;
+  input: JsonObject[];
+  history: JsonObject[];
+}
 
-// Parameters of the older API that this one refuses by name.
+// Parameters of Chat Completions that this API rejects by name.
 const UNKNOWN = ['messages', 'stop', 'n', 'seed', 'max_tokens', 'presence_penalty', 'frequency_penalty', 'logit_bias'];
 
-/** Reads a Responses request; throws the 400 the provider would give. */
+/** Reads a Responses request; throws the 400 that the provider would return. */
 export function readRequest(exchange: Exchange, counting = false): ResponsesRequest {
   const { json } = exchange;
   for (const field of UNKNOWN) {
@@ -24,7 +29,7 @@ export function readRequest(exchange: Exchange, counting = false): ResponsesRequ
   const tools = [...objectsOf(json.tools), ...extra].flatMap((tool) => readTool(tool));
   const format = objectOf(objectOf(json.text).format);
   const maxTokens = readMaxTokens(json);
-  const view: View = {
+  const view: NeutralRequest = {
     model: exchange.bareModel,
     system: [textOf(json.instructions), ...history.filter(isInstruction).map(itemText)].join('\n'),
     turns: history.filter((item) => !isInstruction(item)).flatMap(readTurn),
@@ -36,7 +41,7 @@ export function readRequest(exchange: Exchange, counting = false): ResponsesRequ
     ...(format.type === 'json_schema' && { format: { schema: objectOf(format.schema) } }),
     ...(maxTokens !== undefined && { maxTokens }),
     stops: [],
-    cacheMark: JSON.stringify(input).includes('"prompt_cache_breakpoint"') ? '5m' : 'none',
+    cacheTtl: JSON.stringify(input).includes('"prompt_cache_breakpoint"') ? '5m' : 'none',
   };
   return { view, input, history };
 }
@@ -59,7 +64,7 @@ function readInput(given: unknown): JsonObject[] {
 function earlierItems(exchange: Exchange): JsonObject[] {
   const id = textOf(exchange.json.previous_response_id);
   if (id === '') return [];
-  const stored = exchange.recall(id);
+  const stored = exchange.findStored(id);
   if (stored) return stored.history;
   const message = `Previous response with id '${id}' not found.`;
   throw invalid(message, 'previous_response_id', 'previous_response_not_found');
@@ -80,11 +85,11 @@ const OUTPUTS = ['function_call_output', 'custom_tool_call_output'];
 
 function checkToolPairs(items: JsonObject[]): void {
   const called = items.filter((item) => CALLS.includes(textOf(item.type))).map((item) => textOf(item.call_id));
-  const answered = items.filter((item) => OUTPUTS.includes(textOf(item.type))).map((item) => textOf(item.call_id));
-  const orphan = answered.find((id) => !called.includes(id));
+  const results = items.filter((item) => OUTPUTS.includes(textOf(item.type))).map((item) => textOf(item.call_id));
+  const orphan = results.find((id) => !called.includes(id));
   if (orphan !== undefined)
     throw invalid(`No tool call found for function call output with call_id ${orphan}.`, 'input');
-  const open = called.find((id) => !answered.includes(id));
+  const open = called.find((id) => !results.includes(id));
   if (open !== undefined) throw invalid(`No tool output found for function call ${open}.`, 'input');
 }
 
@@ -149,7 +154,7 @@ function readTurn(item: JsonObject): Turn[] {
   return [];
 }
 
-/** Hosted tools are accepted and never used. */
+/** Hosted tools are accepted but never called. */
 function readTool(tool: JsonObject, namespace?: string): Tool[] {
   if (tool.type === 'namespace') return objectsOf(tool.tools).flatMap((inner) => readTool(inner, textOf(tool.name)));
   if (tool.type !== 'function' && tool.type !== 'custom') return [];

@@ -1,41 +1,48 @@
+/** Responses objects. */
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
 import { type Json, type JsonObject, objectOf } from '../json.ts';
-import { decide, type Reply } from '../model.ts';
-import type { View } from '../neutral-request.ts';
+import { decide } from '../model.ts';
+import type { NeutralRequest } from '../neutral-request.ts';
 import { mint } from '../opaque.ts';
+import type { Reply } from '../reply.ts';
 import { sendStream } from '../stream.ts';
-import { bend, measure, type Usage } from '../usage.ts';
+import { distortUsage, measure, type Usage } from '../usage.ts';
 import { readRequest } from './request.ts';
 import { responseStream } from './stream.ts';
 
 export async function createResponse(exchange: Exchange): Promise<void> {
   const { json, fault, state } = exchange;
   const { view, input, history } = readRequest(exchange);
-  // Prepared but not asked, which only sockets offer.
-  const answer = exchange.framing === 'frame' && json.generate === false ? NOTHING : decide(view, fault);
-  const usage = usageOf(measure(view, answer, state.cache));
+  // A warm-up turn, which exists only on WebSockets.
+  const reply = exchange.framing === 'frame' && json.generate === false ? EMPTY_REPLY : decide(view, fault);
+  const usage = usageOf(measure(view, reply, state.cache));
   const id = state.ids.next('resp_');
-  const output = outputOf(exchange, view, answer);
-  const response = responseOf(exchange, { id, answer, output, usage: bend(usage, fault.usage) });
+  const output = outputOf(exchange, view, reply);
+  const response = responseOf(exchange, { id, reply: reply, output, usage: distortUsage(usage, fault.usage) });
   const replay = () => responseStream(response, fault);
   const background = json.background === true;
   const pending = background && json.stream !== true;
   const known = input.map((item) => ({ ...item, id: item.id ?? state.ids.next('msg_') }));
-  exchange.keep(id, { response, input: known, history: [...history, ...output], background, pending, replay });
+  exchange.store(id, { response, input: known, history: [...history, ...output], background, pending, replay });
   if (json.stream === true) return sendStream(exchange, replay());
   await exchange.sendJson(pending ? { ...response, status: 'queued', output: [], usage: null } : response);
 }
 
-const NOTHING: Reply = { thoughts: '', text: '', calls: [], stop: 'end' };
+const EMPTY_REPLY: Reply = { thoughts: '', text: '', calls: [], stop: 'end' };
 
-type Parts = { id: string; answer: Reply; output: JsonObject[]; usage: JsonObject | undefined };
+interface ResponseParts {
+  id: string;
+  reply: Reply;
+  output: JsonObject[];
+  usage: JsonObject | undefined;
+}
 
-/** The request's settings come back in the response, with the provider's defaults filled in. */
-function responseOf(exchange: Exchange, { id, answer, output, usage }: Parts): JsonObject {
+/** Echoes the settings of the request, with the provider's defaults. */
+function responseOf(exchange: Exchange, { id, reply, output, usage }: ResponseParts): JsonObject {
   const { json } = exchange;
   const or = (field: string, fallback: Json): Json => json[field] ?? fallback;
-  const incomplete = answer.stop === 'length' || answer.blocked === true;
+  const incomplete = reply.stop === 'length' || reply.blocked === true;
   return {
     id,
     object: 'response',
@@ -44,7 +51,7 @@ function responseOf(exchange: Exchange, { id, answer, output, usage }: Parts): J
     status: incomplete ? 'incomplete' : 'completed',
     background: or('background', false),
     error: null,
-    incomplete_details: incomplete ? { reason: answer.blocked ? 'content_filter' : 'max_output_tokens' } : null,
+    incomplete_details: incomplete ? { reason: reply.blocked ? 'content_filter' : 'max_output_tokens' } : null,
     instructions: or('instructions', null),
     max_output_tokens: or('max_output_tokens', null),
     max_tool_calls: or('max_tool_calls', null),
@@ -71,21 +78,21 @@ function responseOf(exchange: Exchange, { id, answer, output, usage }: Parts): J
   };
 }
 
-function outputOf(exchange: Exchange, view: View, answer: Reply): JsonObject[] {
+function outputOf(exchange: Exchange, view: NeutralRequest, reply: Reply): JsonObject[] {
   const { ids } = exchange.state;
   const output: JsonObject[] = [];
-  if (answer.thoughts !== '') {
+  if (reply.thoughts !== '') {
     const id = ids.next('rs_');
-    const summary = view.thinking === 'shown' ? [{ type: 'summary_text', text: answer.thoughts }] : [];
+    const summary = view.thinking === 'shown' ? [{ type: 'summary_text', text: reply.thoughts }] : [];
     output.push({ id, type: 'reasoning', summary, encrypted_content: mint('reasoning', id) });
   }
-  const status = answer.stop === 'length' ? 'incomplete' : 'completed';
-  const part = partOf(answer);
+  const status = reply.stop === 'length' ? 'incomplete' : 'completed';
+  const part = partOf(reply);
   if (part) {
-    const phase = answer.calls.length > 0 ? 'commentary' : 'final_answer';
+    const phase = reply.calls.length > 0 ? 'commentary' : 'final_answer';
     output.push({ id: ids.next('msg_'), type: 'message', status, role: 'assistant', phase, content: [part] });
   }
-  for (const { tool, args } of answer.calls) {
+  for (const { tool, args } of reply.calls) {
     const shared = { call_id: ids.next('call_'), name: tool.name, status: 'completed' };
     const space = tool.namespace === undefined ? {} : { namespace: tool.namespace };
     output.push(
@@ -97,11 +104,11 @@ function outputOf(exchange: Exchange, view: View, answer: Reply): JsonObject[] {
   return output;
 }
 
-function partOf(answer: Reply): JsonObject | undefined {
-  if (answer.blocked) return undefined;
-  if (answer.refusal !== undefined) return { type: 'refusal', refusal: answer.refusal };
-  if (answer.text === '') return undefined;
-  return { type: 'output_text', text: answer.text, annotations: [], logprobs: [] };
+function partOf(reply: Reply): JsonObject | undefined {
+  if (reply.blocked) return undefined;
+  if (reply.refusal !== undefined) return { type: 'refusal', refusal: reply.refusal };
+  if (reply.text === '') return undefined;
+  return { type: 'output_text', text: reply.text, annotations: [], logprobs: [] };
 }
 
 export function usageOf(usage: Usage): JsonObject {

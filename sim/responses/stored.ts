@@ -1,3 +1,4 @@
+/** Endpoints of stored responses, token counts and compaction. */
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
@@ -55,7 +56,7 @@ export async function countInput(exchange: Exchange): Promise<void> {
   await exchange.sendJson({ object: 'response.input_tokens', input_tokens: promptTokens(view) });
 }
 
-/** Keeps what people said and folds the rest into one opaque item. */
+/** Keeps user messages and replaces the other items by one opaque item. */
 export async function compact(exchange: Exchange): Promise<void> {
   const { view, history } = readRequest(exchange);
   const { ids } = exchange.state;
@@ -79,7 +80,7 @@ function find(exchange: Exchange, id: string): StoredResponse {
   throw new Failure(404, `Response with id '${id}' not found.`, { code: 'response_not_found' });
 }
 
-/** Messages are listed with their content as parts, however they were sent. */
+/** Lists messages with their content as parts, even if they were sent as a string. */
 function listed(item: JsonObject): JsonObject {
   if (item.role === undefined || typeof item.content !== 'string') return item;
   const type = item.role === 'assistant' ? 'output_text' : 'input_text';

@@ -1,21 +1,23 @@
+/** Streams of Responses events. */
 import { openaiError, statusFailure } from '../errors.ts';
 import type { Fault } from '../faults.ts';
+import type { Frame, Stream } from '../frames.ts';
 import { type JsonObject, objectsOf, textOf } from '../json.ts';
-import { type Frame, pieces, type Stream, slices } from '../stream.ts';
+import { splitArguments, splitWords } from '../stream.ts';
 
-type Emit = (type: string, data: JsonObject, marks?: Partial<Frame>) => Frame;
+type Emit = (type: string, data: JsonObject, flags?: Partial<Frame>) => Frame;
 
-/** Cuts a finished response into the events that would have built it. */
+/** Splits a complete response into events. */
 export function responseStream(response: JsonObject, fault: Fault): Stream {
   let sequence = 0;
-  const emit: Emit = (type, data, marks = {}) => {
-    const frame = { event: type, data: JSON.stringify({ type, sequence_number: sequence, ...data }), ...marks };
+  const emit: Emit = (type, data, flags = {}) => {
+    const frame = { event: type, data: JSON.stringify({ type, sequence_number: sequence, ...data }), ...flags };
     sequence += 1;
     return frame;
   };
   const failure = (first: boolean): Frame[] => {
     const { message, type, code, param } = openaiError(statusFailure('openai', fault));
-    // Before anything was said there is no response that could have failed.
+    // Before the first event there is no response object that could fail.
     if (first) return [emit('error', { code: code ?? type, message, param })];
     const error = { code: code ?? 'server_error', message };
     return [
@@ -60,7 +62,8 @@ function* itemFrames(output_index: number, item: JsonObject, emit: Emit): Genera
       item.type === 'custom_tool_call' ? 'response.custom_tool_call_input' : 'response.function_call_arguments';
     const opened = { ...item, status: 'in_progress', [field]: '' };
     yield emit('response.output_item.added', { output_index, item: opened });
-    for (const delta of slices(textOf(item[field]))) yield emit(`${name}.delta`, { ...at, delta }, { content: true });
+    for (const delta of splitArguments(textOf(item[field])))
+      yield emit(`${name}.delta`, { ...at, delta }, { content: true });
     yield emit(`${name}.done`, { ...at, [field]: item[field] });
   }
   yield emit('response.output_item.done', { output_index, item });
@@ -70,7 +73,7 @@ function* summaryFrames(item: JsonObject, at: JsonObject, emit: Emit): Generator
   for (const [summary_index, part] of objectsOf(item.summary).entries()) {
     const here = { ...at, summary_index };
     yield emit('response.reasoning_summary_part.added', { ...here, part: { ...part, text: '' } });
-    for (const delta of pieces(textOf(part.text))) {
+    for (const delta of splitWords(textOf(part.text))) {
       yield emit('response.reasoning_summary_text.delta', { ...here, delta }, { content: true });
     }
     yield emit('response.reasoning_summary_text.done', { ...here, text: part.text });
@@ -81,13 +84,13 @@ function* summaryFrames(item: JsonObject, at: JsonObject, emit: Emit): Generator
 function* partFrames(part: JsonObject, at: JsonObject, emit: Emit): Generator<Frame> {
   if (part.type === 'refusal') {
     yield emit('response.content_part.added', { ...at, part: { ...part, refusal: '' } });
-    for (const delta of pieces(textOf(part.refusal))) {
+    for (const delta of splitWords(textOf(part.refusal))) {
       yield emit('response.refusal.delta', { ...at, delta }, { content: true });
     }
     yield emit('response.refusal.done', { ...at, refusal: part.refusal });
   } else {
     yield emit('response.content_part.added', { ...at, part: { ...part, text: '' } });
-    for (const delta of pieces(textOf(part.text))) {
+    for (const delta of splitWords(textOf(part.text))) {
       yield emit('response.output_text.delta', { ...at, delta, logprobs: [] }, { content: true });
     }
     yield emit('response.output_text.done', { ...at, text: part.text, logprobs: [] });

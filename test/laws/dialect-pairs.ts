@@ -1,5 +1,5 @@
 /** Every client dialect over every upstream dialect, and helpers to convert between the two of a pair. */
-import { type Told, Violation } from '../../sim/grammar/blocks.ts';
+import { type StreamResult, Violation } from '../../sim/grammar/blocks.ts';
 import * as chat from '../../sim/grammar/chat.ts';
 import * as generate from '../../sim/grammar/generate.ts';
 import * as messages from '../../sim/grammar/messages.ts';
@@ -102,7 +102,7 @@ export function convert(
   return { hub, text };
 }
 
-const GRAMMARS: Readonly<Record<Dialect, (text: string, request: HubRequest) => Told>> = {
+const GRAMMARS: Readonly<Record<Dialect, (text: string, request: HubRequest) => StreamResult>> = {
   messages: messages.read,
   chat: (text, request) => chat.read(text, { usage: request.clientOptions.usageChunk === true }),
   responses: responses.read,
@@ -110,7 +110,7 @@ const GRAMMARS: Readonly<Record<Dialect, (text: string, request: HubRequest) => 
 };
 
 /** Reads a stream with the grammar of the client's dialect, which fails on any violation. */
-export function readStreamAs(client: Dialect, text: string, request = requestFrom(client)): Told {
+export function readStreamAs(client: Dialect, text: string, request = requestFrom(client)): StreamResult {
   try {
     return GRAMMARS[client](text, request);
   } catch (error) {
