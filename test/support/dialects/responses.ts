@@ -16,7 +16,7 @@ import { CONTEXT, decodeAll, hubRequest, readVectors, replyContext, type WireEve
 export { CONTEXT };
 export const VECTORS = readVectors('responses');
 
-export const decode = (events: readonly WireEvent[], context: DecodeContext = CONTEXT): HubEvent[] =>
+export const decodeStream = (events: readonly WireEvent[], context: DecodeContext = CONTEXT): HubEvent[] =>
   decodeAll(openDecoder(context), events);
 
 export const aRequest = (changes: Partial<HubRequest> = {}): HubRequest =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { checkEventOrder } from '../../../../test/support/dialects/codecs.ts';
-import { CONTEXT, decode, VECTORS } from '../../../../test/support/dialects/responses.ts';
+import { CONTEXT, decodeStream, VECTORS } from '../../../../test/support/dialects/responses.ts';
 import { runs } from '../../../../test/support/properties.ts';
 import { fold } from '../../hub/fold.ts';
 import { NO_USAGE } from '../../hub/types.ts';
@@ -14,7 +14,7 @@ describe('responses stream decoder', () => {
     const all = VECTORS.flatMap((vector) => vector.events);
     fc.assert(
       fc.property(fc.array(fc.nat(all.length - 1), { maxLength: 40 }), (picks) => {
-        const events = decode(picks.flatMap((pick) => all[pick] ?? []));
+        const events = decodeStream(picks.flatMap((pick) => all[pick] ?? []));
         assert.ok(events.length > 0);
         checkEventOrder(events);
       }),
@@ -38,7 +38,7 @@ describe('responses stream decoder', () => {
     const event = fc.tuple(fc.constantFrom(...types), fc.dictionary(field, fc.jsonValue()));
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), (list) => {
-        checkEventOrder(decode(list.map(([type, fields]) => ({ data: { ...fields, type } }))));
+        checkEventOrder(decodeStream(list.map(([type, fields]) => ({ data: { ...fields, type } }))));
       }),
       { numRuns: runs(300) },
     );
@@ -51,7 +51,7 @@ describe('responses stream decoder', () => {
   });
   it('emits only an error for a failure that comes first, so that failover can try another account', () => {
     const response = { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'no' }, output: [] };
-    const events = decode([{ data: { type: 'response.failed', response } }]);
+    const events = decodeStream([{ data: { type: 'response.failed', response } }]);
     assert.deepEqual(
       events.map((event) => event.kind),
       ['error'],
@@ -59,12 +59,12 @@ describe('responses stream decoder', () => {
   });
   it('tags opaque values with their account', () => {
     const vector = VECTORS.find(({ name }) => name === 'responses-reasoning.json');
-    const folded = fold(decode(vector?.events ?? [], { ...CONTEXT, account: 'acct' }));
+    const folded = fold(decodeStream(vector?.events ?? [], { ...CONTEXT, account: 'acct' }));
     const [first] = 'reply' in folded ? folded.reply.items : [];
     assert.equal(first?.kind === 'reasoning' && first.opaque?.account, 'acct');
   });
   it('finds the item of a delta by its id when output_index is missing', () => {
-    const events = decode([
+    const events = decodeStream([
       { data: { type: 'response.created', response: { id: 'r', model: 'm' } } },
       {
         data: {
