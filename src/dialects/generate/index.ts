@@ -11,7 +11,6 @@ import { openDecoder } from './upstream/stream-decoder.ts';
 import { support } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
-export { detectWrongDialect, type WrongDialectBody } from './client/wrong-dialect.ts';
 export { encodeError } from './errors.ts';
 
 export const generateCodec: Codec = {

@@ -44,7 +44,7 @@ const TO_WIRE = {
   malformed_call: 'end_turn',
 } as const satisfies Record<HubStop, WireStop>;
 
-export interface StopInfo {
+interface StopInfo {
   readonly stop: HubStop;
   readonly stopSequence?: string;
   readonly refusal?: string;

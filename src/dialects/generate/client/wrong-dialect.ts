@@ -4,7 +4,7 @@ import { type Dialect, INFERENCE_ENDPOINTS } from '../../../rules/index.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { isGiven, isObject, maybeList } from '../../wire/read.ts';
 
-export interface WrongDialectBody {
+interface WrongDialectBody {
   readonly dialect: Dialect;
   /** Path of the endpoint that accepts the body. */
   readonly endpoint: string;

@@ -56,7 +56,7 @@ function locate(parts: readonly HubPart[], segment: JsonObject): PartSpan | unde
 }
 
 /** Converts a UTF-8 span to UTF-16; undefined if it lies outside the text. */
-export function fromBytes(text: string, from: number, to: number): { start: number; end: number } | undefined {
+function fromBytes(text: string, from: number, to: number): { start: number; end: number } | undefined {
   const bytes = Buffer.from(text, 'utf8');
   if (from > to || to > bytes.length) return undefined;
   const start = bytes.toString('utf8', 0, from).length;

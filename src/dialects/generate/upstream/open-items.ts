@@ -14,7 +14,7 @@ import type { UsageCounts } from '../usage.ts';
 import { annotationsOf } from './grounding.ts';
 import type { PartialArgs } from './partial-args.ts';
 
-export type Draft<T> = { -readonly [K in keyof T]: T[K] };
+type Draft<T> = { -readonly [K in keyof T]: T[K] };
 type TextDraft = Draft<Extract<HubPart, { kind: 'text' }>>;
 
 export type OpenItem =

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../hub/types.ts';
 import { isGiven, isObject, maybeCount, maybeList, maybeObject } from '../../wire/read.ts';
 
-export interface ContextManagement {
+interface ContextManagement {
   /** Input tokens above which the provider summarises earlier turns. */
   readonly compactAt?: number;
   /** The field contains edits or options that the hub cannot express. */

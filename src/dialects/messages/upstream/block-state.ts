@@ -40,13 +40,13 @@ export interface OpenMessage {
   isTruncated: boolean;
 }
 
-export interface OpenServerCall {
+interface OpenServerCall {
   readonly index: number;
   use(): JsonObject;
 }
 
 /** Returns the item with the content received so far. */
-export type ItemSnapshot = () => HubItem;
+type ItemSnapshot = () => HubItem;
 
 export function beginItem(skeleton: HubItem, snapshot: ItemSnapshot, state: BlockState, out: HubEvent[]): number {
   const index = state.nextItem;

@@ -8,7 +8,7 @@ import { compact } from '../../wire/read.ts';
 export type Block = Record<string, unknown>;
 
 /** Role of the turn; an assistant turn accepts text only. */
-export type PartRole = 'user' | 'assistant';
+type PartRole = 'user' | 'assistant';
 
 export function encodeParts(parts: readonly HubPart[], role: PartRole): Block[] {
   const blocks: Block[] = [];

@@ -17,7 +17,7 @@ export interface MessageTurn {
   readonly blocks: Block[];
 }
 
-export interface EncodedMessages {
+interface EncodedMessages {
   /** System messages before the first other item. */
   readonly leadingSystem: readonly HubText[];
   readonly turns: readonly MessageTurn[];

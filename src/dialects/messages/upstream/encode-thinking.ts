@@ -11,7 +11,7 @@ export interface ThinkingSettings {
   readonly dropped?: boolean;
 }
 
-export interface ThinkingLimits {
+interface ThinkingLimits {
   readonly maxTokens: number;
   /** The provider rejects a budget with a forced tool, or when a call with a result lacks its thinking. */
   readonly rejectsBudget: boolean;
