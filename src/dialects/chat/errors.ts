@@ -111,10 +111,10 @@ interface Rule {
   readonly code?: ErrorCode;
   matches(body: ErrorBody): boolean;
 }
-const hasCode = (body: ErrorBody, ...words: readonly string[]): boolean =>
-  words.includes(body.code) || words.includes(body.type);
-const messageIncludes = (body: ErrorBody, ...words: readonly string[]): boolean =>
-  words.some((word) => body.message.includes(word));
+const hasCode = (body: ErrorBody, ...codes: readonly string[]): boolean =>
+  codes.includes(body.code) || codes.includes(body.type);
+const messageIncludes = (body: ErrorBody, ...texts: readonly string[]): boolean =>
+  texts.some((text) => body.message.includes(text));
 
 /** False for a page of a proxy in front of the provider, which says nothing about the request or the model. */
 const hasErrorBody = (body: ErrorBody): boolean => body.message !== '' || body.code !== '' || body.type !== '';

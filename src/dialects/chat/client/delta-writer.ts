@@ -7,8 +7,7 @@ import type { HubEvent, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject
 import { pack } from '../../opaque/envelope.ts';
 import { unwrapInput } from '../../tools/free-text.ts';
 import { encodeAnnotation } from '../annotations.ts';
-import type { FinishReason } from '../stop-reason.ts';
-import { encodeStop } from '../stop-reason.ts';
+import { encodeStop, type FinishReason } from '../stop-reason.ts';
 
 export interface Delta {
   readonly role?: 'assistant';
@@ -75,12 +74,12 @@ type EventEncoders = { readonly [K in Kind]: (event: EventOf<K>, writer: DeltaWr
 
 const NOTHING: readonly Delta[] = [];
 
-const ENCODERS: EventEncoders = {
+const EVENT_ENCODERS: EventEncoders = {
   start: () => [{ role: 'assistant', content: '' }],
   item: ({ index, item }, writer) => (item.kind === 'tool_call' ? openCall(index, item, writer) : NOTHING),
   text: ({ index, part, text }, writer) => {
     if (text === '') return NOTHING;
-    markStart(index, part, writer);
+    recordStart(index, part, writer);
     writer.contentLength += text.length;
     return [{ content: text }];
   },
@@ -103,7 +102,7 @@ const ENCODERS: EventEncoders = {
 };
 
 export const toDeltas = <K extends Kind>(event: EventOf<K>, writer: DeltaWriter): readonly Delta[] =>
-  ENCODERS[event.kind](event, writer);
+  EVENT_ENCODERS[event.kind](event, writer);
 
 /** Returns `error` if the dialect has no finish reason for the stop. */
 export function finishReason(
@@ -116,14 +115,10 @@ export function finishReason(
 
 // ---------------------------------------------------------------- text and thoughts
 
-function markStart(index: number, part: number, writer: DeltaWriter): void {
-  const starts = writer.partStarts.get(index);
-  if (!starts) writer.partStarts.set(index, setStart([], part, writer.contentLength));
-  else if (starts[part] === undefined) setStart(starts, part, writer.contentLength);
-}
-function setStart(starts: number[], part: number, at: number): number[] {
-  starts[part] = at;
-  return starts;
+function recordStart(index: number, part: number, writer: DeltaWriter): void {
+  const starts = writer.partStarts.get(index) ?? [];
+  starts[part] ??= writer.contentLength;
+  writer.partStarts.set(index, starts);
 }
 
 function thoughtDelta({ index, part, text }: EventOf<'think'>, writer: DeltaWriter): readonly Delta[] {

@@ -78,7 +78,7 @@ const MEMBER_READERS = {
   function_call: (value, reply, out) => readCall({ index: LEGACY_SLOT, function: value }, reply, out),
 } as const satisfies Record<string, MemberReader>;
 const READERS: readonly (readonly [string, MemberReader])[] = Object.entries(MEMBER_READERS);
-/** Cannot collide with the index of a call in `tool_calls`. */
+/** Above any index in `tool_calls`. */
 const LEGACY_SLOT = 1_000_000;
 
 export function readDelta(delta: JsonObject, reply: ReplyState, out: HubEvent[]): void {
@@ -91,9 +91,9 @@ export function readDelta(delta: JsonObject, reply: ReplyState, out: HubEvent[])
 /** Ends all open items. Returns false if a call never got a name, so that no client could execute it. */
 export function closeReply(reply: ReplyState, stop: HubStop, out: HubEvent[]): boolean {
   if (reply.calls.some((call) => call.index === undefined)) return false;
-  const cut = stop === 'length' && reply.message?.index === reply.nextIndex - 1;
+  const isCut = stop === 'length' && reply.message?.index === reply.nextIndex - 1;
   endThought(reply, out);
-  endMessage(reply, out, cut);
+  endMessage(reply, out, isCut);
   for (const call of reply.calls) endCall(call, out);
   return true;
 }
@@ -177,25 +177,31 @@ function toHubPart({ kind, text, annotations }: TextPart): HubMessage['parts'][n
 // ---------------------------------------------------------------- calls
 
 function readCall(entry: JsonObject, reply: ReplyState, out: HubEvent[]): void {
-  const custom = isObject(entry.custom);
-  const body = maybeObject(custom ? entry.custom : entry.function);
+  const form = isObject(entry.custom) ? 'custom' : 'function';
+  const body = maybeObject(entry[form]);
   const name = maybeString(body.name) ?? '';
-  const call = callFor(entry, name, custom, reply, out);
+  const call = callFor({ index: maybeCount(entry.index), id: maybeString(entry.id) ?? '', name, form }, reply, out);
   const signature = maybeString(maybeObject(maybeObject(entry.extra_content).google).thought_signature);
   if (signature) call.signature = toOpaque(signature, reply.context);
-  const text = argsText(custom ? body.input : body.arguments);
+  const text = argsText(form === 'custom' ? body.input : body.arguments);
   call.args += text;
   if (call.index === undefined) openCall(call, name, reply, out);
   else if (text !== '') out.push({ kind: 'args', index: call.index, text });
 }
 
+interface CallEntry {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly form: 'function' | 'custom';
+}
+
 /** Returns the call that an entry continues, or a new one. */
-function callFor(entry: JsonObject, name: string, custom: boolean, reply: ReplyState, out: HubEvent[]): Call {
-  const id = maybeString(entry.id) ?? '';
-  const slot = maybeCount(entry.index) ?? (id || reply.lastSlot);
+function callFor({ index, id, name, form }: CallEntry, reply: ReplyState, out: HubEvent[]): Call {
+  const slot = index ?? (id || reply.lastSlot);
   reply.lastSlot = slot;
   const known = reply.slots.get(slot);
-  if (known && !isDifferentCall(known, id, name)) {
+  if (known && !isNewCall(known, id, name)) {
     if (known.index === undefined && known.id === '') known.id = id;
     return known;
   }
@@ -205,7 +211,7 @@ function callFor(entry: JsonObject, name: string, custom: boolean, reply: ReplyS
     id,
     callId: '',
     name: '',
-    form: custom ? 'custom' : 'function',
+    form,
     args: '',
     signature: undefined,
     ended: false,
@@ -216,7 +222,7 @@ function callFor(entry: JsonObject, name: string, custom: boolean, reply: ReplyS
 }
 
 /** Some servers send every call under index 0: another id, or another name if ids are missing, begins a new call. */
-const isDifferentCall = (known: Call, id: string, name: string): boolean =>
+const isNewCall = (known: Call, id: string, name: string): boolean =>
   known.index !== undefined && (id !== '' && known.id !== '' ? id !== known.id : name !== '' && name !== known.name);
 
 function openCall(call: Call, name: string, reply: ReplyState, out: HubEvent[]): void {

@@ -51,17 +51,17 @@ function splitStop({ sampling }: HubRequest, { capabilities }: UpstreamTarget) {
 
 function encodeSampling({ sampling }: HubRequest, { capabilities }: UpstreamTarget, dropped: HubField[]): JsonObject {
   const { seed, logitBias: logit_bias } = sampling;
-  const optional = {
+  const fields = {
     temperature: ['temperature', sampling.temperature],
     topP: ['top_p', sampling.topP],
     presencePenalty: ['presence_penalty', sampling.presence],
     frequencyPenalty: ['frequency_penalty', sampling.frequency],
   } as const satisfies Partial<Record<HubField, readonly [string, number | undefined]>>;
   const kept: Record<string, unknown> = {};
-  for (const [field, [name, value]] of Object.entries(optional)) {
+  for (const [field, [name, value]] of Object.entries(fields)) {
     if (value === undefined) continue;
     if (capabilities.sampling === 'full') kept[name] = value;
-    else dropped.push(field as keyof typeof optional);
+    else dropped.push(field as keyof typeof fields);
   }
   return compact({ ...kept, seed, logit_bias });
 }
@@ -73,11 +73,11 @@ function encodeEffort(
   { capabilities }: UpstreamTarget,
   dropped: HubField[],
 ): string | undefined {
-  const wanted = effortOf(reasoning);
-  if (!wanted) return undefined;
-  const nearest = nearestEffort(wanted, capabilities.efforts);
+  const requested = effortOf(reasoning);
+  if (!requested) return undefined;
+  const nearest = nearestEffort(requested, capabilities.efforts);
   // Nothing is dropped when `none` is requested of a model that does not reason.
-  if (!nearest && wanted !== 'none') dropped.push('reasoning');
+  if (!nearest && requested !== 'none') dropped.push('reasoning');
   return nearest;
 }
 
