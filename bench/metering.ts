@@ -1,18 +1,18 @@
 /**
- * `npm run bench:metering`: what limits and metering add to a call, in CPU time of this process with all its threads: entering the
- * limits of the key, the bound and its reservation, usage read from an answer of 1 KB, cost, record, journal, and the flusher's
- * statements. The gateway cannot be served without them, so they run here as they do there, 64 calls to a turn of the event
- * loop, against the same loop without them; both in turn, medians of nine. What PostgreSQL itself does is its own process.
+ * `npm run bench:metering`: CPU time that limits and metering add to a call, over all threads of this process: key limits, maximum
+ * cost and reservation, usage of a 1 KB response, price, record, journal and the statements of the flusher. The gateway cannot
+ * run without them, so this compares a loop of 64 calls per event loop turn with the same loop without them, alternating; the
+ * result is the median of nine. The CPU time of PostgreSQL is not included.
  */
 import { newRequestId, silentLog } from '../src/core/index.ts';
-import { Billing } from '../src/gateway/index.ts';
+import { Billing } from '../src/gateway/billing/admission.ts';
 import { resolveModel } from '../src/gateway/models/resolve.ts';
 import { tapUnary } from '../src/gateway/native/usage-tap.ts';
-import { startMetering } from '../src/ledger/index.ts';
+import { Metering } from '../src/ledger/index.ts';
 import { LocalLimiter } from '../src/pool/index.ts';
 import type { Call } from '../src/web/index.ts';
-import { QUESTIONS, UNARY } from './bodies.ts';
-import { cpuMicros, median, openBenchGround } from './fixture.ts';
+import { REQUESTS, UNARY } from './bodies.ts';
+import { cpuMicros, median, openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const REPEATS = 9;
@@ -20,26 +20,26 @@ const CALLS = 12_800;
 const AT_ONCE = 64;
 const GOAL_US = 25;
 
-const { ground, caller, catalog, close } = await openBenchGround();
-const { clock } = ground;
-const metering = await startMetering({
-  db: ground.database.db,
-  dataDir: ground.config.DATA_DIR,
+const { context, caller, catalog, close } = await openBenchFixture();
+const { clock } = context;
+const metering = await Metering.start({
+  db: context.database.db,
+  dataDir: context.config.DATA_DIR,
   clock,
   log: silentLog,
 });
 const limiter = new LocalLimiter(clock);
-const meter = new Billing(metering, limiter, clock);
+const billing = new Billing({ metering, limiter: limiter, clock: clock });
 const model = resolveModel(catalog, caller, 'bench-burst');
-const answer = Buffer.from(UNARY.messages);
-const bodyBytes = QUESTIONS.messages('bench-burst', false).body.length;
+const response = Buffer.from(UNARY.messages);
+const bodyBytes = REQUESTS.messages('bench-burst', false).body.length;
 
 try {
   const plain: number[] = [];
   const metered: number[] = [];
   for (let n = -2; n < REPEATS; n += 1) {
-    const [off, on] = [await measure(bare), await measure(whole)];
-    // The first two find their pace.
+    const [off, on] = [await measure(withoutMetering), await measure(withMetering)];
+    // The first two rounds warm up.
     if (n < 0) continue;
     plain.push(off);
     metered.push(on);
@@ -55,7 +55,7 @@ try {
   await close();
 }
 
-/** Microseconds of CPU time per call; the flusher is done when the clock stops. */
+/** Microseconds of CPU time per call, including the flush. */
 async function measure(run: (call: Call) => void | Promise<void>): Promise<number> {
   await metering.drain();
   const before = cpuMicros();
@@ -67,26 +67,32 @@ async function measure(run: (call: Call) => void | Promise<void>): Promise<numbe
   return (cpuMicros() - before) / CALLS;
 }
 
-/** The little that metering sees of a call. */
+/** The members of a call that metering uses. */
 function newCall(): Call {
-  const notes = {};
-  return { id: newRequestId(), notes, note: (fields: object) => Object.assign(notes, fields) } as unknown as Call;
+  const logFields = {};
+  const addLogFields = (fields: object) => Object.assign(logFields, fields);
+  return { id: newRequestId(), logFields, addLogFields } as unknown as Call;
 }
 
-async function bare(call: Call): Promise<void> {
+async function withoutMetering(call: Call): Promise<void> {
   call.addLogFields({ model: model.name });
   await undefined;
 }
 
-async function whole(call: Call): Promise<void> {
+async function withMetering(call: Call): Promise<void> {
   call.addLogFields({ model: model.name });
-  const visit = await limiter.acquire(caller.key);
-  const ticket = await meter.admit(call, caller, { operation: 'messages.create', model, bodyBytes, maxOutput: 1024 });
+  const slot = await limiter.acquire(caller.key);
+  const admission = await billing.admit(call, caller, {
+    operation: 'messages.create',
+    model,
+    bodyBytes,
+    maxOutput: 1024,
+  });
   const tap = tapUnary('messages');
-  tap.push(answer);
+  tap.push(response);
   const { usage } = tap.end();
-  if (!usage) throw new Error('the answer says nothing of its usage');
-  ticket.settle(usage, { accountId: 'mock-messages' });
-  await ticket.flushed();
-  visit?.release();
+  if (!usage) throw new Error('the response has no usage');
+  admission.settle(usage, { accountId: 'mock-messages' });
+  await admission.flushed();
+  slot?.release();
 }

@@ -14,6 +14,8 @@ import {
   type InferenceRow,
   STYLES,
   VIDEO_ENDPOINTS,
+  type VideoRow,
+  type VideoRow,
 } from '../src/rules/index.ts';
 import { REGISTER } from '../test/laws/register.ts';
 
@@ -32,7 +34,7 @@ export function renderEndpoints(): string {
     ...STYLES.map((style) => CELL[row.groups[style].kind](row.groups[style])),
     row.doc,
   ]);
-  const video = Object.values<EndpointRow>(VIDEO_ENDPOINTS).map((row) => [
+  const video = Object.values<VideoRow>(VIDEO_ENDPOINTS).map((row) => [
     name(row),
     row.about,
     row.idempotent ? 'yes' : '',

@@ -1,14 +1,15 @@
 /**
- * The composition root: opens what a role needs in order, joins the modules, and closes in the opposite order. Modules never
- * reach for one another sideways; whatever two of them share is handed over here.
+ * The composition root: opens the modules in order, connects them, and closes them in the opposite order. What two modules share is
+ * handed over here; modules of the same rank never import each other.
  */
 import { mkdir } from 'node:fs/promises';
-import { AdminAuth, createAdminHandlers } from './admin/index.ts';
-import { Auth, createHandlers, renderError } from './api/index.ts';
+import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
+import { Auth, createHandlers, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
 import type { Config } from './config.ts';
 import { type Clock, createLog, createSealer, hmac, type Log, type Sealer, systemClock } from './core/index.ts';
 import {
+  checkConnection,
   claimServer,
   type Database,
   DatabaseUnavailable,
@@ -18,32 +19,21 @@ import {
   joinEmbedded,
   migrate,
   openDatabase,
-  reach,
-  watchRevisions,
+  RevisionWatch,
 } from './db/index.ts';
-import {
-  Billing,
-  ClientStreams,
-  ModelLists,
-  OpaqueCache,
-  RejectedOpaques,
-  ResponseStore,
-  ResponsesSessions,
-  SocketRejections,
-  TokenCounter,
-} from './gateway/index.ts';
+import { createGateway, type Gateway } from './gateway/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
-import { type Metering, type MeteringState, readAlarms, startMetering, stepListener } from './ledger/index.ts';
+import { Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
+import { type Limiter, LocalLimiter, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
-import { BODY_BYTES, BODY_CLASS, type TextOperation, TIMEOUTS } from './rules/index.ts';
+import { BODY_BYTES, type BodyClass, TIMEOUTS } from './rules/index.ts';
 import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
-import { createMetrics, createWeb, type Metrics, WebSocketServer } from './web/index.ts';
+import { createMetrics, createWeb, type Metrics, type Web, WebSocketServer } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
 
-/** What every command needs: the database, migrated, and the secrets that open it. */
+/** What every command needs: the migrated database and the secrets. */
 export interface AppContext {
   readonly config: Config;
   readonly log: Log;
@@ -51,13 +41,13 @@ export interface AppContext {
   readonly database: Database;
   readonly sealer: Sealer;
   readonly secrets: KeySecrets;
-  /** The embedded database was empty: nobody has configured anything yet. */
+  /** The database holds no configuration yet. */
   readonly isFresh: boolean;
   readonly isEmbedded: boolean;
   close(): Promise<void>;
 }
 
-/** A sentence for the operator; shown without a stack trace. */
+/** An error message for the operator, shown without a stack trace. */
 export class CliError extends Error {}
 
 export type Print = (sentence: string) => void;
@@ -71,11 +61,11 @@ export async function openContext(
   const close = (): Promise<void> => closeAll(closers);
   try {
     const embedded =
-      config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, say }) : undefined;
+      config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, notify: say }) : undefined;
     if (embedded) closers.push(() => embedded.leave());
     const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '');
     closers.push(() => database.close());
-    await reach(database);
+    await checkConnection(database);
     await migrate(database.db);
     const sealer = createSealer(await loadMasterKeys(config, database.db));
     const pepper = await loadPepper(database.db, sealer);
@@ -102,9 +92,9 @@ export async function openContext(
 export interface Running {
   readonly url: string;
   readonly catalog: () => Catalog;
-  /** Looks for changes of the configuration now, rather than within seconds. */
+  /** Loads configuration changes now, rather than within seconds. */
   refresh(): Promise<void>;
-  /** Drains and closes; the ground stays open. */
+  /** Drains and closes the server; the context stays open. */
   stop(): Promise<void>;
 }
 
@@ -112,106 +102,19 @@ export interface ServeOptions {
   readonly worker: boolean;
 }
 
-export async function serve(ground: AppContext, options: ServeOptions): Promise<Running> {
+export async function serve(context: AppContext, options: ServeOptions): Promise<Running> {
   const closers: Closer[] = [];
-  return start(ground, options, closers).catch(async (error: unknown) => {
-    // An open connection would keep the process alive after it has said why it cannot start.
+  return start(context, options, closers).catch(async (error: unknown) => {
+    // An open connection would keep the process alive after a failed start.
     await closeAll(closers);
     throw error;
   });
 }
 
-async function start(ground: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
-  const { config, database, log, clock } = ground;
-  const role = await claimRole(ground);
-  closers.push(() => role.release());
-  const metrics = createMetrics();
-  let catalog = await loadCatalog(database.db, ground.sealer, log);
-  const keys = new KeyCache(database.db, ground.secrets.pepper, clock, config.ADMIN_TOKEN);
-  const watch = await watchRevisions(
-    database,
-    async (name) => {
-      if (name === 'identity') keys.forget();
-      else catalog = await loadCatalog(database.db, ground.sealer, log);
-    },
-    { clock, log },
-  );
-  closers.push(() => watch.stop());
-  const auth = new Auth({ keys, catalog: () => catalog, clock, failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE });
-  const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
-  closers.push(() => upstream.close());
-  const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, ground, metrics);
-  if (redis) closers.push(() => redis.close());
-  const onStep = stepListener();
-  const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log, redis, onStep });
-  closers.push(() => metering.close());
-  registerLedgerMetrics(metrics, metering, database.db);
-  const sessions = new ResponsesSessions();
-  const local = new LocalLimiter(clock);
-  const limiter = redis ? new RedisLimiter(redis, local) : local;
-  const store = new ResponseStore({
-    db: database.db,
-    sealer: ground.sealer,
-    clock,
-    log,
-    days: config.STORED_RESPONSES_DAYS,
-  });
-  const handlers = createHandlers({
-    auth,
-    metrics,
-    version,
-    log,
-    clock,
-    upstream,
-    pool: new Pool(clock),
-    catalog: () => catalog,
-    outlets: new ClientStreams(clock, { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS }),
-    store,
-    limiter,
-    meter: new Billing(metering, limiter, clock, onStep),
-    onStep,
-    counter: new TokenCounter(),
-    sideTable: new OpaqueCache(clock),
-    rejected: new RejectedOpaques(),
-    sockets: new WebSocketServer(),
-    sessions,
-    refusals: new SocketRejections(clock),
-    runCall: (call, handler) => web.run(call, handler),
-    fetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
-    markOf: accountTags(ground.secrets.pepper),
-    db: database.db,
-    models: new ModelLists(upstream, clock),
-    bodyLimit: (operation) => bodyLimit(config, operation),
-    notReady: async () => {
-      if (web.isDraining) return 'shutting down';
-      const migrated = await isMigrated(database.db).catch(() => undefined);
-      return migrated === undefined
-        ? 'the database does not answer'
-        : migrated
-          ? undefined
-          : 'the database is not migrated';
-    },
-  });
-  // Of its own: a long report or a slow download must never keep a charge waiting for a connection.
-  const reports = openDatabase(database.url, ADMIN_CONNECTIONS);
-  closers.push(() => reports.close());
-  const adminHandlers = createAdminHandlers({
-    auth: new AdminAuth(
-      async () => config.ADMIN_TOKEN ?? readAdminToken(reports.db, ground.sealer),
-      new FailedAttempts(clock, config.AUTH_FAILURES_PER_MINUTE, 'admin token'),
-    ),
-    db: reports.db,
-    clock,
-    secrets: ground.secrets,
-  });
-  const web = createWeb({
-    handlers: { ...handlers, ...adminHandlers },
-    renderError,
-    log,
-    clock,
-    metrics,
-    trustedProxies: listOf(config.TRUST_PROXY),
-  });
+async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
+  const { config, log } = context;
+  const services = await openServices(context, closers);
+  const { gateway, web } = createApp(context, services, closers);
   const { port } = await web.listen(config.HOST, config.PORT).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
       error.code === 'EADDRINUSE'
@@ -219,17 +122,17 @@ async function start(ground: AppContext, options: ServeOptions, closers: Closer[
         : `Cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`,
     );
   });
-  const worker = options.worker ? runWorker(ground) : undefined;
+  const worker = options.worker ? runWorker(context) : undefined;
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
   return {
     url: config.PUBLIC_URL ?? `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`,
-    catalog: () => catalog,
-    refresh: () => watch.look(),
+    catalog: services.catalog,
+    refresh: () => services.watch.check(),
     async stop() {
-      sessions.retireAll(config.DRAIN_MS);
+      gateway.drainSessions(config.DRAIN_MS);
       await web.drain(config.DRAIN_MS);
-      await store.flush();
+      await gateway.flush();
       await worker?.stop();
       await closeAll(closers);
       log.info('server.stopped');
@@ -238,9 +141,109 @@ async function start(ground: AppContext, options: ServeOptions, closers: Closer[
   };
 }
 
+interface Services {
+  readonly metrics: Metrics;
+  readonly catalog: () => Catalog;
+  readonly keys: KeyCache;
+  readonly watch: RevisionWatch;
+  readonly upstream: UpstreamClient;
+  readonly metering: Metering;
+  readonly limiter: Limiter;
+}
+
+/** Opens what outlives a request, in the order in which it depends on one another; `closers` closes it in the opposite order. */
+async function openServices(context: AppContext, closers: Closer[]): Promise<Services> {
+  const { config, database, log, clock, sealer, secrets } = context;
+  const role = await claimRole(context);
+  closers.push(() => role.release());
+  const metrics = createMetrics();
+  let catalog = await loadCatalog(database.db, sealer, log);
+  const keys = new KeyCache(database.db, secrets.pepper, clock, config.ADMIN_TOKEN);
+  const watch = await RevisionWatch.start({
+    database,
+    clock,
+    log,
+    onChange: async (name) => {
+      if (name === 'identity') keys.clear();
+      else catalog = await loadCatalog(database.db, sealer, log);
+    },
+  });
+  closers.push(() => watch.stop());
+  const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
+  closers.push(() => upstream.close());
+  const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, context, metrics);
+  if (redis) closers.push(() => redis.close());
+  const metering = await Metering.start({ db: database.db, dataDir: config.DATA_DIR, clock, log, redis });
+  closers.push(() => metering.close());
+  registerLedgerMetrics(metrics, metering, database.db);
+  const local = new LocalLimiter(clock);
+  const limiter = redis ? new RedisLimiter(redis, local) : local;
+  return { metrics, catalog: () => catalog, keys, watch, upstream, metering, limiter };
+}
+
+/** Binds the gateway, the public API and the admin API to one HTTP server. */
+function createApp(context: AppContext, services: Services, closers: Closer[]): { gateway: Gateway; web: Web } {
+  const { config, database, log, clock, sealer, secrets } = context;
+  const { metrics, catalog, keys, upstream, metering, limiter } = services;
+  const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
+  const gateway = createGateway({
+    db: database.db,
+    sealer,
+    clock,
+    log,
+    upstream,
+    catalog,
+    limiter,
+    metering,
+    mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
+    streamLimits: { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS },
+    storedDays: config.STORED_RESPONSES_DAYS,
+    bodyLimit: (limit) => bodyLimit(config, limit),
+    accountTag: accountTags(secrets.pepper),
+  });
+  const handlers = createHandlers({
+    gateway,
+    metrics,
+    clock,
+    db: database.db,
+    openApi: () => openApi(version, ADMIN_SCHEMAS),
+    auth: new Auth({ keys, catalog, clock, failuresPerMinute }),
+    webSockets: new WebSocketServer(),
+    runCall: (call, handler) => web.run(call, handler),
+    notReady: async () => (web.isDraining ? 'shutting down' : databaseProblem(database.db)),
+  });
+  // A pool of its own: a long report or a slow download must never keep a charge waiting for a connection.
+  const reports = openDatabase(database.url, ADMIN_CONNECTIONS);
+  closers.push(() => reports.close());
+  const adminHandlers = createAdminHandlers({
+    auth: new AdminAuth(
+      async () => config.ADMIN_TOKEN ?? readAdminToken(reports.db, sealer),
+      new FailedAttempts(clock, failuresPerMinute, 'admin token'),
+    ),
+    db: reports.db,
+    clock,
+    secrets,
+  });
+  const web: Web = createWeb({
+    handlers: { ...handlers, ...adminHandlers },
+    renderError,
+    log,
+    clock,
+    metrics,
+    trustedProxies: listOf(config.TRUST_PROXY),
+  });
+  return { gateway, web };
+}
+
+async function databaseProblem(db: Db): Promise<string | undefined> {
+  const migrated = await isMigrated(db).catch(() => undefined);
+  if (migrated === undefined) return 'the database does not respond';
+  return migrated ? undefined : 'the database is not migrated';
+}
+
 const ADMIN_CONNECTIONS = 5;
 
-/** Its absence is no reason not to start: limits are then counted here alone until it is back. */
+/** The server starts without Redis too: limits are then counted in this process until Redis is back. */
 async function openRedis(url: string, { clock, log }: AppContext, metrics: Metrics): Promise<Redis> {
   const redis = new Redis({
     url,
@@ -254,7 +257,7 @@ async function openRedis(url: string, { clock, log }: AppContext, metrics: Metri
   return redis;
 }
 
-/** docs/operating.md says what each means and what to do. */
+/** docs/operating.md explains each metric and what to do about it. */
 function registerLedgerMetrics(metrics: Metrics, metering: Metering, db: Db): void {
   const own = (name: string, description: string, read: (state: MeteringState) => number): void =>
     metrics.gauge(name, description, () => [{ value: read(metering.state) }]);
@@ -263,7 +266,7 @@ function registerLedgerMetrics(metrics: Metrics, metering: Metering, db: Db): vo
   own('dragoman_journal_disk_bytes', 'Size of the usage journal on disk', ({ journalBytes }) => journalBytes);
   own('dragoman_flush_failures', 'Failed attempts in a row to record usage', ({ flushFailures }) => flushFailures);
   metrics.gauge('dragoman_alarm', 'How many things need an operator, as the worker saw it last', async () => {
-    // The one that this process knows by itself shows without the database, too.
+    // This process's own alarm is shown even while the database is down.
     const alarms = await readAlarms(db).catch(() => []);
     const own = { name: 'flusher_failing', count: metering.state.flushFailures };
     return [...alarms, own].map(({ name, count }) => ({ value: count, labels: { alarm: name } }));
@@ -275,12 +278,12 @@ function registerLedgerMetrics(metrics: Metrics, metering: Metering, db: Db): vo
 
 type Closer = () => Promise<void>;
 
-/** What was opened last is closed first. */
+/** Closes in the opposite order of opening. */
 async function closeAll(closers: Closer[]): Promise<void> {
   for (const closer of closers.splice(0).reverse()) await closer();
 }
 
-/** One server per DATA_DIR: two would share an embedded database and a journal without knowing of each other. */
+/** One server per DATA_DIR: two would share an embedded database and a journal without coordinating. */
 async function claimRole({ isEmbedded, database, config }: AppContext): Promise<{ release(): Promise<void> }> {
   if (!isEmbedded) return { release: async () => {} };
   const claim = await claimServer(database.url);
@@ -292,22 +295,22 @@ async function claimRole({ isEmbedded, database, config }: AppContext): Promise<
   return claim;
 }
 
-/** Marks that opaque values of an account carry; nobody can make one without the pepper. */
+/** Tags that bind opaque values to an account. Keyed with the pepper, so that clients can neither forge nor read them. */
 function accountTags(pepper: Buffer): (accountId: string) => string {
-  const marks = new Map<string, string>();
+  const tags = new Map<string, string>();
   return (accountId) => {
-    const known = marks.get(accountId);
+    const known = tags.get(accountId);
     if (known !== undefined) return known;
-    const mark = hmac(pepper, `account:${accountId}`).toString('base64url').slice(0, 8);
-    marks.set(accountId, mark);
-    return mark;
+    const tag = hmac(pepper, `account:${accountId}`).toString('base64url').slice(0, 8);
+    tags.set(accountId, tag);
+    return tag;
   };
 }
 
-const bodyLimit = (config: Config, operation: TextOperation): number => {
-  const kind = BODY_CLASS[operation] ?? 'text';
-  return (kind === 'image' ? config.BODY_LIMIT_IMAGE : config.BODY_LIMIT_TEXT) ?? BODY_BYTES[kind];
-};
+/** The operator's limit for the class, or the default. */
+const bodyLimit = (config: Config, limit: BodyClass): number =>
+  ({ text: config.BODY_LIMIT_TEXT, image: config.BODY_LIMIT_IMAGE, video: undefined, small: undefined })[limit] ??
+  BODY_BYTES[limit];
 
 const listOf = (text: string): string[] =>
   text

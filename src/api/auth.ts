@@ -1,6 +1,6 @@
 /**
- * Who is calling? The one extractor of credentials for every route (G 5). A request may carry several: agent tools send
- * leftovers of other services along. What is no key of ours is ignored when another one is; two different keys of ours are refused.
+ * Authentication of callers (G 5): the one reader of credentials, for every route. Agent CLIs may send credentials of other services
+ * as well; they are ignored beside a valid key. Two different valid keys are rejected.
  */
 import type { Catalog } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../core/index.ts';
@@ -16,19 +16,19 @@ export interface AuthServices {
 }
 
 export class Auth {
-  readonly #parts: AuthServices;
+  readonly #services: AuthServices;
   readonly #failures: FailedAttempts;
 
-  constructor(parts: AuthServices) {
-    this.#parts = parts;
-    this.#failures = new FailedAttempts(parts.clock, parts.failuresPerMinute, 'API key');
+  constructor(services: AuthServices) {
+    this.#services = services;
+    this.#failures = new FailedAttempts(services.clock, services.failuresPerMinute, 'API key');
   }
 
-  /** At once when the key is remembered, as it mostly is. */
+  /** Without a promise when the key is cached. */
   identify(call: Call): Caller | Promise<Caller> {
     this.#failures.check(call.address);
-    const refuse = (error: unknown): never => {
-      // A database that does not answer is no guess of the caller's.
+    const reject = (error: unknown): never => {
+      // A database error is not a failed guess of the caller.
       if (error instanceof ApiError) this.#failures.count(call.address);
       throw error;
     };
@@ -36,10 +36,10 @@ export class Auth {
     try {
       key = this.#keyOf(call);
     } catch (error) {
-      return refuse(error);
+      return reject(error);
     }
     return key instanceof Promise
-      ? key.catch(refuse).then((found) => this.#callerOf(call, found))
+      ? key.catch(reject).then((found) => this.#callerOf(call, found))
       : this.#callerOf(call, key);
   }
 
@@ -47,19 +47,19 @@ export class Auth {
     if (key.allowedAddresses && !isAddressIn(call.address, key.allowedAddresses)) {
       throw fail('key_not_allowed', 'This API key may not be used from your network address.');
     }
-    const group = this.#parts.catalog().group(key.groupId);
-    // A group that has just been removed takes its keys with it; this replica may hear of the two in either order.
+    const group = this.#services.catalog().group(key.groupId);
+    // Removing a group revokes its keys; this replica may see the two changes in either order.
     if (!group || group.style === 'video')
       throw fail('invalid_api_key', "The API key's provider group no longer exists.");
     call.addLogFields({ user: key.userId, key: key.id, group: group.id });
     return { key, group: group as Caller['group'] };
   }
 
-  /** For connections that outlive the call that opened them. A database that does not answer closes nobody's. */
+  /** For WebSockets, which outlive the call that opened them. A database error does not close them. */
   async isStillValid(call: Call, caller: Caller): Promise<boolean> {
     try {
       return (
-        (await this.#keyOf(call)).id === caller.key.id && this.#parts.catalog().group(caller.group.id) !== undefined
+        (await this.#keyOf(call)).id === caller.key.id && this.#services.catalog().group(caller.group.id) !== undefined
       );
     } catch (error) {
       return !(error instanceof ApiError);
@@ -67,7 +67,7 @@ export class Auth {
   }
 
   #keyOf(call: Call): Key | Promise<Key> {
-    const found = credentialsOf(call).map((token) => this.#parts.keys.find(token));
+    const found = credentialsOf(call).map((token) => this.#services.keys.find(token));
     return found.some((entry) => entry instanceof Promise)
       ? Promise.all(found).then(onlyKey)
       : onlyKey(found as (Key | undefined)[]);
@@ -79,7 +79,7 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
   if (!key) {
     throw fail(
       'invalid_api_key',
-      'The API key is not valid: check that it was copied whole, and that it was not revoked and has not expired.',
+      'The API key is not valid: check that it was copied completely, and that it was not revoked and has not expired.',
     );
   }
   if (others.some((other) => other.id !== key.id)) {
@@ -88,28 +88,28 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
   return key;
 }
 
-/** Every credential in the request, once each. */
+/** Returns every credential of the request once. */
 export function credentialsOf(call: Call): string[] {
-  const isNative = call.path.startsWith('/v1beta');
+  const isGeneratePath = call.path.startsWith('/v1beta');
   const inQuery = call.query.includes('key=') ? new URLSearchParams(call.query).get('key') : null;
-  if (inQuery !== null && !isNative) {
+  if (inQuery !== null && !isGeneratePath) {
     throw fail(
       'invalid_api_key',
-      'Keys in the address are accepted on /v1beta only; send the key in the Authorization header.',
+      'Keys in the URL are accepted on /v1beta only; send the key in the Authorization header.',
     );
   }
-  const { rawHeaders: fields } = call.request;
-  const tokens: string[] = inQuery === null ? [] : [inQuery];
-  for (let n = 0; n < fields.length; n += 2) {
-    const name = fields[n];
-    const value = fields[n + 1] ?? '';
+  const { rawHeaders } = call.request;
+  const credentials: string[] = inQuery === null ? [] : [inQuery];
+  for (let n = 0; n < rawHeaders.length; n += 2) {
+    const name = rawHeaders[n];
+    const value = rawHeaders[n + 1] ?? '';
     if (name === 'authorization') {
-      if (/^bearer /i.test(value)) tokens.push(value.slice(7).trim());
-    } else if (name === 'x-api-key' || (isNative && name === 'x-goog-api-key')) {
-      tokens.push(value.trim());
+      if (/^bearer /i.test(value)) credentials.push(value.slice(7).trim());
+    } else if (name === 'x-api-key' || (isGeneratePath && name === 'x-goog-api-key')) {
+      credentials.push(value.trim());
     }
   }
-  if (tokens.length === 0)
+  if (credentials.length === 0)
     throw fail('invalid_api_key', 'No API key was given. Send it as "Authorization: Bearer <key>".');
-  return tokens.length === 1 ? tokens : [...new Set(tokens)];
+  return credentials.length === 1 ? credentials : [...new Set(credentials)];
 }

@@ -1,10 +1,10 @@
-/** A failure in the caller's own dialect: the body is chosen by the path, the words come from the tables in rules/errors.ts. */
+/** Error responses in the caller's dialect: the path selects the error format, rules/errors.ts the status and type. */
 import type { ApiError } from '../core/index.ts';
-import { wordingFor } from '../dialects/index.ts';
+import { errorMessageFor } from '../dialects/index.ts';
 import { type ErrorFormat, errorRow, errorType } from '../rules/index.ts';
 import type { RenderError, RenderedError } from '../web/index.ts';
 
-interface Said {
+interface ErrorFacts {
   readonly status: number;
   readonly type: string;
   readonly code: string;
@@ -15,7 +15,7 @@ interface Said {
   readonly requestId: string;
 }
 
-const BODY: Readonly<Record<ErrorFormat, (said: Said) => unknown>> = {
+const BODY: Readonly<Record<ErrorFormat, (facts: ErrorFacts) => unknown>> = {
   messages: ({ type, message, code, reason, requestId }) => ({
     type: 'error',
     error: { type, message, code, ...(reason !== undefined && { details: { error_code: reason } }) },
@@ -38,21 +38,21 @@ const BODY: Readonly<Record<ErrorFormat, (said: Said) => unknown>> = {
   }),
 };
 
-export const renderError: RenderError = (error, { envelope, id }): RenderedError => {
-  const said = formatError(error, envelope, id);
-  return { status: said.status, headers: headersOf(error, said, envelope), body: BODY[envelope](said) };
+export const renderError: RenderError = (error, { errorFormat, id }): RenderedError => {
+  const facts = formatError(error, errorFormat, id);
+  return { status: facts.status, headers: errorHeaders(error, facts, errorFormat), body: BODY[errorFormat](facts) };
 };
 
-function formatError(error: ApiError, envelope: ErrorFormat, requestId: string): Said {
+function formatError(error: ApiError, errorFormat: ErrorFormat, requestId: string): ErrorFacts {
   const row = errorRow(error.code);
-  const usual = typeof row.status === 'number' ? row.status : row.status[0];
-  const status = row.statusIn?.[envelope] ?? error.details.status ?? usual;
+  const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
+  const status = row.statusIn?.[errorFormat] ?? error.details.status ?? defaultStatus;
   return {
     status,
-    type: row.typeIn?.[envelope] ?? errorType(envelope, status),
-    // Document 2 calls a body that is too large an invalid request (V 7).
-    code: envelope === 'video' && error.code === 'request_too_large' ? 'invalid_request' : error.code,
-    message: worded(error, envelope),
+    type: row.typeIn?.[errorFormat] ?? errorType(errorFormat, status),
+    // Document 2 reports a body that is too large as an invalid request (V 7).
+    code: errorFormat === 'video' && error.code === 'request_too_large' ? 'invalid_request' : error.code,
+    message: messageFor(error, errorFormat),
     param: error.details.param,
     reason: error.details.reason,
     retryAfter: error.details.retryAfter,
@@ -60,10 +60,10 @@ function formatError(error: ApiError, envelope: ErrorFormat, requestId: string):
   };
 }
 
-/** Clients match on a few sentences; those are the dialect's own, every other is ours. */
-function worded({ code, message, details: { param, retryAfter } }: ApiError, envelope: ErrorFormat): string {
-  if (envelope === 'video') return message;
-  return wordingFor(envelope, {
+/** Clients match on a few messages; those are the dialect's own, every other is ours. */
+function messageFor({ code, message, details: { param, retryAfter } }: ApiError, errorFormat: ErrorFormat): string {
+  if (errorFormat === 'video') return message;
+  return errorMessageFor(errorFormat, {
     code,
     message,
     ...(param !== undefined && { param }),
@@ -71,14 +71,19 @@ function worded({ code, message, details: { param, retryAfter } }: ApiError, env
   });
 }
 
-/** SDKs retry 408, 409, 429 and 5xx by themselves unless they are told not to; those who may, are told when. */
-function headersOf(error: ApiError, { status, retryAfter }: Said, envelope: ErrorFormat): Record<string, string> {
-  const wait = retryAfter ?? (status === 429 || status === 503 || status === 529 ? 1 : undefined);
+/** SDKs retry 408, 409, 429 and 5xx by themselves: `x-should-retry: false` stops them, `retry-after` says when. */
+function errorHeaders(
+  error: ApiError,
+  { status, retryAfter }: ErrorFacts,
+  errorFormat: ErrorFormat,
+): Record<string, string> {
+  const waitSeconds = retryAfter ?? (status === 429 || status === 503 || status === 529 ? 1 : undefined);
   return {
     ...error.details.headers,
     ...(errorRow(error.code).retry === false && { 'x-should-retry': 'false' }),
-    ...(wait !== undefined && { 'retry-after': String(Math.max(1, Math.ceil(wait))) }),
+    ...(waitSeconds !== undefined && { 'retry-after': String(Math.max(1, Math.ceil(waitSeconds))) }),
     // The SDKs of this family prefer the exact figure.
-    ...(wait !== undefined && envelope === 'openai' && { 'retry-after-ms': String(Math.ceil(wait * 1000)) }),
+    ...(waitSeconds !== undefined &&
+      errorFormat === 'openai' && { 'retry-after-ms': String(Math.ceil(waitSeconds * 1000)) }),
   };
 }

@@ -1,19 +1,18 @@
-/** Endpoints of operators: alive, ready, metrics, and the API's own description. */
-
+/** Endpoints for operators and load balancers: liveness, readiness, metrics and OpenAPI. */
 import type { OperatorOperation } from '../rules/index.ts';
 import type { Handler, Metrics } from '../web/index.ts';
 import { idHeaders, METRICS_TYPE, sendJson } from '../web/index.ts';
-import { openApi } from './openapi.ts';
 
 export interface HealthServices {
   readonly metrics: Metrics;
-  /** Undefined when ready; otherwise what is missing, in a few words. */
+  /** Resolves to undefined when ready, otherwise to the reason. */
   readonly notReady: () => Promise<string | undefined>;
-  readonly version: string;
+  /** Builds the OpenAPI document. It takes tens of milliseconds, so it is built on the first request. */
+  readonly openApi: () => object;
 }
 
-export function healthHandlers({ metrics, notReady, version }: HealthServices): Record<OperatorOperation, Handler> {
-  const description = openApi(version);
+export function healthHandlers({ metrics, notReady, openApi }: HealthServices): Record<OperatorOperation, Handler> {
+  let document: object | undefined;
   return {
     'operator.alive': (call) => sendJson(call, 200, { status: 'alive' }),
     'operator.ready': async (call) => {
@@ -25,6 +24,9 @@ export function healthHandlers({ metrics, notReady, version }: HealthServices): 
       call.response.writeHead(200, { ...idHeaders(call), 'content-type': METRICS_TYPE });
       call.response.end(text);
     },
-    'operator.openapi': (call) => sendJson(call, 200, description),
+    'operator.openapi': (call) => {
+      document ??= openApi();
+      sendJson(call, 200, document);
+    },
   };
 }

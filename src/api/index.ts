@@ -1,4 +1,4 @@
 export { Auth, type AuthServices, credentialsOf } from './auth.ts';
 export { renderError } from './errors.ts';
 export { type ApiServices, createHandlers } from './handlers.ts';
-export { openApi } from './openapi.ts';
+export { openApi, queryParameters } from './openapi.ts';

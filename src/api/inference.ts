@@ -1,21 +1,20 @@
-/** Handlers of document 1: the matrix cell of the key's group decides between bytes through, conversion and our own answer. */
-import { fail } from '../core/index.ts';
-import { type Caller, type ConvertedServices, convertCall, forward, type TokenCounter } from '../gateway/index.ts';
-import type { Limiter, Slot } from '../pool/index.ts';
-import { type Cell, type Dialect, TEXT_ENDPOINTS, type TextOperation } from '../rules/index.ts';
+/** Requests of document 1: the matrix cell of the key's group decides between native, converted and our own response. */
+import { type ApiError, fail } from '../core/index.ts';
+import type { Caller, Gateway } from '../gateway/index.ts';
+import { type Cell, type Feature, type InferenceOperation, inferenceRow, type OwnOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
-import { getModel, getNativeModel, listModels, listNativeModels, type ModelServices } from './models.ts';
+import { getModel, getNativeModel, listModels, listNativeModels } from './models.ts';
 import { deleteStored, getStored, listStoredInput } from './stored.ts';
 import { getUsage, type UsageServices } from './usage.ts';
 
-export type InferenceServices = ConvertedServices &
-  ModelServices &
-  UsageServices & { readonly counter: TokenCounter; readonly limiter: Limiter };
+export interface InferenceServices extends UsageServices {
+  readonly gateway: Gateway;
+}
 
-type OwnHandler = (call: Call, caller: Caller, parts: InferenceServices) => void | Promise<void>;
+type OwnHandler = (services: InferenceServices, call: Call, caller: Caller) => void | Promise<void>;
 
-/** What the gateway answers from its own records. */
-const OWN: Partial<Record<TextOperation, OwnHandler>> = {
+/** Operations that the gateway responds to from its own records. The compiler demands one for every row with an `own` cell. */
+const OWN_HANDLERS: Readonly<Record<OwnOperation, OwnHandler>> = {
   'models.list': listModels,
   'models.get': getModel,
   'generate.models': listNativeModels,
@@ -26,69 +25,37 @@ const OWN: Partial<Record<TextOperation, OwnHandler>> = {
   'responses.inputItems': listStoredInput,
 };
 
-/** The dialect of the requests that can be converted. */
-const SPOKEN: Partial<Record<TextOperation, Dialect>> = {
-  'messages.create': 'messages',
-  'chat.create': 'chat',
-  'responses.create': 'responses',
-};
-
-const COUNTED: Partial<Record<TextOperation, 'messages' | 'responses'>> = {
-  'messages.count': 'messages',
-  'responses.inputTokens': 'responses',
-};
-
 export async function handleInference(
+  services: InferenceServices,
   call: Call,
   caller: Caller,
-  operation: TextOperation,
-  parts: InferenceServices,
+  operation: InferenceOperation,
 ): Promise<void> {
-  const row = TEXT_ENDPOINTS[operation];
+  const { gateway } = services;
+  const row = inferenceRow(operation);
   const cell: Cell = row.groups[caller.group.style];
-  if (cell.kind === 'refuse') {
-    throw fail(
-      'endpoint_not_supported',
-      `${row.method} ${call.path} is not available for keys of the ${caller.group.style}-style group "${caller.group.id}".`,
-    );
-  }
-  if (cell.kind !== 'own') {
-    const entering = acquireSlot(call, caller, parts);
-    if (entering) await entering;
-  }
-  if (operation === 'generate.count' && !hasFeature(caller, 'count', parts)) {
-    return parts.counter.count(call, caller, operation, 'generate', 'generate', parts);
-  }
-  if (cell.kind === 'native') return forward(call, caller, operation, cell, parts);
-  if (cell.kind === 'prefer' && hasFeature(caller, cell.feature, parts))
-    return forward(call, caller, operation, cell, parts);
-  const counted = COUNTED[operation];
-  if (counted && cell.kind === 'convert') return parts.counter.count(call, caller, operation, counted, cell.to, parts);
-  const from = SPOKEN[operation];
-  if (from && (cell.kind === 'convert' || cell.kind === 'prefer'))
-    return convertCall(call, caller, operation, from, cell.to, parts);
-  const own = cell.kind === 'own' ? OWN[operation] : undefined;
-  if (own) return own(call, caller, parts);
-  throw fail(
-    'not_implemented',
-    `${row.method} ${call.path} is not offered for keys of the ${caller.group.style}-style group yet.`,
+  if (cell.kind === 'refuse') throw notSupported(call, caller, row.method);
+  if (cell.kind === 'own') return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
+  // Everything that reaches a provider counts against the limits of its key and its user.
+  const acquiring = gateway.acquireSlot(call, caller);
+  if (acquiring) await acquiring;
+  if (cell.kind === 'native' || (cell.kind === 'prefer' && hasFeature(services, caller, cell.feature)))
+    return gateway.forward(call, caller, { operation, ...cell });
+  if (!('converts' in row))
+    throw new TypeError(`${operation} has a cell that converts, but no dialect to convert from`);
+  return row.converts === 'count'
+    ? gateway.countTokens(call, caller, { operation, from: row.convertsFrom, to: cell.to })
+    : gateway.convert(call, caller, { operation, from: row.convertsFrom, to: cell.to });
+}
+
+const notSupported = (call: Call, { group }: Caller, method: string): ApiError =>
+  fail(
+    'endpoint_not_supported',
+    `${method} ${call.path} is not available for keys of the ${group.style}-style group "${group.id}".`,
   );
-}
 
-/** Everything that reaches a provider counts against the limits of its key and its user. */
-export function acquireSlot(call: Call, { key }: Caller, { limiter }: InferenceServices): undefined | Promise<void> {
-  const visit = limiter.acquire(key);
-  if (visit instanceof Promise) return visit.then((entered) => keepSlot(call, entered));
-  if (visit) keepSlot(call, visit);
-  return undefined;
-}
-
-function keepSlot(call: Call, visit: Slot): void {
-  call.headers = visit.headers;
-  call.onClose(() => visit.release());
-}
-
-const hasFeature = ({ group }: Caller, feature: string, { catalog }: InferenceServices): boolean =>
-  catalog()
+const hasFeature = ({ gateway }: InferenceServices, { group }: Caller, feature: Feature): boolean =>
+  gateway
+    .catalog()
     .accounts(group.id)
-    .some((account) => account.features.has(feature));
+    .some(({ features }) => features.has(feature));

@@ -1,21 +1,20 @@
-/** Model lists in the shapes that three SDK families read (G 4.7, G 4.6.4). One list, two envelopes. */
-import { type Catalog, capabilitiesFor } from '../catalog/index.ts';
+/** Model lists in the shapes that the three SDK families read (G 4.7, G 4.6.4). */
+import { capabilitiesFor } from '../catalog/index.ts';
 import { fail } from '../core/index.ts';
-import type { Caller, ListedModel, ModelLists } from '../gateway/index.ts';
+import type { Caller, Gateway, ListedModel } from '../gateway/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 
-export interface ModelServices {
-  readonly models: ModelLists;
-  readonly catalog: () => Catalog;
+interface ModelServices {
+  readonly gateway: Gateway;
 }
 
-/** When a model was made is the provider's secret; clients accept the beginning of time. */
+/** Providers do not publish when a model was created; clients accept the epoch. */
 const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
 const MAX_PAGE = 1_000;
 
-/** Every item carries the fields of both families, and so does the envelope: either SDK parses it. */
-export async function listModels(call: Call, caller: Caller, { models, catalog }: ModelServices): Promise<void> {
-  const all = (await models.list(catalog(), caller)).map(({ id }) => toItem(id, caller));
+/** List and items carry the fields of both SDK families, so that either can parse them. */
+export async function listModels({ gateway }: ModelServices, call: Call, caller: Caller): Promise<void> {
+  const all = (await gateway.listModels(caller)).map(({ id }) => toItem(id, caller));
   const query = new URLSearchParams(call.query);
   const page = slice(all, query);
   sendJson(call, 200, {
@@ -27,13 +26,13 @@ export async function listModels(call: Call, caller: Caller, { models, catalog }
   });
 }
 
-export async function getModel(call: Call, caller: Caller, parts: ModelServices): Promise<void> {
-  const { id } = await find(call, caller, parts);
+export async function getModel(services: ModelServices, call: Call, caller: Caller): Promise<void> {
+  const { id } = await find(services, call, caller);
   sendJson(call, 200, toItem(id, caller));
 }
 
-export async function listNativeModels(call: Call, caller: Caller, { models, catalog }: ModelServices): Promise<void> {
-  const all = await models.list(catalog(), caller);
+export async function listNativeModels({ gateway }: ModelServices, call: Call, caller: Caller): Promise<void> {
+  const all = await gateway.listModels(caller);
   const query = new URLSearchParams(call.query);
   const size = countOf(query.get('pageSize'), 'pageSize') ?? 50;
   const start = countOf(query.get('pageToken'), 'pageToken') ?? 0;
@@ -44,14 +43,13 @@ export async function listNativeModels(call: Call, caller: Caller, { models, cat
   });
 }
 
-export async function getNativeModel(call: Call, caller: Caller, parts: ModelServices): Promise<void> {
-  sendJson(call, 200, toNative(await find(call, caller, parts)));
+export async function getNativeModel(services: ModelServices, call: Call, caller: Caller): Promise<void> {
+  sendJson(call, 200, toNative(await find(services, call, caller)));
 }
 
-/** A name that only a glob covers and no listing offers is still a model: it would be forwarded if it were used. */
-async function find(call: Call, caller: Caller, { models, catalog }: ModelServices): Promise<ListedModel> {
+async function find({ gateway }: ModelServices, call: Call, caller: Caller): Promise<ListedModel> {
   const id = call.params.model ?? '';
-  const listed = (await models.list(catalog(), caller)).find((model) => model.id === id);
+  const listed = (await gateway.listModels(caller)).find((model) => model.id === id);
   if (listed) return listed;
   throw fail(
     'model_not_found',
@@ -82,7 +80,7 @@ function toNative({ id, line }: ListedModel) {
   };
 }
 
-/** `limit`, `after_id`, `before_id`; without a limit everything, which is what most clients expect of this list. */
+/** Pages by `limit`, `after_id` and `before_id`; without a limit returns everything, which most clients expect of this list. */
 function slice<T extends { id: string }>(all: readonly T[], query: URLSearchParams): { items: T[]; hasMore: boolean } {
   const limit = countOf(query.get('limit'), 'limit') ?? all.length;
   const after = all.findIndex((item) => item.id === query.get('after_id')) + 1;
@@ -95,11 +93,9 @@ function countOf(text: string | null, name: string): number | undefined {
   if (text === null) return undefined;
   const count = Number(text);
   if (!Number.isSafeInteger(count) || count < 0 || (name !== 'pageToken' && (count < 1 || count > MAX_PAGE))) {
-    throw fail(
-      'invalid_value',
-      `${name}: found "${text.slice(0, 20)}", expected a whole number from 1 to ${MAX_PAGE}.`,
-      { param: name },
-    );
+    throw fail('invalid_value', `${name}: found "${text.slice(0, 20)}", expected an integer from 1 to ${MAX_PAGE}.`, {
+      param: name,
+    });
   }
   return count;
 }

@@ -1,26 +1,39 @@
-/** The API as OpenAPI 3.1, from the tables in rules/ only. */
+/** The API as an OpenAPI 3.1 document, derived from the endpoint tables and the zod schemas of the admin API. */
+import { z } from 'zod';
 import {
   ADMIN_OPERATIONS,
-  ADMIN_QUERY,
+  type AdminOperation,
   type AdminRow,
   adminRow,
   ENDPOINTS,
   type EndpointRow,
-  ERRORS,
   OPERATIONS,
+  type Operation,
 } from '../rules/index.ts';
+import { BODY_DESCRIPTIONS, type BodyDescription } from './openapi-bodies.ts';
+import { ERROR_SCHEMA_NAMES, ERROR_SCHEMAS } from './openapi-errors.ts';
 
-export function openApi(version: string): object {
+interface AdminSchemas {
+  readonly query: z.ZodObject;
+  readonly body?: z.ZodType | undefined;
+  readonly bodyTypes?: readonly string[] | undefined;
+}
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+export function openApi(version: string, adminSchemas: Readonly<Record<AdminOperation, AdminSchemas>>): object {
   const paths: Record<string, Record<string, object>> = {};
+  const add = (path: string, method: string, description: object): void => {
+    paths[path] = { ...paths[path], [method.toLowerCase()]: description };
+  };
   for (const operation of OPERATIONS) {
     const row: EndpointRow = ENDPOINTS[operation];
-    for (const path of row.alias ? [row.path, row.alias] : [row.path]) {
-      paths[path] = { ...paths[path], [row.method.toLowerCase()]: describe(operation, row, path !== row.path) };
-    }
+    add(row.path, row.method, describe(operation, row));
+    if (row.alias) add(row.alias, row.method, { ...describe(operation, row), operationId: `${operation}.root` });
   }
   for (const operation of ADMIN_OPERATIONS) {
     const row = adminRow(operation);
-    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: describeAdmin(operation, row) };
+    add(row.path, row.method, describeAdmin(operation, row, adminSchemas[operation]));
   }
   return {
     openapi: '3.1.0',
@@ -33,53 +46,77 @@ export function openApi(version: string): object {
     paths,
     components: {
       securitySchemes: {
-        key: { type: 'http', scheme: 'bearer' },
-        adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN; opens /admin/v1 only' },
+        key: { type: 'http', scheme: 'bearer', description: 'An API key' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN; accepted at /admin/v1 only' },
       },
-      schemas: {
-        Error: {
-          type: 'object',
-          description: 'The shape follows the dialect of the path.',
-          'x-codes': Object.keys(ERRORS),
-        },
-      },
+      schemas: ERROR_SCHEMAS,
     },
   };
 }
 
-function describe(operation: string, row: EndpointRow, isAlias: boolean): object {
-  return {
-    operationId: isAlias ? `${operation}.root` : operation,
-    summary: row.about,
-    tags: [operation.split('.')[0]],
-    ...parametersOf(pathParameters(row.path)),
-    ...(row.body !== 'none' && {
-      requestBody: { required: true, content: { [CONTENT[row.body]]: { schema: { type: 'object' } } } },
-    }),
-    responses: RESPONSES,
-    ...('groups' in row && {
-      'x-groups': Object.fromEntries(Object.entries(row.groups).map(([style, cell]) => [style, cell.kind])),
-    }),
-    'x-document': row.doc,
-  };
-}
+const describe = (operation: Operation, row: EndpointRow): object => ({
+  operationId: operation,
+  summary: row.about,
+  tags: [operation.split('.')[0]],
+  ...parametersOf(pathParameters(row.path)),
+  ...(operation in BODY_DESCRIPTIONS && {
+    requestBody: openBody(row, BODY_DESCRIPTIONS[operation as keyof typeof BODY_DESCRIPTIONS]),
+  }),
+  responses: responsesWith(ERROR_SCHEMA_NAMES[row.errorFormat]),
+  ...('groups' in row && {
+    'x-groups': Object.fromEntries(Object.entries(row.groups).map(([style, cell]) => [style, cell.kind])),
+  }),
+  'x-document': row.doc,
+});
 
-function describeAdmin(operation: string, row: AdminRow): object {
-  const query = (row.query ?? []).map((name) => ({
-    name,
-    in: 'query',
-    description: ADMIN_QUERY[name],
-    schema: { type: 'string' },
-  }));
+/** Bodies of dialects stay open objects: the gateway forwards fields that it does not know. */
+const openBody = ({ body }: EndpointRow, { description, example, required = true }: BodyDescription): object => ({
+  required,
+  description,
+  content: {
+    [body.content === 'multipart' ? 'multipart/form-data' : JSON_TYPE]: {
+      schema: { type: 'object', additionalProperties: true },
+      example,
+    },
+  },
+});
+
+function describeAdmin(operation: AdminOperation, row: AdminRow, { query, body, bodyTypes }: AdminSchemas): object {
+  const schema = body && jsonSchemaOf(body);
   return {
     operationId: operation,
     summary: row.about,
     tags: ['admin'],
     security: [{ adminToken: [] }],
-    ...parametersOf([...pathParameters(row.path), ...query]),
-    ...(row.body && { requestBody: { required: true, content: { [CONTENT.json]: { schema: { type: 'object' } } } } }),
-    responses: RESPONSES,
+    ...parametersOf([...pathParameters(row.path), ...queryParameters(query)]),
+    ...(schema && {
+      requestBody: {
+        required: 'required' in schema,
+        content: Object.fromEntries((bodyTypes ?? [JSON_TYPE]).map((type) => [type, { schema }])),
+      },
+    }),
+    responses: responsesWith(ERROR_SCHEMA_NAMES.openai),
   };
+}
+
+const JSON_TYPE = 'application/json';
+
+/** Query parameters and their descriptions, as docs/endpoints.md lists them too. */
+export const queryParameters = (query: z.ZodObject) =>
+  Object.entries(jsonSchemaOf(query).properties as Record<string, JsonSchema>).map(
+    ([name, { description, ...schema }]) => ({ name, in: 'query', description: String(description), schema }),
+  );
+
+/** `input`: as a client sends it, before zod transforms the values. */
+function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...document } = z.toJSONSchema(schema, {
+    io: 'input',
+    // The formats date-time and email come with a long regular expression that adds nothing.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+    },
+  });
+  return document;
 }
 
 const pathParameters = (path: string): object[] =>
@@ -92,12 +129,10 @@ const pathParameters = (path: string): object[] =>
 
 const parametersOf = (parameters: readonly object[]): object => (parameters.length > 0 ? { parameters } : {});
 
-const RESPONSES = {
+const responsesWith = (errorSchema: string): object => ({
   '2XX': { description: 'Success' },
   default: {
-    description: 'Failure',
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    description: 'Error',
+    content: { [JSON_TYPE]: { schema: { $ref: `#/components/schemas/${errorSchema}` } } },
   },
-} as const;
-
-const CONTENT = { json: 'application/json', multipart: 'multipart/form-data' } as const;
+});

@@ -10,10 +10,10 @@ export interface UsageServices {
   readonly clock: Clock;
 }
 
-export async function getUsage(call: Call, { key, group }: Caller, { db, clock }: UsageServices): Promise<void> {
+export async function getUsage({ db, clock }: UsageServices, call: Call, { key, group }: Caller): Promise<void> {
   const query = Object.fromEntries(new URLSearchParams(call.query));
   const period = periodOf(query, clock.now());
-  // One picture: a batch that is booked in between must not show in one of the two only.
+  // One snapshot: usage that is booked in between must not show in one of the reports only.
   const { balance, limits, report } = await snapshot(db, async (tx) => ({
     balance: await balanceReport(tx, key.userId),
     limits: await limitsReport(tx, key, clock.now()),

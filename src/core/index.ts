@@ -30,7 +30,17 @@ export {
 } from './json.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
+export { type MaybePromise, whenReady } from './maybe-promise.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
+export {
+  bootId,
+  isProcessAlive,
+  isProcessDead,
+  ownIdentity,
+  type ProcessIdentity,
+  processStartTime,
+} from './process-identity.ts';
+export { type Repetition, repeat } from './repeat.ts';
 export {
   createSealer,
   derive,
@@ -42,6 +52,7 @@ export {
   WrongMasterKey,
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
+export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { publicUrl, type UrlRejection } from './url.ts';
 export type { Usage } from './usage.ts';

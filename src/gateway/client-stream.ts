@@ -1,6 +1,6 @@
 /**
- * The client's end of an answer: writes with back-pressure, keeps a silent stream alive with heartbeats of the right kind,
- * and gives up on a client that takes nothing. One clock tick looks after all open streams, so that an event costs no timer.
+ * Responses on their way to clients: writes with back-pressure, sends heartbeats on silent streams, and disconnects clients that
+ * read nothing. One clock tick checks all open streams, so that an event costs no timer.
  */
 import { type Clock, IndexedList, type IndexedMember } from '../core/index.ts';
 import type { Call, ResponseWriter } from '../web/index.ts';
@@ -11,13 +11,13 @@ export interface ClientStreamLimits {
 }
 
 export interface ClientStreamOptions {
-  /** A block for silent times; undefined where the format has none. */
+  /** Returns a block that keeps a silent stream alive; undefined where the format has none. */
   readonly heartbeat?: (() => string) | undefined;
   readonly onDrain: () => void;
   readonly onStalled: () => void;
 }
 
-/** So much must be taken within the time that a stalled client has; less fits into the buffers of a connection anyway. */
+/** A client must read this much within `stalledMs`. Less fits into the socket buffers, so progress could not be seen. */
 const PIECE_BYTES = 64 * 1024;
 
 export class ClientStreams {
@@ -32,14 +32,14 @@ export class ClientStreams {
   }
 
   open(call: Pick<Call, 'response' | 'onClose'>, options: ClientStreamOptions): ClientStream {
-    const outlet = new ClientStream(call.response, options, this.#clock);
-    this.#open.add(outlet);
-    call.onClose(() => this.#open.remove(outlet));
+    const stream = new ClientStream(call.response, options, this.#clock);
+    this.#open.add(stream);
+    call.onClose(() => this.#open.remove(stream));
     this.#cancel ??= this.#tick();
-    return outlet;
+    return stream;
   }
 
-  /** A body that is there as a whole. A large one goes in pieces, so that a client that takes nothing is told from a slow one. */
+  /** Sends a complete body. A large one goes in pieces, so that a stalled client differs from a slow one. */
   send(call: Pick<Call, 'response' | 'onClose'>, text: string): void {
     const { response } = call;
     if (text.length <= PIECE_BYTES) return void response.end(text);
@@ -48,11 +48,11 @@ export class ClientStreams {
     const more = (): void => {
       while (at < bytes.length - PIECE_BYTES) {
         at += PIECE_BYTES;
-        if (!outlet.write(bytes.subarray(at - PIECE_BYTES, at))) return;
+        if (!stream.write(bytes.subarray(at - PIECE_BYTES, at))) return;
       }
-      if (!response.writableEnded) outlet.end(bytes.subarray(at));
+      if (!response.writableEnded) stream.end(bytes.subarray(at));
     };
-    const outlet = this.open(call, { onDrain: more, onStalled: () => response.destroy() });
+    const stream = this.open(call, { onDrain: more, onStalled: () => response.destroy() });
     more();
   }
 
@@ -63,7 +63,7 @@ export class ClientStreams {
   #tick(): () => void {
     return this.#clock.after(Math.max(10, this.#limits.heartbeatMs / 10), () => {
       const now = this.#clock.now();
-      for (const outlet of this.#open.all()) outlet.checkTimeouts(now, this.#limits);
+      for (const stream of this.#open.all()) stream.checkTimeouts(now, this.#limits);
       this.#cancel = this.#open.size > 0 ? this.#tick() : undefined;
     });
   }
@@ -76,7 +76,7 @@ export class ClientStream implements IndexedMember {
   readonly #clock: Clock;
   #lastAt: number;
   #blockedAt: number | undefined;
-  /** The last characters written, as many as show whether an event is whole. */
+  /** The last characters written: enough to see whether an event is complete. */
   #tail = '\n\n';
 
   constructor(response: ResponseWriter, options: ClientStreamOptions, clock: Clock) {
@@ -86,19 +86,29 @@ export class ClientStream implements IndexedMember {
     this.#lastAt = clock.now();
   }
 
-  /** False when the client is slower than the source; `onDrain` follows. */
+  /** False when the client reads more slowly than the provider writes; `onDrain` follows. */
   write(bytes: Buffer | string): boolean {
-    this.#lastAt = this.#clock.now();
     this.#tail = tailOf(this.#tail, bytes);
-    const ready = this.#response.write(bytes);
-    if (!ready && this.#blockedAt === undefined) {
+    return this.#afterWrite(this.#response.write(bytes));
+  }
+
+  /** Writes whole events to a WebSocket turn. */
+  writeEvents(events: readonly string[]): boolean {
+    let isReady = true;
+    for (const event of events) isReady = this.#response.writeEvent?.(event) === true && isReady;
+    return this.#afterWrite(isReady);
+  }
+
+  #afterWrite(isReady: boolean): boolean {
+    this.#lastAt = this.#clock.now();
+    if (!isReady && this.#blockedAt === undefined) {
       this.#blockedAt = this.#lastAt;
       this.#response.once('drain', () => {
         this.#blockedAt = undefined;
         this.#options.onDrain();
       });
     }
-    return ready;
+    return isReady;
   }
 
   end(bytes?: Buffer | string): void {
@@ -106,13 +116,13 @@ export class ClientStream implements IndexedMember {
     this.#response.end(bytes);
   }
 
-  /** Nothing of an event is half written. */
+  /** True between two events: a heartbeat or an error event may be written. */
   get isAtBoundary(): boolean {
     return /(?:\n\n|\n\r\n|\r\r)$/.test(this.#tail);
   }
 
   checkTimeouts(now: number, { heartbeatMs, stalledMs }: ClientStreamLimits): void {
-    // Nothing may be written after the end; the client still has to take what was.
+    // After the end no heartbeat is due, but the client still has to read what was written.
     const blockedAt = this.#blockedAt ?? (this.#response.writableEnded ? this.#lastAt : undefined);
     if (blockedAt !== undefined) {
       if (now - blockedAt >= stalledMs) this.#options.onStalled();
@@ -123,7 +133,7 @@ export class ClientStream implements IndexedMember {
   }
 }
 
-/** The blank line after an event may come in two writes. */
+/** Keeps three characters, because the blank line after an event may come in two writes. */
 function tailOf(before: string, bytes: Buffer | string): string {
   const last = typeof bytes === 'string' ? bytes.slice(-3) : bytes.toString('latin1', Math.max(0, bytes.length - 3));
   return last.length < 3 ? (before + last).slice(-3) : last;

@@ -1,11 +1,11 @@
 /**
- * One call against the accounts of a group: lease one, send, and either hand the answer to its taker or classify the failure
- * and try the next account, as rules/faults.ts says. Another account is tried only while nothing has reached the client.
+ * One upstream call against the accounts of a group: lease an account, send, and either hand the response to its handler or classify
+ * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
 import type { Account } from '../catalog/index.ts';
 import { type ApiError, fail, type HttpHeaders, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
-import type { OnStep } from '../ledger/index.ts';
+import { crashPoint } from '../ledger/index.ts';
 import type { Affinity, Pool } from '../pool/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 import type {
@@ -21,19 +21,18 @@ export interface FailoverServices {
   readonly pool: Pool;
   readonly upstream: UpstreamClient;
   readonly log: Log;
-  readonly onStep?: OnStep | undefined;
 }
 
 export interface UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity?: Affinity;
-  /** The same call without opaque values; tried once when an upstream rejects one of them. */
+  /** The same call without opaque values; tried once when a provider rejects one of them. */
   readonly withoutOpaque?: UpstreamCall | undefined;
   build(account: Account): UpstreamRequest;
-  /** A good head arrived; from here on the answer belongs to the taker. */
-  onResponse(head: ResponseHead, source: UpstreamControl): ResponseHandler;
+  /** A success status arrived; the handler gets the rest of the response. */
+  onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure): Fault;
-  /** The request itself is at fault: tell the client in the upstream's words. */
+  /** The request itself is at fault: sends the provider's error to the client, or throws one. */
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void;
 }
 
@@ -43,49 +42,52 @@ export interface ResponseHead {
   readonly account: Account;
 }
 
-/** What a taker can do to the upstream while it takes. */
+/** What a handler can do to the upstream while it receives the response. */
 export interface UpstreamControl {
   resume(): void;
   abort(): void;
-  /** The answer turned out to be a failure before anything was passed on: go on as if the head had said so. */
+  /** The response turned out to be a failure before the client received anything; continues as if the status had said so. */
   reject(fault: Fault): void;
-  /** The client has all it gets, whatever the upstream still does. Says how the account did. */
+  /** The client has its whole response, whatever the upstream still sends. `kind` is the fault of the account, if any. */
   done(kind?: FaultKind): void;
 }
 
 export interface ResponseHandler {
-  /** False asks for a pause. */
+  /** Returns false to pause the upstream. */
   onData(chunk: Buffer): boolean;
-  /** The upstream is done, well or badly. Says how the account did, or that nothing was passed on and another may be tried. */
-  onEnd(trouble?: TransportError): FaultKind | Fault | undefined;
+  /**
+   * The upstream ended, properly or with an error. Returns the fault of the account, if any; a `Fault` object says that the
+   * client has received nothing and another account may be tried.
+   */
+  onEnd(error?: TransportError): FaultKind | Fault | undefined;
 }
 
 const MAX_ATTEMPTS = 3;
+/** More of an error body is not kept. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Settles when the client has its answer or is gone; rejects with the error it should be told. */
-export function runWithFailover(call: Call, plan: UpstreamCall, parts: FailoverServices): Promise<void> {
-  return new Failover(call, plan, parts).run();
-}
+/** Resolves when the client has its response or is gone; rejects with the error for the client. */
+export const runWithFailover = (call: Call, upstreamCall: UpstreamCall, services: FailoverServices): Promise<void> =>
+  new Failover(call, upstreamCall, services).run();
 
 class Failover {
   readonly #call: Call;
-  #plan: UpstreamCall;
-  readonly #parts: FailoverServices;
+  #upstreamCall: UpstreamCall;
+  readonly #services: FailoverServices;
   readonly #tried: string[] = [];
   readonly #faults: FaultKind[] = [];
   readonly #done = Promise.withResolvers<void>();
   #exchange: UpstreamExchange | undefined;
-  #release: (fault?: { kind: FaultKind; restMs?: number | undefined }) => void = () => {};
+  #release: (fault?: { kind: FaultKind; cooldownMs?: number | undefined }) => void = () => {};
 
-  constructor(call: Call, plan: UpstreamCall, parts: FailoverServices) {
+  constructor(call: Call, upstreamCall: UpstreamCall, services: FailoverServices) {
     this.#call = call;
-    this.#plan = plan;
-    this.#parts = parts;
+    this.#upstreamCall = upstreamCall;
+    this.#services = services;
   }
 
   run(): Promise<void> {
-    // Wired before anything is sent: an abort that comes before the upstream's head must not be lost.
+    // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
     this.#call.onClientGone(() => {
       this.#exchange?.abort();
       this.#release();
@@ -97,14 +99,19 @@ class Failover {
 
   #next(last: ApiError | undefined): void {
     if (this.#call.isClientGone) return;
-    const open = this.#plan.accounts.filter((account) => !this.#tried.includes(account.id));
-    if (open.length === 0 || this.#tried.length >= MAX_ATTEMPTS) return this.#giveUp(last ?? noAccountConfigured());
-    const lease = this.#parts.pool.lease(open, this.#plan.affinity);
-    if (!('account' in lease)) return this.#giveUp(last ?? allAccountsBusy(lease.reason, lease.retryMs));
+    const { accounts, affinity } = this.#upstreamCall;
+    if (accounts.length === 0) return this.#failWithoutAccount();
+    const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
+    const lease =
+      untried.length > 0 && this.#tried.length < MAX_ATTEMPTS
+        ? this.#services.pool.lease(untried, affinity)
+        : undefined;
+    if (!lease) return this.#done.reject(last ?? allAccountsBusy('full', 0));
+    if (!('account' in lease)) return this.#done.reject(last ?? allAccountsBusy(lease.reason, lease.retryMs));
     this.#tried.push(lease.account.id);
     this.#release = lease.release;
     try {
-      this.#send(lease.account, this.#plan.build(lease.account));
+      this.#send(lease.account, this.#upstreamCall.build(lease.account));
     } catch (error) {
       this.#release();
       this.#done.reject(error);
@@ -112,72 +119,74 @@ class Failover {
   }
 
   #send(account: Account, request: UpstreamRequest): void {
-    const { upstream, onStep } = this.#parts;
-    const trial = new Attempt(this, account, onStep);
-    this.#exchange = upstream.send(request, trial);
-    trial.exchange = this.#exchange;
-    onStep?.('upstream.asked');
+    const attempt = new Attempt(this, account);
+    this.#exchange = this.#services.upstream.send(request, attempt);
+    attempt.exchange = this.#exchange;
+    crashPoint('upstream.sent');
   }
 
-  // ---------------------------------------------------------------- told by a trial
-
-  take(head: ResponseHead, source: UpstreamControl): ResponseHandler {
-    return this.#plan.onResponse(head, source);
+  /** A mistake in the configuration, which a retry cannot help. */
+  #failWithoutAccount(): void {
+    const { id, operation, logFields } = this.#call;
+    this.#services.log.error('account.none_configured', { request: id, op: operation, group: logFields.group });
+    this.#done.reject(fail('no_upstream_account'));
   }
 
-  /** A bug in a taker must end this call, and not silently: thrown into the socket's callback it would hang it. */
-  finish(taker: ResponseHandler, account: Account, trouble?: TransportError): void {
+  // ---------------------------------------------------------------- called by an attempt
+
+  onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler {
+    return this.#upstreamCall.onResponse(head, upstream);
+  }
+
+  /** An exception in a handler must end this call; thrown into the socket's callback it would leave the client waiting. */
+  finish(handler: ResponseHandler, account: Account, error?: TransportError): void {
     try {
-      const verdict = taker.onEnd(trouble);
-      if (typeof verdict === 'object') this.fail(verdict, account, undefined);
-      else this.done(verdict);
-    } catch (error) {
+      const outcome = handler.onEnd(error);
+      if (typeof outcome === 'object') this.fail(outcome, account, undefined);
+      else this.done(outcome);
+    } catch (thrown) {
       this.#release();
-      this.#done.reject(error);
+      this.#done.reject(thrown);
     }
   }
 
-  /** The client has all it gets. */
   done(kind: FaultKind | undefined): void {
     this.#release(kind && { kind });
-    this.#note(kind);
+    this.#logOutcome(kind);
     this.#done.resolve();
   }
 
-  refused({ status, headers, chunks }: Rejection, account: Account): void {
+  onErrorStatus({ status, headers, chunks }: ErrorResponse, account: Account): void {
     const failure = { status, headers, body: Buffer.concat(chunks).toString('utf8') };
-    this.fail(this.#plan.classify(failure), account, failure);
+    this.fail(this.#upstreamCall.classify(failure), account, failure);
   }
 
   fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined): void {
-    this.#release({ kind: fault.kind, restMs: fault.restMs });
-    this.#note(fault.kind);
-    this.#parts.log.warn('attempt.failed', {
+    this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs });
+    this.#logOutcome(fault.kind);
+    this.#services.log.warn('attempt.failed', {
       request: this.#call.id,
       account: account.id,
       fault: fault.kind,
       status: failure?.status,
     });
-    if (fault.kind === 'opaque_rejected' && this.#plan.withoutOpaque) {
-      this.#plan = { ...this.#plan.withoutOpaque, affinity: { accountId: account.id } };
+    const { withoutOpaque } = this.#upstreamCall;
+    if (fault.kind === 'opaque_rejected' && withoutOpaque) {
+      this.#upstreamCall = { ...withoutOpaque, affinity: { accountId: account.id } };
       this.#tried.pop();
       return this.#next(undefined);
     }
     if (faultRow(fault.kind).failover) return this.#next(clientErrorFor(fault));
-    if (!failure) return this.#giveUp(clientErrorFor(fault));
+    if (!failure) return this.#done.reject(clientErrorFor(fault));
     try {
-      this.#plan.onRejected(failure, fault, account);
+      this.#upstreamCall.onRejected(failure, fault, account);
       this.#done.resolve();
     } catch (error) {
       this.#done.reject(error);
     }
   }
 
-  #giveUp(error: ApiError): void {
-    this.#done.reject(error);
-  }
-
-  #note(kind: FaultKind | undefined): void {
+  #logOutcome(kind: FaultKind | undefined): void {
     if (kind) this.#faults.push(kind);
     this.#call.addLogFields({
       attempts: this.#tried.length,
@@ -186,55 +195,53 @@ class Failover {
   }
 }
 
-/** An answer that is a failure, as far as it has come. */
-interface Rejection {
+/** A response with an error status, as far as it has arrived. */
+interface ErrorResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
   readonly chunks: Buffer[];
-  size: number;
+  bytes: number;
 }
 
-/** What one account makes of the call: hears its upstream, and is what the taker sees of it. */
+/** One attempt on one account: listens to its upstream, and is what the handler sees of it. */
 class Attempt implements UpstreamListener, UpstreamControl {
   exchange: UpstreamExchange | undefined;
-  readonly #attempt: Failover;
+  readonly #failover: Failover;
   readonly #account: Account;
-  readonly #onStep: OnStep | undefined;
-  #taker: ResponseHandler | undefined;
-  #refusal: Rejection | undefined;
+  #handler: ResponseHandler | undefined;
+  #errorResponse: ErrorResponse | undefined;
   #isSettled = false;
 
-  constructor(attempt: Failover, account: Account, onStep: OnStep | undefined) {
-    this.#attempt = attempt;
+  constructor(failover: Failover, account: Account) {
+    this.#failover = failover;
     this.#account = account;
-    this.#onStep = onStep;
   }
 
   onHead(status: number, headers: HttpHeaders): void {
-    this.#onStep?.('upstream.answered');
-    if (status >= 400) this.#refusal = { status, headers, chunks: [], size: 0 };
-    else this.#taker = this.#attempt.take({ status, headers, account: this.#account }, this);
+    crashPoint('upstream.head_received');
+    if (status >= 400) this.#errorResponse = { status, headers, chunks: [], bytes: 0 };
+    else this.#handler = this.#failover.onResponse({ status, headers, account: this.#account }, this);
   }
 
   onData(chunk: Buffer): boolean {
-    this.#onStep?.('upstream.told');
-    if (this.#taker) return this.#taker.onData(chunk);
-    const refusal = this.#refusal;
-    if (refusal && refusal.size < MAX_ERROR_BYTES) refusal.chunks.push(chunk);
-    if (refusal) refusal.size += chunk.length;
+    crashPoint('upstream.data_received');
+    if (this.#handler) return this.#handler.onData(chunk);
+    const response = this.#errorResponse;
+    if (response && response.bytes < MAX_ERROR_BYTES) response.chunks.push(chunk);
+    if (response) response.bytes += chunk.length;
     return true;
   }
 
   onEnd(): void {
     if (this.#isSettled) return;
-    if (this.#taker) this.#attempt.finish(this.#taker, this.#account);
-    else if (this.#refusal) this.#attempt.refused(this.#refusal, this.#account);
+    if (this.#handler) this.#failover.finish(this.#handler, this.#account);
+    else if (this.#errorResponse) this.#failover.onErrorStatus(this.#errorResponse, this.#account);
   }
 
-  onError(trouble: TransportError): void {
+  onError(error: TransportError): void {
     if (this.#isSettled) return;
-    if (this.#taker) this.#attempt.finish(this.#taker, this.#account, trouble);
-    else this.#attempt.fail(faultOf(trouble), this.#account, undefined);
+    if (this.#handler) this.#failover.finish(this.#handler, this.#account, error);
+    else this.#failover.fail(faultOf(error), this.#account, undefined);
   }
 
   resume(): void {
@@ -248,59 +255,58 @@ class Attempt implements UpstreamListener, UpstreamControl {
   reject(fault: Fault): void {
     this.#isSettled = true;
     this.exchange?.abort();
-    this.#attempt.fail(fault, this.#account, undefined);
+    this.#failover.fail(fault, this.#account, undefined);
   }
 
   done(kind?: FaultKind): void {
     this.#isSettled = true;
     this.exchange?.abort();
-    this.#attempt.done(kind);
+    this.#failover.done(kind);
   }
 }
 
-const faultOf = (trouble: TransportError): Fault => ({
-  kind: trouble.kind,
-  error: { code: faultRow(trouble.kind).code, message: TRANSPORT_MESSAGES[trouble.kind] },
+const faultOf = ({ kind }: TransportError): Fault => ({
+  kind,
+  error: { code: faultRow(kind).code, message: TRANSPORT_MESSAGES[kind] },
 });
 
 const TRANSPORT_MESSAGES: Readonly<Record<TransportError['kind'], string>> = {
   unreachable: 'The provider cannot be reached.',
-  failed: 'The provider broke the connection before it answered.',
-  timeout: 'The provider did not answer in time.',
+  failed: 'The provider closed the connection before it responded.',
+  timeout: 'The provider did not respond in time.',
 };
 
-/** What the client is told when nobody is left to try. Faults of our accounts are not the caller's business: they read as overload. */
-export function clientErrorFor({ kind, error, restMs }: Fault): ApiError {
+/** The client's error when no account is left to try. Request errors keep their own code; account errors are reported as overload. */
+export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
   const row = faultRow(kind);
-  // A fault of the request is told under its own code; nobody else's business is.
   if (!row.failover) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });
-  const wait =
+  const waitMs =
     kind === 'rate_limited'
-      ? (error.retryAfterMs ?? restMs ?? row.cooldownMs)
+      ? (error.retryAfterMs ?? cooldownMs ?? row.cooldownMs)
       : kind === 'overloaded'
-        ? (error.retryAfterMs ?? restMs)
+        ? (error.retryAfterMs ?? cooldownMs)
         : undefined;
-  const retryAfter = wait === undefined ? undefined : wait / 1000;
-  if (kind === 'rate_limited' && retryAfter !== undefined)
-    return fail(row.code, limitedFor(retryAfter), { retryAfter });
+  const retryAfter = waitMs === undefined ? undefined : waitMs / 1000;
+  if (kind === 'rate_limited' && retryAfter !== undefined) return rateLimited(retryAfter);
   return fail(row.code, MESSAGES[kind] ?? error.message, retryAfter === undefined ? {} : { retryAfter });
 }
 
-const limitedFor = (seconds: number): string =>
-  `The provider's rate limit is reached. Please try again in ${seconds}s.`;
+const rateLimited = (seconds: number): ApiError =>
+  fail('rate_limit_exceeded', `The provider's rate limit is reached. Please try again in ${seconds}s.`, {
+    retryAfter: seconds,
+  });
 
 const MESSAGES: Partial<Record<FaultKind, string>> = {
   quota_exhausted: 'No upstream account can take the request now. Try again later.',
   credential: 'No upstream account can take the request now. Try again later.',
   overloaded: 'The provider is overloaded. Try again shortly.',
-  failed: 'The provider failed to answer.',
+  failed: 'The provider failed to respond.',
 };
 
-const noAccountConfigured = (): ApiError =>
-  fail('server_is_overloaded', 'No upstream account is set up for this group and endpoint.');
-
-function allAccountsBusy(because: FaultKind | 'full', retryMs: number): ApiError {
+function allAccountsBusy(reason: FaultKind | 'full', retryMs: number): ApiError {
   const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
-  if (because === 'rate_limited') return fail('rate_limit_exceeded', limitedFor(retryAfter), { retryAfter });
-  return fail('server_is_overloaded', 'Every upstream account is busy or resting. Try again shortly.', { retryAfter });
+  if (reason === 'rate_limited') return rateLimited(retryAfter);
+  return fail('server_is_overloaded', 'Every upstream account is at capacity or cooling down. Try again shortly.', {
+    retryAfter,
+  });
 }

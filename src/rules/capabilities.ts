@@ -1,6 +1,6 @@
 /**
- * What a model can take, as data: families by name, overridable per model in the catalog. A converted request is written
- * for these flags; a wrong flag costs a dropped field, never a guaranteed refusal by the provider.
+ * What a model accepts: model families by name, overridable per model in the catalog. A converted request is encoded for these
+ * flags. When in doubt a flag is off: that drops a field, where a wrong "on" would make the provider reject the request.
  */
 import type { Style } from './groups.ts';
 
@@ -11,11 +11,11 @@ export interface Capabilities {
   readonly thinkingOff: boolean;
   /** Temperature and its like are accepted. */
   readonly sampling: 'full' | 'none';
-  /** Reasoning efforts by name; others are moved to the nearest. */
+  /** Accepted reasoning efforts; others become the nearest one. */
   readonly efforts: readonly string[];
-  /** How the generate side is told to think. */
+  /** How thinking is configured on the generate side. */
   readonly thinkingConfig: 'level' | 'budget' | 'none';
-  /** Least and most thinking tokens, where thinking is a budget. */
+  /** Smallest and largest thinking budget in tokens. */
   readonly thinkingBudget: readonly [number, number];
   /** The conversation may end with an assistant turn that the model continues. */
   readonly prefill: boolean;

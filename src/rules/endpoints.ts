@@ -1,25 +1,59 @@
 /**
  * Every operation of both documents: one row each, and for document 1 the three cells of the matrix in G 4.1.
- * Routes, refusals, OpenAPI and docs/endpoints.md are all derived from these rows; no second copy of a path exists.
+ * Routes, rejections, body limits, billing, timeouts, OpenAPI and docs/endpoints.md are derived from these rows. A row that lacks
+ * one of these facts does not compile; neither does one whose cells demand a handler or a dialect that it does not name.
  */
-import type { Dialect, Feature, Style } from './groups.ts';
+import type { CountedDialect, Dialect, Feature, Style } from './groups.ts';
+import type { BodyClass } from './limits.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Which error body a path answers with. */
+/** The error body that a path responds with. */
 export type ErrorFormat = 'messages' | 'generate' | 'openai' | 'video';
 
 /** What a key of one group gets at an endpoint. */
-export type Cell =
-  | { readonly kind: 'native'; readonly dialect: Dialect; readonly feature?: Feature }
-  | { readonly kind: 'convert'; readonly to: Dialect }
-  /** Bytes through where the account has the endpoint, converted where it has not. */
-  | { readonly kind: 'prefer'; readonly dialect: Dialect; readonly feature: Feature; readonly to: Dialect }
-  | { readonly kind: 'refuse' }
-  /** Answered by the gateway from its own records, whatever the group. */
-  | { readonly kind: 'own' };
+export type Cell = NativeCell | ConvertCell | PreferCell | RefuseCell | OwnCell;
+/** Bytes through: the group speaks the dialect. Only accounts with the feature are used. */
+export interface NativeCell {
+  readonly kind: 'native';
+  readonly dialect: Dialect;
+  readonly feature?: Feature;
+}
+export interface ConvertCell {
+  readonly kind: 'convert';
+  readonly to: Dialect;
+}
+/** Native where an account has the feature, converted where none has. With `to` = `dialect` the gateway does the work itself. */
+export interface PreferCell {
+  readonly kind: 'prefer';
+  readonly dialect: Dialect;
+  readonly feature: Feature;
+  readonly to: Dialect;
+}
+export interface RefuseCell {
+  readonly kind: 'refuse';
+}
+/** The gateway responds from its own records; no provider is called. */
+export interface OwnCell {
+  readonly kind: 'own';
+}
 
-export type BodyKind = 'none' | 'json' | 'multipart';
+/** `content` is the media type that a request carries; `limit` the size class of its body (`BODY_BYTES`). */
+export type RequestBody =
+  | { readonly content: 'none' }
+  | { readonly content: 'json' | 'multipart'; readonly limit: BodyClass };
+
+/**
+ * How the native path reads a request: a JSON body that names the model, a JSON body whose model stands in the path, a form, or the
+ * id of a stored response. `none` where no cell is native.
+ */
+export type RequestReader = 'json' | 'path-model' | 'multipart' | 'stored' | 'none';
+
+/** `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be free. */
+export type BillingMode = 'metered' | 'free';
+
+/** Which limits of `TIMEOUTS` hold for the upstream call; `reply` is `stream` or `unary`, as the request asks. */
+export type TimeoutClass = 'reply' | 'image' | 'count' | 'none';
 
 interface Row {
   readonly doc: string;
@@ -30,29 +64,57 @@ interface Row {
   /** Root form without a version (G 4.1 r1). */
   readonly alias?: string;
   readonly errorFormat: ErrorFormat;
-  readonly body: BodyKind;
-  /** Takes an Idempotency-Key (V 8). */
-  readonly idempotent?: true;
+  readonly body: RequestBody;
 }
-export interface TextRow extends Row {
+
+interface InferenceFacts extends Row {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly reader: RequestReader;
+  readonly billing: BillingMode;
+  readonly timeouts: TimeoutClass;
+}
+/** Some cell converts, so the row names the dialect of its requests and what a conversion does with them. */
+type ConvertibleRow = InferenceFacts & { readonly groups: Readonly<Record<Style, Cell>> } & (
+    | { readonly converts: 'reply'; readonly convertsFrom: Dialect }
+    | { readonly converts: 'count'; readonly convertsFrom: CountedDialect }
+  );
+interface UnconvertedRow extends InferenceFacts {
+  readonly groups: Readonly<Record<Style, NativeCell | RefuseCell | OwnCell>>;
+}
+/** A WebSocket: each turn is read, admitted, limited and charged as one request of another operation. */
+interface WebSocketRow extends Row {
   readonly groups: Readonly<Record<Style, Cell>>;
+  readonly turns: string;
 }
+export type InferenceRow = ConvertibleRow | UnconvertedRow | WebSocketRow;
+
 export interface VideoRow extends Row {
   readonly errorFormat: 'video';
+  /** Takes an Idempotency-Key (V 8). */
+  readonly idempotent?: true;
+  readonly billing: BillingMode;
+  /** Not offered by this version: the operation responds with 501 `not_implemented`. */
+  readonly status?: 'planned';
 }
-export type EndpointRow = TextRow | VideoRow;
+export type EndpointRow = InferenceRow | VideoRow;
 
-const native = (dialect: Dialect, feature?: Feature): Cell =>
+const native = (dialect: Dialect, feature?: Feature): NativeCell =>
   feature ? { kind: 'native', dialect, feature } : { kind: 'native', dialect };
-const convert = (to: Dialect): Cell => ({ kind: 'convert', to });
-const prefer = (dialect: Dialect, feature: Feature, to: Dialect): Cell => ({ kind: 'prefer', dialect, feature, to });
-const refuse: Cell = { kind: 'refuse' };
-const own: Cell = { kind: 'own' };
+const convert = (to: Dialect): ConvertCell => ({ kind: 'convert', to });
+const prefer = (dialect: Dialect, feature: Feature, to: Dialect): PreferCell => ({
+  kind: 'prefer',
+  dialect,
+  feature,
+  to,
+});
+const refuse: RefuseCell = { kind: 'refuse' };
+const own: OwnCell = { kind: 'own' };
 
 const everywhere = { responses: own, messages: own, 'generate-content': own } as const;
-const onlyResponses = (dialect: Dialect, feature: Feature) =>
+const onlyResponses = (dialect: Dialect, feature?: Feature) =>
   ({ responses: native(dialect, feature), messages: refuse, 'generate-content': refuse }) as const;
-const onlyGenerate = { responses: refuse, messages: refuse, 'generate-content': native('generate') } as const;
+const onlyGenerate = <C extends Cell>(cell: C) =>
+  ({ responses: refuse, messages: refuse, 'generate-content': cell }) as const;
 
 /** Reaches every group by conversion; the responses on the generate side go beyond the document (G 4.1). */
 const responsesEverywhere = {
@@ -63,17 +125,35 @@ const responsesEverywhere = {
 /** Stored responses: the account that made one on the responses side, our own store elsewhere. */
 const storedResponses = { responses: native('responses'), messages: own, 'generate-content': own } as const;
 
+const NO_BODY = { content: 'none' } as const;
+const JSON_TEXT = { content: 'json', limit: 'text' } as const;
+const JSON_SMALL = { content: 'json', limit: 'small' } as const;
+const JSON_IMAGE = { content: 'json', limit: 'image' } as const;
+const FORM_IMAGE = { content: 'multipart', limit: 'image' } as const;
+const JSON_VIDEO = { content: 'json', limit: 'video' } as const;
+
+/** A request that a provider replies to, and that is paid for. */
+const REPLY = { reader: 'json', billing: 'metered', timeouts: 'reply' } as const;
+const IMAGE = { billing: 'metered', timeouts: 'image' } as const;
+const COUNT = { billing: 'free', timeouts: 'count' } as const;
+/** Reading and managing stored responses. */
+const STORED = { reader: 'stored', billing: 'free', timeouts: 'reply' } as const;
+const OWN_RECORDS = { reader: 'none', billing: 'free', timeouts: 'none' } as const;
+
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
 
-export const TEXT_ENDPOINTS = {
+export const INFERENCE_ENDPOINTS = {
   'messages.create': {
     doc: 'G 4.2',
     about: 'Send a messages-dialect request',
     method: 'POST',
     path: '/v1/messages',
     errorFormat: 'messages',
-    body: 'json',
+    body: JSON_TEXT,
+    ...REPLY,
+    convertsFrom: 'messages',
+    converts: 'reply',
     groups: { responses: convert('responses'), messages: native('messages'), 'generate-content': convert('generate') },
   },
   'messages.count': {
@@ -82,7 +162,11 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1/messages/count_tokens',
     errorFormat: 'messages',
-    body: 'json',
+    body: JSON_TEXT,
+    reader: 'json',
+    ...COUNT,
+    convertsFrom: 'messages',
+    converts: 'count',
     groups: { responses: refuse, messages: native('messages', 'count'), 'generate-content': convert('generate') },
   },
   'chat.create': {
@@ -92,7 +176,10 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/chat/completions',
     alias: '/chat/completions',
     errorFormat: 'openai',
-    body: 'json',
+    body: JSON_TEXT,
+    ...REPLY,
+    convertsFrom: 'chat',
+    converts: 'reply',
     groups: {
       responses: prefer('chat', 'chat', 'responses'),
       messages: convert('messages'),
@@ -106,7 +193,10 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses',
     alias: '/responses',
     errorFormat: 'openai',
-    body: 'json',
+    body: JSON_TEXT,
+    ...REPLY,
+    convertsFrom: 'responses',
+    converts: 'reply',
     groups: responsesEverywhere,
   },
   'responses.socket': {
@@ -116,7 +206,8 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses',
     alias: '/responses',
     errorFormat: 'openai',
-    body: 'none',
+    body: NO_BODY,
+    turns: 'responses.create',
     groups: responsesEverywhere,
   },
   'responses.inputTokens': {
@@ -126,7 +217,11 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses/input_tokens',
     alias: '/responses/input_tokens',
     errorFormat: 'openai',
-    body: 'json',
+    body: JSON_TEXT,
+    reader: 'json',
+    ...COUNT,
+    convertsFrom: 'responses',
+    converts: 'count',
     groups: responsesEverywhere,
   },
   'responses.compact': {
@@ -136,8 +231,9 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses/compact',
     alias: '/responses/compact',
     errorFormat: 'openai',
-    body: 'json',
-    groups: { responses: native('responses'), messages: refuse, 'generate-content': refuse },
+    body: JSON_TEXT,
+    ...REPLY,
+    groups: onlyResponses('responses'),
   },
   'responses.get': {
     doc: 'G 4.4',
@@ -146,7 +242,8 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses/{response_id}',
     alias: '/responses/{response_id}',
     errorFormat: 'openai',
-    body: 'none',
+    body: NO_BODY,
+    ...STORED,
     groups: storedResponses,
   },
   'responses.delete': {
@@ -156,7 +253,8 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses/{response_id}',
     alias: '/responses/{response_id}',
     errorFormat: 'openai',
-    body: 'none',
+    body: NO_BODY,
+    ...STORED,
     groups: storedResponses,
   },
   'responses.cancel': {
@@ -166,8 +264,9 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses/{response_id}/cancel',
     alias: '/responses/{response_id}/cancel',
     errorFormat: 'openai',
-    body: 'json',
-    groups: { responses: native('responses'), messages: refuse, 'generate-content': refuse },
+    body: JSON_TEXT,
+    ...STORED,
+    groups: onlyResponses('responses'),
   },
   'responses.inputItems': {
     doc: 'G 4.4',
@@ -176,7 +275,8 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/responses/{response_id}/input_items',
     alias: '/responses/{response_id}/input_items',
     errorFormat: 'openai',
-    body: 'none',
+    body: NO_BODY,
+    ...STORED,
     groups: storedResponses,
   },
   'embeddings.create': {
@@ -186,8 +286,9 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/embeddings',
     alias: '/embeddings',
     errorFormat: 'openai',
-    body: 'json',
-    // Their usage is counted in the words of chat completions.
+    body: JSON_TEXT,
+    ...REPLY,
+    // Their usage object has the members of chat completions.
     groups: onlyResponses('chat', 'embeddings'),
   },
   'images.generate': {
@@ -197,7 +298,9 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/images/generations',
     alias: '/images/generations',
     errorFormat: 'openai',
-    body: 'json',
+    body: JSON_IMAGE,
+    reader: 'json',
+    ...IMAGE,
     groups: onlyResponses('responses', 'images'),
   },
   'images.edit': {
@@ -207,7 +310,9 @@ export const TEXT_ENDPOINTS = {
     path: '/v1/images/edits',
     alias: '/images/edits',
     errorFormat: 'openai',
-    body: 'multipart',
+    body: FORM_IMAGE,
+    reader: 'multipart',
+    ...IMAGE,
     groups: onlyResponses('responses', 'images'),
   },
   'models.list': {
@@ -216,7 +321,8 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1/models',
     errorFormat: 'openai',
-    body: 'none',
+    body: NO_BODY,
+    ...OWN_RECORDS,
     groups: everywhere,
   },
   'models.get': {
@@ -225,7 +331,8 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1/models/{model}',
     errorFormat: 'openai',
-    body: 'none',
+    body: NO_BODY,
+    ...OWN_RECORDS,
     groups: everywhere,
   },
   'usage.get': {
@@ -234,7 +341,8 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1/usage',
     errorFormat: 'openai',
-    body: 'none',
+    body: NO_BODY,
+    ...OWN_RECORDS,
     groups: everywhere,
   },
   'generate.models': {
@@ -243,8 +351,9 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1beta/models',
     errorFormat: 'generate',
-    body: 'none',
-    groups: { ...onlyGenerate, 'generate-content': own },
+    body: NO_BODY,
+    ...OWN_RECORDS,
+    groups: onlyGenerate(own),
   },
   'generate.model': {
     doc: 'G 4.6.4',
@@ -252,8 +361,9 @@ export const TEXT_ENDPOINTS = {
     method: 'GET',
     path: '/v1beta/models/{model}',
     errorFormat: 'generate',
-    body: 'none',
-    groups: { ...onlyGenerate, 'generate-content': own },
+    body: NO_BODY,
+    ...OWN_RECORDS,
+    groups: onlyGenerate(own),
   },
   'generate.create': {
     doc: 'G 4.6.1',
@@ -261,17 +371,21 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1beta/models/{model}:generateContent',
     errorFormat: 'generate',
-    body: 'json',
-    groups: onlyGenerate,
+    body: JSON_TEXT,
+    ...REPLY,
+    reader: 'path-model',
+    groups: onlyGenerate(native('generate')),
   },
   'generate.stream': {
     doc: 'G 4.6.2',
-    about: 'Stream a native generate-content answer',
+    about: 'Stream a native generate-content response',
     method: 'POST',
     path: '/v1beta/models/{model}:streamGenerateContent',
     errorFormat: 'generate',
-    body: 'json',
-    groups: onlyGenerate,
+    body: JSON_TEXT,
+    ...REPLY,
+    reader: 'path-model',
+    groups: onlyGenerate(native('generate')),
   },
   'generate.count': {
     doc: 'G 4.6.3',
@@ -279,10 +393,15 @@ export const TEXT_ENDPOINTS = {
     method: 'POST',
     path: '/v1beta/models/{model}:countTokens',
     errorFormat: 'generate',
-    body: 'json',
-    groups: { ...onlyGenerate, 'generate-content': native('generate', 'count') },
+    body: JSON_TEXT,
+    reader: 'path-model',
+    ...COUNT,
+    convertsFrom: 'generate',
+    converts: 'count',
+    // Without an account that counts, the gateway estimates.
+    groups: onlyGenerate(prefer('generate', 'count', 'generate')),
   },
-} as const satisfies Record<string, TextRow>;
+} as const satisfies Record<string, InferenceRow>;
 
 export const VIDEO_ENDPOINTS = {
   'tasks.create': {
@@ -291,7 +410,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'POST',
     path: TASKS,
     errorFormat: 'video',
-    body: 'json',
+    body: JSON_VIDEO,
+    billing: 'metered',
+    status: 'planned',
     idempotent: true,
   },
   'tasks.list': {
@@ -300,7 +421,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: TASKS,
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'tasks.get': {
     doc: 'V 4.3',
@@ -308,7 +431,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: `${TASKS}/{task_id}`,
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'tasks.delete': {
     doc: 'V 4.5',
@@ -316,7 +441,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'DELETE',
     path: `${TASKS}/{task_id}`,
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'videos.create': {
     doc: 'V 4.7',
@@ -324,7 +451,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'POST',
     path: '/v1/videos',
     errorFormat: 'video',
-    body: 'json',
+    body: JSON_VIDEO,
+    billing: 'metered',
+    status: 'planned',
     idempotent: true,
   },
   'videos.list': {
@@ -333,7 +462,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/videos',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'videos.get': {
     doc: 'V 4.7',
@@ -341,7 +472,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/videos/{task_id}',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'videos.content': {
     doc: 'V 4.6 r1',
@@ -349,7 +482,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/videos/{task_id}/content',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'videos.lastFrame': {
     doc: 'V 4.6 r2',
@@ -357,7 +492,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/videos/{task_id}/last-frame',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'assetGroups.create': {
     doc: 'V 4.8 r1',
@@ -365,7 +502,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'POST',
     path: '/v1/asset-groups',
     errorFormat: 'video',
-    body: 'json',
+    body: JSON_SMALL,
+    billing: 'free',
+    status: 'planned',
     idempotent: true,
   },
   'assetGroups.list': {
@@ -374,7 +513,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/asset-groups',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'assetGroups.get': {
     doc: 'V 4.8 r2',
@@ -382,7 +523,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/asset-groups/{group_id}',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'assetGroups.delete': {
     doc: 'V 4.8 r3',
@@ -390,7 +533,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'DELETE',
     path: '/v1/asset-groups/{group_id}',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'assets.create': {
     doc: 'V 4.9 r1',
@@ -398,7 +543,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'POST',
     path: '/v1/assets',
     errorFormat: 'video',
-    body: 'json',
+    body: JSON_SMALL,
+    billing: 'free',
+    status: 'planned',
     idempotent: true,
   },
   'assets.list': {
@@ -407,7 +554,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/assets',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'assets.get': {
     doc: 'V 4.9 r4',
@@ -415,15 +564,19 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/assets/{asset_id}',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'assets.refresh': {
     doc: 'V 4.9 r5',
-    about: 'Ask for the present state of an asset',
+    about: 'Refresh the state of an asset',
     method: 'POST',
     path: '/v1/assets/{asset_id}/refresh',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'assets.delete': {
     doc: 'V 4.9 r6',
@@ -431,7 +584,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'DELETE',
     path: '/v1/assets/{asset_id}',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'sessions.create': {
     doc: 'V 4.10 r1',
@@ -439,7 +594,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'POST',
     path: SESSIONS,
     errorFormat: 'video',
-    body: 'json',
+    body: JSON_SMALL,
+    billing: 'free',
+    status: 'planned',
     idempotent: true,
   },
   'sessions.get': {
@@ -448,7 +605,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: `${SESSIONS}/{session_id}`,
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'characters.list': {
     doc: 'V 4.11 r1',
@@ -456,7 +615,9 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/public-characters',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
   'characters.get': {
     doc: 'V 4.11 r2',
@@ -464,29 +625,50 @@ export const VIDEO_ENDPOINTS = {
     method: 'GET',
     path: '/v1/public-characters/{character_id}',
     errorFormat: 'video',
-    body: 'none',
+    body: NO_BODY,
+    billing: 'free',
+    status: 'planned',
   },
 } as const satisfies Record<string, VideoRow>;
 
-export const ENDPOINTS = { ...TEXT_ENDPOINTS, ...VIDEO_ENDPOINTS } as const;
-export type TextOperation = keyof typeof TEXT_ENDPOINTS;
-export type VideoOperation = keyof typeof VIDEO_ENDPOINTS;
+export const ENDPOINTS = { ...INFERENCE_ENDPOINTS, ...VIDEO_ENDPOINTS } as const;
 export type Operation = keyof typeof ENDPOINTS;
-
 export const OPERATIONS = Object.keys(ENDPOINTS) as Operation[];
 
-export const endpoint = (operation: Operation): EndpointRow => ENDPOINTS[operation];
-export const isText = (operation: Operation): operation is TextOperation => operation in TEXT_ENDPOINTS;
+type Inference = typeof INFERENCE_ENDPOINTS;
+type Video = typeof VIDEO_ENDPOINTS;
+
+export type WebSocketOperation = {
+  [Name in keyof Inference]: Inference[Name] extends { turns: string } ? Name : never;
+}[keyof Inference];
+/** Every operation of document 1 that is one request and one response. */
+export type InferenceOperation = Exclude<keyof Inference, WebSocketOperation>;
+/** Operations that the gateway responds to itself for some group; `src/api` must have a handler for each. */
+export type OwnOperation = {
+  [Name in InferenceOperation]: OwnCell extends Inference[Name]['groups'][Style] ? Name : never;
+}[InferenceOperation];
+/** Operations of document 2 that this version offers; `src/api` must have a handler for each. */
+export type OfferedVideoOperation = {
+  [Name in keyof Video]: Video[Name] extends { status: 'planned' } ? never : Name;
+}[keyof Video];
+
+export const isInference = (operation: Operation): operation is InferenceOperation =>
+  operation in INFERENCE_ENDPOINTS && !isWebSocket(operation);
+export const isWebSocket = (operation: Operation): operation is WebSocketOperation => 'turns' in ENDPOINTS[operation];
+
+/** The row of a request, with the facts that the path of a call reads. */
+export const inferenceRow = (operation: InferenceOperation): ConvertibleRow | UnconvertedRow =>
+  INFERENCE_ENDPOINTS[operation];
 
 interface OperatorRow {
   readonly method: Method;
   readonly path: string;
   readonly about: string;
-  /** Answers HEAD as well, which load balancers ask. */
+  /** Responds to HEAD as well, which load balancers send. */
   readonly head?: true;
 }
 
-/** Endpoints of operators: no caller's key opens them, no group refuses them. */
+/** Endpoints of operators: they take no caller's key and belong to no group. */
 export const OPERATOR_ENDPOINTS = {
   'operator.alive': { method: 'GET', path: '/healthz', about: 'The process is alive', head: true },
   'operator.ready': {
@@ -500,7 +682,7 @@ export const OPERATOR_ENDPOINTS = {
 } as const satisfies Record<string, OperatorRow>;
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 
-/** The error body of a path that is no endpoint, by its beginning; a wrong path still gets an answer its SDK can read. */
+/** The error format of an unknown path, by its prefix, so that the SDK of the caller can read the error. */
 const ERROR_FORMAT_BY_PREFIX: readonly (readonly [string, ErrorFormat])[] = [
   ['/v1/messages', 'messages'],
   ['/v1beta', 'generate'],

@@ -20,7 +20,7 @@ export interface ErrorRow {
 }
 
 export const ERRORS = {
-  // Who is calling
+  // Credentials, balance and limits
   invalid_api_key: {
     status: 401,
     doc: 'G 5, V 5',
@@ -54,15 +54,19 @@ export const ERRORS = {
     retry: false,
   },
 
-  // What is asked for
-  not_found: { status: 404, doc: 'G 9', means: 'there is no such path' },
+  // Paths and objects
+  not_found: { status: 404, doc: 'G 9', means: 'unknown path' },
   method_not_allowed: {
     status: 405,
     doc: 'G 9',
     means: 'the path exists, but not with this method; see the allow header',
   },
   endpoint_not_supported: { status: 404, doc: 'G 7 r2', means: 'keys of this group cannot use this endpoint' },
-  upgrade_required: { status: 426, doc: 'G 4.1', means: 'this path speaks WebSocket; send an upgrade, or POST to it' },
+  upgrade_required: {
+    status: 426,
+    doc: 'G 4.1',
+    means: 'GET on this path opens a WebSocket; send an upgrade request, or POST',
+  },
   not_implemented: { status: 501, doc: 'G 4.1', means: 'this server does not offer the operation yet', retry: false },
   model_not_found: { status: 404, doc: 'G 7', means: "no model of that name is open to the key's group" },
   response_not_found: { status: 404, doc: 'G 4.4', means: 'no stored response of that id belongs to the caller' },
@@ -72,9 +76,9 @@ export const ERRORS = {
     means: 'previous_response_id names no response of the caller',
   },
 
-  object_not_found: { status: 404, doc: 'admin', means: 'the admin API knows no object of that id' },
+  object_not_found: { status: 404, doc: 'admin', means: 'no object with that id exists' },
 
-  // How it is asked
+  // Malformed or unsupported requests
   invalid_request: { status: 400, doc: 'G 7, V 7', means: 'JSON, a field, a range or an address is not acceptable' },
   invalid_value: { status: 400, doc: 'G 7', means: 'a field holds a value that is not allowed' },
   unsupported_parameter: { status: 400, doc: 'G 7', means: 'the field cannot be honoured for this model or group' },
@@ -97,7 +101,14 @@ export const ERRORS = {
   headers_too_large: { status: 431, doc: 'G 8', means: 'the request headers are too large' },
   conflict: { status: 409, doc: 'G 7', means: 'the request conflicts with another one', retry: false },
 
-  // What went wrong behind us
+  // Failures of providers and of the gateway
+  no_upstream_account: {
+    status: 503,
+    doc: 'G 7',
+    means: 'no upstream account is configured for this group and endpoint; the operator has to add one',
+    retry: false,
+    typeIn: { openai: 'service_unavailable_error' },
+  },
   server_is_overloaded: {
     status: 503,
     doc: 'G 7',
@@ -105,9 +116,17 @@ export const ERRORS = {
     statusIn: { messages: 529 },
     typeIn: { openai: 'service_unavailable_error' },
   },
-  upstream_error: { status: 502, doc: 'G 7', means: 'the provider failed or broke off' },
-  upstream_timeout: { status: 504, doc: 'G 7', means: 'the provider did not answer in time' },
-  internal_error: { status: 500, doc: 'G 7', means: 'a fault of this gateway; quote the request id' },
+  upstream_error: {
+    status: 502,
+    doc: 'G 7',
+    means: 'the provider failed, or closed the connection in the middle of its response',
+  },
+  upstream_timeout: { status: 504, doc: 'G 7', means: 'the provider did not respond in time' },
+  internal_error: {
+    status: 500,
+    doc: 'G 7',
+    means: 'an internal error of the gateway; report the request id to the operator',
+  },
   shutting_down: {
     status: 503,
     doc: 'G 7',

@@ -1,18 +1,18 @@
-/** How an attempt on one account can fail, and what follows: does the account rest, is another one tried, what is the caller told. */
+/** How an attempt on one account can fail, and what follows: cooldown of the account, failover, the client's error code. */
 import type { ErrorCode } from './errors.ts';
 
 export interface FaultRow {
   readonly means: string;
-  /** Another account may do better. Only while nothing has reached the client. */
+  /** Another account may succeed. Only tried while the client has received nothing. */
   readonly failover: boolean;
-  /** Milliseconds the account rests when the upstream names no time; 0 = it stays in use. */
+  /** Cooldown of the account when the provider names no time; 0 means none. */
   readonly cooldownMs: number;
-  /** Told to the caller when nobody is left to try; `request` faults keep the upstream's own words instead. */
+  /** The client's error code when no account is left to try; `request` faults keep the provider's own code instead. */
   readonly code: ErrorCode;
 }
 
 export const FAULTS = {
-  request: { means: 'the request itself is at fault', failover: false, cooldownMs: 0, code: 'invalid_request' },
+  request: { means: 'the request itself is invalid', failover: false, cooldownMs: 0, code: 'invalid_request' },
   opaque_rejected: {
     means: 'opaque state in the request was rejected',
     failover: false,
@@ -21,7 +21,7 @@ export const FAULTS = {
   },
   model: { means: 'the account does not have the model', failover: true, cooldownMs: 0, code: 'model_not_found' },
   rate_limited: {
-    means: 'the account is asked too often',
+    means: 'the account has reached its rate limit',
     failover: true,
     cooldownMs: 5_000,
     code: 'rate_limit_exceeded',
@@ -33,16 +33,21 @@ export const FAULTS = {
     code: 'server_is_overloaded',
   },
   credential: {
-    means: "the account's credential is refused",
+    means: "the provider rejects the account's credential",
     failover: true,
     cooldownMs: 300_000,
     code: 'server_is_overloaded',
   },
   overloaded: { means: 'the provider is overloaded', failover: true, cooldownMs: 5_000, code: 'server_is_overloaded' },
-  unreachable: { means: 'no connection could be made', failover: true, cooldownMs: 10_000, code: 'upstream_error' },
-  failed: { means: 'the provider failed or broke off', failover: true, cooldownMs: 2_000, code: 'upstream_error' },
+  unreachable: { means: 'no connection could be opened', failover: true, cooldownMs: 10_000, code: 'upstream_error' },
+  failed: {
+    means: 'the provider failed or closed the connection early',
+    failover: true,
+    cooldownMs: 2_000,
+    code: 'upstream_error',
+  },
   timeout: {
-    means: 'the provider did not answer in time',
+    means: 'the provider did not respond in time',
     failover: true,
     cooldownMs: 2_000,
     code: 'upstream_timeout',

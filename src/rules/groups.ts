@@ -1,9 +1,9 @@
 /**
- * The provider groups and the dialects they speak (G 1), as words and nothing else.
- * "Style" is what a group speaks to its upstream; "dialect" is one wire language; a group can speak two (responses and chat).
+ * Names of provider group styles, dialects and account features (G 1).
+ * A style is the API family of a group's providers; a dialect is one wire format. The responses style has two dialects: responses and chat.
  */
 
-/** What a key's group speaks. `video` groups are reached beside the key's own group, never instead of it. */
+/** Styles of a key's group. Video groups come in addition to the key's own group, never instead of it. */
 export const STYLES = ['responses', 'messages', 'generate-content'] as const;
 export type Style = (typeof STYLES)[number];
 
@@ -12,8 +12,10 @@ export type VideoVariant = (typeof VIDEO_VARIANTS)[number];
 
 export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
 export type Dialect = (typeof DIALECTS)[number];
+/** Dialects with an endpoint that counts tokens. */
+export type CountedDialect = Exclude<Dialect, 'chat'>;
 
-/** What an upstream account of each style can have; an account lists fewer when it lacks some. */
+/** Features that an upstream account of each style can have. An account without some of them lists the others. */
 export const FEATURES = {
   responses: ['responses', 'chat', 'websocket', 'images', 'embeddings'],
   messages: ['messages', 'count'],

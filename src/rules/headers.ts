@@ -1,6 +1,6 @@
-/** Which headers pass between client and upstream on the native path. Bodies pass as they are; headers need a list. */
+/** Headers that pass between client and provider on the native path. Bodies pass as they are; headers need a list. */
 
-/** Never sent upstream: what belongs to this hop, to the caller's credential, or to the caller's own account elsewhere. */
+/** Never sent upstream: hop-by-hop headers, the caller's credential, and ids of the caller's own provider account. */
 export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   // this hop
   'host',
@@ -21,7 +21,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'sec-websocket-version',
   'sec-websocket-extensions',
   'sec-websocket-protocol',
-  // who called, and through whom
+  // the caller and the proxies before us
   'authorization',
   'x-api-key',
   'x-goog-api-key',
@@ -38,7 +38,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'true-client-ip',
   'origin',
   'referer',
-  // would be checked against our account and refused, or tell the provider about the caller
+  // the provider would check them against our account and reject the request, or learn about the caller
   'openai-organization',
   'openai-project',
   'anthropic-workspace-id',
@@ -47,7 +47,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'x-gemini-api-privileged-user-id',
 ]);
 
-/** Told to the client: what describes the answer. Limits, ids and names of our upstream account stay here. */
+/** Returned to the client: headers that describe the response. Limits, ids and names of our upstream account are removed. */
 export const PASSED_BACK: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
@@ -64,3 +64,6 @@ export const PASSED_BACK: ReadonlySet<string> = new Set([
   'x-models-etag',
   'x-codex-turn-state',
 ]);
+
+/** Sent when the caller names no version: the provider rejects messages requests without one, and curl users forget it. */
+export const DEFAULT_MESSAGES_VERSION = '2023-06-01';

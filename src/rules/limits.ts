@@ -1,34 +1,27 @@
-/** The numbers of G 8 and V 8 that belong to no other table, and the limits this gateway sets itself; each with its reason. */
-import type { TextOperation } from './endpoints.ts';
-
+/** Limits of G 8 and V 8 that belong to no other table, and limits that the gateway sets itself, each with its reason. */
 const MIB = 2 ** 20;
 
 /** Largest body after decoding, by kind of operation. "MB" in the documents is 2^20 bytes. */
 export const BODY_BYTES = { text: 32 * MIB, image: 64 * MIB, video: 64 * MIB, small: MIB } as const;
 export type BodyClass = keyof typeof BODY_BYTES;
 
-export const BODY_CLASS: Partial<Record<TextOperation, BodyClass>> = {
-  'images.generate': 'image',
-  'images.edit': 'image',
-};
-
-/** JSON that is deeper or busier than this is refused before it is parsed: parsing it would stall every other request. */
+/** Deeper or larger JSON is rejected before it is parsed, because parsing it would block the event loop. */
 export const JSON_LIMITS = {
   /** `JSON.stringify` overflows the stack somewhere above 1,000 levels; tool schemas stay below 60. */
   depth: 128,
-  /** Commas, colons and brackets. An embeddings call with 300,000 token numbers is the busiest honest body. */
+  /** Commas, colons and brackets. The largest real body is an embeddings request with 300,000 token numbers. */
   tokens: 1_000_000,
-  /** What is shorter cannot be busy enough to matter. */
+  /** A shorter body cannot hold enough of them to matter. */
   harmlessChars: 64 * 1024,
 } as const;
 
-/** Headers of one request, all together. */
+/** All headers of one request together. */
 export const HEADER_BYTES = 32 * 1024;
 
-/** A multipart body (G 4.8): more parts than any image edit has, no endless field. */
+/** Multipart bodies (G 4.8): more parts than any image edit has, and a bound for each text field. */
 export const MULTIPART = { parts: 20, fieldBytes: 64 * 1024 } as const;
 
-/** Milliseconds an upstream gets. Long thinking is honest silence before the first byte of a unary answer. */
+/** Timeouts of an upstream call in milliseconds. Reasoning models send nothing for minutes before a unary response. */
 export interface Timeouts {
   readonly connect: number;
   readonly firstByte: number;
@@ -45,19 +38,19 @@ export const TIMEOUTS = {
 } as const satisfies Record<string, Timeouts>;
 export type TimeoutsName = keyof typeof TIMEOUTS;
 
-/** Silence on a stream after which a heartbeat is sent; proxies in between cut at 30-100 s. */
+/** Silence on a stream after which a heartbeat is sent; proxies close idle connections after 30-100 s. */
 export const HEARTBEAT_MS = 15_000;
-/** A client that takes nothing for this long is gone. */
+/** A client that reads nothing for this long is disconnected. */
 export const STALLED_CLIENT_MS = 60_000;
 
-/** An answer that is complete but for its usage waits so long for it; some upstreams then neither report nor close. */
+/** Wait for usage after all content has arrived; some providers then neither report it nor close the stream. */
 export const USAGE_GRACE_MS = 1_000;
 
-/** A change made on one replica is in force on every other one after at most this. */
+/** Longest time until a change made on one replica is in force on all others. */
 export const PROPAGATION_MS = 5_000;
 
-/** Our own key value: anything shorter could be guessed, anything longer is no key. */
+/** Length of an API key. A shorter one could be guessed; a longer one is never valid. */
 export const KEY_CHARS = { min: 20, max: 256 } as const;
 
-/** Ids of users, chosen by operators. */
+/** User ids, chosen by operators. */
 export const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

@@ -1,41 +1,41 @@
-/** Limits of the responses WebSocket (G 4.7). Clients know most of these numbers and plan with them. */
+/** Limits of the responses WebSocket (G 4.7). Clients rely on most of these numbers. */
 const MIB = 2 ** 20;
 
 export const WEBSOCKET = {
-  /** As much as an HTTP body. */
+  /** The same as an HTTP body. */
   messageBytes: 32 * MIB,
   /** Clients rotate their connections near 55 minutes. */
   lifetimeMs: 3_600_000,
-  /** After the lifetime, running turns get this long. */
-  farewellMs: 30_000,
+  /** Time for running turns to finish after the lifetime is over. */
+  drainMs: 30_000,
   pingMs: 30_000,
   /** Named lanes per connection; the unnamed one is not counted. */
   lanes: 32,
-  /** Turns that run at once on one connection; further ones wait. */
+  /** Concurrent turns of one connection; further ones are queued. */
   turns: 16,
-  /** Waiting turns per connection; more than this is a flood. */
-  waiting: 256,
-  /** Of all waiting turns of a connection together: one that waits behind another, as large as a message may be, and some more. */
-  waitingBytes: 64 * MIB,
+  /** Queued turns per connection; with more the connection is closed. */
+  queuedTurns: 256,
+  /** Bytes of all queued turns of a connection: two messages of the largest size. */
+  queuedBytes: 64 * MIB,
   /** Messages per second, averaged over ten. */
   messagesPerSecond: 50,
-  /** Conversation kept per connection, as JSON. */
+  /** Conversation history kept per connection, as JSON. */
   cacheBytes: 64 * MIB,
-  /** What may wait to be taken by a slow client before the upstream is paused. */
+  /** Bytes buffered for a slow client before the upstream is paused. */
   bufferedBytes: MIB,
-  /** A key that was revoked closes its sockets within the time that every change needs to spread. */
+  /** Interval of key checks; a revoked key closes its connections within the propagation time. */
   recheckMs: 2_000,
-  /** An upgrade that an account has not answered by then is given up; the turn goes over HTTP instead. */
+  /** Timeout of an upgrade to a provider; the turn then uses HTTP. */
   handshakeMs: 10_000,
-  /** Largest frame of an upstream: an image in base64, and the whole response that repeats it. */
+  /** Largest frame of a provider: an image in base64, and the response object that repeats it. */
   upstreamBytes: 128 * MIB,
-  /** An account that refused an upgrade is not asked again for so long. */
-  refusedMs: 600_000,
-  /** Responses of a connection that are known without asking the store. */
+  /** Time until an upgrade is tried again on an account that rejected one. */
+  upgradeRetryMs: 600_000,
+  /** Response ids of a connection that are known without a query. */
   ownIds: 2_000,
 } as const;
 
 export const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 
-/** Close codes: those above 1007 that clients treat as final, and the one that asks them to come back. */
+/** Close codes: clients treat `policy` as final and reconnect after `restart`. */
 export const CLOSE = { normal: 1000, policy: 1008, restart: 1012 } as const;

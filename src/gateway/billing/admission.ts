@@ -1,155 +1,101 @@
 /**
- * Money on the path of a call: admitted against the balance before anything is sent, charged once by what the upstream reported, and
- * on disk before the answer ends. Makes no database write; what the ledger does behind it is in src/ledger.
+ * Billing on the path of a request: admitted against the balance before anything is sent, charged once by the usage that the
+ * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  */
 import { type Model, priceAt } from '../../catalog/index.ts';
 import { type Clock, formatNanos } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import {
   costOf,
+  crashPoint,
+  crashPointAfter,
+  createUsageRecord,
   type Metering,
   maxCostOf,
   newRecordId,
-  type OnStep,
   parseRates,
   type Rates,
   type Reservation,
 } from '../../ledger/index.ts';
 import type { Limiter } from '../../pool/index.ts';
-import type { TextOperation } from '../../rules/index.ts';
+import { type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 
-/** What is known of a call before it is sent. */
+/** What is known of a request before it is sent. */
 export interface CallFacts {
-  readonly operation: TextOperation;
+  readonly operation: InferenceOperation;
   readonly model: Model;
   readonly bodyBytes: number;
-  /** The most it may write, where the request says so. */
+  /** Largest number of output tokens, where the request limits it. */
   readonly maxOutput?: number | undefined;
   readonly images?: ImageCount | undefined;
 }
 
-/** Pictures that were asked for: "1024x1024/high", and how many. */
+/** Requested images: "1024x1024/high", and how many. */
 export interface ImageCount {
   readonly kind: string;
   readonly count: number;
 }
 
-/** The right to make one call. Ends once, by a charge or without one; later words are ignored. */
+/** The right to make one upstream call. Ends once, with a charge or without; what comes later has no effect. */
 export interface Admission {
-  /** Charges what was used. */
+  /** Charges the usage. */
   settle(usage: HubUsage, from: { accountId: string; images?: ImageCount }): void;
+  /** Gives back what was reserved, without a charge. */
   release(): void;
-  /** What was settled survives the end of this process, or the disk refuses, for which no answer suffers that was paid for. */
+  /**
+   * Resolves once the usage record is on disk. Also resolves if the write fails: the response is already paid for and must
+   * still be delivered.
+   */
   flushed(): Promise<void>;
 }
 
-/** Counting, lists and stored responses are free. */
-const BILLED: ReadonlySet<TextOperation> = new Set<TextOperation>([
-  'messages.create',
-  'chat.create',
-  'responses.create',
-  'responses.compact',
-  'embeddings.create',
-  'images.generate',
-  'images.edit',
-  'generate.create',
-  'generate.stream',
-]);
-/** Reserved for answers whose request sets no limit; a longer one is charged in full all the same. */
+/** Reserved for requests that set no limit to their output. A longer output is charged in full all the same. */
 const DEFAULT_MAX_OUTPUT = 32_000;
 const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
 
+export interface BillingServices {
+  readonly metering: Metering;
+  readonly limiter: Limiter;
+  readonly clock: Clock;
+}
+
 export class Billing {
-  readonly #metering: Metering;
-  readonly #limiter: Limiter;
-  readonly #clock: Clock;
-  readonly #onStep: OnStep | undefined;
+  readonly #services: BillingServices;
   readonly #rates = new Map<bigint, Rates>();
 
-  constructor(metering: Metering, limiter: Limiter, clock: Clock, onStep?: OnStep) {
-    this.#metering = metering;
-    this.#limiter = limiter;
-    this.#clock = clock;
-    this.#onStep = onStep;
+  constructor(services: BillingServices) {
+    this.#services = services;
   }
 
-  /** At once when the allowance at hand covers the call, as it mostly does; throws or rejects as `Metering.admit` does. */
+  /** Without a promise when the wallet lease at hand covers the call. Throws or rejects as `Metering.admit` does. */
   admit(call: Call, caller: Caller, facts: CallFacts): Admission | Promise<Admission> {
-    if (!BILLED.has(facts.operation)) return FREE_ADMISSION;
-    this.#onStep?.('call.admitting');
-    const price = priceAt(facts.model.line, this.#clock.now());
+    if (inferenceRow(facts.operation).billing === 'free') return FREE_ADMISSION;
+    crashPoint('call.admitting');
+    const services = this.#services;
+    const { key, group } = caller;
+    const { line } = facts.model;
+    const price = priceAt(line, services.clock.now());
     const rates = price ? this.#ratesOf(price.id, price.rates) : {};
-    const multipliers = [caller.group.multiplierPpm, caller.key.userMultiplierPpm];
-    const maxOutput = facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, facts.model.line.maxOutput ?? DEFAULT_MAX_OUTPUT);
-    const context = facts.model.line.context;
-    const bound = maxCostOf(
+    const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
+    const maxCost = maxCostOf(
       {
         bodyBytes: facts.bodyBytes,
-        maxOutput,
-        ...(context !== null && { context }),
+        maxOutput: facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, line.maxOutput ?? DEFAULT_MAX_OUTPUT),
+        ...(line.context !== null && { context: line.context }),
         ...(facts.images && { images: byKind(facts.images) }),
       },
       rates,
       multipliers,
     );
-    const admitted = this.#metering.admit(caller.key.userId, bound, caller.key);
-    const open = (reservation: Reservation): Admission =>
-      this.#ticket(call, caller, facts, { reservation, rates, multipliers, priceId: price?.id ?? null });
-    return admitted instanceof Promise ? admitted.then(open) : open(admitted);
-  }
-
-  #ticket(
-    call: Call,
-    { key, group }: Caller,
-    { operation, model }: CallFacts,
-    {
-      reservation,
-      rates,
-      multipliers,
-      priceId,
-    }: { reservation: Reservation; rates: Rates; multipliers: readonly bigint[]; priceId: bigint | null },
-  ): Admission {
-    let isOpen = true;
-    this.#onStep?.('call.admitted');
-    return {
-      settle: (reported, { accountId, images }) => {
-        if (!isOpen) return;
-        isOpen = false;
-        const usage = images ? { ...reported, images: byKind(images) } : reported;
-        const estimated = reported.estimated === true;
-        this.#limiter.count(key, usage.input + usage.output);
-        const nanos = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
-        call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
-        reservation.settle({
-          id: newRecordId(),
-          at: this.#clock.now(),
-          userId: key.userId,
-          keyId: key.id,
-          groupId: group.id,
-          accountId,
-          model: model.name,
-          operation,
-          usage,
-          images: images?.count ?? 0,
-          nanos,
-          priceId,
-          estimated,
-          requestId: call.id,
-        });
-      },
-      release: () => {
-        if (!isOpen) return;
-        isOpen = false;
-        reservation.release();
-      },
-      flushed: () => {
-        const tried = this.#metering.flushedOrFailed();
-        const onStep = this.#onStep;
-        return onStep ? tried.then(() => onStep('call.flushed')) : tried;
-      },
+    const reserved = services.metering.admit(key.userId, maxCost, key);
+    const open = (reservation: Reservation): Admission => {
+      crashPoint('call.admitted');
+      const priceId = price?.id ?? null;
+      return new ReservedAdmission({ call, caller, facts, reservation, rates, multipliers, priceId, services });
     };
+    return reserved instanceof Promise ? reserved.then(open) : open(reserved);
   }
 
   #ratesOf(priceId: bigint, stored: unknown): Rates {
@@ -162,13 +108,63 @@ export class Billing {
   }
 }
 
-const byKind = ({ kind, count }: ImageCount): Record<string, number> => ({ [kind]: count });
+interface ReservedCall {
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly facts: CallFacts;
+  readonly reservation: Reservation;
+  readonly rates: Rates;
+  readonly multipliers: readonly bigint[];
+  readonly priceId: bigint | null;
+  readonly services: BillingServices;
+}
 
-/** For answers that never said what they cost: four bytes are about a token. Flagged wherever it is shown. */
-export const roughUsage = (inputBytes: number, outputBytes: number): HubUsage => ({
-  input: Math.ceil(inputBytes / 4),
-  cacheRead: 0,
-  cacheWrite: 0,
-  output: Math.ceil(outputBytes / 4),
-  estimated: true,
-});
+class ReservedAdmission implements Admission {
+  readonly #reserved: ReservedCall;
+  #isOpen = true;
+
+  constructor(reserved: ReservedCall) {
+    this.#reserved = reserved;
+  }
+
+  settle(reported: HubUsage, { accountId, images }: { accountId: string; images?: ImageCount }): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    const { call, caller, facts, reservation, rates, multipliers, priceId, services } = this.#reserved;
+    const { key, group } = caller;
+    const usage = images ? { ...reported, images: byKind(images) } : reported;
+    const estimated = reported.estimated === true;
+    services.limiter.count(key, usage.input + usage.output);
+    const nanos = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
+    call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
+    const record = createUsageRecord({
+      id: newRecordId(),
+      at: services.clock.now(),
+      userId: key.userId,
+      keyId: key.id,
+      groupId: group.id,
+      accountId,
+      model: facts.model.name,
+      operation: facts.operation,
+      usage,
+      images: images?.count ?? 0,
+      nanos,
+      priceId,
+      estimated,
+      requestId: call.id,
+    });
+    reservation.settle(record);
+  }
+
+  release(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#reserved.reservation.release();
+  }
+
+  flushed(): Promise<void> {
+    return crashPointAfter(this.#reserved.services.metering.whenWrittenOrFailed(), 'call.written');
+  }
+}
+
+const byKind = ({ kind, count }: ImageCount): Record<string, number> => ({ [kind]: count });

@@ -1,82 +1,74 @@
 /**
- * Counting tokens where the caller's dialect is not the group's, or where the account cannot count (G 4.3, G 4.6.3): the request is
- * converted and the provider asked; when it does not answer, a local estimate, marked as such. Counting is never charged, takes no
- * place that a generation could have, and gives up early rather than wait.
+ * Token counts where the caller's dialect is not the group's, or where the account cannot count (G 4.3, G 4.6.3): the request is
+ * converted and the provider counts it; when it does not, the gateway returns an estimate, marked as one. Counting is never charged,
+ * holds no account slot that a generation could use, and gives up early rather than wait.
  */
-import type { Account, Model } from '../../catalog/index.ts';
-import { capabilitiesFor } from '../../catalog/index.ts';
+import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { codecOf, decodeCount, type HubRequest } from '../../dialects/index.ts';
-import { type Dialect, type Style, type TextOperation, TIMEOUTS } from '../../rules/index.ts';
+import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
-import { type Call, expectJson, readBody, sendJson } from '../../web/index.ts';
-import { estimateRequest } from '../billing/estimate.ts';
+import { type Call, sendJson } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
-import { resolveModel } from '../models/resolve.ts';
-import { upstreamName } from '../native/request.ts';
+import { resolveModel, upstreamName } from '../models/resolve.ts';
+import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
-import type { ConvertedServices } from './convert-call.ts';
+import type { ConvertedServices } from './context.ts';
+import { estimateRequest } from './estimate-tokens.ts';
 import { parseBody } from './json-body.ts';
 
-/** Counts in flight on this replica; beyond that the estimate answers. */
-const MAX_AT_ONCE = 16;
+/** Counts in flight on this replica. Beyond that the estimate is returned. */
+const MAX_IN_FLIGHT = 16;
 
-const ANSWER: Readonly<Record<'messages' | 'responses' | 'generate', (count: number) => object>> = {
+const RESPONSE: Readonly<Record<CountedDialect, (count: number) => object>> = {
   messages: (count) => ({ input_tokens: count }),
   responses: (count) => ({ object: 'response.input_tokens', input_tokens: count }),
   generate: (count) => ({ totalTokens: count }),
 };
 
-export class TokenCounter {
-  #atOnce = 0;
+/** Where `from` and `to` are the same, the account cannot count and the gateway estimates. */
+export interface Count {
+  readonly operation: InferenceOperation;
+  readonly from: CountedDialect;
+  readonly to: Dialect;
+}
 
-  /** Where both dialects are the same, the account cannot count and the estimate is all there is. */
-  async count(
-    call: Call,
-    caller: Caller,
-    operation: TextOperation,
-    from: keyof typeof ANSWER,
-    to: Dialect,
-    parts: ConvertedServices,
-  ): Promise<void> {
-    expectJson(call);
-    const sent = parseBody(await readBody(call, parts.bodyLimit(operation)));
-    const { body } = from === 'responses' ? await expandHistory(sent, caller.key.userId, parts.store) : { body: sent };
-    const model = resolveModel(parts.catalog(), caller, call.params.model ?? body.model);
-    const head = {
-      headers: call.request.headers as Record<string, string | undefined>,
-      model: model.name,
-      stream: false,
-    };
-    const request = decodeCount(from, body, head);
-    const counted = from === to ? undefined : await this.#ask(request, caller, model, to, parts);
+export class TokenCounter {
+  readonly #services: ConvertedServices;
+  #inFlight = 0;
+
+  constructor(services: ConvertedServices) {
+    this.#services = services;
+  }
+
+  async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
+    const { catalog, store } = this.#services;
+    const sent = parseBody(await readJsonBody(this.#services, call, operation));
+    const { body } = from === 'responses' ? await expandHistory(sent, caller.key.userId, store) : { body: sent };
+    const model = resolveModel(catalog(), caller, call.params.model ?? body.model);
+    const request = decodeCount(from, body, { headers: call.request.headers, model: model.name, stream: false });
+    const counted = from === to ? undefined : await this.#askProvider(request, caller, model, to);
     call.addLogFields({ model: model.name, estimated: counted === undefined });
     sendJson(
       call,
       200,
-      ANSWER[from](counted ?? estimateRequest(request)),
+      RESPONSE[from](counted ?? estimateRequest(request)),
       counted === undefined ? { 'x-gateway-token-count': 'estimated' } : {},
     );
   }
 
-  /** The provider's own count, or undefined when it has none to give. */
-  async #ask(
-    request: HubRequest,
-    { group }: Caller,
-    model: Model,
-    to: Dialect,
-    parts: ConvertedServices,
-  ): Promise<number | undefined> {
-    const account = parts
-      .catalog()
+  /** Returns the provider's count; undefined when no account can count or the provider fails to. */
+  async #askProvider(request: HubRequest, { group }: Caller, model: Model, to: Dialect): Promise<number | undefined> {
+    const { catalog, upstream } = this.#services;
+    const account = catalog()
       .accounts(group.id)
       .find(({ features }) => features.has('count'));
-    if (!account || this.#atOnce >= MAX_AT_ONCE) return undefined;
-    this.#atOnce += 1;
+    if (!account || this.#inFlight >= MAX_IN_FLIGHT) return undefined;
+    this.#inFlight += 1;
     try {
-      const answer = await fetchJson(parts.upstream, questionOf(request, group.style, account, model, to));
-      return answer?.status === 200 ? countIn(answer.body) : undefined;
+      const result = await fetchJson(upstream, countRequest(request, { style: group.style, account, model, to }));
+      return result?.status === 200 ? countIn(result.body) : undefined;
     } finally {
-      this.#atOnce -= 1;
+      this.#inFlight -= 1;
     }
   }
 }
@@ -87,13 +79,20 @@ function countIn(body: unknown): number | undefined {
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
-function questionOf(request: HubRequest, style: Style, account: Account, model: Model, to: Dialect): UpstreamRequest {
+interface CountTarget {
+  readonly style: Style;
+  readonly account: Account;
+  readonly model: Model;
+  readonly to: Dialect;
+}
+
+function countRequest(request: HubRequest, { style, account, model, to }: CountTarget): UpstreamRequest {
   const name = upstreamName(model, account);
   const { body, headers } = codecOf(to).upstream.encodeRequest(request, {
     model: name,
     capabilities: capabilitiesFor(style, { ...model, upstream: name }),
   });
-  const { path, question } = QUESTION[to === 'generate' ? 'generate' : 'messages'](name, body);
+  const { path, counted } = COUNT_ENDPOINT[to === 'generate' ? 'generate' : 'messages'](name, body);
   return {
     method: 'POST',
     ...locateUpstream(style, account.baseUrl, path),
@@ -103,25 +102,25 @@ function questionOf(request: HubRequest, style: Style, account: Account, model: 
       ...Object.entries(headers).flat(),
       ...CREDENTIAL_HEADER[style](account.credential),
     ],
-    body: Buffer.from(JSON.stringify(question)),
+    body: Buffer.from(JSON.stringify(counted)),
     timeouts: TIMEOUTS.count,
   };
 }
 
-/** What of a request each provider counts. */
-const COUNTED = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'];
-const QUESTION: Readonly<
+/** Members of a messages request that the count endpoint accepts. */
+const COUNTED_MEMBERS = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'];
+const COUNT_ENDPOINT: Readonly<
   Record<
     'messages' | 'generate',
-    (model: string, body: Readonly<Record<string, unknown>>) => { path: string; question: object }
+    (model: string, body: Readonly<Record<string, unknown>>) => { path: string; counted: object }
   >
 > = {
   messages: (_model, body) => ({
     path: '/v1/messages/count_tokens',
-    question: Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED.includes(name))),
+    counted: Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED_MEMBERS.includes(name))),
   }),
   generate: (model, body) => ({
     path: `/v1beta/models/${encodeURIComponent(model)}:countTokens`,
-    question: { generateContentRequest: { model: `models/${model}`, ...body } },
+    counted: { generateContentRequest: { model: `models/${model}`, ...body } },
   }),
 };

@@ -14,7 +14,7 @@ export interface MediaFetcher {
   fetch(
     url: string,
     limits: { maxBytes: number; timeoutMs: number },
-  ): Promise<{ ok: true; mime: string; bytes: Buffer } | { ok: false; sentence: string }>;
+  ): Promise<{ ok: true; mime: string; bytes: Buffer } | { ok: false; message: string }>;
 }
 
 type Located = Extract<MediaSource, { kind: 'url' }>;
@@ -36,7 +36,7 @@ export async function inlineMedia(request: HubRequest, fetcher: MediaFetcher): P
 
 async function fetchOne(url: string, fetcher: MediaFetcher): Promise<MediaSource> {
   const result = await fetcher.fetch(url, { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS });
-  if (!result.ok) throw fail('invalid_value', `The media at ${shown(url)} cannot be used: ${result.sentence}`);
+  if (!result.ok) throw fail('invalid_value', `The media at ${shown(url)} cannot be used: ${result.message}`);
   return { kind: 'base64', mime: result.mime, data: result.bytes.toString('base64') };
 }
 

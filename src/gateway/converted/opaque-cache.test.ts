@@ -12,8 +12,8 @@ function tableAt(): { table: OpaqueCache; pass: (ms: number) => void } {
 }
 
 const value = (chars = 10): OpaqueForCall => ({
-  ahead: [],
-  before: [],
+  beforeText: [],
+  beforeCall: [],
   signature: { issuer: 'messages', kind: 'thinking', data: 'x'.repeat(chars) },
 });
 const keep = ({ table }: ReturnType<typeof tableAt>, id: string, chars?: number): void =>

@@ -3,7 +3,7 @@
  * failed call first; known ones are left out at once. Digests only, in memory of this replica: a miss costs that one call again.
  */
 import { hash } from 'node:crypto';
-import { type HubRequest, type Opaque, opaquesIn, withoutOpaques } from '../../dialects/index.ts';
+import { type HubRequest, type Opaque, opaquesIn, withoutRejected } from '../../dialects/index.ts';
 
 const MAX_ENTRIES = 20_000;
 
@@ -25,7 +25,7 @@ export class RejectedOpaques {
     if (this.#digests.size === 0) return request;
     const met = new Set(opaquesIn(request).filter((opaque) => this.#digests.has(digestOf(opaque))));
     for (const opaque of met) this.#put(digestOf(opaque));
-    return met.size === 0 ? request : withoutOpaques(request, (opaque) => met.has(opaque));
+    return met.size === 0 ? request : withoutRejected(request, (opaque) => met.has(opaque));
   }
 
   #put(digest: string): void {

@@ -1,17 +1,17 @@
-/** Errors that an upstream tells inside an answer, before a client reads them: without our own secrets, with its own field names. */
+/** An error inside a provider's reply, as a fault of its account and as an error for the client: our secrets removed, the client's field names. */
 import type { Account } from '../../catalog/index.ts';
 import { type Fault, type HubError, withClientField } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import { redact } from '../redact.ts';
-import type { RoundContext } from './convert-call.ts';
+import type { CallContext } from './context.ts';
 
-/** An error inside an answer; its code alone says how the account did. */
-export function faultFromReply(error: HubError, { pair, answer }: RoundContext, account: Account): Fault {
+/** Inside a reply there is no HTTP status: the code alone classifies the fault. */
+export function faultFromReply(error: HubError, { pair, request }: CallContext, account: Account): Fault {
   const { code, message, retryAfterMs } = error;
   return {
     kind: KIND[code] ?? 'failed',
-    error: withClientField(pair, answer.request, { ...error, message: redact(message, account) }),
-    ...(retryAfterMs !== undefined && { restMs: retryAfterMs }),
+    error: withClientField(pair, request, { ...error, message: redact(message, account) }),
+    ...(retryAfterMs !== undefined && { cooldownMs: retryAfterMs }),
   };
 }
 

@@ -1,88 +1,60 @@
 /**
- * What the client has been told of an answer, over all its rounds. A provider may pause in the middle of its own tools' work and
- * expect to be asked again with what it has said; the client sees one answer, its items counted on and its usage added up.
+ * The rounds of one reply. A provider may stop with a pause in the middle of its own tools' work and expect the same request again
+ * with its output so far. The client sees one reply: items numbered through, usage added up.
  */
-import type { HubEvent, HubItem, HubReply, HubStop, HubUsage, StreamEncoder } from '../../dialects/index.ts';
-import type { ClientStream } from '../client-stream.ts';
+import type { Account } from '../../catalog/index.ts';
+import type { HubEvent, HubItem, HubReply, HubStop, HubUsage } from '../../dialects/index.ts';
+import { sumUsage } from '../billing/usage.ts';
 
-/** Rounds after which a pause is the end all the same. */
+/** A pause after this many rounds ends the reply. */
 const MAX_ROUNDS = 5;
 
 export class ReplyRounds {
-  readonly #open: () => StreamEncoder;
-  #encoder: StreamEncoder | undefined;
-  /** Set when something has been written. */
-  outlet: ClientStream | undefined;
-  /** Wakes the upstream of the present round. */
-  resume: () => void = () => {};
-  /** The answer ends here, in the middle: the client left, or nobody goes on. Charges what was used, as far as it is known. */
-  onAbandoned: () => void = () => {};
   #items: readonly HubItem[] = [];
   #usage: HubUsage | undefined;
-  #rounds = 1;
-  isPaused = false;
+  #account: Account | undefined;
+  #completed = 0;
 
-  constructor(open: () => StreamEncoder) {
-    this.#open = open;
-  }
-
-  /** Answers that are told as one body never need it. */
-  get encoder(): StreamEncoder {
-    this.#encoder ??= this.#open();
-    return this.#encoder;
-  }
-
-  /** Items of the rounds that are over. */
+  /** Items of the completed rounds. */
   get items(): readonly HubItem[] {
     return this.#items;
   }
 
-  /** Is this end only a pause, and will the provider be asked again? */
+  /** What the completed rounds used, and the account of the last one; undefined in the first round. */
+  get spent(): { readonly usage: HubUsage; readonly account: Account } | undefined {
+    return this.#usage && this.#account && { usage: this.#usage, account: this.#account };
+  }
+
+  /** True when the provider gets another request after this stop. */
   continuesAfter(stop: HubStop): boolean {
-    return stop === 'pause' && this.#rounds < MAX_ROUNDS;
+    return stop === 'pause' && this.#completed + 1 < MAX_ROUNDS;
   }
 
-  /** `charge` is called with what all rounds so far used, should there be no further one. */
-  pause(items: readonly HubItem[], usage: HubUsage, charge: (usage: HubUsage) => void): void {
-    const used = sumUsage(this.#usage, usage);
-    this.isPaused = true;
+  /** Records a round that ended with a pause. */
+  complete(items: readonly HubItem[], usage: HubUsage, account: Account): void {
     this.#items = [...this.#items, ...items];
-    this.#usage = used;
-    this.onAbandoned = () => charge(used);
+    this.#usage = sumUsage(this.#usage, usage);
+    this.#account = account;
+    this.#completed += 1;
   }
 
-  /** What the rounds that are over used, and this. */
+  /** Adds the usage of the current round to that of the completed ones. */
   usageWith(usage: HubUsage): HubUsage {
     return sumUsage(this.#usage, usage);
   }
 
-  nextRound(): void {
-    this.isPaused = false;
-    this.#rounds += 1;
-  }
-
-  /** An event of the present round as part of the whole answer; undefined when it has been said before. */
-  renumbered(event: HubEvent): HubEvent | undefined {
-    if (this.#rounds === 1) return event;
+  /** Returns an event of the current round as an event of the whole reply; undefined when an earlier round sent it already. */
+  renumber(event: HubEvent): HubEvent | undefined {
+    if (this.#completed === 0) return event;
     if (event.kind === 'start') return undefined;
     if (event.kind === 'finish') return { ...event, usage: sumUsage(this.#usage, event.usage) };
     return 'index' in event ? { ...event, index: event.index + this.#items.length } : event;
   }
 
-  /** The answer with the rounds before it. */
-  merged(reply: HubReply): HubReply {
-    return this.#rounds === 1
+  /** Returns the reply of the last round together with the rounds before it. */
+  merge(reply: HubReply): HubReply {
+    return this.#completed === 0
       ? reply
       : { ...reply, items: [...this.#items, ...reply.items], usage: sumUsage(this.#usage, reply.usage) };
   }
-}
-
-export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsage {
-  if (!before) return usage;
-  const sum: Record<string, unknown> = { ...before, ...usage };
-  for (const [name, value] of Object.entries(usage)) {
-    const earlier = before[name as keyof HubUsage];
-    if (typeof value === 'number' && typeof earlier === 'number') sum[name] = value + earlier;
-  }
-  return sum as unknown as HubUsage;
 }

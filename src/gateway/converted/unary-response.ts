@@ -1,84 +1,134 @@
-/** A converted answer that comes as one body: read whole, decoded, and only then is anything said to the client. */
+/** The response of one round that arrives as one JSON body: read in full and decoded before the client gets anything. */
+import type { Account } from '../../catalog/index.ts';
 import { ApiError, concatBuffers } from '../../core/index.ts';
-import { type Fault, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
+import { type Fault, type HubItem, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import { type FaultKind, faultRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
-import { estimateItems, estimateUsage, isUsageMissing } from '../billing/estimate.ts';
-import type { ResponseHandler, ResponseHead } from '../failover.ts';
-import { usageLogFields } from '../native/response.ts';
-import { conversionHeaders, type RoundContext } from './convert-call.ts';
+import { estimateUsage, isUsageMissing } from '../billing/usage.ts';
+import type { ResponseHead } from '../failover.ts';
+import type { RoundHost, RoundResponse, RoundState } from './context.ts';
+import { conversionHeaders } from './headers.ts';
 import { faultFromReply } from './reply-error.ts';
-import { STREAM_HEADERS } from './stream-response.ts';
+import type { RoundRequest } from './round-request.ts';
 
-/** No honest answer is larger (images in it reach some 20 MiB). */
+/** Replies with images reach some 20 MiB. */
 const MAX_BYTES = 64 * 2 ** 20;
 
-export class UnaryResponse implements ResponseHandler {
-  readonly #conversation: RoundContext;
-  readonly #head: ResponseHead;
+export class UnaryResponse implements RoundResponse {
+  readonly account: Account;
+  readonly #host: RoundHost;
+  readonly #request: RoundRequest;
   readonly #chunks: Buffer[] = [];
-  #size = 0;
+  #bytes = 0;
+  #state: RoundState = 'open';
 
-  constructor(conversation: RoundContext, head: ResponseHead) {
-    this.#conversation = conversation;
-    this.#head = head;
+  constructor(host: RoundHost, request: RoundRequest, head: ResponseHead) {
+    this.account = head.account;
+    this.#host = host;
+    this.#request = request;
+  }
+
+  get state(): RoundState {
+    return this.#state;
+  }
+
+  /** Never paused: nothing is written while the body is read. */
+  resume(): void {}
+
+  /** Nothing of this round has reached the client. */
+  estimate(): HubUsage | undefined {
+    return undefined;
   }
 
   onData(chunk: Buffer): boolean {
-    this.#size += chunk.length;
-    if (this.#size <= MAX_BYTES) this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes <= MAX_BYTES) this.#chunks.push(chunk);
     return true;
   }
 
-  onEnd(trouble?: TransportError): FaultKind | Fault | undefined {
-    if (trouble) return brokenFault(trouble.kind);
-    if (this.#size > MAX_BYTES) return brokenFault('failed');
+  onEnd(error?: TransportError): FaultKind | Fault | undefined {
+    const fault = this.#read(error);
+    if (fault) this.#state = 'failed';
+    return fault;
+  }
+
+  /** A fault here leaves the client without a response head, so another account may be tried. */
+  #read(error?: TransportError): Fault | undefined {
+    if (error) return truncated(error.kind);
+    if (this.#bytes > MAX_BYTES) return truncated('failed');
     try {
-      this.#answer(JSON.parse(concatBuffers(this.#chunks).toString('utf8')));
+      this.#onReply(this.#decode(JSON.parse(concatBuffers(this.#chunks).toString('utf8'))));
       return undefined;
-    } catch (error) {
-      // Not JSON, or no answer of its dialect: nothing was told yet, another account may do better.
-      if (error instanceof SyntaxError) return brokenFault('failed');
-      if (error instanceof ApiError) {
-        return faultFromReply({ code: error.code, message: error.message }, this.#conversation, this.#head.account);
-      }
-      throw error;
+    } catch (thrown) {
+      if (thrown instanceof SyntaxError) return truncated('failed');
+      if (!(thrown instanceof ApiError)) throw thrown;
+      return faultFromReply({ code: thrown.code, message: thrown.message }, this.#host.context, this.account);
     }
   }
 
-  #answer(body: unknown): void {
-    const { call, pair, request, answer, parts } = this.#conversation;
-    const prepared = this.#conversation.preparedFor(this.#head.account);
-    const context = this.#conversation.upstreamContext(this.#head.account);
-    const { telling } = this.#conversation;
-    const round = readReply(pair, prepared.encoded, body, context);
-    if (telling.continuesAfter(round.stop))
-      return telling.pause(round.items, round.usage, (used) => void this.#charge(used));
-    const reply = telling.merged(round);
-    this.#conversation.cacheOpaque(reply.items);
-    const whole = pair.client.client.encodeReply(reply, answer);
-    if (this.#conversation.isStored) this.#conversation.storeResponse(whole);
-    const headers = conversionHeaders(this.#conversation, prepared);
-    const usage = isUsageMissing(reply.usage) ? estimateUsage(request, estimateItems(reply.items)) : reply.usage;
-    const told = request.stream ? unfold(reply).map((event) => telling.encoder.push(event)) : [JSON.stringify(whole)];
-    const text = told.join('');
-    call.runAfter(this.#charge(usage), () => {
-      const form = request.stream ? STREAM_HEADERS : { ...JSON_HEADERS, 'content-length': Buffer.byteLength(text) };
-      call.response.writeHead(200, { ...headers, ...form });
-      parts.outlets.send(call, text);
+  #decode(body: unknown): HubReply {
+    const { call, pair, services } = this.#host.context;
+    const { encoded } = this.#request.encodedFor(this.account);
+    return readReply(pair.upstream, encoded, body, {
+      requestId: call.id,
+      account: services.accountTag(this.account.id),
     });
   }
 
-  #charge(usage: HubUsage): Promise<void> {
-    const { call, settle } = this.#conversation;
-    call.addLogFields({ account: this.#head.account.id, ...usageLogFields(usage) });
-    return settle(usage, this.#head.account);
+  #onReply(reply: HubReply): void {
+    const { rounds, context } = this.#host;
+    if (rounds.continuesAfter(reply.stop)) {
+      this.#state = 'paused';
+      return rounds.complete(reply.items, reply.usage, this.account);
+    }
+    const whole = rounds.merge(reply);
+    const response = context.pair.client.encodeReply(whole, context.replyContext);
+    const usage = isUsageMissing(reply.usage) ? rounds.usageWith(this.#estimateFor(reply.items)) : whole.usage;
+    this.#state = 'complete';
+    const charged = this.#host.complete({ items: whole.items, usage, account: this.account, response });
+    const send = this.#request.hub.stream
+      ? () => this.#sendStream(reply, whole)
+      : () => this.#sendJson(JSON.stringify(response));
+    context.call.runAfter(charged, send);
+  }
+
+  #estimateFor(items: readonly HubItem[]): HubUsage {
+    return estimateUsage(
+      this.#host.context.inputBytes,
+      items.map(charsOf).reduce((sum, chars) => sum + chars, 0),
+    );
+  }
+
+  #sendJson(text: string): void {
+    const { context } = this.#host;
+    context.call.response.writeHead(200, {
+      ...conversionHeaders(context, this.#request.encodedFor(this.account)),
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(text),
+    });
+    context.services.clientStreams.send(context.call, text);
+  }
+
+  /** An earlier round may have begun the stream; then this round continues it. */
+  #sendStream(reply: HubReply, whole: HubReply): void {
+    const { client, rounds } = this.#host;
+    if (!client.isStarted) return client.sendWhole(unfold(whole), this.#request.encodedFor(this.account));
+    for (const event of unfold(reply)) {
+      const renumbered = rounds.renumber(event);
+      if (renumbered) client.push(renumbered);
+    }
+    client.end();
   }
 }
 
-const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' } as const;
+function charsOf(item: HubItem): number {
+  if (item.kind === 'tool_call') return item.args.length;
+  if (item.kind === 'reasoning') return item.summary.join('').length;
+  if (item.kind !== 'message') return 0;
+  return item.parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0);
+}
 
-const brokenFault = (kind: FaultKind): Fault => ({
+const truncated = (kind: FaultKind): Fault => ({
   kind,
-  error: { code: faultRow(kind).code, message: 'The provider broke off in the middle of its answer.' },
+  error: { code: faultRow(kind).code, message: 'The provider closed the connection in the middle of its response.' },
 });

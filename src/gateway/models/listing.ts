@@ -1,13 +1,12 @@
 /**
- * The models a key may use, for GET /v1/models and GET /v1beta/models: names spelled out in the catalog, then for each glob what
- * an account's own listing offers. A listing that cannot be had is left out; it is never an error.
+ * The models that a key may use, for GET /v1/models and GET /v1beta/models: names in the catalog, and for each glob the matching names
+ * that the accounts' providers list. A listing that fails is left out; it is never an error.
  */
 import type { Account, Catalog, ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
-import { type Style, TIMEOUTS } from '../../rules/index.ts';
+import { DEFAULT_MESSAGES_VERSION, type Style, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamClient } from '../../upstream/index.ts';
 import type { Caller } from '../caller.ts';
-import { DEFAULT_MESSAGES_VERSION } from '../native/headers.ts';
 import { mayUse } from './resolve.ts';
 
 export interface ListedModel {
@@ -15,9 +14,9 @@ export interface ListedModel {
   readonly line: ModelLine;
 }
 
-const MEMORY_MS = 600_000;
-/** After a failed listing; an account that is down should not be asked with every call, nor be missing for ten minutes. */
-const FAILED_MEMORY_MS = 30_000;
+const CACHE_MS = 600_000;
+/** After a failed listing: not retried with every request, and not missing for ten minutes. */
+const FAILED_CACHE_MS = 30_000;
 
 const LISTING: Readonly<
   Record<Style, { path: string; headers: readonly string[]; namesOf: (body: Listing) => string[] }>
@@ -44,10 +43,10 @@ interface Listing {
 const idsOf = (data: Listing['data']): string[] =>
   (data ?? []).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 
-export class ModelLists {
+export class ModelListing {
   readonly #upstream: UpstreamClient;
   readonly #clock: Clock;
-  readonly #memory = new Map<string, { until: number; names: Promise<string[]> }>();
+  readonly #cache = new Map<string, { until: number; names: Promise<string[]> }>();
 
   constructor(upstream: UpstreamClient, clock: Clock) {
     this.#upstream = upstream;
@@ -75,27 +74,27 @@ export class ModelLists {
   }
 
   #listing(style: Style, account: Account): Promise<string[]> {
-    const known = this.#memory.get(account.id);
+    const known = this.#cache.get(account.id);
     if (known && known.until > this.#clock.now()) return known.names;
-    const entry = { until: this.#clock.now() + MEMORY_MS, names: this.#ask(style, account).catch(() => []) };
-    this.#memory.set(account.id, entry);
+    const entry = { until: this.#clock.now() + CACHE_MS, names: this.#fetch(style, account).catch(() => []) };
+    this.#cache.set(account.id, entry);
     void entry.names.then((names) => {
-      if (names.length === 0) entry.until = this.#clock.now() + FAILED_MEMORY_MS;
+      if (names.length === 0) entry.until = this.#clock.now() + FAILED_CACHE_MS;
     });
     return entry.names;
   }
 
-  async #ask(style: Style, account: Account): Promise<string[]> {
+  async #fetch(style: Style, account: Account): Promise<string[]> {
     const { path, headers, namesOf } = LISTING[style];
-    const answer = await fetchJson(this.#upstream, {
+    const result = await fetchJson(this.#upstream, {
       method: 'GET',
       ...locateUpstream(style, account.baseUrl, path),
       headers: [...headers, ...CREDENTIAL_HEADER[style](account.credential)],
       body: null,
       timeouts: TIMEOUTS.count,
     });
-    return answer?.status === 200 && typeof answer.body === 'object' && answer.body !== null
-      ? namesOf(answer.body)
+    return result?.status === 200 && typeof result.body === 'object' && result.body !== null
+      ? namesOf(result.body)
       : [];
   }
 }

@@ -1,14 +1,14 @@
-/** Which model does the caller mean, and may the key use it? */
-import type { Catalog, Model } from '../../catalog/index.ts';
+/** The model that a request names: whether it exists, whether the key may use it, and the account's name for it. */
+import type { Account, Catalog, Model } from '../../catalog/index.ts';
 import { fail, matchesGlob } from '../../core/index.ts';
 import type { Caller } from '../caller.ts';
 
-/** It stands in paths and headers, which are shorter than bodies and take no halves of characters. */
+/** Model names stand in paths and headers, so they are bounded and must be well-formed text. */
 const MAX_NAME = 512;
 
 export function resolveModel(catalog: Catalog, caller: Caller, name: unknown): Model {
   if (typeof name !== 'string' || name === '' || name.length > MAX_NAME || !name.isWellFormed()) {
-    throw fail('invalid_request', 'model: expected the name of a model, got nothing usable.', { param: 'model' });
+    throw fail('invalid_request', `model: expected a string of 1 to ${MAX_NAME} characters.`, { param: 'model' });
   }
   if (!mayUse(caller, name)) {
     throw fail('model_not_allowed', `model: this API key may not use "${shown(name)}".`, { param: 'model' });
@@ -23,6 +23,10 @@ export function resolveModel(catalog: Catalog, caller: Caller, name: unknown): M
   }
   return model;
 }
+
+/** The account's own name for the model, or the catalog's. */
+export const upstreamName = (model: Model, account: Account): string =>
+  account.models.get(model.upstream) ?? model.upstream;
 
 export const mayUse = ({ key }: Caller, name: string): boolean =>
   key.allowedModels === null || key.allowedModels.some((pattern) => matchesGlob(pattern, name));

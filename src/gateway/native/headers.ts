@@ -1,11 +1,11 @@
-/** Headers of a native call, both ways: by the lists in rules/headers.ts. */
+/** Headers and path of a native call, both ways, by the lists in rules/headers.ts. */
 import type { Account } from '../../catalog/index.ts';
 import type { HttpHeaders } from '../../core/index.ts';
-import { NOT_FORWARDED, PASSED_BACK, type Style } from '../../rules/index.ts';
+import { DEFAULT_MESSAGES_VERSION, NOT_FORWARDED, PASSED_BACK, type Style } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER } from '../../upstream/index.ts';
 import { type Call, idHeaders } from '../../web/index.ts';
 
-/** The caller's headers without what is not for the upstream; the account's credential instead of the caller's. */
+/** The caller's headers without those in NOT_FORWARDED, and with the account's credential instead of the caller's. */
 export function requestHeaders(call: Call, style: Style, account: Account): string[] {
   const { rawHeaders: fields } = call.request;
   const hop = hopByHop(call.header('connection'));
@@ -17,13 +17,13 @@ export function requestHeaders(call: Call, style: Style, account: Account): stri
     if (name === 'anthropic-version') hasVersion = true;
     headers.push(name, fields[n + 1] ?? '');
   }
-  // Answers are read for usage on the way; a compressed one could not be.
+  // The tap reads usage from the response; it could not read a compressed one.
   headers.push('accept-encoding', 'identity', ...CREDENTIAL_HEADER[style](account.credential));
   if (style === 'messages' && !hasVersion) headers.push('anthropic-version', DEFAULT_MESSAGES_VERSION);
   return headers;
 }
 
-/** Headers that the caller means for this connection only. */
+/** Headers that the caller marks as belonging to this connection only. */
 function hopByHop(connection: string | undefined): readonly string[] {
   return connection === undefined || connection === 'keep-alive'
     ? []
@@ -33,9 +33,6 @@ function hopByHop(connection: string | undefined): readonly string[] {
         .map((name) => name.trim());
 }
 
-/** The real API refuses requests without a version; plain curl users forget it. */
-export const DEFAULT_MESSAGES_VERSION = '2023-06-01';
-
 export function responseHeaders(call: Call, headers: HttpHeaders): Record<string, string> {
   const passed: Record<string, string> = idHeaders(call);
   for (const name in headers) {
@@ -44,3 +41,19 @@ export function responseHeaders(call: Call, headers: HttpHeaders): Record<string
   }
   return passed;
 }
+
+/** The path of the operation with its version: root aliases are the same operation (G 4.1 r1). */
+export const canonicalPath = (call: Pick<Call, 'path' | 'query'>): string => {
+  const path = /^\/v1(?:beta)?\//.test(call.path) ? call.path : `/v1${call.path}`;
+  const query = queryWithoutKey(call.query);
+  return query === '' ? path : `${path}?${query}`;
+};
+
+/** Removes the caller's key from a query, however its name is encoded. */
+export const queryWithoutKey = (query: string): string =>
+  query.includes('key=')
+    ? query
+        .split('&')
+        .filter((pair) => !new URLSearchParams(pair).has('key'))
+        .join('&')
+    : query;

@@ -1,7 +1,7 @@
 /**
- * A multipart form that passes through byte for byte with the boundary it came with; only the value of its `model` field may
- * change. Read whole before anything is sent: it is kept anyway, so that another account can be tried, and a form that is
- * too large, too busy or names two models must not reach an upstream. Files are never decoded and never touch a disk.
+ * A multipart form that is forwarded byte for byte, with its boundary; only the value of its `model` field may change. It is read in
+ * full before anything is sent, because failover needs it again, and because a form that is too large, has too many parts or names
+ * two models must not reach a provider. Files are never decoded and never written to disk.
  */
 import { fail, splice } from '../../core/index.ts';
 import { MULTIPART } from '../../rules/index.ts';
@@ -13,9 +13,8 @@ export interface Form {
   readonly model: string | undefined;
   readonly isStream: boolean;
   readonly bytes: number;
-  /** Pictures that are asked for. */
   readonly images: ImageCount;
-  /** The whole form with the model's name replaced. */
+  /** Returns the form with the model's name replaced. */
   bodyFor(model: string): Buffer;
 }
 
@@ -57,7 +56,7 @@ interface Field {
   readonly end: number;
 }
 
-/** The text fields. A delimiter counts at the beginning of a line only, as everywhere: a file may hold anything. */
+/** Reads the text fields. A delimiter counts only at the beginning of a line, because a file may contain the same bytes. */
 function readFields(body: Buffer, boundary: string): Map<string, Field> {
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   const fields = new Map<string, Field>();
@@ -68,16 +67,20 @@ function readFields(body: Buffer, boundary: string): Map<string, Field> {
     if (parts === MULTIPART.parts)
       throw fail('invalid_request', `The multipart form has more than ${MULTIPART.parts} parts.`);
     const headerEnd = body.subarray(start, start + MAX_PART_HEADER).indexOf('\r\n\r\n');
-    if (headerEnd < 0) throw fail('invalid_request', 'A part of the multipart form has no end to its header.');
+    if (headerEnd < 0)
+      throw fail(
+        'invalid_request',
+        `A part of the multipart form has an unterminated header (limit ${MAX_PART_HEADER / 1024} KiB).`,
+      );
     const value = start + headerEnd + 4;
-    // The line break that ends the header may begin the delimiter of an empty part.
+    // In an empty part, the line break that ends the header also begins the next delimiter.
     at = body.indexOf(delimiter, value - 2);
     if (at >= 0) takeField(fields, body, body.toString('latin1', start, start + headerEnd), value, Math.max(at, value));
   }
   throw fail('invalid_request', 'The multipart form ends before its closing boundary.');
 }
 
-/** What a call is charged by. */
+/** Fields that determine the charge; parsers differ on which of two duplicates counts. */
 const ONCE: ReadonlySet<string> = new Set(['model', 'stream', 'n', 'size', 'quality']);
 
 function takeField(fields: Map<string, Field>, body: Buffer, header: string, start: number, end: number): void {
@@ -86,7 +89,6 @@ function takeField(fields: Map<string, Field>, body: Buffer, header: string, sta
   if (name === undefined || /\bfilename\*?=/i.test(header)) return;
   if (end - start > MULTIPART.fieldBytes)
     throw fail('invalid_request', `${name}: the field is longer than ${MULTIPART.fieldBytes} bytes.`, { param: name });
-  // Readers differ on which one counts.
   if (ONCE.has(name) && fields.has(name))
     throw fail('invalid_request', `${name}: the field occurs twice.`, { param: name });
   fields.set(name, { value: body.toString('utf8', start, end), start, end });

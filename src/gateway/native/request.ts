@@ -1,14 +1,14 @@
 /**
- * A native request, read just far enough to route it: the model, whether it streams, and the few members that must be looked
- * at before it may pass. The bytes stay as they came; `bytesFor` replaces the model's name in them and nothing else.
+ * The body of a native JSON request, scanned just far enough to route and admit it. The bytes stay as they came; `bytesFor`
+ * replaces the model's name in them and nothing else.
  */
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
 import { fail, JsonScanError, type Span, scanMembers, splice, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
-import { JSON_LIMITS, type TextOperation } from '../../rules/index.ts';
+import { type InferenceOperation, JSON_LIMITS } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
-import { resolveModel } from '../models/resolve.ts';
+import { resolveModel, upstreamName } from '../models/resolve.ts';
 
 export interface NativeBody {
   readonly model: Model;
@@ -37,14 +37,14 @@ const WANTED: ReadonlySet<string> = new Set([
   'generation_config',
 ]);
 
-export function readNative(operation: TextOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeBody {
+export function readNative(operation: InferenceOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeBody {
   const members = scan(body);
   const read = (name: string): unknown => {
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
   };
   if (read('background') === true) {
-    throw fail('unsupported_parameter', 'background: responses in the background are not offered.', {
+    throw fail('unsupported_parameter', 'background: background responses are not supported.', {
       param: 'background',
     });
   }
@@ -62,8 +62,8 @@ export function readNative(operation: TextOperation, body: Buffer, caller: Calle
   };
 }
 
-/** The most that the answer may hold, all choices together, where the request says so. */
-function maxOutputOf(operation: TextOperation, read: (name: string) => unknown): number | undefined {
+/** Largest number of output tokens, all choices together; undefined when the request sets no limit. */
+function maxOutputOf(operation: InferenceOperation, read: (name: string) => unknown): number | undefined {
   const choices = choicesOf(read('n'));
   if (operation === 'embeddings.create') return 0;
   if (operation.startsWith('images.')) return choices * IMAGE_TOKENS;
@@ -76,20 +76,20 @@ export const imagesOf = (read: (name: string) => unknown): ImageCount => ({
   count: choicesOf(read('n')),
 });
 
-/** What a provider makes of half a picture is not known here: it is charged as a whole one. Forms bring numbers as text. */
+/** Rounds up, because a provider may make a whole image of a fraction. Forms carry numbers as text. */
 const choicesOf = (value: unknown): number =>
   Math.min(Math.max(1, Math.ceil(Number(isPlain(value) ? value : 1)) || 1), MAX_CHOICES);
-/** The most that a record may count. */
+/** The largest count that a usage record may hold. */
 const MAX_CHOICES = 1_000_000_000;
 
-/** Without zero characters, which PostgreSQL does not store: a record that it refuses is never charged. */
+/** Removes NUL characters: PostgreSQL cannot store them, and a record that cannot be stored is never charged. */
 const wordOf = (value: unknown): string => (isPlain(value) ? String(value).replaceAll('\0', '') : 'auto');
 const isPlain = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
 
-/** A 4K image of high quality takes no more. */
+/** Output tokens of a 4K image of high quality, the most that one image costs. */
 export const IMAGE_TOKENS = 16_384;
 
-/** Native bodies name no model; the path does. Answers the limit that the request sets to its answer, if any. */
+/** Checks a generate-content body, whose model stands in the path. Returns its output limit, if it sets one. */
 export function checkNativeBody(body: Buffer): number | undefined {
   const members = scan(body);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
@@ -100,15 +100,12 @@ export function checkNativeBody(body: Buffer): number | undefined {
   return typeof maxOutputTokens === 'number' ? maxOutputTokens : undefined;
 }
 
-export const upstreamName = (model: Model, account: Account): string =>
-  account.models.get(model.upstream) ?? model.upstream;
-
 function scan(body: Buffer): Map<string, Span> {
   if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   return asJson(() => scanMembers(body, WANTED, JSON_LIMITS));
 }
 
-/** The scan skips long strings unseen; what it let pass may still not be readable. */
+/** The scan skips the content of long strings, so reading a member may still fail. */
 function asJson<T>(read: () => T): T {
   try {
     return read();
@@ -132,8 +129,8 @@ function withModel(body: Buffer, span: Span | undefined, named: string, upstream
   );
 }
 
-/** Image requests may leave the model out (G 2): the first image model of the group is meant. */
-function defaultModel(operation: TextOperation, caller: Caller, catalog: Catalog): string | undefined {
+/** Image requests may omit the model (G 2): then the first image model of the group is used. */
+function defaultModel(operation: InferenceOperation, caller: Caller, catalog: Catalog): string | undefined {
   if (operation !== 'images.generate') return undefined;
   return catalog.lines(caller.group.id).find(({ pattern }) => pattern.includes('image') && !pattern.includes('*'))
     ?.pattern;

@@ -6,22 +6,22 @@ import { FakeClock } from '../../core/index.ts';
 import { Call, type IncomingRequest, type ResponseWriter } from '../../web/index.ts';
 import { ClientStreams } from '../client-stream.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
-import { NativeResponse, type NativeResponseTask } from './response.ts';
+import { NativeResponse, type NativeResponseContext } from './response.ts';
 
 const STALLED_MS = 5_000;
-const ANSWER =
+const BODY =
   '{"id":"chatcmpl-1","object":"chat.completion","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}';
 
-/** A client that has not taken the end of its answer yet. */
+/** A client that does not read the end of its response. */
 class SlowClient extends EventEmitter {
-  taken = '';
+  received = '';
   writableEnded = false;
   destroyed = false;
 
   writeHead(): void {}
 
   end(text: string): void {
-    this.taken += text;
+    this.received += text;
     this.writableEnded = true;
   }
 
@@ -30,48 +30,48 @@ class SlowClient extends EventEmitter {
   }
 }
 
-test('an answer of the second account has all its time, however long the first one took to fail', () => {
+test('native response gives the client its full stall timeout after a failover', () => {
   const clock = new FakeClock();
   const response = new SlowClient();
   const call = {
     id: 'req_1',
-    envelope: 'openai',
+    errorFormat: 'openai',
     headers: {},
     response,
-    note: () => {},
+    addLogFields: () => {},
     onClose: (listener: () => void) => response.once('close', listener),
   };
-  const task = {
+  const context = {
     call,
     caller: { key: { userId: 'ana', store: false } },
     operation: 'chat.create',
     dialect: 'chat',
-    ticket: undefined,
-    parcel: { bytes: 10 },
-    parts: { outlets: new ClientStreams(clock, { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
-  } as unknown as NativeResponseTask;
-  const relayFrom = (id: string): NativeResponse =>
+    admission: undefined,
+    request: { bytes: 10 },
+    services: { clientStreams: new ClientStreams(clock, { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
+  } as unknown as NativeResponseContext;
+  const respondFrom = (id: string): NativeResponse =>
     new NativeResponse(
-      task,
+      context,
       { status: 200, headers: { 'content-type': 'application/json' }, account: { id } } as unknown as ResponseHead,
       {} as UpstreamControl,
     );
 
-  const first = relayFrom('a');
-  first.onData(Buffer.from(ANSWER.slice(0, 20)));
+  const first = respondFrom('a');
+  first.onData(Buffer.from(BODY.slice(0, 20)));
   clock.advance(STALLED_MS * 2);
   assert.equal(typeof first.onEnd({ kind: 'failed', code: 'ECONNRESET' }), 'object', 'another account may be tried');
-  const second = relayFrom('b');
-  second.onData(Buffer.from(ANSWER));
+  const second = respondFrom('b');
+  second.onData(Buffer.from(BODY));
   assert.equal(second.onEnd(), undefined);
-  assert.equal(response.taken, ANSWER);
+  assert.equal(response.received, BODY);
   clock.advance(STALLED_MS - 500);
-  assert.equal(response.destroyed, false, 'its client still has time');
+  assert.equal(response.destroyed, false, 'the timeout runs from the second response');
   clock.advance(1_000);
-  assert.equal(response.destroyed, true, 'but not for ever');
+  assert.equal(response.destroyed, true, 'the stalled client is disconnected');
 });
 
-test('a head that cannot be written ends its call, and not the process', async () => {
+test('native response closes the connection when the response head cannot be written', async () => {
   const response = new SlowClient();
   response.writeHead = () => {
     throw new Error('Invalid character in header content');
@@ -79,7 +79,7 @@ test('a head that cannot be written ends its call, and not the process', async (
   const call = new Call({
     id: 'req_1',
     operation: 'chat.create',
-    envelope: 'openai',
+    errorFormat: 'openai',
     request: {} as IncomingRequest,
     response: response as unknown as ResponseWriter,
     params: {},
@@ -88,18 +88,21 @@ test('a head that cannot be written ends its call, and not the process', async (
     address: '',
     startedAt: 0,
   });
-  const task = {
+  const context = {
     call,
     caller: { key: { userId: 'ana', store: false } },
     operation: 'chat.create',
     dialect: 'chat',
-    ticket: { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() },
-    parcel: { bytes: 10 },
-    parts: { outlets: new ClientStreams(new FakeClock(), { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
-  } as unknown as NativeResponseTask;
+    admission: { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() },
+    request: { bytes: 10 },
+    services: {
+      clientStreams: new ClientStreams(new FakeClock(), { heartbeatMs: 1_000, stalledMs: STALLED_MS }),
+      store: {},
+    },
+  } as unknown as NativeResponseContext;
   const head = { status: 200, headers: { 'content-type': 'application/json' }, account: { id: 'a' } };
-  const relay = new NativeResponse(task, head as unknown as ResponseHead, {} as UpstreamControl);
-  relay.onData(Buffer.from(ANSWER));
+  const relay = new NativeResponse(context, head as unknown as ResponseHead, {} as UpstreamControl);
+  relay.onData(Buffer.from(BODY));
   relay.onEnd();
   await until('the connection to be cut', () => response.destroyed);
   assert.equal(call.logFields.code, 'internal_error');

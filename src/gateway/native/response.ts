@@ -1,58 +1,59 @@
 /**
- * The answer of a native call on its way to the client: bytes as they come, a tap beside them. Ends the answer only when what it cost
- * is on disk, and never ends a stream without a word.
+ * The response of a native call: bytes as they come, a tap beside them reads usage. Ends the response only when the charge is on
+ * disk. Never ends a truncated stream without an error event.
  */
 import { concatBuffers } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
-import { type Dialect, type FaultKind, faultRow, type TextOperation } from '../../rules/index.ts';
+import { type Dialect, type FaultKind, faultRow, type InferenceOperation } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
-import { type Admission, type ImageCount, roughUsage } from '../billing/admission.ts';
+import type { Admission, ImageCount } from '../billing/admission.ts';
+import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import type { ClientStream, ClientStreams } from '../client-stream.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
 import type { ResponseStore } from '../stored/store.ts';
 import { responseHeaders } from './headers.ts';
 import { heartbeatFor, truncationEvent } from './stream-error.ts';
-import { type TapResult, tapStream, tapUnary } from './usage-tap.ts';
+import { StreamTap, type Tap, type TapResult, tapUnary } from './usage-tap.ts';
 
-export interface NativeResponseTask {
+export interface NativeResponseContext {
+  readonly services: { readonly clientStreams: ClientStreams; readonly store: ResponseStore };
   readonly call: Call;
   readonly caller: Caller;
-  readonly operation: TextOperation;
+  readonly operation: InferenceOperation;
   readonly dialect: Dialect;
-  readonly ticket: Admission | undefined;
-  readonly parcel: { readonly bytes: number; readonly images?: ImageCount | undefined };
-  readonly parts: { readonly outlets: ClientStreams; readonly store: ResponseStore };
+  readonly request: { readonly bytes: number; readonly images?: ImageCount | undefined };
+  readonly admission: Admission | undefined;
 }
 
-/** Answers up to this size leave in one write with their head. */
+/** A unary response up to this size is written together with its head. */
 const HELD_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
-const TRUNCATED = 'The provider broke off in the middle of its answer.';
+const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 
 export class NativeResponse implements ResponseHandler {
-  readonly #task: NativeResponseTask;
+  readonly #context: NativeResponseContext;
   readonly #head: ResponseHead;
-  readonly #tap: ReturnType<typeof tapStream>;
   readonly #upstream: UpstreamControl;
-  /** Undefined while nothing was told: an account that fails before that has no part in the answer of the next one. */
-  #stream: ClientStream | undefined;
+  readonly #tap: Tap;
   readonly #isSse: boolean;
-  /** The beginning of a unary answer, not yet written. Undefined once writing has begun. */
+  /** Undefined until the head is written: a failed attempt must not register a client stream for the next attempt. */
+  #stream: ClientStream | undefined;
+  /** The beginning of a unary response, not yet written. Undefined once writing has begun. */
   #held: Buffer[] | undefined;
   #heldBytes = 0;
-  /** The newest piece of a long unary answer: with it the client would have all, before what it cost is on disk. */
+  /** The newest chunk of a long unary response, held back so that the client never has the full body before the charge is on disk. */
   #lastChunk: Buffer | undefined;
   #bytes = 0;
 
-  constructor(task: NativeResponseTask, head: ResponseHead, source: UpstreamControl) {
-    const { call, dialect } = task;
-    this.#task = task;
+  constructor(context: NativeResponseContext, head: ResponseHead, upstream: UpstreamControl) {
+    const { call, dialect } = context;
+    this.#context = context;
     this.#head = head;
-    this.#upstream = source;
+    this.#upstream = upstream;
     this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
-    this.#tap = this.#isSse ? tapStream(dialect) : tapUnary(dialect);
+    this.#tap = this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
     call.addLogFields({ account: head.account.id });
     if (!this.#isSse) this.#held = [];
     else {
@@ -80,45 +81,45 @@ export class NativeResponse implements ResponseHandler {
     return before;
   }
 
-  onEnd(trouble?: TransportError): FaultKind | Fault | undefined {
+  onEnd(error?: TransportError): FaultKind | Fault | undefined {
     const result = this.#tap.end();
-    if (trouble === undefined && result.isComplete) {
+    if (error === undefined && result.isComplete) {
       this.#settle(result.usage);
       this.#finish(result);
       return undefined;
     }
-    const kind = trouble?.kind ?? 'failed';
-    // Nothing was told yet: another account may do better, and if not, the client gets a proper error.
+    const kind = error?.kind ?? 'failed';
+    // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
     if (this.#held) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
     this.#endWithError(result, kind);
     return kind;
   }
 
-  /** The client left in the middle: it pays for what the upstream reported, or for about what it got. */
+  /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */
   onClientGone(): void {
     const { usage } = this.#tap.end();
-    // What was written is told at the end, which never came; what was read is known.
+    // Providers report input early and output last, so a reported output of an unfinished stream is a lower bound.
     this.#settle(usage?.estimated ? { ...usage, output: Math.max(usage.output, this.#estimate().output) } : usage);
   }
 
   #settle(reported: HubUsage | undefined): void {
-    const { call, ticket, parcel } = this.#task;
+    const { call, admission, request } = this.#context;
     const usage = reported ?? this.#estimate();
     call.addLogFields(usageLogFields(usage));
-    ticket?.settle(usage, { accountId: this.#head.account.id, ...(parcel.images && { images: parcel.images }) });
+    admission?.settle(usage, { accountId: this.#head.account.id, ...(request.images && { images: request.images }) });
   }
 
   #estimate(): HubUsage {
-    return roughUsage(this.#task.parcel.bytes, this.#bytes * this.#tap.textRatio);
+    return estimateUsage(this.#context.request.bytes, this.#bytes * this.#tap.textRatio);
   }
 
   #finish({ id }: TapResult): void {
-    const { operation, caller, call, ticket, parts } = this.#task;
-    const { userId, store } = caller.key;
-    if (operation === 'responses.create' && id !== undefined && store)
-      parts.store.save({ id, userId, accountId: this.#head.account.id });
-    if (operation === 'responses.delete') void parts.store.drop(call.params.response_id ?? '', userId);
-    if (ticket) call.runAfter(ticket.flushed(), () => this.#end());
+    const { operation, caller, call, admission, services } = this.#context;
+    const { userId, store: isStoring } = caller.key;
+    if (operation === 'responses.create' && id !== undefined && isStoring)
+      services.store.save({ id, userId, accountId: this.#head.account.id });
+    if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
+    if (admission) call.runAfter(admission.flushed(), () => this.#end());
     else this.#end();
   }
 
@@ -127,19 +128,19 @@ export class NativeResponse implements ResponseHandler {
     this.#writeHead().end(concatBuffers(this.#held));
   }
 
-  /** A stream says that it broke; half a JSON text cannot, so its connection is cut and nobody takes it for whole. */
+  /** A stream gets an error event. A truncated JSON body gets its connection closed, so that no client takes it for complete. */
   #endWithError({ id, sequence }: TapResult, kind: FaultKind): void {
-    const { call, dialect } = this.#task;
+    const { call, dialect } = this.#context;
     if (!this.#isSse) return void call.response.destroy();
-    const about = { requestId: call.id, id, sequence, isTimeout: kind === 'timeout' };
-    this.#stream?.end((this.#stream.isAtBoundary ? '' : '\n\n') + truncationEvent[dialect](about));
+    const event = truncationEvent[dialect]({ requestId: call.id, id, sequence, isTimeout: kind === 'timeout' });
+    this.#stream?.end((this.#stream.isAtBoundary ? '' : '\n\n') + event);
   }
 
   #writeHead(): ClientStream {
-    const { call, dialect, parts } = this.#task;
+    const { call, dialect, services } = this.#context;
     const headers = responseHeaders(call, this.#head.headers);
     call.response.writeHead(this.#head.status, this.#isSse ? asStream(headers) : headers);
-    this.#stream = parts.outlets.open(call, {
+    this.#stream = services.clientStreams.open(call, {
       heartbeat: this.#isSse ? () => heartbeatFor(dialect) : undefined,
       onDrain: () => this.#upstream.resume(),
       onStalled: () => call.response.destroy(),
@@ -148,13 +149,7 @@ export class NativeResponse implements ResponseHandler {
   }
 }
 
-/** No proxy in between may collect or re-code a stream, and heartbeats may make it longer than it was. */
+/** A proxy in between must neither collect nor recode a stream, and heartbeats may make it longer than the provider's. */
 function asStream({ 'content-length': _, ...headers }: Record<string, string>): Record<string, string> {
   return { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
-
-export const usageLogFields = (usage: HubUsage): Record<string, number> => ({
-  tokensIn: usage.input,
-  tokensCached: usage.cacheRead,
-  tokensOut: usage.output,
-});

@@ -1,8 +1,8 @@
-/** How a native stream is ended when its upstream does not end it: the error event of the dialect, never bare EOF. */
+/** Events that the gateway itself writes into a native stream: the error event of a truncated stream, and heartbeats. */
 import { SSE_COMMENT, sse } from '../../core/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 
-interface Broken {
+interface TruncatedStream {
   readonly requestId: string;
   readonly id: string | undefined;
   readonly sequence: number | undefined;
@@ -11,7 +11,7 @@ interface Broken {
 
 const MESSAGE = 'The upstream closed the stream before completion.';
 
-export const truncationEvent: Readonly<Record<Dialect, (about: Broken) => string>> = {
+export const truncationEvent: Readonly<Record<Dialect, (stream: TruncatedStream) => string>> = {
   messages: ({ requestId, isTimeout }) =>
     sse(
       JSON.stringify({
@@ -32,7 +32,7 @@ export const truncationEvent: Readonly<Record<Dialect, (about: Broken) => string
         },
       }),
     ),
-  // Agent tools on this dialect skip `error` events; `response.failed` is the end they understand.
+  // Agent CLIs of this dialect ignore `error` events; `response.failed` ends their turn.
   responses: ({ id, requestId, sequence }) =>
     sse(
       JSON.stringify({

@@ -1,24 +1,24 @@
 /**
- * A conversation that was held on a group of another style comes back with our envelopes in its opaque slots. The provider of
- * this group would reject them, so the blocks that hold one are cut out of the bytes; every other byte stays. Only slots count: a
- * caller may well write the same characters in a text.
+ * Removal of our `gw1.` envelopes from a native request. A conversation that began on a group of another style carries them in its
+ * opaque members; the provider of this group would reject them. Cuts out the blocks that hold one and keeps every other byte. Only
+ * opaque members count, because a caller may write the same characters in a text.
  */
 import { elementsAt, JsonScanError, membersAt, type Span, valueAt } from '../../core/index.ts';
-import { ENVELOPE_PREFIX, isEnvelope, isSynthetic, SYNTHETIC } from '../../dialects/index.ts';
+import { ENVELOPE_PREFIX, isEnvelope, isSynthetic, SYNTHETIC_PREFIX } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 
-const MARKS = [ENVELOPE_PREFIX, SYNTHETIC].map((text) => Buffer.from(text));
-/** Part of all of them, so that one search is enough for most bodies. */
+const PREFIXES = [ENVELOPE_PREFIX, SYNTHETIC_PREFIX].map((text) => Buffer.from(text));
+/** Part of both, so that one search is enough for most bodies. */
 const HINT = Buffer.from('gw');
 
 export function stripEnvelopes(body: Buffer, dialect: Dialect): Buffer {
-  // A native search over the bytes; nearly every call ends here.
-  if (!body.includes(HINT) || !MARKS.some((mark) => body.includes(mark))) return body;
+  // Nearly every request ends here, after one native search over its bytes.
+  if (!body.includes(HINT) || !PREFIXES.some((prefix) => body.includes(prefix))) return body;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
     return cut(body, CUTS[dialect]?.(body, root) ?? []);
   } catch (error) {
-    // No JSON: whoever reads the body next says what is wrong with it.
+    // Invalid JSON: the next reader of the body rejects it.
     if (error instanceof JsonScanError) return body;
     throw error;
   }
@@ -28,28 +28,28 @@ const OPEN = 0x7b;
 
 const CUTS: Partial<Record<Dialect, (body: Buffer, root: Span) => Span[]>> = {
   messages: messageCuts,
-  responses: (body, root) => elementCuts(listAt(body, root, 'input'), (span) => isForeignItem(valueAt(body, span))),
+  responses: (body, root) => elementCuts(listAt(body, root, 'input'), (span) => isEnvelopeItem(valueAt(body, span))),
   chat: callCuts,
 };
 
 const EXTRA = 'extra_content';
 
-/** A call stays when its value goes: the value sits in a member of its own beside it. */
+/** Removes the member that holds the value; the tool call stays. */
 function callCuts(body: Buffer, root: Span): Span[] {
   return listAt(body, root, 'messages')
     .flatMap((message) => listAt(body, message, 'tool_calls'))
     .filter((call) => body[call.start] === OPEN)
     .flatMap((call) => membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
-    .filter((extra) => isForeignExtra(valueAt(body, extra)))
+    .filter((extra) => isEnvelopeExtra(valueAt(body, extra)))
     .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
 }
 
-function isForeignExtra(value: unknown): boolean {
+function isEnvelopeExtra(value: unknown): boolean {
   const extra = value as { google?: { thought_signature?: unknown } | null } | null;
-  return isSlot(extra?.google?.thought_signature);
+  return isEnvelopeText(extra?.google?.thought_signature);
 }
 
-/** A member with its name and one comma; undefined where the name is not spelled plainly. */
+/** The span of a member with its name and one comma; undefined when the name contains escapes. */
 function memberCut(body: Buffer, value: Span, name: string): Span | undefined {
   const colon = spaceBefore(body, value.start) - 1;
   const nameEnd = spaceBefore(body, colon);
@@ -79,7 +79,7 @@ function spaceAfter(body: Buffer, at: number): number {
 function messageCuts(body: Buffer, root: Span): Span[] {
   const messages = listAt(body, root, 'messages');
   const inner = new Map(messages.map((message) => [message, contentCuts(body, message)]));
-  // A message of which nothing is left goes as a whole; an empty one would be refused.
+  // A message without remaining blocks is removed, because the provider rejects empty messages.
   return [
     ...elementCuts(messages, (message) => inner.get(message)?.isEmpty === true),
     ...messages.flatMap((message) => (inner.get(message)?.isEmpty ? [] : (inner.get(message)?.cuts ?? []))),
@@ -88,21 +88,21 @@ function messageCuts(body: Buffer, root: Span): Span[] {
 
 function contentCuts(body: Buffer, message: Span): { cuts: Span[]; isEmpty: boolean } {
   const blocks = listAt(body, message, 'content');
-  const gone = blocks.filter((block) => isForeignBlock(valueAt(body, block)));
+  const gone = blocks.filter((block) => isEnvelopeBlock(valueAt(body, block)));
   return {
     cuts: elementCuts(blocks, (block) => gone.includes(block)),
     isEmpty: blocks.length > 0 && gone.length === blocks.length,
   };
 }
 
-/** The elements of a member that is an array; none when it is anything else. */
+/** The elements of an array member; empty when the member is not an array. */
 function listAt(body: Buffer, object: Span, name: string): Span[] {
   if (body[object.start] !== OPEN) return [];
   const span = membersAt(body, object, new Set([name])).get(name);
   return span && body[span.start] === 0x5b ? elementsAt(body, span) : [];
 }
 
-function isForeignBlock(value: unknown): boolean {
+function isEnvelopeBlock(value: unknown): boolean {
   const block = value as {
     type?: unknown;
     signature?: unknown;
@@ -111,21 +111,21 @@ function isForeignBlock(value: unknown): boolean {
     id?: unknown;
     tool_use_id?: unknown;
   } | null;
-  if (block?.type === 'thinking') return isSlot(block.signature);
-  if (block?.type === 'redacted_thinking') return isSlot(block.data);
-  if (block?.type === 'compaction') return isSlot(block.encrypted_content);
-  return isForeignId(block?.id) || isForeignId(block?.tool_use_id);
+  if (block?.type === 'thinking') return isEnvelopeText(block.signature);
+  if (block?.type === 'redacted_thinking') return isEnvelopeText(block.data);
+  if (block?.type === 'compaction') return isEnvelopeText(block.encrypted_content);
+  return isSyntheticId(block?.id) || isSyntheticId(block?.tool_use_id);
 }
 
-function isForeignItem(value: unknown): boolean {
+function isEnvelopeItem(value: unknown): boolean {
   const item = value as { type?: unknown; encrypted_content?: unknown } | null;
-  return (item?.type === 'reasoning' || item?.type === 'compaction') && isSlot(item.encrypted_content);
+  return (item?.type === 'reasoning' || item?.type === 'compaction') && isEnvelopeText(item.encrypted_content);
 }
 
-const isForeignId = (value: unknown): boolean => typeof value === 'string' && isSynthetic(value);
-const isSlot = (value: unknown): boolean => typeof value === 'string' && isEnvelope(value);
+const isSyntheticId = (value: unknown): boolean => typeof value === 'string' && isSynthetic(value);
+const isEnvelopeText = (value: unknown): boolean => typeof value === 'string' && isEnvelope(value);
 
-/** What to take out so that the chosen elements and exactly their commas are gone. */
+/** The spans that remove the chosen elements together with exactly their commas. */
 function elementCuts(elements: readonly Span[], isGone: (element: Span) => boolean): Span[] {
   const kept = elements.filter((element) => !isGone(element));
   const [first] = elements;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { law } from '../../../test/laws/runs.ts';
 import { codecOf } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import { type TapResult, tapStream, tapUnary } from './usage-tap.ts';
+import { StreamTap, type TapResult, tapUnary } from './usage-tap.ts';
 
 const STREAMS: Readonly<
   Record<Dialect, { events: readonly string[]; usage: object; id: string | undefined; sequence: number | undefined }>
@@ -54,7 +54,7 @@ const STREAMS: Readonly<
 };
 
 function read(dialect: Dialect, bytes: Buffer, size: number): TapResult {
-  const tap = tapStream(dialect);
+  const tap = new StreamTap(dialect);
   for (let at = 0; at < bytes.length; at += size) tap.push(bytes.subarray(at, at + size));
   return tap.end();
 }
@@ -88,7 +88,7 @@ for (const [name, { events, usage, id, sequence }] of Object.entries(STREAMS)) {
         assert.deepEqual([result.isComplete, result.id], [false, id]);
         assert.equal(read(dialect, textOf(events).subarray(0, 30), size).isComplete, false);
       }
-      assert.equal(tapStream(dialect).end().isComplete, false);
+      assert.equal(new StreamTap(dialect).end().isComplete, false);
     });
 
     test('comments after the last event change nothing', () => {

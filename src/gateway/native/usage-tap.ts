@@ -1,32 +1,32 @@
 /**
- * Reads usage and the end beside a native stream or answer, without touching what passes. Looks at whole chunks with native
- * byte searches and parses only the events that can hold usage; an odd one is ignored, never fatal.
+ * A tap beside a native response: reads usage, id and the terminal event without touching the bytes. Searches whole chunks
+ * natively and parses only the events that can hold usage. Ignores malformed events; never fails the response.
  */
-import { concatBuffers, scanMembers, valueAt } from '../../core/index.ts';
+import { blockData, concatBuffers, lastBlockEnd, nextBlockEnd, scanMembers, valueAt } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import { outputChars } from '../billing/output-chars.ts';
 
 export interface TapResult {
   readonly usage: HubUsage | undefined;
-  /** The answer ended as its dialect ends answers, well or with an error of its own. */
+  /** The response ended with the terminal event or the error of its dialect. */
   readonly isComplete: boolean;
-  /** The upstream's id of the answer, where the dialect has one. */
+  /** The provider's id of the response, where the dialect has one. */
   readonly id: string | undefined;
-  /** Number of the last event, where the dialect numbers them. */
+  /** Sequence number of the last event, where the dialect numbers them. */
   readonly sequence: number | undefined;
 }
 
 export interface Tap {
   push(chunk: Buffer): void;
   end(): TapResult;
-  /** The part of the bytes that is words, going by the latest of them. */
+  /** The share of the bytes that is model output, measured on the latest events. */
   readonly textRatio: number;
 }
 
-/** Keeping more than this of an answer or of one event costs more than its usage is worth. */
+/** A larger response or event is not kept for reading its usage. */
 const MAX_KEPT_BYTES = 32 * 2 ** 20;
-/** Of a stream whose latest events say nothing: a word in some hundred bytes. */
+/** For a stream whose latest events hold no output: about one token in a hundred bytes. */
 const DEFAULT_TEXT_RATIO = 0.05;
 const UNARY_LIMITS = { depth: 512, tokens: 10_000_000 };
 
@@ -38,8 +38,8 @@ export function tapUnary(dialect: Dialect): Tap {
       size += chunk.length;
       if (size <= MAX_KEPT_BYTES) chunks.push(chunk);
     },
-    // What was too large to keep is taken for whole: its framing said so.
     textRatio: 1,
+    // A response too large to keep counts as complete, because its HTTP framing was.
     end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, concatBuffers(chunks)) : { ...NOTHING, isComplete: true }),
   };
 }
@@ -48,20 +48,19 @@ const NOTHING: TapResult = { usage: undefined, isComplete: false, id: undefined,
 
 const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'id']);
 
-/** Below this, parsing everything natively is faster than looking for the few members by hand (3.5 against 8.6 us for 1 KB). */
+/** Below this size JSON.parse is faster than the scan for single members (3.5 against 8.6 us for 1 KB). */
 const PARSED_BYTES = 8 * 1024;
 
 const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usageMetadata"') } as const;
 
 /**
- * Answers say what they cost near their end: what stands from there on is read, and the rest is not built. It counts only when it
- * ends the outermost object, which it cannot from inside another one or from inside a text. Ids, which stand in front, are asked for in
- * the responses dialect alone.
+ * Usage stands near the end of a body, so only the text from there on is parsed. It counts only when it closes the outermost
+ * object, which text inside a string or a nested object cannot do. Only the responses dialect needs the id, which stands in front.
  */
 function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
   const { member } = USAGE[dialect];
   const at = dialect === 'responses' ? -1 : body.lastIndexOf(NAMES[member]);
-  // Behind a backslash it is the end of a longer name.
+  // After a backslash the quote belongs to a longer name.
   if (at < 0 || body[at - 1] === BACKSLASH) return undefined;
   try {
     const rest = JSON.parse(`{${body.toString('utf8', at)}`) as Event;
@@ -93,7 +92,7 @@ function readUnary(dialect: Dialect, body: Buffer): TapResult {
   }
 }
 
-/** Also reads what is not one plain object: the list that a native stream is without `alt=sse`, or an object with a member twice. */
+/** Also reads a list, which a generate-content stream without `alt=sse` is, and an object with a duplicate member. */
 function readParsed(dialect: Dialect, body: Buffer): TapResult {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
@@ -111,7 +110,7 @@ function readParsed(dialect: Dialect, body: Buffer): TapResult {
   }
 }
 
-/** Where each dialect's stream says what it cost, and which last event is a proper end. */
+/** Where each dialect reports usage, and which events are terminal. */
 const USAGE: Readonly<
   Record<
     Dialect,
@@ -155,7 +154,7 @@ const USAGE: Readonly<
   },
 };
 
-/** The few members we look at, whatever the dialect. */
+/** The members that the tap reads, of all dialects. */
 interface Event {
   readonly type?: string;
   readonly sequence_number?: number;
@@ -170,21 +169,15 @@ interface Event {
   readonly candidates?: readonly { readonly finishReason?: unknown }[];
 }
 
-const DATA_MARK = Buffer.from('data:');
-/** Begin with a byte that is rare: a search looks for the first one natively, and quotes are everywhere. */
-const MARK = Buffer.from('usage');
-const FINISH_MARK = Buffer.from('Reason"');
-const LF = 0x0a;
-const CR = 0x0d;
+const DATA_FIELD = Buffer.from('data:');
+/** Search terms begin with a rare byte, not with a quote: the native search looks for the first byte first. */
+const USAGE_NAME = Buffer.from('usage');
+const FINISH_REASON = Buffer.from('Reason"');
 const BACKSLASH = 0x5c;
 
-export function tapStream(dialect: Dialect): Tap {
-  return new StreamTap(dialect);
-}
-
-class StreamTap implements Tap {
+export class StreamTap implements Tap {
   readonly #dialect: Dialect;
-  /** The beginning of an event whose end has not come. In pieces: an image is one event of 20 MiB. */
+  /** The chunks of an incomplete event. Kept apart, because an image is one event of 20 MiB. */
   #carry: Buffer[] = [];
   #carried = 0;
   #first: Buffer | undefined;
@@ -198,22 +191,22 @@ class StreamTap implements Tap {
   }
 
   push(chunk: Buffer): void {
-    const end = blockEnd(chunk) || this.#endAcross(chunk);
+    const end = lastBlockEnd(chunk) || this.#endAcross(chunk);
     if (end === 0) return this.#keep(chunk);
     const blocks =
       this.#carry.length > 0 ? Buffer.concat([...this.#carry, chunk.subarray(0, end)]) : chunk.subarray(0, end);
     this.#carry = [];
     this.#carried = 0;
     if (end < chunk.length) this.#keep(chunk.subarray(end));
-    // Comments keep a connection alive and say nothing.
-    if (!blocks.includes(DATA_MARK)) return;
+    // Comments only keep the connection alive.
+    if (!blocks.includes(DATA_FIELD)) return;
     this.#first ??= blocks;
     this.#lastBlocks = blocks;
-    if (blocks.includes(MARK)) {
+    if (blocks.includes(USAGE_NAME)) {
       this.#firstUsage ??= blocks;
       this.#lastUsage = blocks;
     }
-    if (this.#dialect === 'generate' && blocks.includes(FINISH_MARK)) this.#lastFinish = blocks;
+    if (this.#dialect === 'generate' && blocks.includes(FINISH_REASON)) this.#lastFinish = blocks;
   }
 
   #keep(chunk: Buffer): void {
@@ -221,24 +214,24 @@ class StreamTap implements Tap {
     if (this.#carried <= MAX_KEPT_BYTES) this.#carry.push(chunk);
   }
 
-  /** One past a blank line that began before the chunk. */
+  /** Returns the end of a blank line that began before the chunk. */
   #endAcross(chunk: Buffer): number {
     const last = this.#carry.at(-1);
     if (!last) return 0;
     const before = (last.length < 3 ? Buffer.concat(this.#carry.slice(-3)) : last).subarray(-3);
-    return Math.max(0, blockEnd(Buffer.concat([before, chunk.subarray(0, 3)])) - before.length);
+    return Math.max(0, lastBlockEnd(Buffer.concat([before, chunk.subarray(0, 3)])) - before.length);
   }
 
   end(): TapResult {
     const { usageOf, idOf, isLast } = USAGE[this.#dialect];
-    // A ping or the like may come before the event that names the answer and its input.
+    // Pings may come before the event with the response id and the input usage.
     const opening = eventsOf(this.#first, this.#firstUsage).find(({ event }) => typeof idOf(event) === 'string');
     const id = opening && idOf(opening.event);
-    // Some servers forget the blank line after the last event; readers of these two dialects take it all the same.
+    // Servers of these two dialects may omit the blank line after the last event; their SDKs accept that.
     const tail = this.#dialect === 'generate' || this.#dialect === 'chat' ? Buffer.concat(this.#carry) : undefined;
     const closing = latestOf(tail, this.#lastUsage).find(({ event }) => isObject(usageOf(event)));
-    const reported = [opening, closing].map((told) => told && usageOf(told.event)).filter(isObject);
-    // The messages dialect tells input first and output last; every other one says it all in the last.
+    const reported = [opening, closing].map((parsed) => parsed && usageOf(parsed.event)).filter(isObject);
+    // The messages dialect reports input first and output last; every other one reports all in the last event.
     const usage =
       reported.length === 0
         ? undefined
@@ -252,62 +245,40 @@ class StreamTap implements Tap {
   }
 
   get textRatio(): number {
-    const words = eventsOf(this.#lastBlocks).reduce((sum, { event }) => sum + outputChars(event), 0);
-    return words === 0 ? DEFAULT_TEXT_RATIO : words / (this.#lastBlocks?.length ?? 1);
+    const chars = eventsOf(this.#lastBlocks).reduce((sum, { event }) => sum + outputChars(event), 0);
+    return chars === 0 ? DEFAULT_TEXT_RATIO : chars / (this.#lastBlocks?.length ?? 1);
   }
 }
-
-/** One past the last blank line that ends before `before`. */
-function blockEnd(bytes: Buffer, before = bytes.length): number {
-  for (let at = before; at > 0; ) {
-    at = bytes.lastIndexOf(LF, at - 1);
-    if (endsBlankLine(bytes, at)) return at + 1;
-  }
-  return 0;
-}
-
-/** One past the first blank line from `from` on; the end of the bytes when there is none. */
-function nextBlockEnd(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1))
-    if (endsBlankLine(bytes, at)) return at + 1;
-  return bytes.length;
-}
-
-const endsBlankLine = (bytes: Buffer, lf: number): boolean =>
-  lf > 0 && (bytes[lf - 1] === LF || (bytes[lf - 1] === CR && bytes[lf - 2] === LF && bytes[lf - 3] === CR));
 
 interface ParsedEvent {
   readonly event: Event;
   readonly data: string;
 }
 
-/** The events of whole blocks in order; each is parsed only when it is asked for, and few ever are. */
+/** Yields the events of complete blocks in order, each parsed when it is reached. */
 function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<ParsedEvent> {
   for (const blocks of new Set(pieces)) {
     for (let start = 0, end = 0; blocks && start < blocks.length; start = end) {
       end = nextBlockEnd(blocks, start);
-      const told = parseBlock(blocks.toString('utf8', start, end));
-      if (told) yield told;
+      const parsed = parseBlock(blocks.toString('utf8', start, end));
+      if (parsed) yield parsed;
     }
   }
 }
 
-/** The same from behind. */
+/** Yields the same events from the last to the first. */
 function* latestOf(...pieces: (Buffer | undefined)[]): Generator<ParsedEvent> {
   for (const blocks of new Set(pieces)) {
     for (let end = blocks?.length ?? 0, start = end; blocks && end > 0; end = start) {
-      start = blockEnd(blocks, end - 1);
-      const told = parseBlock(blocks.toString('utf8', start, end));
-      if (told) yield told;
+      start = lastBlockEnd(blocks, end - 1);
+      const parsed = parseBlock(blocks.toString('utf8', start, end));
+      if (parsed) yield parsed;
     }
   }
 }
 
 function parseBlock(block: string): ParsedEvent | undefined {
-  const data = block
-    .split(/\r?\n/)
-    .flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : []))
-    .join('\n');
+  const data = blockData(block);
   if (data === '') return undefined;
   if (data === '[DONE]') return { event: {}, data };
   try {

@@ -1,10 +1,10 @@
-/** Frames of a responses socket: reading what a client sends, wording what we say ourselves. */
+/** Frames of a responses WebSocket: parsing those of the client, and building our own. */
 import { JsonScanError, scanMembers } from '../../core/index.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 
 export type Json = Record<string, unknown>;
 
-/** Read by us and, in a relayed frame, by the provider as well: one that occurs twice might mean something else to each. */
+/** Members that both the gateway and the provider read. A duplicate could mean something else to each, so it is rejected. */
 const ONCE: ReadonlySet<string> = new Set([
   'type',
   'stream_id',
@@ -33,7 +33,7 @@ export function bodyOf(event: Json): Json {
   return typeof response === 'object' && response !== null ? { ...rest, ...(response as Json) } : rest;
 }
 
-/** An empty or odd id refers to nothing here; whoever gets the request will say so. */
+/** Undefined for an empty or invalid id; the provider rejects it. */
 export const idIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
@@ -43,25 +43,30 @@ export const frameText = (frame: Json, streamId: string | undefined): string =>
 export const withStreamId = (json: string, streamId: string | undefined): string =>
   streamId === undefined ? json : `{"stream_id":${JSON.stringify(streamId)},${json.slice(json.indexOf('{') + 1)}`;
 
-export function refusal(status: number, code: string, message: string, param: string | null = null): Json {
+export function rejectionFrame(status: number, code: string, message: string, param: string | null = null): Json {
   const type = status >= 500 ? 'server_error' : 'invalid_request_error';
   return { type: 'error', status, error: { type, code, message, param } };
 }
 
-/** An HTTP refusal as a frame. */
+/** An HTTP error response as a frame. */
 export function errorFrame(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): Json {
   const { error } = (body ?? {}) as { error?: Json };
   const wait = headers['retry-after'];
-  const said = error ?? { type: 'server_error', code: 'internal_error', message: 'The request failed.', param: null };
+  const shownError = error ?? {
+    type: 'server_error',
+    code: 'internal_error',
+    message: 'The request failed.',
+    param: null,
+  };
   return {
     type: 'error',
     status,
-    error: said,
+    error: shownError,
     ...(wait !== undefined && { headers: { 'retry-after': String(wait) } }),
   };
 }
 
-/** Steering and injecting have their own way of saying no, which gives back what was not taken. */
+/** The failure events of steering and injecting, which return the input that was not used. */
 export function passFailed(event: Json, code: string, message: string): Json {
   const input = event.input ?? [];
   const error = { type: 'invalid_request_error', code, message };

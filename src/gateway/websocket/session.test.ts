@@ -34,16 +34,16 @@ function open() {
     },
     {
       clock,
-      runner: { answer: async () => undefined, pass: () => undefined, leave: () => undefined },
-      run: async (turn) => void turns.push(turn),
+      runner: { run: async () => undefined, pass: () => undefined, close: () => undefined },
+      runTurn: async (turn) => void turns.push(turn),
     },
   );
   const create = (stream_id: string): void =>
     hear(JSON.stringify({ type: 'response.create', stream_id, model: 'm', input: 'hi' }));
   const finish = (turn: Turn | undefined): void => {
-    turn?.answer.writeHead(200, { 'content-type': 'text/event-stream' });
-    turn?.answer.write('event: response.completed\ndata: {"type":"response.completed"}\n\n');
-    turn?.answer.end();
+    turn?.response.writeHead(200, { 'content-type': 'text/event-stream' });
+    turn?.response.write('event: response.completed\ndata: {"type":"response.completed"}\n\n');
+    turn?.response.end();
   };
   return { clock, frames, turns, closed, create, finish };
 }
@@ -68,7 +68,7 @@ test('[S87] a connection that is too old finishes its turn, takes no other, and 
 test('a turn that outlasts the farewell is cut with the connection', () => {
   const { clock, closed, create } = open();
   create('a');
-  clock.advance(WEBSOCKET.lifetimeMs + WEBSOCKET.farewellMs);
+  clock.advance(WEBSOCKET.lifetimeMs + WEBSOCKET.drainMs);
   assert.deepEqual(closed, [CLOSE.normal]);
 });
 

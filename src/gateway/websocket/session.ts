@@ -1,114 +1,113 @@
 /**
- * A responses WebSocket (G 4.7): frames in, turns on lanes, limits. Who answers a turn is its runner's business. A bad frame
- * answers with an error frame and costs nothing else.
+ * A responses WebSocket (G 4.7): reads frames, queues turns on lanes, and enforces limits; a `TurnRunner` runs the turns. A
+ * malformed frame gets an error frame and does not close the connection.
  */
 import type { Clock } from '../../core/index.ts';
 import { CLOSE, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
 import type { WebSocketConnection } from '../../web/index.ts';
-import { bodyOf, errorFrame, frameText, type Json, readFrame, refusal, withStreamId } from './frames.ts';
+import { bodyOf, errorFrame, frameText, type Json, readFrame, rejectionFrame, withStreamId } from './frames.ts';
 import { type Turn, TurnResponse, type TurnRunner } from './turn.ts';
 
-export interface SessionServices {
+export interface SessionOptions {
   readonly clock: Clock;
   readonly runner: TurnRunner;
-  /** Has the runner answer the turn as a call of its own: logged and measured like one that came over HTTP. */
-  run(turn: Turn): Promise<void>;
+  /** Runs the turn as a call of its own: logged and measured like a request over HTTP. */
+  runTurn(turn: Turn): Promise<void>;
 }
 
-type Waiting = Omit<Turn, 'answer'> & { readonly bytes: number };
+type QueuedTurn = Omit<Turn, 'response'> & { readonly bytes: number };
 
-const PASSED: ReadonlySet<unknown> = new Set(['response.steer', 'response.inject']);
+const FORWARDED_EVENTS: ReadonlySet<unknown> = new Set(['response.steer', 'response.inject']);
 
 export class ResponsesSession {
   readonly #socket: WebSocketConnection;
-  readonly #parts: SessionServices;
+  readonly #services: SessionOptions;
   readonly #lanes = new Set<string>();
   readonly #running = new Map<string, TurnResponse>();
-  readonly #waiting: Waiting[] = [];
-  /** What the waiting turns hold. */
-  #waitingBytes = 0;
-  #messages: number[] = [];
-  /** How to close when the last running turn is done, and why; set when no further ones are wanted. */
+  readonly #queue: QueuedTurn[] = [];
+  #queuedBytes = 0;
+  #messageTimes: number[] = [];
+  /** Set when no new turns are accepted: how to close after the last running turn, and why. */
   #closing: { readonly close: () => void; readonly reason: string } | undefined;
 
-  constructor(socket: WebSocketConnection, parts: SessionServices) {
+  constructor(socket: WebSocketConnection, services: SessionOptions) {
     this.#socket = socket;
-    this.#parts = parts;
-    const forgetAge = parts.clock.after(WEBSOCKET.lifetimeMs, () => this.#expire());
-    socket.onMessage((text) => this.#message(text));
+    this.#services = services;
+    const cancelExpiry = services.clock.after(WEBSOCKET.lifetimeMs, () => this.#expire());
+    socket.onMessage((text) => this.#onMessage(text));
     socket.onClose(() => {
-      forgetAge();
-      this.#leave();
+      cancelExpiry();
+      this.#onClosed();
     });
   }
 
-  /** No new turns; closes when the running ones are done or the time is up. */
-  retire(code: number, reason: string, withinMs: number): void {
+  /** Takes no new turns; closes when the running ones are done or the time is up. */
+  drain(code: number, reason: string, withinMs: number): void {
     const close = (): void => this.#socket.close(code, reason);
     this.#closing = { close, reason };
-    for (const { streamId } of this.#forgetWaiting()) this.#refuseTurn(reason, streamId);
+    for (const { streamId } of this.#clearQueue()) this.#rejectTurn(reason, streamId);
     if (this.#running.size === 0) return close();
-    this.#parts.clock.after(withinMs, close);
+    this.#services.clock.after(withinMs, close);
   }
 
   #expire(): void {
-    this.retire(CLOSE.normal, 'the connection is 60 minutes old', WEBSOCKET.farewellMs);
+    this.drain(CLOSE.normal, 'the connection is 60 minutes old', WEBSOCKET.drainMs);
   }
 
-  #leave(): void {
-    this.#forgetWaiting();
-    // First, so that the log lines of the turns know what they came to.
-    this.#parts.runner.leave();
-    for (const answer of this.#running.values()) answer.destroy();
+  #onClosed(): void {
+    this.#clearQueue();
+    // First, so that the log lines of the turns include their usage.
+    this.#services.runner.close();
+    for (const response of this.#running.values()) response.destroy();
   }
 
-  #forgetWaiting(): Waiting[] {
-    this.#waitingBytes = 0;
-    return this.#waiting.splice(0);
+  #clearQueue(): QueuedTurn[] {
+    this.#queuedBytes = 0;
+    return this.#queue.splice(0);
   }
 
-  #message(text: string | undefined): void {
+  #onMessage(text: string | undefined): void {
     if (this.#isOverRate()) return this.#socket.close(CLOSE.policy, 'too many messages');
     const event = text === undefined ? undefined : readFrame(text);
     if (text === undefined || event === undefined)
-      return this.#say(refusal(400, 'invalid_json', 'Frames must be text and hold one JSON object.'));
+      return this.#send(rejectionFrame(400, 'invalid_json', 'Frames must be text frames with one JSON object.'));
     const streamId = event.stream_id;
     if (streamId !== undefined && (typeof streamId !== 'string' || !STREAM_ID.test(streamId))) {
       const message = 'stream_id: expected 1 to 256 letters, digits, dots, dashes or underscores.';
-      return this.#say(refusal(400, 'invalid_stream_id', message, 'stream_id'));
+      return this.#send(rejectionFrame(400, 'invalid_stream_id', message, 'stream_id'));
     }
-    if (PASSED.has(event.type)) return this.#parts.runner.pass(event, text);
+    if (FORWARDED_EVENTS.has(event.type)) return this.#services.runner.pass(event, text);
     if (event.type === 'response.create') return this.#create(event, text, streamId);
-    const message = `type: "${String(event.type).slice(0, 60)}" is not understood; send response.create.`;
-    this.#say(refusal(400, 'invalid_value', message, 'type'), streamId);
+    const message = `type: "${String(event.type).slice(0, 60)}" is not supported; send response.create.`;
+    this.#send(rejectionFrame(400, 'invalid_value', message, 'type'), streamId);
   }
 
   #isOverRate(): boolean {
-    const now = this.#parts.clock.now();
-    this.#messages = this.#messages.filter((at) => now - at < 10_000);
-    this.#messages.push(now);
-    return this.#messages.length > WEBSOCKET.messagesPerSecond * 10 || this.#waiting.length > WEBSOCKET.waiting;
+    const now = this.#services.clock.now();
+    this.#messageTimes = this.#messageTimes.filter((at) => now - at < 10_000);
+    this.#messageTimes.push(now);
+    return this.#messageTimes.length > WEBSOCKET.messagesPerSecond * 10 || this.#queue.length > WEBSOCKET.queuedTurns;
   }
 
   #create(event: Json, text: string, streamId: string | undefined): void {
-    if (this.#closing) return this.#refuseTurn(this.#closing.reason, streamId);
+    if (this.#closing) return this.#rejectTurn(this.#closing.reason, streamId);
     const create = bodyOf(event);
     if (create.background === true) {
-      const message = 'background: not possible on a socket.';
-      return this.#say(refusal(400, 'unsupported_parameter', message, 'background'), streamId);
+      const message = 'background: background responses are not supported.';
+      return this.#send(rejectionFrame(400, 'unsupported_parameter', message, 'background'), streamId);
     }
     if (streamId !== undefined && !this.#lanes.has(streamId) && this.#lanes.size >= WEBSOCKET.lanes) {
       const message = `A connection has at most ${WEBSOCKET.lanes} named streams.`;
-      return this.#say(refusal(400, 'websocket_stream_limit_reached', message, 'stream_id'), streamId);
+      return this.#send(rejectionFrame(400, 'websocket_stream_limit_reached', message, 'stream_id'), streamId);
     }
     const bytes = text.length;
-    if (this.#waitingBytes + bytes > WEBSOCKET.waitingBytes && this.#mustWait(streamId ?? '')) {
-      const message = `The turns that wait on this connection may hold ${WEBSOCKET.waitingBytes / 2 ** 20} MiB together; send this one again when another is done.`;
-      return this.#say(refusal(429, 'websocket_queue_limit_reached', message), streamId);
+    if (this.#queuedBytes + bytes > WEBSOCKET.queuedBytes && this.#mustWait(streamId ?? '')) {
+      const message = `The queued turns of a connection may hold ${WEBSOCKET.queuedBytes / 2 ** 20} MiB; send this one again when another is done.`;
+      return this.#send(rejectionFrame(429, 'websocket_queue_limit_reached', message), streamId);
     }
     if (streamId !== undefined) this.#lanes.add(streamId);
-    this.#waiting.push({ lane: streamId ?? '', streamId, create, text: 'response' in event ? undefined : text, bytes });
-    this.#waitingBytes += bytes;
+    this.#queue.push({ lane: streamId ?? '', streamId, create, text: 'response' in event ? undefined : text, bytes });
+    this.#queuedBytes += bytes;
     this.#startNext();
   }
 
@@ -116,54 +115,54 @@ export class ResponsesSession {
     return this.#running.size >= WEBSOCKET.turns || this.#running.has(lane);
   }
 
-  /** Same lane: one after the other. Different lanes: at once, up to the limit. */
+  /** Turns of one lane run one after the other, turns of different lanes concurrently up to the limit. */
   #startNext(): void {
     while (this.#running.size < WEBSOCKET.turns) {
-      const next = this.#waiting.findIndex(({ lane }) => !this.#running.has(lane));
-      const [turn] = next < 0 ? [] : this.#waiting.splice(next, 1);
+      const next = this.#queue.findIndex(({ lane }) => !this.#running.has(lane));
+      const [turn] = next < 0 ? [] : this.#queue.splice(next, 1);
       if (!turn) return;
-      this.#waitingBytes -= turn.bytes;
+      this.#queuedBytes -= turn.bytes;
       this.#start(turn);
     }
   }
 
-  #start(waiting: Waiting): void {
-    const { lane, streamId } = waiting;
-    const answer = new TurnResponse({
+  #start(queued: QueuedTurn): void {
+    const { lane, streamId } = queued;
+    const response = new TurnResponse({
       onEvent: (json) => {
         const ready = this.#socket.send(withStreamId(json, streamId));
-        if (!ready) this.#socket.onDrain(() => answer.drain());
+        if (!ready) this.#socket.onDrain(() => response.drain());
         return ready;
       },
-      onRefused: (status, body, headers) => this.#say(errorFrame(status, body, headers), streamId),
-      onEnd: (isWhole) => {
-        if (!isWhole) this.#say(refusal(502, 'upstream_error', TRUNCATED), streamId);
+      onRejected: (status, body, headers) => this.#send(errorFrame(status, body, headers), streamId),
+      onEnd: (isComplete) => {
+        if (!isComplete) this.#send(rejectionFrame(502, 'upstream_error', TRUNCATED), streamId);
         this.#running.delete(lane);
         if (this.#running.size === 0) this.#closing?.close();
         this.#startNext();
       },
     });
-    this.#running.set(lane, answer);
-    void this.#parts.run({ ...waiting, answer });
+    this.#running.set(lane, response);
+    void this.#services.runTurn({ ...queued, response: response });
   }
 
-  /** Also for turns that were waiting: a client that hears nothing would wait for them until the connection closes. */
-  #refuseTurn(reason: string, streamId: string | undefined): void {
+  /** Queued turns are rejected too; otherwise the client would wait for them until the connection closes. */
+  #rejectTurn(reason: string, streamId: string | undefined): void {
     const message = `No further turns on this connection, ${reason}; open a new one and send the whole input.`;
-    this.#say(refusal(400, 'websocket_connection_limit_reached', message), streamId);
+    this.#send(rejectionFrame(400, 'websocket_connection_limit_reached', message), streamId);
   }
 
-  #say(frame: Json, streamId?: string): void {
+  #send(frame: Json, streamId?: string): void {
     this.#socket.send(frameText(frame, streamId));
   }
 }
 
 const TRUNCATED = 'The upstream closed the stream before completion.';
 
-/** The open sessions of this replica. */
+/** All open sessions of this replica. */
 export class ResponsesSessions extends Set<ResponsesSession> {
-  /** The replica is stopping: running turns get `withinMs`, then clients are asked to come back. */
-  retireAll(withinMs: number): void {
-    for (const session of this) session.retire(CLOSE.restart, 'the server restarts', withinMs);
+  /** The replica is stopping: running turns get `withinMs`, then clients are asked to reconnect. */
+  drainAll(withinMs: number): void {
+    for (const session of this) session.drain(CLOSE.restart, 'the server restarts', withinMs);
   }
 }

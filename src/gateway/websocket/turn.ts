@@ -1,6 +1,6 @@
 /**
- * One turn of a responses socket: stands where an HTTP response would, takes the stream that the ordinary path writes, and hands it
- * on as frames. So a turn is admitted, metered, converted and aborted exactly as the same request over HTTP.
+ * One turn of a responses WebSocket. It takes the place of an HTTP response, so a turn is admitted, metered, converted and aborted
+ * exactly as the same request over HTTP.
  */
 import { EventEmitter } from 'node:events';
 import { readSse, type SseReader } from '../../core/index.ts';
@@ -9,33 +9,33 @@ import type { Json } from './frames.ts';
 
 /** One `response.create` of a client. */
 export interface Turn {
-  /** Empty for the unnamed one. */
+  /** Empty for the unnamed lane. */
   readonly lane: string;
   readonly streamId: string | undefined;
   /** The body of the request. */
   readonly create: Json;
   /** The frame as it came; undefined when the body was in the wrapper of older clients. */
   readonly text: string | undefined;
-  readonly answer: TurnResponse;
+  readonly response: TurnResponse;
 }
 
-/** Who answers the turns of a connection: the ordinary path of calls, or the provider's own socket. */
+/** Runs the turns of a connection: over the HTTP path, or over the provider's own WebSocket. */
 export interface TurnRunner {
-  /** Settles when the client has its answer or is gone; rejects with the error it should be told. */
-  answer(call: Call, turn: Turn): Promise<void>;
-  /** A frame about a response that is running: `response.steer`, `response.inject`. */
+  /** Resolves when the client has its response or is gone; rejects with the error for the client. */
+  run(call: Call, turn: Turn): Promise<void>;
+  /** Forwards a frame about a running response: `response.steer`, `response.inject`. */
   pass(event: Json, text: string): void;
-  /** The client is gone. */
-  leave(): void;
+  /** The client disconnected. */
+  close(): void;
 }
 
 export interface TurnListener {
-  /** One event of the stream, as JSON text. False asks for a pause. */
+  /** One event of the stream, as JSON text. Returns false when the client reads more slowly than the provider writes. */
   onEvent(json: string): boolean;
-  /** The request was refused before a stream began. */
-  onRefused(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): void;
-  /** Everything has been said. `isWhole` is false when the stream broke without a word. */
-  onEnd(isWhole: boolean): void;
+  /** The request was rejected before a stream began. */
+  onRejected(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): void;
+  /** The turn is over. `isComplete` is false when the stream ended without a terminal event. */
+  onEnd(isComplete: boolean): void;
 }
 
 export class TurnResponse extends EventEmitter implements ResponseWriter {
@@ -45,17 +45,17 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
   writableFinished = false;
   destroyed = false;
   readonly #listener: TurnListener;
+  /** For the native path, whose events come as server-sent events of the provider. */
   readonly #reader: SseReader;
   #headers: Readonly<Record<string, string | number>> = {};
-  #refusal = '';
-  #ready = true;
+  #errorBody = '';
+  #isReady = true;
 
   constructor(listener: TurnListener) {
     super();
     this.#listener = listener;
-    this.#reader = readSse((data, event) => {
-      this.emit('told', data, event);
-      this.#ready = this.#listener.onEvent(data) && this.#ready;
+    this.#reader = readSse((data) => {
+      this.#isReady = this.writeEvent(data) && this.#isReady;
     });
   }
 
@@ -68,36 +68,35 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
   flushHeaders(): void {}
 
   write(chunk: Buffer | string): boolean {
-    if (this.#isStream()) {
-      this.#ready = true;
-      this.#reader.feed(chunk);
-      return this.#ready;
+    if (this.statusCode >= 400) {
+      this.#errorBody += chunk.toString();
+      return true;
     }
-    this.#refusal += chunk.toString();
-    return true;
+    this.#isReady = true;
+    this.#reader.feed(chunk);
+    return this.#isReady;
+  }
+
+  writeEvent(json: string): boolean {
+    this.emit('event', json);
+    return this.#listener.onEvent(json);
   }
 
   end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
     if (chunk !== undefined) this.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-    this.writableEnded = true;
-    this.writableFinished = true;
-    if (this.statusCode >= 400) this.#listener.onRefused(this.statusCode, parse(this.#refusal), this.#headers);
-    this.#listener.onEnd(true);
-    this.emit('close');
+    if (this.statusCode >= 400) this.#listener.onRejected(this.statusCode, parse(this.#errorBody), this.#headers);
+    this.#finish();
   }
 
-  /** The frames reached the client without passing here; only how it went is left to say. */
+  /** The frames reached the client directly; only the outcome is recorded here. */
   settle(status: number): void {
     if (this.writableEnded || this.destroyed) return;
     this.statusCode = status;
-    this.writableEnded = true;
-    this.writableFinished = true;
-    this.#listener.onEnd(true);
-    this.emit('close');
+    this.#finish();
   }
 
-  /** The ordinary path gave up without an end, or the client is gone. */
+  /** The call ended without a terminal event, or the client disconnected. */
   destroy(): void {
     if (this.writableEnded || this.destroyed) return;
     this.destroyed = true;
@@ -105,13 +104,16 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
     this.emit('close');
   }
 
-  /** The socket can take more. */
+  /** The client reads again. */
   drain(): void {
     this.emit('drain');
   }
 
-  #isStream(): boolean {
-    return this.statusCode < 400;
+  #finish(): void {
+    this.writableEnded = true;
+    this.writableFinished = true;
+    this.#listener.onEnd(true);
+    this.emit('close');
   }
 }
 

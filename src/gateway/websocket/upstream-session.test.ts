@@ -6,7 +6,8 @@ import { type ApiError, FakeClock, silentLog } from '../../core/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
-import { type LifecycleEvent, parseLifecycleEvent, RelayedTurn } from './relayed-turn.ts';
+import { type LifecycleEvent, parseLifecycleEvent } from './lifecycle.ts';
+import { RelayedTurn } from './relayed-turn.ts';
 import { type Turn, TurnResponse } from './turn.ts';
 import { UpstreamSession } from './upstream-session.ts';
 
@@ -20,20 +21,20 @@ after(() => sim.close());
 function taskOf(text: string, lane = '') {
   const charged: { input: number; output: number; estimated?: boolean }[] = [];
   const ends: boolean[] = [];
-  const ticket: Admission = {
+  const admission: Admission = {
     settle: (usage) => void charged.push(usage),
     release: () => {},
     flushed: () => Promise.resolve(),
   };
   const answer = new TurnResponse({
     onEvent: () => true,
-    onRefused: () => {},
+    onRejected: () => {},
     onEnd: (whole) => void ends.push(whole),
   });
-  const turn: Turn = { lane, streamId: undefined, create: {}, text, answer };
+  const turn: Turn = { lane, streamId: undefined, create: {}, text, response: answer };
   const notes: Record<string, unknown> = {};
   const call = { logFields: notes, addLogFields: (fields) => void Object.assign(notes, fields) } as Call;
-  return { task: { call, turn, ticket, text }, charged, ends, answer, call };
+  return { task: { call, turn, admission, text }, charged, ends, answer, call };
 }
 
 const usage = (n: number) => ({ input_tokens: n, output_tokens: n });
@@ -84,13 +85,13 @@ test('usage is added up over successors, guessed where none is told, and charged
   turn.onEvent(told('response.created'));
   turn.onEvent(ended(4));
   turn.settle();
-  await turn.over;
+  await turn.ended;
   assert.deepEqual([charged.length, charged[0]?.input, charged[0]?.output], [1, 7, 7]);
   assert.equal(call.logFields.tokensOut, 7);
   assert.equal(answer.statusCode, 200);
   const silent = taskOf('x'.repeat(40));
   const left = new RelayedTurn(silent.task, 'a');
-  left.count(80);
+  left.addOutputChars(80);
   left.abandon();
   assert.deepEqual([silent.charged[0]?.input, silent.charged[0]?.output, silent.charged[0]?.estimated], [10, 20, true]);
 });
@@ -121,8 +122,8 @@ function lineTo(clock: FakeClock) {
     clock,
     log: silentLog,
     onStored: () => {},
-    onRefused: () => {},
-    onSpent: () => {
+    onRejected: () => {},
+    onClosing: () => {
       isSpent = true;
     },
   });

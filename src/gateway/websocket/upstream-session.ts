@@ -1,69 +1,61 @@
 /**
- * The provider's own socket behind a client's socket: frames pass as they are, and beside them every turn is followed to its end.
- * Holds its account's place in the pool for as long as it lives.
+ * The provider's WebSocket behind a client's: frames pass as they are, and every turn is tracked to its end. Holds a slot of its
+ * account until it closes.
  */
 import type { Account } from '../../catalog/index.ts';
 import { type Clock, fail, type Log } from '../../core/index.ts';
 import { codecOf, type Fault } from '../../dialects/index.ts';
-import type { OnStep } from '../../ledger/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
 import type { AccountLease } from '../../pool/index.ts';
 import { CLOSE, type FaultKind, faultRow, STALLED_CLIENT_MS, TIMEOUTS, WEBSOCKET } from '../../rules/index.ts';
 import { openUpstreamSocket, type SocketRequest, type UpstreamSocket } from '../../upstream/index.ts';
 import type { WebSocketConnection } from '../../web/index.ts';
 import { outputCharsInFrame } from '../billing/output-chars.ts';
+import { usageLogFields } from '../billing/usage.ts';
 import { clientErrorFor } from '../failover.ts';
-import { usageLogFields } from '../native/response.ts';
 import { redact } from '../redact.ts';
-import {
-  isGood,
-  isTerminal,
-  type LifecycleEvent,
-  parseLifecycleEvent,
-  RelayedTurn,
-  type RelayedTurnTask,
-  usageOf,
-} from './relayed-turn.ts';
+import { isSuccess, isTerminal, type LifecycleEvent, parseLifecycleEvent, usageOf } from './lifecycle.ts';
+import { RelayedTurn, type RelayedTurnTask } from './relayed-turn.ts';
 
 export interface UpstreamSessionOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly onStep?: OnStep | undefined;
-  /** A response of this account that its provider keeps. */
+  /** The provider stores this response. */
   onStored(responseId: string): void;
-  /** The account answered the upgrade with this status instead. */
-  onRefused(status: number): void;
-  /** No new turns from here on: lost, or given up. */
-  onSpent(): void;
+  /** The provider rejected the upgrade with this status. */
+  onRejected(status: number): void;
+  /** The session takes no new turns from here on. */
+  onClosing(): void;
 }
 
-/** Silence after which a running turn is given up, as on a stream. */
-const SILENCE_MS = TIMEOUTS.stream.idle;
-/** Words about our own accounts; callers read them as overload, on every path. */
-const PRIVATE: ReadonlySet<FaultKind> = new Set(['credential', 'quota_exhausted']);
+/** Silence after which a running turn fails, as on a stream. */
+const IDLE_MS = TIMEOUTS.stream.idle;
+/** Faults of our own accounts; callers see them as overload, on every path. */
+const ACCOUNT_FAULTS: ReadonlySet<FaultKind> = new Set(['credential', 'quota_exhausted']);
 const TRUNCATED = 'The upstream closed the stream before completion.';
-const TOO_SILENT = 'The provider did not answer in time.';
+const TIMED_OUT = 'The provider did not respond in time.';
 
 export class UpstreamSession {
   readonly account: Account;
   readonly #lease: AccountLease<Account>;
   readonly #client: WebSocketConnection;
-  readonly #parts: UpstreamSessionOptions;
+  readonly #options: UpstreamSessionOptions;
   readonly #turns = new Map<string, RelayedTurn>();
-  readonly #ids = new Set<string>();
+  readonly #responseIds = new Set<string>();
   #upstream: UpstreamSocket | undefined;
-  #isSpent = false;
-  #isHeld = false;
+  #isClosing = false;
+  #isPaused = false;
   #lastAt = 0;
-  #forgetSilence: (() => void) | undefined;
+  #cancelIdleTimer: (() => void) | undefined;
 
-  constructor(lease: AccountLease<Account>, client: WebSocketConnection, parts: UpstreamSessionOptions) {
+  constructor(lease: AccountLease<Account>, client: WebSocketConnection, options: UpstreamSessionOptions) {
     this.account = lease.account;
     this.#lease = lease;
     this.#client = client;
-    this.#parts = parts;
+    this.#options = options;
   }
 
-  /** False when the account cannot be talked to this way. */
+  /** Resolves to false when the account offers no WebSocket. */
   open(request: SocketRequest): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     let isOpen = false;
@@ -72,13 +64,13 @@ export class UpstreamSession {
         isOpen = true;
         resolve(true);
       },
-      onRefused: (status) => {
-        this.#parts.onRefused(status);
+      onRejected: (status) => {
+        this.#options.onRejected(status);
         this.close();
         resolve(false);
       },
       onText: (text) => this.#onText(text),
-      onLost: (code) => {
+      onClosed: (code) => {
         this.#fail(isOpen ? 'failed' : 'unreachable', code);
         resolve(false);
       },
@@ -86,109 +78,109 @@ export class UpstreamSession {
     return promise;
   }
 
-  /** It takes no new turns. */
+  /** True when it takes no new turns. */
   get isClosing(): boolean {
-    return this.#isSpent;
+    return this.#isClosing;
   }
 
-  /** Did this connection make the response? */
+  /** True when this connection created the response. */
   hasResponse(responseId: string | undefined): boolean {
-    return responseId !== undefined && this.#ids.has(responseId);
+    return responseId !== undefined && this.#responseIds.has(responseId);
   }
 
   run(task: RelayedTurnTask): Promise<void> {
-    const raw = new RelayedTurn(task, this.account.id);
-    this.#turns.set(task.turn.lane, raw);
-    this.#lastAt = this.#parts.clock.now();
+    const turn = new RelayedTurn(task, this.account.id);
+    this.#turns.set(task.turn.lane, turn);
+    this.#lastAt = this.#options.clock.now();
     this.#upstream?.send(task.text);
-    this.#parts.onStep?.('upstream.asked');
-    this.#forgetSilence ??= this.#listen(SILENCE_MS);
-    return raw.over;
+    crashPoint('upstream.sent');
+    this.#cancelIdleTimer ??= this.#startIdleTimer(IDLE_MS);
+    return turn.ended;
   }
 
-  /** A frame about one of our responses. */
+  /** Forwards a frame about one of this connection's responses. */
   pass(responseId: string, text: string): void {
     for (const turn of this.#turns.values()) if (turn.responseId === responseId) turn.onSteerSent();
     this.#upstream?.send(text);
   }
 
-  /** Takes no new turns and closes after the last one. The account may have to rest. */
+  /** Takes no new turns and closes after the last one. A fault puts the account into cooldown. */
   drain(fault?: Fault): void {
     this.#lease.release(fault);
-    this.#close();
+    this.#stopTakingTurns();
     if (this.#turns.size === 0) this.close();
   }
 
   close(): void {
-    this.#forgetSilence?.();
+    this.#cancelIdleTimer?.();
     this.#upstream?.close();
     this.#lease.release();
-    this.#close();
+    this.#stopTakingTurns();
     for (const turn of this.#turns.values()) turn.abandon();
     this.#turns.clear();
   }
 
-  #close(): void {
-    if (this.#isSpent) return;
-    this.#isSpent = true;
-    this.#parts.onSpent();
+  #stopTakingTurns(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#options.onClosing();
   }
 
   // ---------------------------------------------------------------- listening
 
   #onText(text: string): void {
-    this.#parts.onStep?.('upstream.told');
-    this.#lastAt = this.#parts.clock.now();
+    crashPoint('upstream.data_received');
+    this.#lastAt = this.#options.clock.now();
     const event = parseLifecycleEvent(text);
-    if (event?.type === 'error' && this.#isPrivate(event, text)) return;
+    if (event?.type === 'error' && this.#isAccountError(event, text)) return;
     const isError = event?.type === 'error' || event?.type === 'response.failed';
-    const tell = (): void => {
-      if (!this.#client.send(isError ? redact(text, this.account) : text)) this.#holdBack();
+    const sendToClient = (): void => {
+      if (!this.#client.send(isError ? redact(text, this.account) : text)) this.#pauseUpstream();
     };
-    if (event) return this.#track(event, tell);
-    tell();
-    this.#count(text);
+    if (event) return this.#track(event, sendToClient);
+    sendToClient();
+    this.#countOutput(text);
   }
 
-  /** Whose words these are matters only for a turn that never says what it cost. */
-  #count(text: string): void {
+  /** Attributes output to a turn, only so that a turn without reported usage can be estimated. */
+  #countOutput(text: string): void {
     const [only] = this.#turns.size === 1 ? this.#turns.values() : [];
     const turn = only ?? this.#turns.get(/"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '');
-    turn?.count(outputCharsInFrame(text));
+    turn?.addOutputChars(outputCharsInFrame(text));
   }
 
-  #track(event: LifecycleEvent, tell: () => void): void {
-    this.#keep(event);
+  #track(event: LifecycleEvent, sendToClient: () => void): void {
+    this.#recordResponse(event);
     const [lane, turn] = this.#turnOf(event);
-    if (turn?.onEvent(event)) return this.#end(lane, () => turn.settle(tell));
-    tell();
+    if (turn?.onEvent(event)) return this.#end(lane, () => turn.settle(sendToClient));
+    sendToClient();
     const usage = !turn && isTerminal(event) ? usageOf(event) : undefined;
     if (usage)
-      this.#parts.log.warn('upstream_socket.unmatched_usage', { account: this.account.id, ...usageLogFields(usage) });
+      this.#options.log.warn('upstream_socket.unmatched_usage', { account: this.account.id, ...usageLogFields(usage) });
   }
 
   #turnOf(event: LifecycleEvent): [lane: string, turn: RelayedTurn | undefined] {
     const lane = event.stream_id ?? '';
     const turn = this.#turns.get(lane);
     if (turn || lane !== '' || event.type !== 'error') return [lane, turn];
-    // An error that names no lane: if a single turn waits for its beginning, it must be the answer to that.
+    // An error without a lane belongs to the only turn that has not begun, if there is exactly one.
     const [first, ...others] = [...this.#turns].filter(([, { responseId }]) => responseId === undefined);
     return first && others.length === 0 ? first : ['', undefined];
   }
 
-  #keep(event: LifecycleEvent): void {
+  #recordResponse(event: LifecycleEvent): void {
     const id = event.response?.id;
     if (id === undefined) return;
-    this.#ids.add(id);
-    const [oldest] = this.#ids;
-    if (this.#ids.size > WEBSOCKET.ownIds && oldest !== undefined) this.#ids.delete(oldest);
-    if (isGood(event) && event.response?.store !== false) this.#parts.onStored(id);
+    this.#responseIds.add(id);
+    const [oldest] = this.#responseIds;
+    if (this.#responseIds.size > WEBSOCKET.ownIds && oldest !== undefined) this.#responseIds.delete(oldest);
+    if (isSuccess(event) && event.response?.store !== false) this.#options.onStored(id);
   }
 
-  /** An error about our account is told in our own words, and the account is not used for the next turn. */
-  #isPrivate(event: LifecycleEvent, text: string): boolean {
+  /** An account error reaches the client in our own wording, and the account is not used for the next turn. */
+  #isAccountError(event: LifecycleEvent, text: string): boolean {
     const fault = codecOf('responses').upstream.decodeError({ status: event.status ?? 500, headers: {}, body: text });
-    if (!PRIVATE.has(fault.kind)) return false;
+    if (!ACCOUNT_FAULTS.has(fault.kind)) return false;
     const [lane, turn] = this.#turnOf(event);
     this.#warn(fault.kind, String(event.status));
     this.drain(fault);
@@ -196,52 +188,57 @@ export class UpstreamSession {
     return true;
   }
 
-  /** The turn is taken off first: its end lets the next one of the lane begin. */
+  /** Removes the turn first, because its end lets the next turn of the lane begin. */
   #end(lane: string, end: () => void): void {
     this.#turns.delete(lane);
     end();
-    if (this.#isSpent && this.#turns.size === 0) this.close();
+    if (this.#isClosing && this.#turns.size === 0) this.close();
   }
 
-  // ---------------------------------------------------------------- trouble
+  // ---------------------------------------------------------------- failures
 
-  #holdBack(): void {
-    if (this.#isHeld) return;
-    this.#isHeld = true;
+  #pauseUpstream(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
     this.#upstream?.pause();
-    const forget = this.#parts.clock.after(STALLED_CLIENT_MS, () =>
+    const forget = this.#options.clock.after(STALLED_CLIENT_MS, () =>
       this.#client.close(CLOSE.policy, 'client too slow'),
     );
     this.#client.onDrain(() => {
       forget();
-      this.#isHeld = false;
-      this.#lastAt = this.#parts.clock.now();
+      this.#isPaused = false;
+      this.#lastAt = this.#options.clock.now();
       this.#upstream?.resume();
     });
   }
 
-  #listen(ms: number): () => void {
-    return this.#parts.clock.after(ms, () => {
-      const left = this.#lastAt + SILENCE_MS - this.#parts.clock.now();
-      this.#forgetSilence = undefined;
+  #startIdleTimer(ms: number): () => void {
+    return this.#options.clock.after(ms, () => {
+      const left = this.#lastAt + IDLE_MS - this.#options.clock.now();
+      this.#cancelIdleTimer = undefined;
       if (this.#turns.size === 0) return;
-      if (left <= 0 && !this.#isHeld) this.#fail('timeout', 'IDLE_TIME');
-      else this.#forgetSilence = this.#listen(left > 0 ? left : SILENCE_MS);
+      if (left <= 0 && !this.#isPaused) this.#fail('timeout', 'IDLE_TIME');
+      else this.#cancelIdleTimer = this.#startIdleTimer(left > 0 ? left : IDLE_MS);
     });
   }
 
   #fail(kind: 'failed' | 'unreachable' | 'timeout', code: string): void {
     const turns = [...this.#turns.values()];
-    const isMissed = turns.length > 0 || kind === 'unreachable';
-    if (isMissed) this.#warn(kind, code);
+    const isUnexpected = turns.length > 0 || kind === 'unreachable';
+    if (isUnexpected) this.#warn(kind, code);
     this.#turns.clear();
-    this.#lease.release(isMissed ? { kind } : undefined);
+    this.#lease.release(isUnexpected ? { kind } : undefined);
     this.close();
-    const error = fail(faultRow(kind).code, kind === 'timeout' ? TOO_SILENT : TRUNCATED);
+    const error = fail(faultRow(kind).code, kind === 'timeout' ? TIMED_OUT : TRUNCATED);
     for (const turn of turns) turn.fail(kind, error);
   }
 
   #warn(fault: FaultKind, code: string): void {
-    this.#parts.log.warn('upstream_socket.failed', { account: this.account.id, fault, code, turns: this.#turns.size });
+    this.#options.log.warn('upstream_socket.failed', {
+      account: this.account.id,
+      fault,
+      code,
+      turns: this.#turns.size,
+    });
   }
 }

@@ -1,33 +1,13 @@
-/** How many tokens are read and written, without asking anybody: a marked fallback for providers that never say. */
+/** Estimated input tokens of a request, for the count endpoints when the provider cannot count. Never used for a charge. */
 import { estimateTokens } from '../../core/index.ts';
-import {
-  type HubItem,
-  type HubPart,
-  type HubRequest,
-  type HubTool,
-  type HubUsage,
-  NO_USAGE,
-} from '../../dialects/index.ts';
+import type { HubItem, HubPart, HubRequest, HubTool } from '../../dialects/index.ts';
 
-/** What providers charge for pieces that are no text, roughly. */
+/** Tokens that providers count for content that is not text, roughly. */
 const IMAGE = 1_600;
 const FILE = 4_000;
 const PER_MESSAGE = 4;
-/** The instructions that providers put in when tools are offered. */
+/** Instructions that providers add when tools are offered. */
 const TOOLS_BASE = 350;
-
-/** The answer is there and nobody has said what it cost. What was said and is odd stays as it is. */
-export const isUsageMissing = ({ estimated, output, invalid: odd }: HubUsage): boolean =>
-  estimated === true && output === 0 && odd === undefined;
-
-export const estimateUsage = (request: HubRequest, output: number): HubUsage => ({
-  ...NO_USAGE,
-  input: estimateRequest(request),
-  output,
-  estimated: true,
-});
-
-export const estimateItems = (items: readonly HubItem[]): number => sum(items.map(itemTokens));
 
 export function estimateRequest(request: HubRequest): number {
   const system = sum(request.system.map(({ text }) => estimateTokens(text) + PER_MESSAGE));

@@ -1,0 +1,98 @@
+/**
+ * The client's side of a converted reply: response head, encoder and stream, shared by all attempts and rounds of a call. A
+ * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
+ */
+import type { HubEvent, JsonObject, StreamEncoder } from '../../dialects/index.ts';
+import type { ClientStream } from '../client-stream.ts';
+import type { CallContext, EncodedFor, ReplySink } from './context.ts';
+import { conversionHeaders, STREAM_HEADERS } from './headers.ts';
+
+export class ClientReply implements ReplySink {
+  readonly #context: CallContext;
+  readonly #onDrain: () => void;
+  /** The response is a turn of a WebSocket. */
+  readonly #isTurn: boolean;
+  #encoder: StreamEncoder | undefined;
+  #stream: ClientStream | undefined;
+  /** Blocks of the current read. Joined once, because adding each to a string would build a rope that has to be flattened. */
+  #pending: string[] = [];
+
+  /** `onDrain`: the client reads again after `flush` returned false. */
+  constructor(context: CallContext, onDrain: () => void) {
+    this.#context = context;
+    this.#onDrain = onDrain;
+    this.#isTurn = context.call.response.writeEvent !== undefined;
+  }
+
+  /** The head is written: from here on an error is an event of the stream, and no other account may be tried. */
+  get isStarted(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /** The response object of the terminal event, in dialects that have one. */
+  get finalResponse(): JsonObject | undefined {
+    return this.#encoder?.finalResponse;
+  }
+
+  /** Writes the response head. */
+  start(encoded: EncodedFor): void {
+    const { call, services } = this.#context;
+    call.response.writeHead(200, { ...conversionHeaders(this.#context, encoded), ...STREAM_HEADERS });
+    this.#stream = services.clientStreams.open(call, {
+      heartbeat: () => this.#open().heartbeat(),
+      onDrain: this.#onDrain,
+      onStalled: () => call.response.destroy(),
+    });
+  }
+
+  heartbeat(): void {
+    this.#stream?.write(this.#open().heartbeat());
+  }
+
+  /** Encodes the event; `flush` or `end` sends it. */
+  push(event: HubEvent): void {
+    const encoder = this.#open();
+    if (this.#isTurn) this.#pending.push(...(encoder.pushEvents?.(event) ?? []));
+    else {
+      const text = encoder.push(event);
+      if (text !== '') this.#pending.push(text);
+    }
+  }
+
+  /** Sends what was pushed in one write. False when the client reads more slowly than the provider writes. */
+  flush(): boolean {
+    const pending = this.#take();
+    if (pending.length === 0 || !this.#stream) return true;
+    return this.#isTurn ? this.#stream.writeEvents(pending) : this.#stream.write(pending.join(''));
+  }
+
+  /** Sends what was pushed and ends the response. */
+  end(): void {
+    if (this.#isTurn) this.flush();
+    this.#stream?.end(this.#take().join(''));
+  }
+
+  /** Sends a reply that arrived as one body to a client that asked for a stream. */
+  sendWhole(events: readonly HubEvent[], encoded: EncodedFor): void {
+    const { call, services } = this.#context;
+    for (const event of events) this.push(event);
+    if (this.#isTurn) {
+      this.start(encoded);
+      return this.end();
+    }
+    call.response.writeHead(200, { ...conversionHeaders(this.#context, encoded), ...STREAM_HEADERS });
+    services.clientStreams.send(call, this.#take().join(''));
+  }
+
+  #take(): readonly string[] {
+    const pending = this.#pending;
+    this.#pending = [];
+    return pending;
+  }
+
+  /** Opened on first use: a unary response needs no encoder. */
+  #open(): StreamEncoder {
+    this.#encoder ??= this.#context.pair.client.openEncoder(this.#context.replyContext);
+    return this.#encoder;
+  }
+}

@@ -1,0 +1,97 @@
+/** Types that the parts of a converted call share. */
+import type { Account, Model } from '../../catalog/index.ts';
+import type {
+  ConvertedRequest,
+  HubEvent,
+  HubItem,
+  HubRequest,
+  HubUsage,
+  JsonObject,
+  Pair,
+  ReplyContext,
+} from '../../dialects/index.ts';
+import type { Call } from '../../web/index.ts';
+import type { Admission } from '../billing/admission.ts';
+import type { Caller } from '../caller.ts';
+import type { ResponseHandler } from '../failover.ts';
+import type { GatewayServices } from '../services.ts';
+import type { MediaFetcher } from './inline-media.ts';
+import type { OpaqueCache } from './opaque-cache.ts';
+import type { RejectedOpaques } from './rejected-opaque.ts';
+import type { ReplyRounds } from './rounds.ts';
+
+export interface ConvertedServices extends GatewayServices {
+  readonly opaqueCache: OpaqueCache;
+  readonly rejectedOpaques: RejectedOpaques;
+  readonly mediaFetcher: MediaFetcher;
+  /** A short keyed hash of an account. Clients carry it inside opaque values, so it must not reveal the account. */
+  readonly accountTag: (accountId: string) => string;
+}
+
+/** One converted call. The same for all its attempts and rounds. */
+export interface CallContext {
+  readonly services: ConvertedServices;
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly pair: Pair;
+  /** The request as the client sent it; the response repeats its settings. */
+  readonly request: HubRequest;
+  /** Input items with those of earlier turns, kept with a stored response. */
+  readonly input: readonly unknown[];
+  readonly model: Model;
+  /** Size of the request as the provider reads it: stored turns included. */
+  readonly inputBytes: number;
+  readonly admission: Admission;
+  readonly replyContext: ReplyContext;
+}
+
+/** A request as one account gets it. */
+export interface EncodedFor {
+  readonly encoded: ConvertedRequest;
+  /** The account's name for the model. */
+  readonly model: string;
+  readonly body: string;
+}
+
+/** What the response of a round needs of its call. */
+export interface RoundHost {
+  readonly context: CallContext;
+  readonly rounds: ReplyRounds;
+  readonly client: ReplySink;
+  /** The reply is complete: charges all rounds and keeps what later turns refer to. Resolves when the charge is on disk. */
+  complete(reply: CompletedReply): Promise<void>;
+}
+
+export interface CompletedReply {
+  /** Of all rounds. */
+  readonly items: readonly HubItem[];
+  readonly usage: HubUsage;
+  readonly account: Account;
+  /** The response object in the client's dialect. */
+  readonly response: unknown;
+}
+
+/** The client's side of a reply, as the response of a round sees it; see `ClientReply`. */
+export interface ReplySink {
+  readonly isStarted: boolean;
+  readonly finalResponse: JsonObject | undefined;
+  start(encoded: EncodedFor): void;
+  heartbeat(): void;
+  push(event: HubEvent): void;
+  flush(): boolean;
+  end(): void;
+  sendWhole(events: readonly HubEvent[], encoded: EncodedFor): void;
+}
+
+/** `open`: the provider is sending. `paused`: it expects another round. `failed`: it sent an error or broke off. */
+export type RoundState = 'open' | 'paused' | 'complete' | 'failed';
+
+/** The response of one round while the provider sends it. */
+export interface RoundResponse extends ResponseHandler {
+  readonly account: Account;
+  readonly state: RoundState;
+  /** Resumes the upstream when the client reads again. */
+  resume(): void;
+  /** Estimates the usage so far, for a client that disconnected; undefined when the client has received nothing of this round. */
+  estimate(): HubUsage | undefined;
+}

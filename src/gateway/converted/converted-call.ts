@@ -1,0 +1,127 @@
+/**
+ * One converted call as a state machine: rounds until the provider has replied in full, each with failover between accounts.
+ * Charges exactly once: the complete reply, or what is known when the reply is abandoned.
+ */
+import type { Account } from '../../catalog/index.ts';
+import { ApiError } from '../../core/index.ts';
+import { accountTagsIn, type HubRequest, hasOpaque, opaqueByCall, withoutOpaque } from '../../dialects/index.ts';
+import type { Affinity } from '../../pool/index.ts';
+import { sessionHash } from '../affinity.ts';
+import { usageLogFields } from '../billing/usage.ts';
+import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
+import type { StoredContent } from '../stored/store.ts';
+import { ClientReply } from './client-reply.ts';
+import type { CallContext, CompletedReply, RoundHost, RoundResponse } from './context.ts';
+import { RoundRequest } from './round-request.ts';
+import { ReplyRounds } from './rounds.ts';
+import { StreamResponse } from './stream-response.ts';
+import { UnaryResponse } from './unary-response.ts';
+
+export class ConvertedCall implements RoundHost {
+  readonly context: CallContext;
+  readonly rounds = new ReplyRounds();
+  readonly client: ClientReply;
+  readonly #accounts: readonly Account[];
+  /** The newest response of the current round; undefined until an account responds. */
+  #response: RoundResponse | undefined;
+
+  constructor(context: CallContext) {
+    this.context = context;
+    this.client = new ClientReply(context, () => this.#response?.resume());
+    const { services, caller, pair } = context;
+    this.#accounts = services
+      .catalog()
+      .accounts(caller.group.id)
+      .filter((account) => account.features.has(pair.upstream.dialect));
+  }
+
+  /** Resolves when the client has the reply or is gone; rejects with the error for the client. */
+  async run(request: HubRequest): Promise<void> {
+    const { call, services } = this.context;
+    for (;;) {
+      this.#response = undefined;
+      const round = { ...request, items: [...request.items, ...this.rounds.items] };
+      await runWithFailover(call, this.#upstreamCall(round), services).catch((error: unknown) => this.#fail(error));
+      if (call.isClientGone) return this.#abandon();
+      if (this.#state !== 'paused') return;
+    }
+  }
+
+  complete({ items, usage, account, response }: CompletedReply): Promise<void> {
+    const { services, caller, request, input, admission, call } = this.context;
+    const { key } = caller;
+    if (request.dialect === 'chat') services.opaqueCache.put(key.id, opaqueByCall(items));
+    if (request.dialect === 'responses' && request.state.store !== false) {
+      const { id } = (response ?? {}) as { id?: unknown };
+      const content = { input, response: response as StoredContent['response'] };
+      if (typeof id === 'string') services.store.save({ id, userId: key.userId, content });
+    }
+    call.addLogFields({ account: account.id, ...usageLogFields(usage) });
+    admission.settle(usage, { accountId: account.id });
+    return admission.flushed();
+  }
+
+  get #state(): RoundResponse['state'] | undefined {
+    return this.#response?.state;
+  }
+
+  #upstreamCall(round: HubRequest): UpstreamCall {
+    const request = new RoundRequest(this.context, round);
+    return {
+      ...request.upstreamCall(this.#accounts, (head, upstream) => this.#open(request, head, upstream)),
+      affinity: this.#affinityOf(round),
+      withoutOpaque: hasOpaque(round) ? this.#withoutOpaque(round) : undefined,
+    };
+  }
+
+  /** The same round after a provider rejected an opaque value. Once it responds, the values are known to be invalid. */
+  #withoutOpaque(round: HubRequest): UpstreamCall {
+    const request = new RoundRequest(this.context, withoutOpaque(round));
+    return request.upstreamCall(this.#accounts, (head, upstream) => {
+      this.context.services.rejectedOpaques.add(round);
+      return this.#open(request, head, upstream);
+    });
+  }
+
+  /** Some servers respond to a stream request with one JSON body; the client gets a stream all the same. */
+  #open(request: RoundRequest, head: ResponseHead, upstream: UpstreamControl): RoundResponse {
+    const isStream = request.hub.stream && head.headers['content-type']?.includes('text/event-stream') === true;
+    this.#response = isStream
+      ? new StreamResponse(this, request, head, upstream)
+      : new UnaryResponse(this, request, head);
+    return this.#response;
+  }
+
+  /** A conversation stays with the account that issued its opaque values; else a session stays where its prompt cache is warm. */
+  #affinityOf(round: HubRequest): Affinity {
+    const { accountTag } = this.context.services;
+    const [tag] = accountTagsIn(round);
+    const session = round.session ?? round.cache.key;
+    return {
+      accountId: tag === undefined ? undefined : this.#accounts.find(({ id }) => accountTag(id) === tag)?.id,
+      hash: session === undefined ? undefined : sessionHash(session),
+    };
+  }
+
+  /** No account completed the round. A stream that has begun gets the error as an event. */
+  #fail(error: unknown): void {
+    if (!this.client.isStarted || !(error instanceof ApiError)) throw error;
+    this.client.push({ kind: 'error', error: { code: error.code, message: error.message } });
+    this.client.end();
+    this.#abandon();
+  }
+
+  /**
+   * The reply ends without a finish: the client disconnected, or a later round failed. Charges the completed rounds, and an estimate
+   * of the open one, because the upstream is aborted before it reports usage. A failed round costs nothing.
+   */
+  #abandon(): void {
+    const { admission, call } = this.context;
+    const open = this.#state === 'open' ? this.#response?.estimate() : undefined;
+    const usage = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
+    const account = open ? this.#response?.account : this.rounds.spent?.account;
+    if (!usage || !account || this.#state === 'complete') return;
+    call.addLogFields({ account: account.id, ...usageLogFields(usage) });
+    admission.settle(usage, { accountId: account.id });
+  }
+}

@@ -1,0 +1,103 @@
+/** The gateway: its services bound once, and the ways a call can take through it. */
+import type { Catalog } from '../catalog/index.ts';
+import type { Clock, Log, Sealer } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import type { Metering } from '../ledger/index.ts';
+import { type Limiter, Pool } from '../pool/index.ts';
+import type { BodyClass } from '../rules/index.ts';
+import type { UpstreamClient } from '../upstream/index.ts';
+import type { Call, WebSocketConnection } from '../web/index.ts';
+import { Billing } from './billing/admission.ts';
+import type { Caller } from './caller.ts';
+import { type ClientStreamLimits, ClientStreams } from './client-stream.ts';
+import { type Conversion, convertCall } from './converted/convert-call.ts';
+import { type Count, TokenCounter } from './converted/count-tokens.ts';
+import type { MediaFetcher } from './converted/inline-media.ts';
+import { OpaqueCache } from './converted/opaque-cache.ts';
+import { RejectedOpaques } from './converted/rejected-opaque.ts';
+import { type ListedModel, ModelListing } from './models/listing.ts';
+import { type Forwarding, forward } from './native/forward.ts';
+import { acquireSlot } from './slot.ts';
+import { ResponseStore } from './stored/store.ts';
+import { openSession, type SessionHost } from './websocket/open-session.ts';
+import { UpgradeRejections } from './websocket/relayed-turns.ts';
+import { type ResponsesSession, ResponsesSessions } from './websocket/session.ts';
+
+export interface GatewayOptions {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly upstream: UpstreamClient;
+  readonly catalog: () => Catalog;
+  readonly limiter: Limiter;
+  readonly metering: Metering;
+  readonly mediaFetcher: MediaFetcher;
+  readonly streamLimits: ClientStreamLimits;
+  /** Days that stored responses are kept; 0 keeps them in the memory of this replica only. */
+  readonly storedDays: number;
+  readonly bodyLimit: (limit: BodyClass) => number;
+  readonly accountTag: (accountId: string) => string;
+}
+
+export interface Gateway {
+  readonly catalog: () => Catalog;
+  readonly store: ResponseStore;
+  /** Counts the call against the limits of its key and user. */
+  acquireSlot(call: Call, caller: Caller): undefined | Promise<void>;
+  /** Native: bytes through. */
+  forward(call: Call, caller: Caller, forwarding: Forwarding): Promise<void>;
+  convert(call: Call, caller: Caller, conversion: Conversion): Promise<void>;
+  countTokens(call: Call, caller: Caller, count: Count): Promise<void>;
+  listModels(caller: Caller): Promise<ListedModel[]>;
+  openSession(
+    socket: WebSocketConnection,
+    opened: { readonly upgrade: Call; readonly caller: Caller },
+    host: SessionHost,
+  ): ResponsesSession;
+  /** Asks the open WebSocket sessions to close within the time. */
+  drainSessions(withinMs: number): void;
+  /** Writes what waits to be stored. */
+  flush(): Promise<void>;
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { clock, log, upstream, catalog, limiter, metering, bodyLimit, accountTag, mediaFetcher } = options;
+  const store = new ResponseStore({ ...options, days: options.storedDays });
+  const services = {
+    clock,
+    log,
+    upstream,
+    catalog,
+    bodyLimit,
+    accountTag,
+    mediaFetcher,
+    store,
+    pool: new Pool(clock),
+    billing: new Billing({ metering, limiter, clock }),
+    clientStreams: new ClientStreams(clock, options.streamLimits),
+    opaqueCache: new OpaqueCache(clock),
+    rejectedOpaques: new RejectedOpaques(),
+    rejections: new UpgradeRejections(clock),
+  };
+  const counter = new TokenCounter(services);
+  const listing = new ModelListing(upstream, clock);
+  const sessions = new ResponsesSessions();
+  return {
+    catalog,
+    store,
+    acquireSlot: (call, caller) => acquireSlot(limiter, call, caller),
+    forward: (call, caller, forwarding) => forward(services, call, caller, forwarding),
+    convert: (call, caller, conversion) => convertCall(services, call, caller, conversion),
+    countTokens: (call, caller, count) => counter.count(call, caller, count),
+    listModels: (caller) => listing.list(catalog(), caller),
+    openSession(socket, opened, host) {
+      const session = openSession(services, socket, opened, host);
+      sessions.add(session);
+      socket.onClose(() => sessions.delete(session));
+      return session;
+    },
+    drainSessions: (withinMs) => sessions.drainAll(withinMs),
+    flush: () => store.flush(),
+  };
+}

@@ -1,0 +1,131 @@
+/** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
+import type { Account, Model } from '../../catalog/index.ts';
+import { type Dialect, type InferenceOperation, inferenceRow, type RequestReader } from '../../rules/index.ts';
+import { type Call, readBody } from '../../web/index.ts';
+import type { ImageCount } from '../billing/admission.ts';
+import type { Caller } from '../caller.ts';
+import { resolveModel, upstreamName } from '../models/resolve.ts';
+import { bodyClassOf, type GatewayServices, readJsonBody } from '../services.ts';
+import { previousNotFound, responseNotFound } from '../stored/store.ts';
+import { canonicalPath, queryWithoutKey } from './headers.ts';
+import { readMultipart } from './multipart.ts';
+import { checkNativeBody, IMAGE_TOKENS, readNative } from './request.ts';
+import { stripEnvelopes } from './strip-envelopes.ts';
+
+export interface NativeRequest {
+  /** Undefined for requests about a stored response. */
+  readonly model?: Model;
+  readonly bytes: number;
+  readonly maxOutput?: number | undefined;
+  readonly images?: ImageCount | undefined;
+  readonly isStream: boolean;
+  /** Only this account holds the stored response that the request refers to. */
+  readonly accountId?: string | undefined;
+  pathFor(account: Account): string;
+  bodyFor(account: Account): Buffer | null;
+}
+
+export interface NativeTarget {
+  readonly operation: InferenceOperation;
+  readonly dialect: Dialect;
+}
+
+/** Without a promise when the body is complete and nothing has to be looked up. */
+export const readRequest = (
+  services: GatewayServices,
+  call: Call,
+  caller: Caller,
+  target: NativeTarget,
+): NativeRequest | Promise<NativeRequest> =>
+  READERS[inferenceRow(target.operation).reader](services, call, caller, target);
+
+type Reader = (
+  services: GatewayServices,
+  call: Call,
+  caller: Caller,
+  target: NativeTarget,
+) => NativeRequest | Promise<NativeRequest>;
+
+const READERS: Readonly<Record<RequestReader, Reader>> = {
+  json(services, call, caller, target) {
+    const read = readJsonBody(services, call, target.operation);
+    return read instanceof Promise
+      ? read.then((body) => jsonRequest(services, call, caller, { ...target, body }))
+      : jsonRequest(services, call, caller, { ...target, body: read });
+  },
+
+  async 'path-model'(services, call, caller, { operation }) {
+    const body = await readJsonBody(services, call, operation);
+    const maxOutput = checkNativeBody(body);
+    const model = resolveModel(services.catalog(), caller, call.params.model);
+    const verb = call.path.slice(call.path.lastIndexOf(':'));
+    const query = queryWithoutKey(call.query);
+    return {
+      model,
+      bytes: body.length,
+      maxOutput,
+      isStream: verb === ':streamGenerateContent',
+      pathFor: (account) =>
+        `/v1beta/models/${encodeURIComponent(upstreamName(model, account))}${verb}${query && `?${query}`}`,
+      bodyFor: () => body,
+    };
+  },
+
+  async multipart(services, call, caller, { operation }) {
+    const form = await readMultipart(call, services.bodyLimit(bodyClassOf(operation)));
+    const model = resolveModel(services.catalog(), caller, form.model);
+    return {
+      model,
+      bytes: form.bytes,
+      maxOutput: form.images.count * IMAGE_TOKENS,
+      images: form.images,
+      isStream: form.isStream,
+      pathFor: () => canonicalPath(call),
+      bodyFor: (account) => form.bodyFor(upstreamName(model, account)),
+    };
+  },
+
+  async stored(services, call, caller, { operation }) {
+    const id = call.params.response_id ?? '';
+    const accountId = (await services.store.find(id, caller.key.userId))?.accountId;
+    if (accountId === undefined) throw responseNotFound(id);
+    const hasBody = inferenceRow(operation).body.content !== 'none';
+    const body = hasBody ? await readBody(call, services.bodyLimit(bodyClassOf(operation))) : null;
+    return {
+      bytes: 0,
+      isStream: call.query.includes('stream=true'),
+      accountId,
+      pathFor: () => canonicalPath(call),
+      bodyFor: () => body,
+    };
+  },
+
+  none(_services, _call, _caller, { operation }) {
+    throw new TypeError(`${operation} has a native cell but no reader in its row`);
+  },
+};
+
+function jsonRequest(
+  { catalog, store }: GatewayServices,
+  call: Call,
+  caller: Caller,
+  { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
+): NativeRequest | Promise<NativeRequest> {
+  const body = stripEnvelopes(sent, dialect);
+  const { model, maxOutput, images, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
+  const requestFor = (accountId?: string): NativeRequest => ({
+    model,
+    bytes: body.length,
+    maxOutput,
+    images,
+    isStream,
+    accountId,
+    pathFor: () => canonicalPath(call),
+    bodyFor: bytesFor,
+  });
+  if (previousId === undefined) return requestFor();
+  return store.find(previousId, caller.key.userId).then((found) => {
+    if (found?.accountId === undefined) throw previousNotFound(previousId);
+    return requestFor(found.accountId);
+  });
+}

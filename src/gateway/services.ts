@@ -1,0 +1,35 @@
+/** What the native, the converted and the WebSocket path share. Bound once by `createGateway`. */
+import type { Catalog } from '../catalog/index.ts';
+import type { Clock } from '../core/index.ts';
+import { type BodyClass, type InferenceOperation, inferenceRow } from '../rules/index.ts';
+import { type Call, expectJson, readBody } from '../web/index.ts';
+import type { Billing } from './billing/admission.ts';
+import type { ClientStreams } from './client-stream.ts';
+import type { FailoverServices } from './failover.ts';
+import type { ResponseStore } from './stored/store.ts';
+
+export interface GatewayServices extends FailoverServices {
+  readonly clock: Clock;
+  readonly catalog: () => Catalog;
+  readonly billing: Billing;
+  readonly clientStreams: ClientStreams;
+  readonly store: ResponseStore;
+  /** Largest body of a size class, in bytes. */
+  readonly bodyLimit: (limit: BodyClass) => number;
+}
+
+/** Reads the JSON body of an operation within the limit of its row. Without a promise when the body is complete already. */
+export function readJsonBody(
+  { bodyLimit }: Pick<GatewayServices, 'bodyLimit'>,
+  call: Call,
+  operation: InferenceOperation,
+): Buffer | Promise<Buffer> {
+  expectJson(call);
+  return readBody(call, bodyLimit(bodyClassOf(operation)));
+}
+
+/** The size class of an operation's body. */
+export function bodyClassOf(operation: InferenceOperation): BodyClass {
+  const { body } = inferenceRow(operation);
+  return body.content === 'none' ? 'small' : body.limit;
+}

@@ -1,0 +1,39 @@
+/** Events that begin or end a response on a WebSocket. All other events only pass through. */
+import { codecOf, type HubUsage } from '../../dialects/index.ts';
+
+/** The members of an event that the gateway reads. */
+export interface LifecycleEvent {
+  readonly type: string;
+  readonly stream_id?: string;
+  readonly status?: number;
+  readonly steer?: { readonly id?: string };
+  readonly response?: {
+    readonly id?: string;
+    readonly usage?: unknown;
+    readonly store?: boolean;
+    readonly output?: unknown;
+  };
+}
+
+/** Quotes inside a string are escaped, so that no text of a model can match. */
+const LIFECYCLE =
+  /"type"\s*:\s*"(?:error|response\.(?:created|completed|incomplete|failed|cancelled|steer\.\w+|inject\.\w+))"/;
+const TERMINAL = /^response\.(?:completed|incomplete|failed|cancelled)$/;
+
+export const isTerminal = ({ type }: LifecycleEvent): boolean => TERMINAL.test(type);
+export const isSuccess = ({ type }: LifecycleEvent): boolean =>
+  type === 'response.completed' || type === 'response.incomplete';
+
+/** Undefined for events that only pass through. */
+export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
+  if (!LIFECYCLE.test(text)) return undefined;
+  try {
+    const event = JSON.parse(text) as LifecycleEvent | null;
+    return typeof event?.type === 'string' ? event : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const usageOf = ({ response }: LifecycleEvent): HubUsage | undefined =>
+  codecOf('responses').upstream.readUsage(response?.usage);

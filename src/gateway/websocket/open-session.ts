@@ -1,0 +1,66 @@
+/** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
+import { newRequestId } from '../../core/index.ts';
+import { ENDPOINTS } from '../../rules/index.ts';
+import { Call, type Handler, type WebSocketConnection } from '../../web/index.ts';
+import type { Caller } from '../caller.ts';
+import type { GatewayServices } from '../services.ts';
+import { HttpTurns } from './http-turns.ts';
+import { RelayedTurns, type UpgradeRejections } from './relayed-turns.ts';
+import { ResponsesSession } from './session.ts';
+import type { Turn, TurnRunner } from './turn.ts';
+
+/** What a session needs from the HTTP side. */
+export interface SessionHost {
+  /** Runs a call as if it had come over HTTP. */
+  readonly handleHttp: Handler;
+  /** Counts a call against the limits of its key, or rejects it. */
+  readonly acquireSlot: (call: Call) => undefined | Promise<void>;
+  /** Runs a handler with the error handling, log line and metrics of a request. */
+  readonly runCall: (call: Call, handler: Handler) => Promise<void>;
+}
+
+export interface SessionServices extends GatewayServices {
+  readonly rejections: UpgradeRejections;
+}
+
+export function openSession(
+  services: SessionServices,
+  socket: WebSocketConnection,
+  { upgrade, caller }: { readonly upgrade: Call; readonly caller: Caller },
+  host: SessionHost,
+): ResponsesSession {
+  const { clock, store } = services;
+  const httpTurns = new HttpTurns(socket, {
+    clock,
+    handleHttp: host.handleHttp,
+    canContinue: async (id) => (await store.find(id, caller.key.userId)) !== undefined,
+  });
+  // Only providers of the responses style have WebSockets of their own.
+  const runner: TurnRunner =
+    caller.group.style === 'responses'
+      ? new RelayedTurns({ ...services, acquireSlot: host.acquireSlot }, socket, { upgrade, caller, httpTurns })
+      : httpTurns;
+  const runTurn = (turn: Turn): Promise<void> =>
+    host.runCall(callFor(turn, upgrade, caller, clock.now()), (call) => runner.run(call, turn));
+  return new ResponsesSession(socket, { clock, runner, runTurn });
+}
+
+/** A turn is a POST to the same path in everything but its id and where its response goes. */
+function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, startedAt: number): Call {
+  const operation = ENDPOINTS['responses.socket'].turns;
+  const { path, errorFormat } = ENDPOINTS[operation];
+  const call = new Call({
+    id: newRequestId(),
+    operation,
+    errorFormat,
+    request: upgrade.request,
+    response: turn.response,
+    params: {},
+    path,
+    query: '',
+    address: upgrade.address,
+    startedAt,
+  });
+  call.addLogFields({ user: key.userId, key: key.id, group: group.id, socket: upgrade.id });
+  return call;
+}
