@@ -62,8 +62,8 @@ describe('messages decodeError', () => {
   });
 
   it('returns the retry delay', () => {
-    const { cooldownMs: restMs, error } = fault(429, 'slow down', { 'retry-after': '12' });
-    assert.deepEqual([restMs, error.retryAfterMs], [12_000, 12_000]);
+    const { cooldownMs, error } = fault(429, 'slow down', { 'retry-after': '12' });
+    assert.deepEqual([cooldownMs, error.retryAfterMs], [12_000, 12_000]);
   });
 });
 
