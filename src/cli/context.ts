@@ -1,16 +1,18 @@
-/** Opens the ground for a short command and closes it whatever happens. Joins a running embedded database or starts one. */
+/** The application context of a short command. Joins a running embedded database or starts one. */
 import { loadConfig } from '../config.ts';
 import { silentLog } from '../core/index.ts';
+import type { Actor } from '../identity/index.ts';
 import { type AppContext, openContext } from '../main.ts';
 
-/** Who the audit log says it was. */
-export const BY_CLI = { actor: 'cli' } as const;
+/** The actor of commands in the audit log. */
+export const BY_CLI: Actor = { actor: 'cli' };
 
-export async function withContext<T>(task: (ground: AppContext) => Promise<T>): Promise<T> {
-  const ground = await openContext(loadConfig(process.env), { log: silentLog });
+/** Closes the context when the task ends or fails. */
+export async function withContext<T>(task: (context: AppContext) => Promise<T>): Promise<T> {
+  const context = await openContext(loadConfig(process.env), { log: silentLog });
   try {
-    return await task(ground);
+    return await task(context);
   } finally {
-    await ground.close();
+    await context.close();
   }
 }

@@ -1,31 +1,31 @@
 /**
- * The bearer of the admin API when ADMIN_TOKEN does not give one: made once, sealed by the master key in the database, shown to the
- * person who starts the gateway. It opens no caller's endpoint: API keys live in another table.
+ * The admin token when ADMIN_TOKEN is not set: created at the first start, shown once, and sealed in the database. It is not an API
+ * key: the endpoints of callers reject it.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { base62, type Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 
 const NAME = 'admin-token';
-const PLACE = `secrets.sealed:${NAME}` as const;
+const LOCATION = `secrets.sealed:${NAME}` as const;
 
 const newAdminToken = (): string => `dga-${base62(randomBytes(32))}`;
 
-/** The value, when it did not exist before. Of several replicas that start at once, one makes it. */
-export async function makeAdminToken(db: Db, sealer: Sealer): Promise<string | undefined> {
+/** Undefined when a token exists. When several replicas start at once, one creates it. */
+export async function createAdminToken(db: Db, sealer: Sealer): Promise<string | undefined> {
   const token = newAdminToken();
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('secrets')
-    .values({ name: NAME, sealed: sealer.seal(token, PLACE) })
+    .values({ name: NAME, sealed: sealer.seal(token, LOCATION) })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
   return numInsertedOrUpdatedRows ? token : undefined;
 }
 
-/** The old one is refused from now on. */
+/** Replaces the token; the old one is rejected from now on. */
 export async function rotateAdminToken(db: Db, sealer: Sealer): Promise<string> {
   const token = newAdminToken();
-  const sealed = sealer.seal(token, PLACE);
+  const sealed = sealer.seal(token, LOCATION);
   await db
     .insertInto('secrets')
     .values({ name: NAME, sealed })
@@ -36,9 +36,9 @@ export async function rotateAdminToken(db: Db, sealer: Sealer): Promise<string> 
 
 export async function readAdminToken(db: Db, sealer: Sealer): Promise<string | undefined> {
   const row = await db.selectFrom('secrets').select('sealed').where('name', '=', NAME).executeTakeFirst();
-  return row && sealer.open(row.sealed, PLACE);
+  return row && sealer.open(row.sealed, LOCATION);
 }
 
-/** Takes as long whatever the two have in common. */
+/** Compares in constant time. */
 export const isSameSecret = (one: string, other: string): boolean =>
   timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));

@@ -1,7 +1,7 @@
-/** Who changed what: one line per change, in the transaction of the change. Lines are never changed, and hold no secret. */
+/** The audit log: one line per change, written in the transaction of the change. Append-only; lines contain no secrets. */
 import type { Db } from '../db/index.ts';
 
-/** `token`: through the admin API; `cli`: a command on the machine; `file`: a configuration that a start applied. */
+/** `token`: the admin API; `cli`: a command on the machine; `file`: a configuration applied at start. */
 export interface Actor {
   readonly actor: 'token' | 'cli' | 'file';
   readonly requestId?: string;
@@ -21,7 +21,6 @@ export type AuditAction =
   | 'config.applied'
   | 'prices.imported'
   | 'replica.removed'
-  | 'admin.saved'
   | 'token.rotated';
 
 export interface AuditLine {
@@ -32,7 +31,7 @@ export interface AuditLine {
   readonly after?: object;
 }
 
-/** `tx` is the transaction of the change: without its line, nothing has happened. */
+/** `tx` must be the transaction of the change, so that no change is stored without its line. */
 export async function writeAudit(tx: Db, by: Actor, { action, subject, before, after }: AuditLine): Promise<void> {
   await tx
     .insertInto('audit')

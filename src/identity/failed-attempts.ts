@@ -1,4 +1,4 @@
-/** Secrets cannot be guessed, but trying costs us look-ups: an address that fails too often waits for the next minute. */
+/** Rate limit for failed authentication, per address and minute. Each attempt costs a database query, so guessing must be slow. */
 import { type Clock, fail } from '../core/index.ts';
 
 export class FailedAttempts {
@@ -8,7 +8,7 @@ export class FailedAttempts {
   #minute = 0;
   readonly #counts = new Map<string, number>();
 
-  /** `secret` is what the refusal calls it: "API key". */
+  /** `secret` is its name in the error message, such as "API key". */
   constructor(clock: Clock, limit: number, secret: string) {
     this.#clock = clock;
     this.#limit = limit;
@@ -23,9 +23,13 @@ export class FailedAttempts {
       this.#counts.clear();
     }
     if ((this.#counts.get(address) ?? 0) >= this.#limit) {
-      throw fail('rate_limit_exceeded', `Too many requests without a valid ${this.#secret} came from your address.`, {
-        retryAfter: 60 - Math.floor((now / 1000) % 60),
-      });
+      throw fail(
+        'rate_limit_exceeded',
+        `Too many requests without a valid ${this.#secret} from this address; retry in the next minute.`,
+        {
+          retryAfter: 60 - Math.floor((now / 1000) % 60),
+        },
+      );
     }
   }
 

@@ -1,8 +1,8 @@
-export { isSameSecret, makeAdminToken, readAdminToken, rotateAdminToken } from './admin-token.ts';
-export { saveAdmin } from './admins.ts';
+export { createAdminToken, isSameSecret, readAdminToken, rotateAdminToken } from './admin-token.ts';
 export { type Actor, type AuditAction, type AuditLine, writeAudit } from './audit.ts';
 export { FailedAttempts } from './failed-attempts.ts';
 export { KeyCache } from './key-cache.ts';
 export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
-export { type Key, type KeyInput, type KeySecrets, keyView, revokeKey, saveKey } from './keys.ts';
+export { checkKeyGroups, createKey, lockKey, revokeKey } from './key-operations.ts';
+export { type Key, type KeyInput, type KeySecrets, keyView, markKeyRevoked, saveKey } from './keys.ts';
 export { loadPepper, PEPPER_LOCATION } from './pepper.ts';

@@ -1,7 +1,6 @@
 /**
- * Who holds this key? Answered from memory for a few seconds, so that the hot path makes no query. Entries are found by the
- * SHA-256 of the whole value; a change of any key empties the memory on every replica (src/db/watch.ts), and no entry
- * outlives `PROPAGATION_MS` even when that message is lost.
+ * Cache of API keys, so that most requests need no database query. Entries are indexed by the SHA-256 of the key value. A change of any
+ * key clears the cache on every replica (src/db/watch.ts); entries expire before `PROPAGATION_MS` in case that message is lost.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../core/index.ts';
@@ -10,8 +9,8 @@ import { PROPAGATION_MS } from '../rules/index.ts';
 import { isKeyFormat } from './key-format.ts';
 import { findKey, hashKey, type Key } from './keys.ts';
 
-/** Refreshed well before the limit, since a look-up takes time too. */
-const MEMORY_MS = PROPAGATION_MS - 1_000;
+/** One second below the limit, because the query takes time too. */
+const ENTRY_MS = PROPAGATION_MS - 1_000;
 const MAX_ENTRIES = 10_000;
 
 interface Entry {
@@ -23,62 +22,62 @@ export class KeyCache {
   readonly #db: Db;
   readonly #pepper: Buffer;
   readonly #clock: Clock;
-  readonly #admin: string | undefined;
+  readonly #adminHash: string | undefined;
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Key | undefined>>();
-  /** Counts how often the memory was emptied; an answer that was asked for before must not be remembered after. */
+  /** Counts clears. A query that began before a clear must not store its result. */
   #generation = 0;
 
-  /** The admin token opens nothing of callers, even where somebody made a key of the same value. */
+  /** The admin token is never a valid API key, even if a key with the same value exists. */
   constructor(db: Db, pepper: Buffer, clock: Clock, adminToken?: string) {
-    this.#admin = adminToken === undefined ? undefined : nameOf(adminToken);
+    this.#adminHash = adminToken === undefined ? undefined : digestOf(adminToken);
     this.#db = db;
     this.#pepper = pepper;
     this.#clock = clock;
   }
 
-  /** A plain value when it is remembered, a promise when it must be looked up. */
+  /** Returns a plain value from the cache, or a promise when a query is needed. */
   find(token: string): Key | undefined | Promise<Key | undefined> {
     if (!isKeyFormat(token)) return undefined;
-    const name = nameOf(token);
-    if (name === this.#admin) return undefined;
+    const digest = digestOf(token);
+    if (digest === this.#adminHash) return undefined;
     const now = this.#clock.now();
-    const entry = this.#entries.get(name);
+    const entry = this.#entries.get(digest);
     if (entry && entry.until > now) return isLive(entry.key, now) ? entry.key : undefined;
-    return this.#lookUp(name, token);
+    return this.#lookUp(digest, token);
   }
 
-  forget(): void {
+  clear(): void {
     this.#generation += 1;
     this.#entries.clear();
     this.#pending.clear();
   }
 
-  #lookUp(name: string, token: string): Promise<Key | undefined> {
-    const pending = this.#pending.get(name);
+  #lookUp(digest: string, token: string): Promise<Key | undefined> {
+    const pending = this.#pending.get(digest);
     if (pending) return pending;
     const generation = this.#generation;
     const query = findKey(this.#db, hashKey(token, this.#pepper), this.#clock.now())
       .then((key) => {
-        if (generation === this.#generation) this.#remember(name, key);
+        if (generation === this.#generation) this.#store(digest, key);
         return key;
       })
       .finally(() => {
-        if (this.#pending.get(name) === query) this.#pending.delete(name);
+        if (this.#pending.get(digest) === query) this.#pending.delete(digest);
       });
-    this.#pending.set(name, query);
+    this.#pending.set(digest, query);
     return query;
   }
 
-  #remember(name: string, key: Key | undefined): void {
-    this.#entries.delete(name);
+  #store(digest: string, key: Key | undefined): void {
+    this.#entries.delete(digest);
     const oldest = this.#entries.keys().next();
     if (this.#entries.size >= MAX_ENTRIES && !oldest.done) this.#entries.delete(oldest.value);
-    this.#entries.set(name, { key, until: this.#clock.now() + MEMORY_MS });
+    this.#entries.set(digest, { key, until: this.#clock.now() + ENTRY_MS });
   }
 }
 
-const nameOf = (token: string): string => hash('sha256', token, 'base64');
+const digestOf = (token: string): string => hash('sha256', token, 'base64');
 
 const isLive = (key: Key | undefined, now: number): boolean =>
   key !== undefined && (key.expiresAt === null || key.expiresAt > now);

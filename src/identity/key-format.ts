@@ -1,6 +1,6 @@
 /**
- * The text of an API key. Those we make are `dg-`, 256 random bits and a checksum, so that a mistyped one is refused without
- * a look-up. An operator may bring values of their own in the configuration file.
+ * The format of API keys. A generated key is `dg-`, 256 random bits and a checksum, so that a mistyped key is rejected without a
+ * database query. A configuration file may contain other values.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { base62 } from '../core/index.ts';
@@ -16,17 +16,17 @@ export function newKeyValue(): string {
   return PREFIX + body + checksum(body);
 }
 
-/** Could this text be a key at all? */
+/** Whether the text can be a key; checks the form only. */
 export function isKeyFormat(text: string): boolean {
   if (text.length < KEY_CHARS.min || text.length > KEY_CHARS.max || !VISIBLE.test(text)) return false;
-  // Those of administrators; see admin-token.ts.
+  // Admin tokens; see admin-token.ts.
   if (text.startsWith('dga-')) return false;
   if (!text.startsWith(PREFIX)) return true;
   const match = BODY.exec(text);
   return match !== null && checksum(match[1] ?? '') === match[2];
 }
 
-/** What people may see of a key afterwards. */
+/** The part of a key that lists may show. */
 export const hintOf = (token: string): string => `${token.slice(0, 6)}...${token.slice(-4)}`;
 
 const checksum = (body: string): string => base62(hash('sha256', `${PREFIX}${body}`, 'buffer')).slice(-CHECKSUM_CHARS);

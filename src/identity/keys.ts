@@ -1,11 +1,11 @@
-/** API keys as rows: made, found by hash, revoked. The value itself is never stored; only the caller ever sees it, once. */
+/** API keys as database rows. The value of a key is never stored; it is returned once, when the key is created. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Selectable } from 'kysely';
 import { derive, hmac, type Limits, newId, readLimits, type Sealer, type StoredLimits } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import { hintOf, newKeyValue } from './key-format.ts';
 
-/** What the gateway needs to know of a key during a call. */
+/** The settings of a key that the gateway needs during a call. */
 export interface Key {
   readonly id: string;
   readonly userId: string;
@@ -15,12 +15,12 @@ export interface Key {
   readonly allowedModels: readonly string[] | null;
   readonly allowedAddresses: readonly string[] | null;
   readonly limits: Limits | undefined;
-  /** Of all keys of the user together. */
+  /** Shared by all keys of the user. */
   readonly userLimits: Limits | undefined;
   readonly expiresAt: number | null;
-  /** May responses of its calls be kept for later reference? */
+  /** Whether responses are stored for `previous_response_id` and later reads. */
   readonly store: boolean;
-  /** What the user pays of the price, in parts per million. */
+  /** Factor on the price for this user, in parts per million. */
   readonly userMultiplierPpm: bigint;
 }
 
@@ -28,7 +28,7 @@ export interface KeyInput {
   readonly user: string;
   readonly group: string;
   readonly name: string;
-  /** A value of the operator's own; one is made when absent. */
+  /** A value chosen by the operator; generated when absent. */
   readonly token?: string | undefined;
   readonly videoGroups?: readonly string[] | undefined;
   readonly allowedModels?: readonly string[] | undefined;
@@ -43,58 +43,59 @@ export interface KeySecrets {
   readonly sealer: Sealer;
 }
 
-/** The secret that signs callbacks depends on the key alone (V 6 r5), so it is derived while the value is at hand. */
+/** The callback secret is derived from the value of the key alone (V 6 r5), which is available only when the key is created. */
 const CALLBACK_INFO = 'gateway-video-callback-v1';
 
 export const hashKey = (token: string, pepper: Buffer): Buffer => hmac(pepper, token);
 
 export interface SavedKey {
   readonly id: string;
-  readonly what?: 'made' | 'changed';
-  /** The value, only when it was made here. */
-  readonly made?: string;
+  /** Absent when the stored key already matched. */
+  readonly change?: 'created' | 'changed';
+  /** Only for a generated value. */
+  readonly value?: string;
 }
 
-/** Makes the key, or changes the one of the same user, group and name to match what is given. */
-export async function saveKey(db: Db, wish: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
+/** Creates the key, or updates the key of the same user, group and name. */
+export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const stored = await db
     .selectFrom('keys')
     .selectAll()
-    .where('user_id', '=', wish.user)
-    .where('group_id', '=', wish.group)
-    .where('name', '=', wish.name)
+    .where('user_id', '=', input.user)
+    .where('group_id', '=', input.group)
+    .where('name', '=', input.name)
     .executeTakeFirst();
-  if (!stored) return makeKey(db, wish, secrets);
+  if (!stored) return insertKey(db, input, secrets);
   const token =
-    wish.token !== undefined && !hashKey(wish.token, secrets.pepper).equals(stored.hash) ? wish.token : undefined;
-  const columns = { ...settingsOf(wish), ...(token !== undefined && tokenColumns(stored.id, token, secrets)) };
+    input.token !== undefined && !hashKey(input.token, secrets.pepper).equals(stored.hash) ? input.token : undefined;
+  const columns = { ...settingsOf(input), ...(token !== undefined && tokenColumns(stored.id, token, secrets)) };
   const changed = Object.entries(columns).filter(
     ([name, value]) => !isSame(stored[name as keyof typeof stored], value),
   );
   if (changed.length === 0) return { id: stored.id };
   await db.updateTable('keys').set(Object.fromEntries(changed)).where('id', '=', stored.id).execute();
-  return { id: stored.id, what: 'changed' };
+  return { id: stored.id, change: 'changed' };
 }
 
-async function makeKey(db: Db, wish: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
+async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const id = newId('key');
-  const token = wish.token ?? newKeyValue();
-  const owner = { id, user_id: wish.user, group_id: wish.group, name: wish.name };
+  const token = input.token ?? newKeyValue();
+  const owner = { id, user_id: input.user, group_id: input.group, name: input.name };
   await db
     .insertInto('keys')
-    .values({ ...owner, ...settingsOf(wish), ...tokenColumns(id, token, secrets) })
+    .values({ ...owner, ...settingsOf(input), ...tokenColumns(id, token, secrets) })
     .execute();
-  return { id, what: 'made', ...(wish.token === undefined && { made: token }) };
+  return { id, change: 'created', ...(input.token === undefined && { value: token }) };
 }
 
-/** Only what is given: a setting that the wish does not name keeps its value. */
-const settingsOf = (wish: KeyInput) => ({
-  ...(wish.videoGroups && { video_groups: [...wish.videoGroups] }),
-  ...(wish.allowedModels && { allowed_models: [...wish.allowedModels] }),
-  ...(wish.allowedAddresses && { allowed_addresses: [...wish.allowedAddresses] }),
-  ...(wish.limits && { limits: JSON.stringify(wish.limits) }),
-  ...(wish.expiresAt && { expires_at: wish.expiresAt }),
-  ...(wish.store !== undefined && { store: wish.store }),
+/** Columns of the given settings only: an absent setting keeps its stored value. */
+const settingsOf = (input: KeyInput) => ({
+  ...(input.videoGroups && { video_groups: [...input.videoGroups] }),
+  ...(input.allowedModels && { allowed_models: [...input.allowedModels] }),
+  ...(input.allowedAddresses && { allowed_addresses: [...input.allowedAddresses] }),
+  ...(input.limits && { limits: JSON.stringify(input.limits) }),
+  ...(input.expiresAt && { expires_at: input.expiresAt }),
+  ...(input.store !== undefined && { store: input.store }),
 });
 
 const isSame = (stored: unknown, wanted: unknown): boolean =>
@@ -109,7 +110,8 @@ function tokenColumns(id: string, token: string, { pepper, sealer }: KeySecrets)
   };
 }
 
-export async function revokeKey(db: Db, id: string): Promise<boolean> {
+/** False when the key does not exist or was revoked before. */
+export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
   const result = await db
     .updateTable('keys')
     .set({ revoked_at: new Date() })
@@ -119,7 +121,7 @@ export async function revokeKey(db: Db, id: string): Promise<boolean> {
   return result.numUpdatedRows > 0n;
 }
 
-/** All that may be shown of a key. */
+/** The public form of a key, without its value and secrets. */
 export const keyView = (row: Selectable<Rows['keys']>, now: number) => ({
   id: row.id,
   user: row.user_id,
@@ -137,7 +139,7 @@ export const keyView = (row: Selectable<Rows['keys']>, now: number) => ({
   created_at: row.created_at.toISOString(),
 });
 
-/** Unknown, revoked and expired keys are the same nothing. */
+/** Undefined for unknown, revoked and expired keys. */
 export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | undefined> {
   const row = await db
     .selectFrom('keys')
