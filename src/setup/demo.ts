@@ -1,15 +1,14 @@
-/** The demo: one group of each style on simulated providers, models with prices, a user and a key per group. Everything says that it is simulated. */
+/** The demo configuration: a group of each style on simulated providers, priced models, one user and a key per group. */
 import type { Db } from '../db/index.ts';
 import { SetupFile } from './schema.ts';
 
 export const DEMO_USER = 'demo';
 export const DEMO_GROUPS = { responses: 'responses', messages: 'messages', generate: 'generate' } as const;
 
-/** Accounts of the demo are known by this beginning; their presence means that the demo was set up here. */
+/** Prefix of the demo accounts. An account with it means that the demo is installed. */
 const ACCOUNT_PREFIX = 'demo-';
 
-/** `providers` is where the simulated ones listen at present. */
-export function demoSetup(providers: string): SetupFile {
+export function demoSetup(providersUrl: string): SetupFile {
   const { responses, messages, generate } = DEMO_GROUPS;
   return SetupFile.parse({
     groups: [
@@ -18,9 +17,9 @@ export function demoSetup(providers: string): SetupFile {
       { id: generate, style: 'generate-content', name: 'Native (simulated)' },
     ],
     accounts: [
-      { id: `${ACCOUNT_PREFIX}responses`, group: responses, base_url: `${providers}/v1`, api_key: 'sk-simulated' },
-      { id: `${ACCOUNT_PREFIX}messages`, group: messages, base_url: providers, api_key: 'sk-simulated' },
-      { id: `${ACCOUNT_PREFIX}generate`, group: generate, base_url: providers, api_key: 'sk-simulated' },
+      { id: `${ACCOUNT_PREFIX}responses`, group: responses, base_url: `${providersUrl}/v1`, api_key: 'sk-simulated' },
+      { id: `${ACCOUNT_PREFIX}messages`, group: messages, base_url: providersUrl, api_key: 'sk-simulated' },
+      { id: `${ACCOUNT_PREFIX}generate`, group: generate, base_url: providersUrl, api_key: 'sk-simulated' },
     ],
     models: [
       {

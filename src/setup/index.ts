@@ -1,5 +1,6 @@
-export { type Applied, type ApplyOptions, applySetup, type Change } from './apply.ts';
+export { type Applied, type ApplyOptions, applySetup } from './apply.ts';
 export { DEMO_GROUPS, demoSetup, hasDemo } from './demo.ts';
+export { issuesOf } from './issues.ts';
 export {
   applyImport,
   ImportError,
@@ -9,13 +10,4 @@ export {
   planImport,
 } from './price-import.ts';
 export { TIER_CHOICES, type TierChoice } from './price-list.ts';
-export {
-  factor,
-  issuesOf,
-  Key as KeyEntry,
-  parseSetup,
-  SetupError,
-  SetupFile,
-  time,
-  User as UserEntry,
-} from './schema.ts';
+export { Key as KeyEntry, parseSetup, SetupError, SetupFile, User as UserEntry } from './schema.ts';

@@ -1,25 +1,25 @@
 /**
- * Prices of the public list for the models of the catalog: first a plan that says all that would change and all that cannot be
- * had, then, if it still is the same, everything of it in one transaction. Old rows stay; charges name them.
+ * Import of prices from the public price list for the models of the catalog. `planImport` reports every change and every model that
+ * is skipped; `applyImport` applies an unchanged plan in one transaction. Old price rows stay, because charges refer to them.
  */
 import type { Provider } from '@pydantic/genai-prices';
 import { sql, type Transaction } from 'kysely';
 import { formatNanos, isGlob, matchesGlob, type Nanos, parseNanos } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
-import { writeAudit } from '../identity/index.ts';
+import { type Actor, writeAudit } from '../identity/index.ts';
 import type { Style } from '../rules/index.ts';
 import { SETUP_LOCK } from './apply.ts';
-import { type ListedRates, type ListedWindow, listedPrice, multiplied, type TierChoice } from './price-list.ts';
+import { type ListedRates, type ListedWindow, listedPrice, multiplyRates, type TierChoice } from './price-list.ts';
 import { savePrice } from './save-price.ts';
 
 export interface ImportOptions {
-  /** Of the catalog; all provider groups when absent. */
+  /** A group of the catalog; all provider groups when absent. */
   readonly group?: string | undefined;
-  /** As the catalog spells it. */
+  /** A model of the catalog, spelled as there. */
   readonly model?: string | undefined;
-  /** An id of the list, instead of what accounts and style suggest. */
+  /** A provider id of the list, instead of the one derived from accounts and style. */
   readonly provider?: string | undefined;
-  /** Our prices are the provider's times this, in parts per million. */
+  /** Factor on the prices of the provider, in parts per million. */
   readonly multiplierPpm: bigint;
   readonly tiers?: TierChoice | undefined;
   readonly now: number;
@@ -29,7 +29,7 @@ export interface RateChange {
   readonly rate: string;
   readonly before: string | null;
   readonly after: string | null;
-  /** To nothing, or by more than ten times: more often a mistake than a price. */
+  /** The rate drops to zero, disappears, or changes by more than ten times: probably a mistake. */
   readonly isSuspicious: boolean;
 }
 
@@ -37,14 +37,14 @@ export interface PriceChange {
   readonly modelId: bigint;
   readonly group: string;
   readonly model: string;
-  /** The model of the list it was taken from. */
+  /** `provider/model` of the list. */
   readonly source: string;
-  /** Absent: now. */
+  /** Start of validity; now when absent. */
   readonly from?: string;
   readonly rates: ListedRates;
-  /** What the provider takes. */
+  /** Prices of the provider, without the factor. */
   readonly cost: ListedRates;
-  /** Empty when only the provider's part was not known, or another. */
+  /** Empty when only the cost changes. */
   readonly changes: readonly RateChange[];
 }
 
@@ -52,11 +52,11 @@ export interface ImportPlan {
   readonly changes: readonly PriceChange[];
   readonly unchanged: number;
   readonly remarks: readonly string[];
-  /** What could not be had, and why. */
+  /** Models without an importable price, with the reason. */
   readonly skipped: readonly string[];
 }
 
-/** A wish that cannot be met as it is; a sentence for the operator. */
+/** An import that cannot run; the message is for the operator. */
 export class ImportError extends Error {}
 
 export async function planImport(db: Db, options: ImportOptions): Promise<ImportPlan> {
@@ -87,35 +87,31 @@ export async function planImport(db: Db, options: ImportOptions): Promise<Import
   return { changes, unchanged, remarks, skipped };
 }
 
-/** Everything or nothing; refuses when the plan is not what it was when it was shown. */
-export async function applyImport(db: Db, shown: ImportPlan, options: ImportOptions): Promise<void> {
+/** Fails when the configuration has changed since `shown` was planned. */
+export async function applyImport(db: Db, shown: ImportPlan, options: ImportOptions, by: Actor): Promise<void> {
   await db.transaction().execute(async (tx: Transaction<Rows>) => {
     await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(tx);
     const plan = await planImport(tx, options);
-    if (textOf(plan) !== textOf(shown))
-      throw new ImportError('The configuration was changed meanwhile; nothing was applied. Look at it again.');
+    if (fingerprint(plan) !== fingerprint(shown))
+      throw new ImportError('The configuration changed meanwhile; nothing was applied. Run the import again.');
     for (const { modelId, rates, cost, from } of plan.changes)
       await savePrice(tx, modelId, { rates, cost, validFrom: from });
     const after = plan.changes.map(({ group, model, source, rates, cost }) => ({ group, model, source, rates, cost }));
     if (after.length > 0)
-      await writeAudit(
-        tx,
-        { actor: 'cli' },
-        { action: 'prices.imported', subject: 'prices', after: { prices: after } },
-      );
+      await writeAudit(tx, by, { action: 'prices.imported', subject: 'prices', after: { prices: after } });
   });
 }
 
-const textOf = (plan: ImportPlan): string =>
+const fingerprint = (plan: ImportPlan): string =>
   JSON.stringify(plan, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 
-/** Comes with the package: nothing is fetched. Large, so it is read only here. */
+/** The list is part of the package; nothing is fetched. It is large, so it is loaded only here. */
 async function priceList(): Promise<readonly Provider[]> {
   const { waitForUpdate } = await import('@pydantic/genai-prices');
   return (await waitForUpdate()) ?? [];
 }
 
-interface Line {
+interface CatalogLine {
   readonly id: bigint;
   readonly group_id: string;
   readonly pattern: string;
@@ -124,7 +120,7 @@ interface Line {
   readonly style: string;
 }
 
-async function readLines(db: Db, { group, model }: ImportOptions): Promise<readonly Line[]> {
+async function readLines(db: Db, { group, model }: ImportOptions): Promise<readonly CatalogLine[]> {
   const lines = await db
     .selectFrom('models as m')
     .innerJoin('groups as g', 'g.id', 'm.group_id')
@@ -156,14 +152,14 @@ interface PricedWindow extends ListedWindow {
   readonly cost: ListedRates;
 }
 
-async function findPrice(db: Db, list: readonly Provider[], line: Line, options: ImportOptions): Promise<Found> {
+async function findPrice(db: Db, list: readonly Provider[], line: CatalogLine, options: ImportOptions): Promise<Found> {
   const provider = await providerOf(db, list, line, options);
   if ('skip' in provider) return provider;
   const { calcPrice } = await import('@pydantic/genai-prices');
   const name = line.upstream ?? line.pattern;
   const models = isGlob(name)
     ? provider.models.filter(({ id }) => matchesGlob(name, id))
-    : // The list's own rules for aliases and dated names.
+    : // Applies the rules of the list for aliases and dated names.
       [calcPrice({}, name, { provider, timestamp: new Date(options.now) })?.model].filter(
         (model) => model !== undefined,
       );
@@ -171,28 +167,28 @@ async function findPrice(db: Db, list: readonly Provider[], line: Line, options:
   if (!first) return { skip: `the price list of ${provider.id} has no such model` };
   const read = (model: typeof first) =>
     listedPrice(model, { now: options.now, context: line.context ?? undefined, tiers: options.tiers });
-  const seed = read(first);
-  if (others.some((other) => JSON.stringify(read(other)) !== JSON.stringify(seed)))
+  const price = read(first);
+  if (others.some((other) => JSON.stringify(read(other)) !== JSON.stringify(price)))
     return {
-      skip: `it stands for ${models.length} models of ${provider.id} with different prices (${models
+      skip: `it matches ${models.length} models of ${provider.id} with different prices (${models
         .slice(0, 3)
         .map(({ id }) => id)
-        .join(', ')}${models.length > 3 ? ', ...' : ''}); name them one by one`,
+        .join(', ')}${models.length > 3 ? ', ...' : ''}); list them one by one`,
     };
-  if ('skip' in seed) return seed;
+  if ('skip' in price) return price;
   const windows: PricedWindow[] = [];
-  for (const { from, rates: cost } of seed.windows) {
-    const rates = multiplied(cost, options.multiplierPpm);
+  for (const { from, rates: cost } of price.windows) {
+    const rates = multiplyRates(cost, options.multiplierPpm);
     if (isSkip(rates)) return rates;
     windows.push({ ...(from !== undefined && { from }), rates, cost });
   }
-  return { source: `${provider.id}/${first.id}`, windows, remarks: seed.remarks };
+  return { source: `${provider.id}/${first.id}`, windows, remarks: price.remarks };
 }
 
 const isSkip = (value: ListedRates | { skip: string }): value is { skip: string } => 'skip' in value;
 
-/** Whose models a style usually means, when the addresses of its accounts say nothing else. */
-const USUAL: Readonly<Record<Style, string>> = {
+/** The provider of a style when no account URL matches a provider of the list. */
+const DEFAULT_PROVIDERS: Readonly<Record<Style, string>> = {
   responses: 'openai',
   messages: 'anthropic',
   'generate-content': 'google',
@@ -201,7 +197,7 @@ const USUAL: Readonly<Record<Style, string>> = {
 async function providerOf(
   db: Db,
   list: readonly Provider[],
-  line: Line,
+  line: CatalogLine,
   options: ImportOptions,
 ): Promise<Provider | { skip: string }> {
   const byId = (id: string | undefined) => list.find((provider) => provider.id === id);
@@ -215,16 +211,16 @@ async function providerOf(
   if (options.provider === undefined && known.size > 1)
     return { skip: `accounts of ${line.group_id} belong to ${[...known].join(' and ')}; choose with --provider` };
   const [own] = known;
-  const provider = byId(options.provider ?? own ?? USUAL[line.style as Style]);
+  const provider = byId(options.provider ?? own ?? DEFAULT_PROVIDERS[line.style as Style]);
   return provider ?? { skip: `the price list has no provider for ${line.group_id}; choose with --provider` };
 }
 
-/** Rates that the list never has; what an operator has set there stays. */
-const OURS = ['per_image', 'video', 'video_with_video_input'];
+/** Rates that the list does not have; values set by an operator stay. */
+const OWN_RATES = ['per_image', 'video', 'video_with_video_input'];
 
 async function changeOf(
   db: Db,
-  line: Line,
+  line: CatalogLine,
   source: string,
   { from, rates: listed, cost }: PricedWindow,
 ): Promise<PriceChange | undefined> {
@@ -238,11 +234,11 @@ async function changeOf(
     .limit(1)
     .executeTakeFirst();
   const before = (stored?.rates ?? {}) as Record<string, unknown>;
-  const kept = Object.fromEntries(OURS.flatMap((name) => (name in before ? [[name, before[name]]] : [])));
+  const kept = Object.fromEntries(OWN_RATES.flatMap((name) => (name in before ? [[name, before[name]]] : [])));
   const rates = { ...listed, ...kept } as ListedRates;
   const names = new Set([...Object.keys(before), ...Object.keys(listed)]);
   const changes = [...names].sort().flatMap((rate): RateChange[] => {
-    if (OURS.includes(rate)) return [];
+    if (OWN_RATES.includes(rate)) return [];
     const [was, is] = [amountOf(before[rate]), amountOf(listed[rate])];
     if (was === is) return [];
     return [{ rate, before: shown(was), after: shown(is), isSuspicious: isSuspicious(was, is) }];

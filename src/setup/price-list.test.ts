@@ -3,15 +3,15 @@ import { test } from 'node:test';
 import { type ModelInfo, type Provider, waitForUpdate } from '@pydantic/genai-prices';
 import fc from 'fast-check';
 import { formatNanos, parseNanos } from '../core/index.ts';
-import { decimalOf, listedPrice, multiplied } from './price-list.ts';
+import { decimalOf, listedPrice, multiplyRates } from './price-list.ts';
 
 const NOW = Date.UTC(2026, 10, 15);
 
 async function providers(): Promise<Provider[]> {
-  return (await waitForUpdate()) ?? assert.fail('the package has no data');
+  return (await waitForUpdate()) ?? assert.fail('the package contains no prices');
 }
 
-/** Every number of the list that is a price. */
+/** All prices of a list entry. */
 function numbersOf(value: unknown): number[] {
   if (typeof value === 'number') return [value];
   if (typeof value !== 'object' || value === null) return [];
@@ -20,7 +20,7 @@ function numbersOf(value: unknown): number[] {
   return Object.entries(value).flatMap(([name, inner]) => (name === 'constraint' ? [] : numbersOf(inner)));
 }
 
-test('every price of the list becomes a decimal that reads back as the very same number', async () => {
+test('decimalOf converts every price of the list to a decimal that parses to the same number', async () => {
   const numbers = (await providers()).flatMap(({ models }) => models.flatMap(({ prices }) => numbersOf(prices)));
   assert.ok(numbers.length > 3_000, `${numbers.length}`);
   for (const number of numbers) {
@@ -28,11 +28,11 @@ test('every price of the list becomes a decimal that reads back as the very same
     assert.match(text, /^\d+(\.\d*[1-9])?$/, `${number}`);
     assert.equal(Number(text), number);
     const nanos = parseNanos(text);
-    if (nanos !== undefined) assert.equal(formatNanos(nanos), text, 'stored as it is');
+    if (nanos !== undefined) assert.equal(formatNanos(nanos), text, 'stored unchanged');
   }
 });
 
-test('so does any other number, and moving the point is exact', () => {
+test('decimalOf is exact for any number and any shift of the point', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1e21, noNaN: true }), (number) => {
       assert.equal(Number(decimalOf(number)), number);
@@ -46,18 +46,18 @@ test('so does any other number, and moving the point is exact', () => {
   assert.deepEqual([decimalOf(10, 3), decimalOf(2.5, 3), decimalOf(1234.5, 3)], ['0.01', '0.0025', '1.2345']);
 });
 
-test('every model of the list is taken exactly or left out with a sentence', async (t) => {
+test('listedPrice takes every model of the list exactly or skips it with a reason', async (t) => {
   let [taken, skipped] = [0, 0];
   for (const { id, models } of await providers()) {
     for (const model of models) {
-      const seed = listedPrice(model, { now: NOW });
-      if ('skip' in seed) {
+      const price = listedPrice(model, { now: NOW });
+      if ('skip' in price) {
         skipped += 1;
-        assert.match(seed.skip, /\w+ \w+/, `${id} ${model.id}`);
+        assert.match(price.skip, /\w+ \w+/, `${id} ${model.id}`);
         continue;
       }
       taken += 1;
-      for (const { rates } of seed.windows)
+      for (const { rates } of price.windows)
         for (const [name, text] of Object.entries(rates)) {
           assert.ok(parseNanos(text) !== undefined, `${id} ${model.id} ${name} ${text}`);
           const number = Number(name === 'per_search' ? `${text}e3` : text);
@@ -65,7 +65,7 @@ test('every model of the list is taken exactly or left out with a sentence', asy
         }
     }
   }
-  t.diagnostic(`${taken} taken, ${skipped} left out`);
+  t.diagnostic(`${taken} taken, ${skipped} skipped`);
   assert.ok(taken > 1_400 && skipped > 100);
 });
 
@@ -77,9 +77,9 @@ const model = (prices: ModelInfo['prices'], more: Partial<ModelInfo> = {}): Mode
 });
 const TIERED = model({ input_mtok: { base: 3, tiers: [{ start: 200_000, price: 6 }] }, output_mtok: 15 });
 
-test('a price by the length of the input is taken only where no input is that long, or an operator says which', () => {
-  const seed = listedPrice(TIERED, { now: NOW });
-  assert.match('skip' in seed ? seed.skip : '', /length of the input \(another one above 200000 tokens\)/);
+test('listedPrice takes a tiered price only when the context excludes the tier or the operator chooses one', () => {
+  const price = listedPrice(TIERED, { now: NOW });
+  assert.match('skip' in price ? price.skip : '', /length of the input \(it differs above 200000 tokens\)/);
   const input = (options: object, of = TIERED) => {
     const read = listedPrice(of, { now: NOW, ...options });
     return 'skip' in read ? read.skip : read.windows[0]?.rates.input;
@@ -91,7 +91,7 @@ test('a price by the length of the input is taken only where no input is that lo
   assert.equal(input({ tiers: 'highest' }), '6');
 });
 
-test('a price from a date on becomes a window of its own; one by the time of day is left out', () => {
+test('listedPrice returns a window for each start date, and skips prices by time of day', () => {
   const dated = model([
     { prices: { input_mtok: 1 } },
     { constraint: { type: 'start_date', start_date: '2026-01-01' }, prices: { input_mtok: 2 } },
@@ -111,10 +111,10 @@ test('a price from a date on becomes a window of its own; one by the time of day
   assert.deepEqual(listedPrice(daily, { now: NOW }), { skip: 'its price depends on the time of day' });
 });
 
-test('what is not metered is left out, and what is billed as something else is said', () => {
+test('listedPrice skips prices that are not metered, and adds a remark when a price maps to another rate', () => {
   const skip = (prices: Record<string, number>) => {
-    const seed = listedPrice(model(prices), { now: NOW });
-    return 'skip' in seed ? seed.skip : seed;
+    const price = listedPrice(model(prices), { now: NOW });
+    return 'skip' in price ? price.skip : price;
   };
   assert.match(String(skip({ input_mtok: 1, requests_kcount: 5 })), /requests_kcount/);
   assert.match(String(skip({ audio_hours: 3 })), /audio_hours/);
@@ -122,16 +122,16 @@ test('what is not metered is left out, and what is billed as something else is s
   assert.match(String(skip({})), /no price/);
   assert.deepEqual(skip({ input_mtok: 1, web_searches_kcount: 10, cache_audio_read_mtok: 2 }), {
     windows: [{ rates: { input: '1', per_search: '0.01' } }],
-    remarks: ['cached audio is billed as cached_input: no provider reports it apart'],
+    remarks: ['cached audio is billed as cached_input: no provider reports it separately'],
   });
 });
 
-test('a multiplier is exact, or the model is left out', () => {
-  assert.deepEqual(multiplied({ input: '0.003625', output: '15' }, 1_150_000n), {
+test('multiplyRates is exact or skips the model', () => {
+  assert.deepEqual(multiplyRates({ input: '0.003625', output: '15' }, 1_150_000n), {
     input: '0.00416875',
     output: '17.25',
   });
-  assert.deepEqual(multiplied({ input: '0.000000001' }, 1_500_000n), {
+  assert.deepEqual(multiplyRates({ input: '0.000000001' }, 1_500_000n), {
     skip: 'its input price 0.000000001 times the multiplier is finer than 10^-9',
   });
 });

@@ -1,14 +1,14 @@
 /**
- * Prices from a public list of providers, as exact decimals. What the list says and our rates cannot is never guessed: the model is
- * left out with a sentence, or taken with a remark where every token is still billed at its right price.
+ * Reader of the public price list, with exact decimals. Never guesses: a model whose price our rates cannot express is skipped with a
+ * reason, or taken with a remark when every token is still billed correctly.
  */
 import type { ModelInfo, ModelPrice } from '@pydantic/genai-prices';
 import { formatNanos, type Nanos, parseNanos } from '../core/index.ts';
 
-/** Rates by their names in the configuration; decimal dollars. */
+/** Decimal dollars by rate name, as in the configuration. */
 export type ListedRates = Readonly<Record<string, string>>;
 
-/** In force from then on; without a time it is now. */
+/** Rates that are valid from a time on; from now on when `from` is absent. */
 export interface ListedWindow {
   readonly from?: string;
   readonly rates: ListedRates;
@@ -20,15 +20,15 @@ export type ListedPrice =
 
 export interface PriceListOptions {
   readonly now: number;
-  /** The most the model can read, if the configuration says so. */
+  /** Context window of the model in tokens, if configured. */
   readonly context?: number | undefined;
-  /** What to do with a price that depends on the length of the input: an operator may decide, we do not. */
+  /** Which tier to take when the price depends on the length of the input; the operator decides. */
   readonly tiers?: TierChoice | undefined;
 }
 export type TierChoice = (typeof TIER_CHOICES)[number];
 export const TIER_CHOICES = ['base', 'highest'] as const;
 
-/** Prices per million tokens, and what we call them. */
+/** Prices per million tokens in the list, and our names of the rates. */
 const TOKEN_RATES: Readonly<Record<string, string>> = {
   input_mtok: 'input',
   cache_read_mtok: 'cached_input',
@@ -43,11 +43,11 @@ const TOKEN_RATES: Readonly<Record<string, string>> = {
 };
 const SEARCHES = 'web_searches_kcount';
 
-/** Not billed by us, and nothing else is billed wrongly for that. */
+/** Prices that the gateway does not bill; the other rates stay correct without them. */
 const REMARKS: Readonly<Record<string, string>> = {
   storage_searches_kcount: 'searches in stored files are not metered and cost callers nothing',
-  cache_audio_read_mtok: 'cached audio is billed as cached_input: no provider reports it apart',
-  cache_image_read_mtok: 'cached pictures are billed as cached_input: no provider reports them apart',
+  cache_audio_read_mtok: 'cached audio is billed as cached_input: no provider reports it separately',
+  cache_image_read_mtok: 'cached images are billed as cached_input: no provider reports them separately',
 };
 
 const DECIMALS = 9;
@@ -59,7 +59,7 @@ export function listedPrice(model: ModelInfo, options: PriceListOptions): Listed
     return { skip: 'its price depends on the time of day' };
   const starts = prices.flatMap(({ constraint }) => (constraint?.type === 'start_date' ? [constraint.start_date] : []));
   const later = starts.filter((start) => Date.parse(start) > options.now).sort();
-  // The last entry that has begun counts, as the list's own reader does it.
+  // The last entry that has started applies, as in the reader of the package.
   const at = (time: number): ModelPrice =>
     prices.findLast(({ constraint }) => constraint?.type !== 'start_date' || Date.parse(constraint.start_date) <= time)
       ?.prices ?? {};
@@ -101,7 +101,7 @@ function ratesOf(
     }
     const rate = name === SEARCHES ? 'per_search' : TOKEN_RATES[name];
     if (rate === undefined) return { skip: `it has a price (${name}) for something that is not metered` };
-    const flat = typeof price === 'number' ? { number: price } : flattened(price, options);
+    const flat = typeof price === 'number' ? { number: price } : flattenTiers(price, options);
     if ('skip' in flat) return flat;
     if ('remark' in flat && flat.remark) remarks.push(flat.remark);
     const text = decimalOf(flat.number, name === SEARCHES ? 3 : 0);
@@ -114,33 +114,33 @@ function ratesOf(
 }
 
 /**
- * A price that changes for the whole request once its input is longer than `start`. Fine where the operator says that none is; what
- * the list says of the context does not count, since it gives a price for longer inputs all the same.
+ * One number for a price that changes for the whole request when its input is longer than `start`. The base price applies if the
+ * configured context is not longer. The context window of the list is ignored, because it contradicts the tiers.
  */
-function flattened(
+function flattenTiers(
   { base, tiers }: { readonly base: number; readonly tiers: readonly { start: number; price: number }[] },
   { context, tiers: choice }: PriceListOptions,
 ): { number: number; remark?: string } | { skip: string } {
   const start = Math.min(...tiers.map((tier) => tier.start));
   if (context !== undefined && context <= start) return { number: base };
-  if (choice === 'base') return { number: base, remark: `longer inputs than ${start} tokens cost more than this` };
+  if (choice === 'base') return { number: base, remark: `inputs above ${start} tokens cost more than this` };
   if (choice === 'highest')
     return {
       number: Math.max(base, ...tiers.map((tier) => tier.price)),
       remark: `inputs of up to ${start} tokens cost less than this`,
     };
   return {
-    skip: `its price depends on the length of the input (another one above ${start} tokens); choose with --tiers, or give the model a context of at most ${start}`,
+    skip: `its price depends on the length of the input (it differs above ${start} tokens); choose with --tiers, or give the model a context of at most ${start}`,
   };
 }
 
-/** The shortest decimal text that reads back as this number, with the point moved to the left; no arithmetic on floats. */
+/** The shortest decimal text of the number, with the point moved left by `places`. Works on text, because float arithmetic is inexact. */
 export function decimalOf(number: number, places = 0): string {
   const [digits = '', exponent = '0'] = String(number).split('e');
   const [whole = '', fraction = ''] = digits.split('.');
   const shift = Number(exponent) - places;
   const all = `${whole}${fraction}`.padStart(1 - shift + fraction.length, '0');
-  // Where the point stands, counted from the left.
+  // Index of the decimal point in `all`.
   const point = all.length - fraction.length + shift;
   const left = all
     .slice(0, Math.max(point, 0))
@@ -150,8 +150,8 @@ export function decimalOf(number: number, places = 0): string {
   return `${left || '0'}${right && `.${right}`}`;
 }
 
-/** Exactly, or not at all. */
-export function multiplied(rates: ListedRates, ppm: bigint): ListedRates | { skip: string } {
+/** Skips the model when a product is not exact. */
+export function multiplyRates(rates: ListedRates, ppm: bigint): ListedRates | { skip: string } {
   const out: Record<string, string> = {};
   for (const [name, text] of Object.entries(rates)) {
     const product: Nanos = (parseNanos(text) ?? 0n) * ppm;

@@ -1,15 +1,15 @@
-/** References inside a configuration file: everything that one object says of another must be true before anything is written. */
+/** Checks of a configuration file beyond its schema: references between objects, duplicates, unchanged styles. */
 import { FEATURES } from '../rules/index.ts';
 import type { SetupFile } from './schema.ts';
 
-/** What the database already holds; a file may refer to that. */
+/** Objects in the database that a file may refer to. */
 export interface Known {
   /** Group id -> style. */
   readonly groups: ReadonlyMap<string, string>;
   readonly users: ReadonlySet<string>;
 }
 
-/** `prune`: groups that the file does not name will be gone, so that nothing in it may refer to one. */
+/** With `prune`, groups that the file does not name are removed, so the file must not refer to them. */
 export function checkReferences(file: SetupFile, known: Known, { prune = false } = {}): string[] {
   const named = file.groups.map((group): [string, string] => [group.id, group.style]);
   const styles = new Map(prune ? named : [...known.groups, ...named]);
@@ -55,7 +55,7 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
     ...changedStyles(file, known),
     ...file.accounts.flatMap((account, n) => [
       ...needGroup(`accounts[${n}].group`, account.group),
-      ...foreignFeatures(`accounts[${n}].features`, account, styles),
+      ...unsupportedFeatures(`accounts[${n}].features`, account, styles),
     ]),
     ...file.models.flatMap((model, n) =>
       model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
@@ -71,30 +71,30 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
   ];
 }
 
-/** An entry may go by several names; none may come up a second time. */
+/** An entry may have several names; each name must be unique. */
 function duplicates<T>(
-  placeOf: (n: number) => string,
+  pathOf: (index: number) => string,
   entries: readonly T[],
   namesOf: (entry: T) => readonly string[],
   shown = (name: string): string => `"${name}"`,
 ): string[] {
   const seen = new Set<string>();
-  return entries.flatMap((entry, n) =>
+  return entries.flatMap((entry, index) =>
     namesOf(entry).flatMap((name) => {
-      if (seen.has(name)) return [`${placeOf(n)}: found ${shown(name)} a second time, expected it once`];
+      if (seen.has(name)) return [`${pathOf(index)}: found ${shown(name)} a second time, expected it once`];
       seen.add(name);
       return [];
     }),
   );
 }
 
-/** A style decides what every key and account of the group means; it cannot be changed under them. */
+/** The style of a group cannot change, because its keys and accounts depend on it. */
 const changedStyles = (file: SetupFile, known: Known): string[] =>
   file.groups.flatMap((group, n) => {
     const style = known.groups.get(group.id);
     return style === undefined || style === group.style
       ? []
-      : [`groups[${n}].style: found "${group.style}", expected "${style}" as before; make a new group instead`];
+      : [`groups[${n}].style: found "${group.style}", expected "${style}" as before; create a new group instead`];
   });
 
 const groupCheck =
@@ -106,7 +106,7 @@ const groupCheck =
     return [`${path}: found "${id}", expected a ${kind} group`];
   };
 
-function foreignFeatures(
+function unsupportedFeatures(
   path: string,
   account: SetupFile['accounts'][number],
   styles: ReadonlyMap<string, string>,

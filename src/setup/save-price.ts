@@ -1,24 +1,24 @@
-/** Prices of models. Never edited: a different one is a new row, and charges keep naming the old one. */
+/** Writer of model prices. A price row is never changed, because charges refer to it; a different price is a new row. */
 import { sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
 
 export interface PriceInput {
-  /** Decimal strings, as a configuration says them. A half that is absent stays as it is. */
+  /** Decimal strings, as in the configuration. An absent half (rates or cost) keeps its value. */
   readonly rates?: object | undefined;
-  /** What the provider takes. */
+  /** Prices of the provider. */
   readonly cost?: object | undefined;
-  /** When it comes into force: a time that is over means now, and absent does too. */
+  /** Start of validity. Absent, or in the past, means now. */
   readonly validFrom?: string | undefined;
 }
 
 /**
- * Compared with the price that would be in force at that time otherwise: one that is announced for later is neither touched nor
- * taken for the present one. False when there is nothing to write.
+ * Inserts the price unless it equals the price already valid at `validFrom`. Prices with a later start are neither changed nor
+ * compared. Returns whether a row was written.
  */
-export async function savePrice(tx: Transaction<Rows>, modelId: bigint, wish: PriceInput): Promise<boolean> {
-  const rates = wish.rates && JSON.stringify(wish.rates);
-  const cost = wish.cost && JSON.stringify(wish.cost);
-  const from = sql<Date>`greatest(${wish.validFrom ?? null}::timestamptz, now())`;
+export async function savePrice(tx: Transaction<Rows>, modelId: bigint, input: PriceInput): Promise<boolean> {
+  const rates = input.rates && JSON.stringify(input.rates);
+  const cost = input.cost && JSON.stringify(input.cost);
+  const from = sql<Date>`greatest(${input.validFrom ?? null}::timestamptz, now())`;
   const before = await tx
     .selectFrom('prices')
     .select(['rates', 'cost'])
@@ -37,8 +37,8 @@ export async function savePrice(tx: Transaction<Rows>, modelId: bigint, wish: Pr
       model_id: modelId,
       rates: rates ?? JSON.stringify(before?.rates ?? {}),
       cost: cost ?? (before?.cost ? JSON.stringify(before.cost) : null),
-      // The first price of a model may say when it really began; after that, the past is what was charged.
-      valid_from: before ? from : (wish.validFrom ?? sql`now()`),
+      // Only the first price of a model may start in the past: later, calls were already charged by the earlier price.
+      valid_from: before ? from : (input.validFrom ?? sql`now()`),
     })
     .execute();
   return true;
