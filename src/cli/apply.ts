@@ -1,11 +1,11 @@
 /** `dragoman apply FILE`: makes the configuration match a file. */
 import { Command } from 'commander';
 import { CliError } from '../main.ts';
-import { type Applied, applySetup, parseSetup } from '../setup/index.ts';
+import { applySetup } from '../setup/index.ts';
+import { readSetup, reportApplied } from './config-file.ts';
 import { BY_CLI, withContext } from './context.ts';
-import { info, print } from './output.ts';
+import { info } from './output.ts';
 import { confirm } from './prompt.ts';
-import { readSetup } from './serve.ts';
 
 interface Options {
   readonly prune?: boolean;
@@ -18,10 +18,10 @@ export const applyCommand = (): Command =>
     .description('make groups, accounts, models, users, keys and characters match a YAML or JSON file')
     .argument('<file>')
     .option('--dry-run', 'show what would change, change nothing')
-    .option('--prune', 'also remove what the file does not name (users stay, keys are revoked)')
-    .option('--yes', 'do not ask before pruning')
+    .option('--prune', 'also remove objects that the file does not name (users stay, keys are revoked)')
+    .option('--yes', 'do not ask for confirmation before pruning')
     .action(async (path: string, options: Options) => {
-      const file = parseSetup(await readSetup(path));
+      const file = await readSetup(path);
       await withContext(async ({ database, secrets }) => {
         const apply = (dryRun: boolean) =>
           applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun, by: BY_CLI });
@@ -32,21 +32,7 @@ export const applyCommand = (): Command =>
       });
     });
 
-export function reportApplied({ changes, keys }: Applied, verb = ''): void {
-  for (const { what, object } of changes) info(`  ${object} ${verb}${what}`);
-  info(
-    changes.length === 0
-      ? 'The configuration matches already.'
-      : `${changes.length} ${changes.length === 1 ? 'object' : 'objects'} ${verb || ''}touched.`,
-  );
-  if (verb !== '') return;
-  for (const key of keys) {
-    info(`Key ${key.name} of ${key.user} for ${key.group}, shown this once:`);
-    print(key.token);
-  }
-}
-
 async function isConfirmed(): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new CliError('Pruning asks first; add --yes where nobody can answer.');
+  if (!process.stdin.isTTY) throw new CliError('--prune needs confirmation; pass --yes when not on a terminal.');
   return confirm('Apply this, removals included?');
 }

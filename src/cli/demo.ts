@@ -1,45 +1,45 @@
-/** The demo at `serve`: starts the simulated providers beside the server, and tells a newcomer what to paste. */
+/** The demo of `serve`: starts simulated providers beside the server and prints commands to try. */
 import type { AppContext } from '../main.ts';
 import { applySetup, DEMO_GROUPS, demoSetup, hasDemo } from '../setup/index.ts';
 import { info } from './output.ts';
 
 export interface Demo {
-  /** Group -> key, only on the start that made them. */
+  /** Key by group; empty after the first start. */
   readonly keys: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** The usual place of the simulated providers; any other when it is taken. */
+/** Preferred port of the simulated providers; a free port is used when it is taken. */
 const SIM_PORT = 4010;
 
-/** Undefined when there is no demo here: it was switched off, or somebody has configured something of their own. */
-export async function startDemo(ground: AppContext): Promise<Demo | undefined> {
-  const { config, database, isFresh, isEmbedded, secrets } = ground;
+/** Undefined when the demo is switched off, or when the database has a configuration other than the demo. */
+export async function startDemo(context: AppContext): Promise<Demo | undefined> {
+  const { config, database, isFresh, isEmbedded, secrets } = context;
   if (config.DEMO === 'off') return undefined;
-  const isWanted = config.DEMO === 'on' || (isFresh && isEmbedded) || (await hasDemo(database.db));
-  if (!isWanted) return undefined;
+  const isEnabled = config.DEMO === 'on' || (isFresh && isEmbedded) || (await hasDemo(database.db));
+  if (!isEnabled) return undefined;
   const { startSim } = await import('../../sim/index.ts');
   const sim = await startSim({ port: SIM_PORT }).catch(() => startSim({ port: 0 }));
   const { keys } = await applySetup(database.db, demoSetup(sim.url), { secrets });
-  info(`Simulated providers listen at ${sim.url}; nothing leaves this machine.`);
+  info(`Simulated providers listen at ${sim.url}; no request leaves this machine.`);
   return { keys: Object.fromEntries(keys.map((key) => [key.group, key.token])), stop: () => sim.close() };
 }
 
-/** `token`: of the admin API, only on the start that made it. */
+/** `token`: the admin token, on the start that created it. */
 export function printDemo(url: string, { keys }: Demo, token?: string): void {
   const { responses, messages, generate } = DEMO_GROUPS;
   const [r, m, g] = [keys[responses], keys[messages], keys[generate]];
   if (r === undefined || m === undefined || g === undefined) {
     info(
-      'The demo keys were shown at the first start. For another one: npx dragoman key create --user demo --group messages --name mine',
+      'The demo keys were shown at the first start. To create another: npx dragoman key create --user demo --group messages --name mine',
     );
     return;
   }
   info('');
-  info('Demo keys, shown this once (user demo, balance 100):');
+  info('Demo keys, shown only once (user demo, balance 100):');
   for (const [group, token] of Object.entries(keys)) info(`  ${group.padEnd(10)} ${token}`);
   info('');
-  info('Paste any of these:');
+  info('Try any of these commands:');
   for (const { about, command } of demoCommands(url, { r, m, g }, token)) info(`\n  # ${about}\n  ${command}`);
   info('');
 }
@@ -60,9 +60,9 @@ function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { abo
     ...more,
   });
   return [
-    { about: 'the messages dialect, bytes through', command: post('/v1/messages', m, message('demo-messages')) },
+    { about: 'messages, forwarded unchanged', command: post('/v1/messages', m, message('demo-messages')) },
     {
-      about: 'the same dialect on the other two keys, converted',
+      about: 'messages on the other two keys, converted',
       command: post('/v1/messages', r, message('demo-responses')),
     },
     { about: '', command: post('/v1/messages', g, message('demo-generate')) },
@@ -74,27 +74,27 @@ function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { abo
       }),
     },
     {
-      about: 'responses on the native key, streamed',
+      about: 'responses on the generate key, converted and streamed',
       command: post('/v1/responses', g, { model: 'demo-generate', input: 'Hello!', stream: true }, '-sSN'),
     },
     {
-      about: 'the native dialect',
+      about: 'generate-content, forwarded unchanged',
       command: post('/v1beta/models/demo-generate:generateContent', g, {
         contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }],
       }),
     },
     {
-      about: 'an image, into lamp.png',
+      about: 'an image, written to lamp.png',
       command: `${post('/v1/images/generations', r, { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' })} | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > lamp.png`,
     },
     ...(token === undefined
       ? []
       : [
           {
-            about: "the operator's side: models, their prices and what they cost",
+            about: 'admin API: models with their prices and costs',
             command: `curl -sS ${url}/admin/v1/models -H 'authorization: Bearer ${token}'`,
           },
         ]),
-    { about: 'what a key may use', command: `curl -sS ${url}/v1/models -H 'authorization: Bearer ${r}'` },
+    { about: 'models that a key may use', command: `curl -sS ${url}/v1/models -H 'authorization: Bearer ${r}'` },
   ].map(({ about, command }) => ({ about: about || 'and', command }));
 }

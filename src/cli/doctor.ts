@@ -1,4 +1,4 @@
-/** `dragoman doctor`: looks at everything a server needs and says what to do about each thing that is missing. */
+/** `dragoman doctor`: checks everything that a server needs, and prints the next step for each problem. */
 import { mkdir, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
@@ -14,10 +14,10 @@ import { print } from './output.ts';
 interface Finding {
   readonly about: string;
   readonly state: 'good' | 'bad' | 'note';
-  readonly says: string;
+  readonly text: string;
 }
 
-const MARK = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
+const LABELS = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
 const MIN_FREE_BYTES = 2 ** 30;
 const MIN_POSTGRES = 15;
 const REDIS_MS = 3_000;
@@ -32,23 +32,27 @@ export const doctorCommand = (): Command =>
       ...(await checkRedis(config)),
       ...(await checkInstallation(config)),
     ];
-    for (const { about, state, says } of findings) print(`${MARK[state]}  ${about.padEnd(14)} ${says}`);
+    for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
   });
 
-const checkNode = (): Finding => ({ about: 'Node', state: 'good', says: `${process.version}, at ${process.execPath}` });
+const checkNode = (): Finding => ({ about: 'Node', state: 'good', text: `${process.version}, at ${process.execPath}` });
 
 async function checkDisk(config: Config): Promise<Finding> {
   try {
     await mkdir(config.DATA_DIR, { recursive: true });
     const { bavail, bsize } = await statfs(config.DATA_DIR);
     const free = bavail * bsize;
-    const says = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
+    const text = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
     return free < MIN_FREE_BYTES
-      ? { about: 'Disk', state: 'bad', says: `${says}; make room or point DATA_DIR elsewhere` }
-      : { about: 'Disk', state: 'good', says };
+      ? { about: 'Disk', state: 'bad', text: `${text}; free some space or set DATA_DIR to another disk` }
+      : { about: 'Disk', state: 'good', text };
   } catch (error) {
-    return { about: 'Disk', state: 'bad', says: `DATA_DIR ${config.DATA_DIR} cannot be used: ${messageOf(error)}` };
+    return {
+      about: 'Disk',
+      state: 'bad',
+      text: `DATA_DIR ${config.DATA_DIR} cannot be used: ${messageOf(error)}; set it to a writable directory`,
+    };
   }
 }
 
@@ -56,12 +60,12 @@ function checkPort({ HOST, PORT }: Config): Promise<Finding> {
   const { promise, resolve } = Promise.withResolvers<Finding>();
   const probe = createServer();
   probe.once('error', (error: NodeJS.ErrnoException) => {
-    const says =
-      error.code === 'EADDRINUSE' ? 'is taken, perhaps by a running Dragoman; set PORT to use another' : error.message;
-    resolve({ about: 'Port', state: error.code === 'EADDRINUSE' ? 'note' : 'bad', says: `${HOST}:${PORT} ${says}` });
+    const text =
+      error.code === 'EADDRINUSE' ? 'is in use, perhaps by a running Dragoman; set PORT to use another' : error.message;
+    resolve({ about: 'Port', state: error.code === 'EADDRINUSE' ? 'note' : 'bad', text: `${HOST}:${PORT} ${text}` });
   });
   probe.listen(PORT, HOST, () =>
-    probe.close(() => resolve({ about: 'Port', state: 'good', says: `${HOST}:${PORT} is free` })),
+    probe.close(() => resolve({ about: 'Port', state: 'good', text: `${HOST}:${PORT} is free` })),
   );
   return promise;
 }
@@ -69,32 +73,32 @@ function checkPort({ HOST, PORT }: Config): Promise<Finding> {
 async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
   if (REDIS_URL === undefined) return [];
   try {
-    const link = await openRedisClient({ url: REDIS_URL, clock: systemClock, ms: REDIS_MS });
+    const link = await openRedisClient({ url: REDIS_URL, clock: systemClock, timeoutMs: REDIS_MS });
     await link.close();
-    return [{ about: 'Redis', state: 'good', says: 'answers and runs scripts; limits are counted together' }];
+    return [{ about: 'Redis', state: 'good', text: 'reachable and runs scripts; replicas share their limits' }];
   } catch (error) {
-    const says = `at REDIS_URL: ${messageOf(error)}; each server counts limits for itself until it answers`;
-    return [{ about: 'Redis', state: 'bad', says }];
+    const text = `not usable at REDIS_URL: ${messageOf(error)}; until it is, each server counts limits for itself`;
+    return [{ about: 'Redis', state: 'bad', text }];
   }
 }
 
-/** Opening the ground migrates and unseals; when that works, database and master key are fine. */
+/** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
 async function checkInstallation(config: Config): Promise<Finding[]> {
-  let ground: AppContext;
+  let context: AppContext;
   try {
-    ground = await openContext(config, { log: silentLog });
+    context = await openContext(config, { log: silentLog });
   } catch (error) {
-    return [{ about: 'Database', state: 'bad', says: messageOf(error) }];
+    return [{ about: 'Database', state: 'bad', text: messageOf(error) }];
   }
   try {
     return [
-      await checkDatabase(ground),
-      { about: 'Master key', state: 'good', says: 'opens the stored secrets' },
-      ...(await checkSetup(ground)),
-      ...(await checkAlarms(ground)),
+      await checkDatabase(context),
+      { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
+      ...(await checkSetup(context)),
+      ...(await checkAlarms(context)),
     ];
   } finally {
-    await ground.close();
+    await context.close();
   }
 }
 
@@ -106,12 +110,12 @@ async function checkDatabase({ database: { db }, isEmbedded }: AppContext): Prom
     return {
       about: 'Database',
       state: 'bad',
-      says: `PostgreSQL ${version} is too old; ${MIN_POSTGRES} or later is needed`,
+      text: `PostgreSQL ${version} is too old; use ${MIN_POSTGRES} or later`,
     };
-  return { about: 'Database', state: (await isMigrated(db)) ? 'good' : 'bad', says: `PostgreSQL ${version}, ${where}` };
+  return { about: 'Database', state: (await isMigrated(db)) ? 'good' : 'bad', text: `PostgreSQL ${version}, ${where}` };
 }
 
-/** What is configured but cannot work, and what is missing to do anything. */
+/** Counts configured objects, and reports groups that cannot serve a request. */
 async function checkSetup({ database: { db } }: AppContext): Promise<Finding[]> {
   const groups = await db.selectFrom('groups').select(['id', 'style']).execute();
   const accounts = await db.selectFrom('accounts').select('group_id').execute();
@@ -122,47 +126,47 @@ async function checkSetup({ database: { db } }: AppContext): Promise<Finding[]> 
       {
         about: 'Configuration',
         state: 'note',
-        says: 'empty; "dragoman serve" brings a demo, "dragoman apply FILE" your own',
+        text: 'empty; "dragoman serve" installs a demo, "dragoman apply FILE" your configuration',
       },
     ];
-  const lacking = (what: string, rows: readonly { group_id: string }[], advice: string): Finding[] =>
+  const groupsWithout = (what: string, rows: readonly { group_id: string }[], advice: string): Finding[] =>
     groups
       .filter((group) => !rows.some((row) => row.group_id === group.id))
-      .map((group) => ({ about: 'Configuration', state: 'note', says: `group ${group.id} has no ${what}; ${advice}` }));
+      .map((group) => ({ about: 'Configuration', state: 'note', text: `group ${group.id} has no ${what}; ${advice}` }));
   return [
     {
       about: 'Configuration',
       state: 'good',
-      says: `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`,
+      text: `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`,
     },
-    ...lacking('account', accounts, 'its keys get 503 until one is applied'),
-    ...lacking('model', models, 'its keys get model_not_found until one is applied'),
+    ...groupsWithout('account', accounts, 'its keys get 503 until one is applied'),
+    ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
   ];
 }
 
-/** A worker looks every minute; one that has not for so long is not running. */
-const LATE_LOOK_S = 300;
+/** Workers check every minute by default, so an older check means that none is running. */
+const LATE_CHECK_S = 300;
 
-/** Looked for now, not as the worker saw it last. */
+/** Checks now instead of reading the result of the worker. */
 async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]> {
   const alarms = (await findAlarms(db)).filter(({ count }) => count > 0);
   const [last] = await readAlarms(db);
-  const isLate = last !== undefined && last.ageSeconds > LATE_LOOK_S;
+  const isLate = last !== undefined && last.ageSeconds > LATE_CHECK_S;
   return [
     ...alarms.map(
       ({ name, count, detail }): Finding => ({
         about: 'Alarm',
         state: 'bad',
-        says: `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`,
+        text: `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`,
       }),
     ),
-    ...(alarms.length === 0 ? [{ about: 'Alarms', state: 'good', says: 'nothing needs an operator' } as const] : []),
+    ...(alarms.length === 0 ? [{ about: 'Alarms', state: 'good', text: 'nothing needs an operator' } as const] : []),
     ...(isLate
       ? [
           {
             about: 'Worker',
             state: 'note',
-            says: `no worker has looked for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or "dragoman work"`,
+            text: `no worker has run for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or run "dragoman work"`,
           } as const,
         ]
       : []),

@@ -1,4 +1,4 @@
-/** Log lines for a person at a terminal: time, event, what matters. Machines get JSON instead. */
+/** Log lines for a terminal: time, event and fields in colour. Without a terminal the log is JSON. */
 
 interface Line {
   readonly level: number;
@@ -7,7 +7,7 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-const PAINT: Readonly<Record<number, string>> = { 40: '\x1b[33m', 50: '\x1b[31m' };
+const COLORS: Readonly<Record<number, string>> = { 40: '\x1b[33m', 50: '\x1b[31m' };
 
 export const prettyStream = (): { write(text: string): void } => ({
   write(text) {
@@ -17,9 +17,9 @@ export const prettyStream = (): { write(text: string): void } => ({
 
 function prettyLine(text: string): string {
   const { level, time, msg, ...fields } = JSON.parse(text) as Line;
-  const rest = Object.entries(fields)
+  const shown = Object.entries(fields)
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => `${name}=${Array.isArray(value) ? value.join(',') : String(value)}`);
-  const paint = PAINT[level] ?? '';
-  return `\x1b[2m${time.slice(11, 19)}\x1b[0m ${paint}${msg}${paint && '\x1b[0m'} \x1b[2m${rest.join(' ')}\x1b[0m`;
+  const color = COLORS[level] ?? '';
+  return `\x1b[2m${time.slice(11, 19)}\x1b[0m ${color}${msg}${color && '\x1b[0m'} \x1b[2m${shown.join(' ')}\x1b[0m`;
 }

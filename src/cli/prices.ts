@@ -1,4 +1,4 @@
-/** `dragoman prices import | list`: prices from the public list that comes with the package, and what is in force. */
+/** `dragoman prices import | list`: imports prices from the public price list, and lists the current ones. */
 import { Command, Option } from 'commander';
 import { parseNanos, parsePpm } from '../core/index.ts';
 import { type AppContext, CliError } from '../main.ts';
@@ -11,7 +11,7 @@ import {
   TIER_CHOICES,
   type TierChoice,
 } from '../setup/index.ts';
-import { withContext } from './context.ts';
+import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 import { confirm } from './prompt.ts';
 
@@ -31,39 +31,43 @@ export const pricesCommand = (): Command =>
 
 const importCommand = (): Command =>
   new Command('import')
-    .description('take prices for the models of the catalog from a public list; shows what would change before it asks')
+    .description(
+      'import prices for configured models from a public list; shows the changes and asks before it applies them',
+    )
     .option('--group <id>', 'only models of this group')
-    .option('--model <name>', 'only this model, as the catalog spells it')
-    .option('--provider <id>', 'whose prices, instead of what accounts and style suggest')
-    .option('--multiplier <factor>', "your prices are the provider's times this", '1')
+    .option('--model <name>', 'only this model, spelled as in the configuration')
+    .option('--provider <id>', 'provider of the list, instead of the one derived from accounts and style')
+    .option('--multiplier <factor>', 'factor on the prices of the provider', '1')
     .addOption(
-      new Option('--tiers <which>', 'which price to take where it depends on the length of the input').choices(
+      new Option('--tiers <which>', 'which price to take when it depends on the length of the input').choices(
         TIER_CHOICES,
       ),
     )
     .option('--dry-run', 'show what would change, change nothing')
-    .option('--yes', 'do not ask')
-    .option('--force', 'also apply changes by more than ten times, and to nothing')
-    .action((options: Options) => withContext((ground) => importPrices(ground, options)));
+    .option('--yes', 'do not ask for confirmation')
+    .option('--force', 'also apply changes by more than ten times, to zero, or to no price')
+    .action((options: Options) => withContext((context) => importPrices(context, options)));
 
 async function importPrices({ database: { db }, clock }: AppContext, options: Options): Promise<void> {
   const ppm = parsePpm(options.multiplier);
   if (ppm === undefined)
-    throw new CliError(`--multiplier: "${options.multiplier}" is not a decimal factor such as 1.25.`);
+    throw new CliError(`--multiplier: found "${options.multiplier}", expected a decimal factor such as 1.25.`);
   const { group, model, provider, tiers } = options;
-  const wish: ImportOptions = { group, model, provider, tiers, multiplierPpm: BigInt(ppm), now: clock.now() };
-  const plan = await planImport(db, wish);
+  const input: ImportOptions = { group, model, provider, tiers, multiplierPpm: BigInt(ppm), now: clock.now() };
+  const plan = await planImport(db, input);
   show(plan);
   if (plan.changes.length === 0 || options.dryRun) return;
   const suspicious = plan.changes.flatMap(({ changes }) => changes.filter(({ isSuspicious }) => isSuspicious)).length;
   if (suspicious > 0 && !options.force)
     throw new CliError(
-      `${suspicious} marked ! ${suspicious === 1 ? 'is a change' : 'are changes'} by more than ten times or to nothing; nothing was changed. Add --force if that is right.`,
+      `${suspicious} ${suspicious === 1 ? 'rate' : 'rates'} marked ! would change by more than ten times or disappear; nothing was changed. Use --force to apply them.`,
     );
-  if (!options.yes && !process.stdin.isTTY) return info('Nothing was changed; add --yes to apply this.');
+  if (!options.yes && !process.stdin.isTTY) return info('Nothing was changed; use --yes to apply this.');
   if (!options.yes && !(await confirm('Apply these prices?'))) return info('Nothing was changed.');
-  await applyImport(db, plan, wish);
-  info(`${plan.changes.length} ${plan.changes.length === 1 ? 'price' : 'prices'} applied; charges so far keep theirs.`);
+  await applyImport(db, plan, input, BY_CLI);
+  info(
+    `${plan.changes.length} ${plan.changes.length === 1 ? 'price' : 'prices'} applied; earlier charges keep their prices.`,
+  );
 }
 
 function show({ changes, unchanged, remarks, skipped }: ImportPlan): void {
@@ -73,12 +77,12 @@ function show({ changes, unchanged, remarks, skipped }: ImportPlan): void {
     for (const line of linesOf(change)) print(`  ${line}`);
   }
   for (const remark of remarks) info(`Note: ${remark}.`);
-  for (const sentence of skipped) info(`Left out: ${sentence}.`);
-  info(`${changes.length} to change, ${unchanged} as they are, ${skipped.length} left out.`);
+  for (const reason of skipped) info(`Skipped: ${reason}.`);
+  info(`${changes.length} to change, ${unchanged} unchanged, ${skipped.length} skipped.`);
 }
 
 function linesOf({ changes }: PriceChange): string[] {
-  if (changes.length === 0) return ['what the provider takes'];
+  if (changes.length === 0) return ['cost of the provider'];
   return changes.map(({ rate, before, after, isSuspicious }) =>
     [
       rate.padEnd(15),
@@ -89,7 +93,7 @@ function linesOf({ changes }: PriceChange): string[] {
   );
 }
 
-/** One place after the point, cut off. */
+/** One decimal place, truncated. */
 function percentOf(before: string, after: string): string {
   const [was, is] = [parseNanos(before) ?? 0n, parseNanos(after) ?? 0n];
   if (was === 0n) return '(was free)';
@@ -99,7 +103,7 @@ function percentOf(before: string, after: string): string {
 }
 
 const listCommand = (): Command =>
-  new Command('list').description('prices in force and announced: group, model, since, rates').action(() =>
+  new Command('list').description('list current and future prices: group, model, valid from, rates').action(() =>
     withContext(async ({ database: { db }, clock }) => {
       const now = new Date(clock.now());
       const models = await db
@@ -112,9 +116,9 @@ const listCommand = (): Command =>
       const prices = await db.selectFrom('prices').selectAll().orderBy('valid_from').orderBy('id').execute();
       for (const { id, group_id, pattern } of models) {
         const own = prices.filter((row) => row.model_id === id);
-        const present = own.findLast((row) => row.valid_from <= now);
-        if (!present) print([group_id, pattern, 'no price', 'free'].join('\t'));
-        for (const row of own.filter((price) => price === present || price.valid_from > now))
+        const current = own.findLast((row) => row.valid_from <= now);
+        if (!current) print([group_id, pattern, 'no price', 'free'].join('\t'));
+        for (const row of own.filter((price) => price === current || price.valid_from > now))
           print([group_id, pattern, row.valid_from.toISOString(), ratesText(row.rates)].join('\t'));
       }
     }),

@@ -1,7 +1,7 @@
-/** The command line: thin commands that call modules. Every expected failure is a sentence, never a stack trace. */
+/** The command line program: thin commands that call modules. Expected errors are printed as a sentence, without a stack trace. */
 import { Command } from 'commander';
 import { ConfigError } from '../config.ts';
-import { WrongMasterKey } from '../core/index.ts';
+import { ApiError, WrongMasterKey } from '../core/index.ts';
 import { MigrationError } from '../db/index.ts';
 import { CliError } from '../main.ts';
 import { MasterKeyError } from '../master-key.ts';
@@ -17,15 +17,24 @@ import { replicaCommand } from './replica.ts';
 import { serveCommand } from './serve.ts';
 import { workCommand } from './work.ts';
 
-const EXPECTED = [CliError, ConfigError, SetupError, ImportError, MasterKeyError, MigrationError, WrongMasterKey];
+const EXPECTED = [
+  ApiError,
+  CliError,
+  ConfigError,
+  SetupError,
+  ImportError,
+  MasterKeyError,
+  MigrationError,
+  WrongMasterKey,
+];
 
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('dragoman')
     .description(
-      'One gateway that lets any client dialect talk to any provider group.\nSettings come from the environment; docs/config.md lists them all.',
+      'One gateway that lets any client dialect talk to any provider group.\nSettings are environment variables; docs/config.md lists them.',
     )
     .version(version)
-    .showHelpAfterError('Run "dragoman --help" for what there is.')
+    .showHelpAfterError('Run "dragoman --help" for the list of commands.')
     .addCommand(serveCommand())
     .addCommand(workCommand())
     .addCommand(migrateCommand())
@@ -47,9 +56,9 @@ export async function run(argv: readonly string[]): Promise<void> {
 const EXAMPLES = `
 Examples:
   dragoman serve                          embedded database, demo providers, API on http://127.0.0.1:8080
-  dragoman serve --config dragoman.yaml   the same with your own groups, accounts and models
+  dragoman serve --config dragoman.yaml   embedded database, your groups, accounts and models
   dragoman key create --user ana --group claude
-  dragoman prices import --multiplier 1.2 prices of the models in your configuration, from a public list
+  dragoman prices import --multiplier 1.2 prices of the configured models, from a public list
   DATABASE_URL=postgres://... dragoman serve`;
 
 function messageFor(error: unknown): string {
@@ -57,7 +66,7 @@ function messageFor(error: unknown): string {
   if (EXPECTED.some((kind) => error instanceof kind)) return error.message;
   const isPostgres = 'code' in error && typeof error.code === 'string';
   if (isPostgres && /^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|28|3D)/.test(String(error.code))) {
-    return `The database cannot be used: ${error.message}. Check DATABASE_URL, or unset it to use the embedded one.`;
+    return `The database cannot be used: ${error.message}. Check DATABASE_URL, or unset it to use the embedded database.`;
   }
-  return `Something went wrong that should not have: ${error.stack ?? error.message}`;
+  return `Unexpected error: ${error.stack ?? error.message}`;
 }

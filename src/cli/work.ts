@@ -1,23 +1,25 @@
-/** `dragoman work`: the background duties without the API, beside servers that run with --no-worker. */
+/** `dragoman work`: the background jobs without the API, beside servers that run with --no-worker. */
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import { openContext } from '../main.ts';
 import { runWorker } from '../worker/index.ts';
 import { info } from './output.ts';
 
+const KEEP_ALIVE_MS = 60_000;
+
 export const workCommand = (): Command =>
-  new Command('work').description('run the background duties only').action(async () => {
-    const ground = await openContext(loadConfig(process.env), { say: info });
-    const worker = runWorker(ground);
-    info('Working. Stop with Ctrl-C.');
-    // Timers of duties do not keep the process alive by themselves; this one does until a signal comes.
-    const alive = setInterval(() => {}, 60_000);
+  new Command('work').description('run the background jobs only').action(async () => {
+    const context = await openContext(loadConfig(process.env), { say: info });
+    const worker = runWorker(context);
+    info('Worker is running. Stop it with Ctrl-C.');
+    // The timers of jobs do not keep the process alive.
+    const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
     await new Promise<void>((resolve) => {
       process.once('SIGTERM', () => resolve());
       process.once('SIGINT', () => resolve());
     });
-    clearInterval(alive);
+    clearInterval(keepAlive);
     await worker.stop();
-    await ground.close();
+    await context.close();
     info('Stopped.');
   });

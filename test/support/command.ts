@@ -1,4 +1,4 @@
-/** The command line as a user has it: bin/dragoman.js in a process of its own. */
+/** Runs bin/dragoman.js in its own process, as a user does. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { until } from './wait.ts';
 const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
 const READY_MS = 30_000;
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -16,7 +16,7 @@ export interface Ended {
 
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Another Node than the one that runs the tests. */
+  /** Path of the Node to use; by default the one that runs the tests. */
   readonly node?: string;
   readonly stdin?: string;
 }
@@ -25,7 +25,7 @@ export class Command {
   readonly process: ChildProcess;
   stdout = '';
   stderr = '';
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<CommandResult>;
 
   constructor(args: readonly string[], { env = {}, node = process.execPath, stdin = '' }: CommandOptions = {}) {
     const { PATH, HOME, TMPDIR } = process.env;
@@ -48,23 +48,23 @@ export class Command {
     }));
   }
 
-  /** The address that a server announces. */
+  /** Waits for the URL that a server prints. */
   async ready(): Promise<string> {
     return until(
       'the server to be ready',
       () => {
-        if (this.process.exitCode !== null) throw new Error(`it ended instead: ${this.stderr}`);
+        if (this.process.exitCode !== null) throw new Error(`the command ended: ${this.stderr}`);
         return /^Dragoman is ready at (\S+)$/m.exec(this.stderr)?.[1];
       },
       READY_MS,
     );
   }
 
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<CommandResult> {
     this.process.kill(signal);
     return this.ended;
   }
 }
 
-export const run = (args: readonly string[], options?: CommandOptions): Promise<Ended> =>
+export const run = (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
   new Command(args, options).ended;

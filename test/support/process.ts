@@ -1,4 +1,4 @@
-/** The gateway as a newcomer runs it: the launcher in a process of its own. */
+/** Runs the launcher in its own process, with its output as one text. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -6,17 +6,17 @@ import { fileURLToPath } from 'node:url';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
 
-export interface Started {
+export interface LaunchedProcess {
   readonly child: ChildProcess;
-  /** Everything printed so far, both streams. */
+  /** Everything printed so far on both streams. */
   output(): string;
-  /** Waits until the output matches, or fails with what there is. */
+  /** Waits until the output matches; fails with the output at the timeout or the exit. */
   until(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `preload` is a module that runs in the process before anything else; it may then be sent messages. */
-export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): Started {
+/** `preload` is a module that the process loads first; it can receive IPC messages. */
+export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): LaunchedProcess {
   const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), LAUNCHER, ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['pipe', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],
@@ -37,19 +37,19 @@ export function launch(args: readonly string[], env: Record<string, string>, pre
       const { promise, resolve, reject } = Promise.withResolvers<RegExpMatchArray>();
       const fail = (): void => reject(new Error(`no ${pattern} in:\n${output}`));
       const timer = setTimeout(fail, timeoutMs);
-      const look = (): void => {
+      const checkOutput = (): void => {
         const match = output.match(pattern);
         if (match) resolve(match);
       };
-      listeners.add(look);
+      listeners.add(checkOutput);
       void exited.then(() => {
-        look();
+        checkOutput();
         fail();
       });
-      look();
+      checkOutput();
       return promise.finally(() => {
         clearTimeout(timer);
-        listeners.delete(look);
+        listeners.delete(checkOutput);
       });
     },
     async stop(signal = 'SIGTERM') {
