@@ -1,12 +1,23 @@
-/** The only reader of the environment: names, defaults and documentation in one place (docs/config.md is printed from it). */
+/** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
 import { parseMasterKeys } from './core/index.ts';
 import { HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 
-const port = z.coerce.number().int().min(0).max(65_535);
-const milliseconds = z.coerce.number().int().min(0).max(86_400_000);
+/** All issues of one setting have the same text, which names the range. */
+const integer = (min: number, max?: number) => {
+  const expected = `must be a whole number ${max === undefined ? `of at least ${min}` : `from ${min} to ${max}`}`;
+  return z.coerce
+    .number(expected)
+    .int(expected)
+    .min(min, expected)
+    .max(max ?? Number.MAX_SAFE_INTEGER, expected);
+};
+const port = integer(0, 65_535);
+const DAY_MS = 86_400_000;
+const milliseconds = integer(0, DAY_MS);
+const bodyBytes = integer(1024);
 
-/** Scheme, host and port and nothing else, as the URL parser writes them. */
+/** Undefined unless the text is an origin: scheme, host and port only. */
 function originOf(text: string): string | undefined {
   const url = URL.parse(text);
   const isOrigin = url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/` && !text.includes('@');
@@ -20,105 +31,102 @@ const Environment = z.strictObject({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
     .optional()
-    .describe('PostgreSQL 15 or later; unset means an embedded PostgreSQL under DATA_DIR'),
-  DATA_DIR: z.string().min(1).default('./data').describe('embedded database and master key'),
+    .describe('URL of a PostgreSQL 15 or later; without it an embedded PostgreSQL runs under DATA_DIR'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('./data')
+    .describe('directory of the usage journal, the embedded database and the master key'),
   REDIS_URL: z
     .string()
     .regex(/^rediss?:\/\//, 'must start with redis:// or rediss://')
-    .refine((text) => URL.canParse(text), 'must be an address such as redis://user:password@host:6379/0')
+    .refine((text) => URL.canParse(text), 'must be a URL such as redis://user:password@host:6379/0')
     .optional()
     .describe(
-      'Redis 6 or later, or Valkey, where several servers count limits together; unset: each counts for itself',
+      'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
     ),
   PUBLIC_URL: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
     .optional()
-    .describe('used in links that we return; default http://HOST:PORT'),
+    .describe('base URL of links in responses; default http://HOST:PORT'),
   MASTER_KEY: z
     .string()
     .refine((text) => parseMasterKeys(text), 'must be k1:SECRET or k2:NEW,k1:OLD, each secret at least 32 characters')
     .optional()
-    .describe('seals credentials at rest; default: a file in DATA_DIR, made at the first start; k2:...,k1:... rotates'),
+    .describe(
+      'encrypts stored credentials; default: a file in DATA_DIR, created at the first start; k2:NEW,k1:OLD rotates it',
+    ),
   ADMIN_TOKEN: z
     .string()
     .regex(/^(?!dg-)[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters that do not start with dg-')
     .optional()
-    .describe('bearer of the admin API; default: made at the first start, kept sealed, printed once'),
+    .describe('token of the admin API; default: created and printed at the first start, stored encrypted'),
   DEMO: z
-    .enum(['auto', 'on', 'off'])
+    .enum(['auto', 'on', 'off'], 'must be auto, on or off')
     .default('auto')
-    .describe('auto seeds the demo on an empty embedded database; off never; on always'),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('least important log line'),
-  DRAIN_MS: milliseconds.default(30_000).describe('time that open requests get at shutdown'),
-  HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('silence on a stream after which a heartbeat is sent'),
+    .describe('auto installs the demo on an empty embedded database; on always; off never'),
+  LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
+    .default('info')
+    .describe('minimum log level'),
+  DRAIN_MS: milliseconds.default(30_000).describe('time for open requests to finish at shutdown'),
+  HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('idle time of a stream after which a heartbeat is sent'),
   STALLED_CLIENT_MS: milliseconds
     .default(STALLED_CLIENT_MS)
-    .describe('a client that takes nothing of its answer for so long is cut'),
-  BODY_LIMIT_TEXT: z.coerce
-    .number()
-    .int()
-    .min(1024)
-    .optional()
-    .describe('largest text request in bytes; default 32 MiB'),
-  BODY_LIMIT_IMAGE: z.coerce
-    .number()
-    .int()
-    .min(1024)
-    .optional()
-    .describe('largest image request in bytes; default 64 MiB'),
-  STORED_RESPONSES_DAYS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(365)
+    .describe('close the connection when the client reads nothing for this long'),
+  BODY_LIMIT_TEXT: bodyBytes.optional().describe('largest body of a text request in bytes; default 32 MiB'),
+  BODY_LIMIT_IMAGE: bodyBytes.optional().describe('largest body of an image request in bytes; default 64 MiB'),
+  STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
-    .describe('how long responses are kept for callers who refer to them; 0 keeps none'),
-  USAGE_RETENTION_MONTHS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1200)
+    .describe('days that responses are stored for later reference; 0 stores none'),
+  USAGE_RETENTION_MONTHS: integer(0, 1200)
     .default(13)
     .describe(
-      'whole months for which single usage records are kept; daily sums and charges stay for ever; 0 keeps all',
+      'calendar months that single usage records are kept; 0 keeps all; daily sums and charges are always kept',
     ),
-  ALARM_CHECK_MS: milliseconds
-    .min(100)
+  ALARM_CHECK_MS: integer(100, DAY_MS)
     .default(60_000)
-    .describe('how often the worker checks the ledger and looks for what needs an operator'),
-  AUTH_FAILURES_PER_MINUTE: z.coerce
-    .number()
-    .int()
-    .min(1)
+    .describe('interval at which the worker verifies the ledger and checks for alarms'),
+  AUTH_FAILURES_PER_MINUTE: integer(1)
     .default(60)
-    .describe('requests without a valid key that one address may send in a minute before it gets 429'),
+    .describe('failed authentications per address and minute, after which requests get 429'),
   TRUST_PROXY: z
     .string()
     .default('')
-    .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For is believed'),
+    .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For header is trusted'),
   EGRESS_ALLOW: z
     .string()
     .default('')
     .transform((text, context) => {
       const items = text.split(',').flatMap((item) => item.trim() || []);
-      const wrong = items.filter((item) => originOf(item) === undefined);
-      if (wrong.length > 0) context.addIssue(`must be origins such as http://127.0.0.1:9000, not ${wrong.join(', ')}`);
+      if (items.some((item) => originOf(item) === undefined))
+        context.addIssue('must be origins such as http://127.0.0.1:9000, separated by commas');
       return items.flatMap((item) => originOf(item) ?? []);
     })
-    .describe('comma-separated extra origins allowed in addresses that callers give; for tests and private networks'),
+    .describe(
+      'comma-separated origins that media URLs in requests may use although they are private; for tests and private networks',
+    ),
 });
 
 export type Config = Readonly<z.infer<typeof Environment>>;
 
 export class ConfigError extends Error {}
 
-/** Empty strings count as unset: `PORT= npm start` is a slip, not a wish. */
+/** Settings whose values an error must not repeat. */
+const SECRET = new Set(['DATABASE_URL', 'REDIS_URL', 'MASTER_KEY', 'ADMIN_TOKEN']);
+
+/** An empty variable counts as unset, as in `PORT= npm start`. */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.keys(Environment.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   const result = Environment.safeParse(Object.fromEntries(given));
   if (result.success) return Object.freeze(result.data);
-  const lines = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new ConfigError(`The environment is not usable.\n  ${lines.join('\n  ')}`);
+  const lines = new Set(result.error.issues.map((issue) => describeIssue(issue, env)));
+  throw new ConfigError(`Invalid environment; correct or unset:\n  ${[...lines].join('\n  ')}`);
+}
+
+function describeIssue({ path, message }: z.core.$ZodIssue, env: NodeJS.ProcessEnv): string {
+  const name = path.join('.');
+  return SECRET.has(name) ? `${name}: ${message}` : `${name}: ${message}, found "${env[name]}"`;
 }
 
 /** For docs/config.md. */
