@@ -1,8 +1,7 @@
 /**
- * What may be called: groups, their upstream accounts and the models of each, as one immutable picture in memory. A replica
- * replaces the whole picture when the configuration moves on; a call in flight keeps the one it started with.
+ * The catalog: groups, their upstream accounts and models, as one immutable snapshot in memory. A replica replaces the snapshot when the
+ * configuration changes; a call in flight keeps the one it started with.
  */
-
 import { isGlob, matchesGlob } from '../core/index.ts';
 import {
   type Capabilities,
@@ -29,37 +28,37 @@ export interface Account {
   readonly priority: number;
   readonly maxConcurrency: number;
   readonly features: ReadonlySet<string>;
-  /** Renames that only this account needs; they apply after the model's own. */
+  /** Model names of this account only; applied after `upstream` of the model. */
   readonly models: ReadonlyMap<string, string>;
 }
 
-/** One line of the catalog: a name or a pattern, and what it stands for in one group. */
+/** A model of one group, by name or pattern. */
 export interface ModelLine {
   readonly pattern: string;
   readonly upstream: string | null;
   readonly overrides: CapabilityOverrides;
   readonly context: number | null;
   readonly maxOutput: number | null;
-  /** Newest first; one may begin in the future. */
+  /** Newest first; some may start in the future. */
   readonly prices: readonly PriceRow[];
 }
 
-/** A price that was in force from some moment on. Charges name its row. */
+/** A price and the time it starts at. Charges refer to its row. */
 export interface PriceRow {
   readonly id: bigint;
   readonly from: number;
-  /** As the configuration says them: decimal strings. */
+  /** Decimal strings, as in the configuration. */
   readonly rates: unknown;
 }
 
-/** A model as a caller named it. */
+/** A catalog line resolved for the model name of a request. */
 export interface Model {
   readonly name: string;
   readonly upstream: string;
   readonly line: ModelLine;
 }
 
-/** Callers invent names; the memory of resolved ones must not grow with their imagination. */
+/** Bound of the cache: callers may send any number of different names. */
 const MAX_RESOLVED = 2_000;
 
 export class Catalog {
@@ -90,7 +89,7 @@ export class Catalog {
     return this.#lines.get(groupId) ?? [];
   }
 
-  /** The first line of the group that matches; `upstream` renames, otherwise the caller's own name is used. */
+  /** Resolves a name by the first matching line of the group. Without `upstream` the name is sent as it is. */
   resolve(groupId: string, name: string): Model | undefined {
     const id = `${groupId}\n${name}`;
     if (this.#resolved.has(id)) return this.#resolved.get(id);
@@ -106,7 +105,7 @@ export class Catalog {
 export const priceAt = ({ prices }: ModelLine, now: number): PriceRow | undefined =>
   prices.find(({ from }) => from <= now);
 
-/** The flags a converted request is written for. */
+/** The capabilities that a converted request is encoded for. */
 export const capabilitiesFor = (style: Style, model: Model): Capabilities => {
   const flags = capabilitiesOf(style, model.upstream, model.line.overrides);
   return model.line.maxOutput === null ? flags : { ...flags, maxOutput: model.line.maxOutput };

@@ -1,4 +1,4 @@
-/** Reads the catalog from the database. Credentials are opened here and live in memory only. */
+/** Reads the catalog from the database. Decrypted credentials stay in memory only. */
 import { errorFields, type Log, type Sealer } from '../core/index.ts';
 import { type Db, snapshot } from '../db/index.ts';
 import type { CapabilityOverrides, Style, VideoVariant } from '../rules/index.ts';
@@ -7,7 +7,7 @@ import { type Account, Catalog, type Group, type ModelLine, type PriceRow } from
 export const credentialLocation = (accountId: string) => `accounts.credential:${accountId}` as const;
 
 export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Catalog> {
-  // One transaction, so that a picture never holds half of somebody's change.
+  // One transaction, so that the catalog never contains half of a change.
   return snapshot(
     db,
     async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readLines(tx)),
@@ -44,7 +44,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
         },
       ];
     } catch (error) {
-      // One damaged credential must not take the other accounts down with it.
+      // A damaged credential disables its own account only.
       log.error('account.credential_unreadable', { account: row.id, ...errorFields(error) });
       return [];
     }
@@ -70,7 +70,7 @@ async function readLines(db: Db): Promise<Map<string, ModelLine[]>> {
   );
 }
 
-/** Those of models that are gone stay for the charges that name them. */
+/** Leaves out prices of removed models, which exist only because charges refer to them. */
 async function readPrices(db: Db): Promise<Map<bigint | null, PriceRow[]>> {
   const rows = await db
     .selectFrom('prices')

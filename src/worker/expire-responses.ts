@@ -1,4 +1,4 @@
-/** Stored responses whose time is over, a batch at a time. */
+/** Deletion of expired stored responses, one batch per run. */
 import { sql } from 'kysely';
 import type { Db } from '../db/index.ts';
 

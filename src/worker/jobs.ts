@@ -1,4 +1,4 @@
-/** The table of background duties. A new one is a row here and a function in its module. */
+/** The table of background jobs. A new job is a row here and a function in its module. */
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
@@ -16,13 +16,13 @@ export interface JobServices {
 }
 
 export const jobsFor = ({ database, sealer, clock, log, config }: JobServices): Job[] => {
-  const kept = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
+  const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
-    // Re-derives the whole ledger, too.
-    { name: 'alarms.look', everyMs: config.ALARM_CHECK_MS, run: () => checkAlarms(database.db, log).then(() => 0) },
+    // Also verifies the whole ledger.
+    { name: 'alarms.check', everyMs: config.ALARM_CHECK_MS, run: () => checkAlarms(database.db, log).then(() => 0) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
-    { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, kept()) },
-    { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, kept()) },
+    { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
+    { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
   ];
 };

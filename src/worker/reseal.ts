@@ -1,24 +1,24 @@
 /**
- * After MASTER_KEY was rotated (`k2:...,k1:...`), seals every secret anew with the first key, a few rows at a time; when this
- * has nothing left to do, the old key can be taken out. Safe to kill anywhere: a row is either old or new, and both open.
+ * Re-encryption of secrets after a rotation of MASTER_KEY (`k2:...,k1:...`), one batch per run. When no row is left, the old key can be
+ * removed. Safe to interrupt: each row is sealed by the old or the new key, and both open.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Sealer, SealLocation } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 
-/** Every sealed column, and the place its secrets are bound to. */
-const SEALED: readonly { table: string; id: string; column: string; place: (id: string) => SealLocation }[] = [
-  { table: 'secrets', id: 'name', column: 'sealed', place: (id) => `secrets.sealed:${id}` },
-  { table: 'accounts', id: 'id', column: 'credential_sealed', place: (id) => `accounts.credential:${id}` },
-  { table: 'accounts', id: 'id', column: 'assets_secret_sealed', place: (id) => `accounts.assets_secret:${id}` },
-  { table: 'keys', id: 'id', column: 'callback_secret_sealed', place: (id) => `keys.callback_secret:${id}` },
+/** Every sealed column, and the location that its secrets are bound to. */
+const SEALED: readonly { table: string; id: string; column: string; location: (id: string) => SealLocation }[] = [
+  { table: 'secrets', id: 'name', column: 'sealed', location: (id) => `secrets.sealed:${id}` },
+  { table: 'accounts', id: 'id', column: 'credential_sealed', location: (id) => `accounts.credential:${id}` },
+  { table: 'accounts', id: 'id', column: 'assets_secret_sealed', location: (id) => `accounts.assets_secret:${id}` },
+  { table: 'keys', id: 'id', column: 'callback_secret_sealed', location: (id) => `keys.callback_secret:${id}` },
 ];
 const BATCH = 100;
 
 export async function reseal(db: Db, sealer: Sealer): Promise<number> {
   let done = 0;
-  let fault: unknown;
-  for (const { table, id, column, place } of SEALED) {
+  let firstError: unknown;
+  for (const { table, id, column, location } of SEALED) {
     const { rows } = await sql<{ id: string; sealed: string }>`
       select ${sql.ref(id)} as id, ${sql.ref(column)} as sealed from ${sql.table(table)}
       where ${sql.ref(column)} is not null and ${sql.ref(column)} not like ${`v1:${sealer.active}:%`}
@@ -26,19 +26,19 @@ export async function reseal(db: Db, sealer: Sealer): Promise<number> {
     for (const row of rows) {
       let fresh: string;
       try {
-        fresh = sealer.seal(sealer.open(row.sealed, place(row.id)), place(row.id));
+        fresh = sealer.seal(sealer.open(row.sealed, location(row.id)), location(row.id));
       } catch (error) {
-        fault ??= error;
+        firstError ??= error;
         continue;
       }
-      // Only if nobody wrote a new secret in between.
+      // Does nothing if another process has replaced the secret meanwhile.
       await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${fresh} where ${sql.ref(id)} = ${row.id} and ${sql.ref(column)} = ${row.sealed}`.execute(
         db,
       );
       done += 1;
     }
   }
-  // One damaged secret must not keep the others sealed with the old key; it is complained about when only such are left.
-  if (done === 0 && fault !== undefined) throw fault;
+  // A damaged secret must not stop the others from being resealed; it is reported when only damaged ones are left.
+  if (done === 0 && firstError !== undefined) throw firstError;
   return done;
 }

@@ -10,12 +10,12 @@ interface Line {
   readonly detail?: string;
 }
 
-function start(...duties: Job[]) {
+function start(...jobs: Job[]) {
   const clock = new FakeClock();
   const lines: Line[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) });
-  const worker = startJobs(duties, { clock, log });
-  /** Moves the time on, then lets what fell due run to its end. */
+  const worker = startJobs(jobs, { clock, log });
+  /** Advances the clock, then waits until due jobs have run. */
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     for (let n = 0; n < 5; n += 1) await turn();
@@ -23,21 +23,21 @@ function start(...duties: Job[]) {
   return { clock, lines, worker, pass };
 }
 
-/** A duty that finds nothing to do, or waits for `until` first, and counts how often it was started. */
+/** A job that counts its runs and finds nothing to do. Each run waits for `until`. */
 function counting(name: string, everyMs: number, until: Promise<number> = Promise.resolve(0)) {
-  const duty = {
+  const job = {
     name,
     everyMs,
     runs: 0,
     run(): Promise<number> {
-      duty.runs += 1;
+      job.runs += 1;
       return until;
     },
   };
-  return duty;
+  return job;
 }
 
-test('a duty runs at once, then at its own pace', async () => {
+test('runner starts a job at once, then at its interval', async () => {
   const [fast, slow] = [counting('fast', 100), counting('slow', 250)];
   const { pass, worker } = start(fast, slow);
   await pass(0);
@@ -47,7 +47,7 @@ test('a duty runs at once, then at its own pace', async () => {
   await worker.stop();
 });
 
-test('while there is something to do the next run follows at once', async () => {
+test('runner repeats a job at once while it processes items', async () => {
   let left = 3;
   const { pass, lines, worker } = start({ name: 'work', everyMs: 60_000, run: async () => (left > 0 ? left-- : 0) });
   for (let n = 0; n < 4; n += 1) await pass(0);
@@ -59,7 +59,7 @@ test('while there is something to do the next run follows at once', async () => 
   await worker.stop();
 });
 
-test('a duty that fails waits longer each time, up to a minute, and recovers', async () => {
+test('runner backs off exponentially up to a minute while a job fails, and resets after a success', async () => {
   let isBroken = true;
   let runs = 0;
   const { pass, lines, worker } = start({
@@ -67,7 +67,7 @@ test('a duty that fails waits longer each time, up to a minute, and recovers', a
     everyMs: 1_000,
     run: async () => {
       runs += 1;
-      if (isBroken) throw new Error('the database is away');
+      if (isBroken) throw new Error('the database is down');
       return 0;
     },
   });
@@ -79,16 +79,16 @@ test('a duty that fails waits longer each time, up to a minute, and recovers', a
     await pass(1);
     assert.equal(runs, before + 1, `after ${wait} ms`);
   }
-  assert.deepEqual(lines[0], { ...lines[0], msg: 'job.failed', failures: 1, detail: 'the database is away' });
+  assert.deepEqual(lines[0], { ...lines[0], msg: 'job.failed', failures: 1, detail: 'the database is down' });
   isBroken = false;
   await pass(60_000);
-  const healed = runs;
+  const recovered = runs;
   await pass(1_000);
-  assert.equal(runs, healed + 1, 'back at its own pace');
+  assert.equal(runs, recovered + 1, 'back at its interval');
   await worker.stop();
 });
 
-test('a duty never overlaps itself, and one that fails leaves the others alone', async () => {
+test('runner never overlaps runs of a job, and a failing job does not delay the others', async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   const [slow, other] = [counting('slow', 10, promise), counting('other', 10)];
   const broken = { name: 'broken', everyMs: 10, run: async () => Promise.reject(new Error('no')) };
@@ -100,7 +100,7 @@ test('a duty never overlaps itself, and one that fails leaves the others alone',
   await worker.stop();
 });
 
-test('stopping waits for what runs and starts nothing more', async () => {
+test('stop waits for the running job and starts no other', async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   const slow = counting('slow', 10, promise);
   const { pass, worker } = start(slow);
@@ -117,7 +117,7 @@ test('stopping waits for what runs and starts nothing more', async () => {
   assert.equal(slow.runs, 1);
 });
 
-test('a duty that throws before it returns a promise is a failure like any other', async () => {
+test('runner treats a synchronous throw as a failed run', async () => {
   const { pass, lines, worker } = start({
     name: 'throws',
     everyMs: 10,

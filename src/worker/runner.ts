@@ -1,10 +1,10 @@
-/** Runs duties over and over: each on its own pace, a failing one backs off, none overlaps itself, all stop cleanly. */
+/** Runs jobs at their intervals. A failing job backs off; a job never overlaps itself; stop() waits for running jobs. */
 import { type Clock, errorFields, type Log } from '../core/index.ts';
 
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
-  /** Answers how many things were done; the next run follows at once while there is something to do. */
+  /** Returns the number of items processed; the next run follows at once unless it is zero. */
   run(): Promise<number>;
 }
 
@@ -14,8 +14,8 @@ export interface Worker {
 
 const MAX_BACKOFF_MS = 60_000;
 
-export function startJobs(duties: readonly Job[], { clock, log }: { clock: Clock; log: Log }): Worker {
-  const loops = duties.map((duty) => startJob(duty, clock, log));
+export function startJobs(jobs: readonly Job[], { clock, log }: { clock: Clock; log: Log }): Worker {
+  const loops = jobs.map((job) => startJob(job, clock, log));
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -23,7 +23,7 @@ export function startJobs(duties: readonly Job[], { clock, log }: { clock: Clock
   };
 }
 
-function startJob(duty: Job, clock: Clock, log: Log): Worker {
+function startJob(job: Job, clock: Clock, log: Log): Worker {
   let stopped = false;
   let failures = 0;
   let running: Promise<void> = Promise.resolve();
@@ -31,14 +31,14 @@ function startJob(duty: Job, clock: Clock, log: Log): Worker {
 
   const once = async (): Promise<void> => {
     try {
-      const done = await duty.run();
+      const done = await job.run();
       failures = 0;
-      if (done > 0) log.info('job.done', { duty: duty.name, done });
-      schedule(done > 0 ? 0 : duty.everyMs);
+      if (done > 0) log.info('job.done', { job: job.name, done });
+      schedule(done > 0 ? 0 : job.everyMs);
     } catch (error) {
       failures += 1;
-      log.warn('job.failed', { duty: duty.name, failures, ...errorFields(error) });
-      schedule(Math.min(MAX_BACKOFF_MS, duty.everyMs * 2 ** failures));
+      log.warn('job.failed', { job: job.name, failures, ...errorFields(error) });
+      schedule(Math.min(MAX_BACKOFF_MS, job.everyMs * 2 ** failures));
     }
   };
   const schedule = (ms: number): void => {
