@@ -1,20 +1,22 @@
-/** What needs an operator, as the worker saw it last; a look that is long ago is itself worth a question. */
+/** Alarms as the worker stored them at its last check. An old check means that no worker runs. */
 import { ALARMS, readAlarms } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import type { AdminHandler } from './handler.ts';
+import { operation } from './handler.ts';
 
-export const listAlarms: AdminHandler = async ({ call }, { db }) => {
-  const states = await readAlarms(db);
-  sendJson(call, 200, {
-    object: 'list',
-    data: states.map(({ name, count, detail, ageSeconds }) => ({
-      name,
-      count,
-      detail,
-      ...ALARMS[name],
-      looked_seconds_ago: Math.round(ageSeconds),
-    })),
-    has_more: false,
-    next_cursor: null,
-  });
-};
+export const listAlarms = operation({
+  async handle({ call }, { db }) {
+    const states = await readAlarms(db);
+    sendJson(call, 200, {
+      object: 'list',
+      data: states.map(({ name, count, detail, ageSeconds }) => ({
+        name,
+        count,
+        detail,
+        ...ALARMS[name],
+        checked_seconds_ago: Math.round(ageSeconds),
+      })),
+      has_more: false,
+      next_cursor: null,
+    });
+  },
+});

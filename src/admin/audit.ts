@@ -1,29 +1,39 @@
-/** Who changed what. */
+/** The audit log as a list, newest first. */
+import { z } from 'zod';
 import { snapshot } from '../db/index.ts';
-import type { AdminHandler } from './handler.ts';
-import { sendPage } from './pagination.ts';
+import { operation } from './handler.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { param, period } from './query-params.ts';
 
-export const listAudit: AdminHandler = async ({ call, query }, { db }) => {
-  const { limit } = query;
-  const filters = {
-    actor: query.oneOf('actor', ['token', 'cli', 'file']),
-    action: query.text('action'),
-    subject: query.text('subject'),
-  };
-  const [start, end, before] = [query.time('start'), query.time('end'), query.idCursor()];
-  const rows = await snapshot(db, (tx) => {
-    let find = tx
-      .selectFrom('audit')
-      .selectAll()
-      .orderBy('id', 'desc')
-      .limit(limit + 1);
-    if (filters.actor) find = find.where('actor', '=', filters.actor);
-    if (filters.action) find = find.where('action', '=', filters.action);
-    if (filters.subject) find = find.where('subject', '=', filters.subject);
-    if (start) find = find.where('at', '>=', start);
-    if (end) find = find.where('at', '<', end);
-    if (before !== undefined) find = find.where('id', '<', before);
-    return find.execute();
-  });
-  sendPage(call, rows, limit, { view: (row) => ({ ...row, id: String(row.id) }), key: ({ id }) => [id] });
-};
+const AuditQuery = z.strictObject({
+  actor: z
+    .enum(['token', 'cli', 'file'])
+    .describe('by `token` (admin API), `cli` or `file` (configuration applied at start)')
+    .optional(),
+  action: param.action,
+  subject: param.subject,
+  ...period,
+  ...pageParams(rowKey.id),
+});
+
+export const listAudit = operation({
+  query: AuditQuery,
+  async handle({ call, query }, { db }) {
+    const { actor, action, subject, start, end, limit, cursor } = query;
+    const rows = await snapshot(db, (tx) => {
+      let find = tx
+        .selectFrom('audit')
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(limit + 1);
+      if (actor) find = find.where('actor', '=', actor);
+      if (action) find = find.where('action', '=', action);
+      if (subject) find = find.where('subject', '=', subject);
+      if (start) find = find.where('at', '>=', start);
+      if (end) find = find.where('at', '<', end);
+      if (cursor) find = find.where('id', '<', cursor[0]);
+      return find.execute();
+    });
+    sendPage(call, rows, { limit, view: (row) => ({ ...row, id: String(row.id) }), key: ({ id }) => [id] });
+  },
+});

@@ -1,4 +1,4 @@
-/** Who may run the gateway: whoever holds the admin token. It is read for every call, so a new one is in force everywhere at once. */
+/** Authentication of the admin API by the admin token. The token is read for every call, so a rotation applies on every replica at once. */
 import { fail } from '../core/index.ts';
 import { type FailedAttempts, isSameSecret } from '../identity/index.ts';
 import type { Call } from '../web/index.ts';
@@ -20,7 +20,7 @@ export class AdminAuth {
     this.#attempts.count(call.address);
     throw fail(
       'invalid_admin_token',
-      'Send the admin token as "Authorization: Bearer <token>"; API keys do not open it.',
+      'Send the admin token as "Authorization: Bearer <token>"; API keys are not accepted here.',
     );
   }
 }

@@ -1,33 +1,41 @@
-/** What is configured, as lists: groups, accounts, models, prices, characters. Never a credential, nor what seals one. */
+/** Lists of configured objects: groups, accounts, models, prices, characters. Never shows a credential, sealed or not. */
 import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
-import type { AdminCall, AdminHandler, AdminServices } from './handler.ts';
-import { sendPage } from './pagination.ts';
+import { operation } from './handler.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { param } from './query-params.ts';
 
 export const factorText = (ppm: bigint): string => formatNanos(ppm * 1000n);
 
-/** In the order of the configuration, which decides which model matches first. */
-async function sendInOrder<T extends { position: number; id: string | bigint }>(
-  { call, query }: AdminCall,
-  { db }: AdminServices,
-  select: RawBuilder<T>,
-  view: (row: T) => object,
-): Promise<void> {
-  const [position, id] = query.cursor(2) ?? [];
-  const { limit } = query;
-  const group = query.text('group');
-  const filters = [
-    ...(position === undefined ? [] : [sql`and (position, id::text) > (${whole(position)}, ${id})`]),
-    ...(group === undefined ? [] : [sql`and group_id = ${group}`]),
-  ];
-  const page = sql<T>`
-    select * from (${select}) own where true ${sql.join(filters, sql` `)} order by position, id::text limit ${limit + 1}`;
-  const { rows } = await snapshot(db, (tx) => page.execute(tx));
-  sendPage(call, rows, limit, { view, key: (row) => [row.position, row.id] });
+const AllQuery = z.strictObject(pageParams(rowKey.positionAndId));
+const GroupQuery = z.strictObject({ group: param.group, ...pageParams(rowKey.positionAndId) });
+
+interface OrderedList<T> {
+  readonly query: typeof AllQuery | typeof GroupQuery;
+  readonly select: RawBuilder<T>;
+  readonly view: (row: T) => object;
 }
 
-const whole = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : 0);
+/** A list in the order of the configuration, which decides which model matches first. */
+const orderedList = <T extends { position: number; id: string | bigint }>({ query, select, view }: OrderedList<T>) =>
+  operation({
+    query,
+    async handle({ call, query }, { db }) {
+      const { limit, cursor } = query;
+      const group = 'group' in query ? query.group : undefined;
+      const filters = [
+        ...(cursor === undefined ? [] : [sql`and (position, id::text) > (${cursor[0]}, ${cursor[1]})`]),
+        ...(group === undefined ? [] : [sql`and group_id = ${group}`]),
+      ];
+      const page = sql<T>`
+        select * from (${select}) own where true ${sql.join(filters, sql` `)}
+        order by position, id::text limit ${limit + 1}`;
+      const { rows } = await snapshot(db, (tx) => page.execute(tx));
+      sendPage(call, rows, { limit, view, key: (row) => [row.position, row.id] });
+    },
+  });
 
 interface GroupRow {
   readonly id: string;
@@ -39,11 +47,11 @@ interface GroupRow {
   readonly created_at: Date;
 }
 
-export const listGroups: AdminHandler = (given, parts) =>
-  sendInOrder(given, parts, sql<GroupRow>`select * from groups`, ({ multiplier_ppm, ...row }) => ({
-    ...row,
-    multiplier: factorText(multiplier_ppm),
-  }));
+export const listGroups = orderedList({
+  query: AllQuery,
+  select: sql<GroupRow>`select * from groups`,
+  view: ({ multiplier_ppm, ...row }) => ({ ...row, multiplier: factorText(multiplier_ppm) }),
+});
 
 interface AccountRow {
   readonly id: string;
@@ -61,26 +69,24 @@ interface AccountRow {
   readonly created_at: Date;
 }
 
-/** Columns by name: one that is added later is a secret until somebody has thought about it. */
-export const listAccounts: AdminHandler = (given, parts) =>
-  sendInOrder(
-    given,
-    parts,
-    sql<AccountRow>`
-      select id, group_id, base_url, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts, assets,
-        position, created_at from accounts`,
-    ({ group_id, base_url, cost_multiplier_ppm, assets, ...row }) => ({
-      ...row,
-      group: group_id,
-      base_url: withoutUser(base_url),
-      cost_multiplier: factorText(cost_multiplier_ppm),
-      assets: assets && { base_url: withoutUser(assets.base_url), region: assets.region, project: assets.project },
-    }),
-  );
+/** Selects columns by name, so that a column added later is not shown by accident. */
+export const listAccounts = orderedList({
+  query: GroupQuery,
+  select: sql<AccountRow>`
+    select id, group_id, base_url, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts, assets,
+      position, created_at from accounts`,
+  view: ({ group_id, base_url, cost_multiplier_ppm, assets, ...row }) => ({
+    ...row,
+    group: group_id,
+    base_url: withoutSecrets(base_url),
+    cost_multiplier: factorText(cost_multiplier_ppm),
+    assets: assets && { base_url: withoutSecrets(assets.base_url), region: assets.region, project: assets.project },
+  }),
+});
 
-/** An address may carry a name and a password, or a token behind its question mark. */
-function withoutUser(address = ''): string {
-  const url = URL.parse(address);
+/** A base URL may hold user and password, or a token in its query. */
+function withoutSecrets(baseUrl = ''): string {
+  const url = URL.parse(baseUrl);
   if (!url) return '';
   url.username = '';
   url.password = '';
@@ -103,53 +109,55 @@ interface ModelRow {
   readonly cost: unknown;
 }
 
-export const listCatalogModels: AdminHandler = (given, parts) =>
-  sendInOrder(
-    given,
-    parts,
-    sql<ModelRow>`
-      select m.id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.position, m.created_at,
-        p.id as price_id, p.rates, p.cost
-      from models m left join lateral (
-        select id, rates, cost from prices where model_id = m.id and valid_from <= now() order by valid_from desc, id desc limit 1) p on true`,
-    ({ id, group_id, pattern, position, price_id, rates, ...row }) => ({
-      id: pattern,
-      group: group_id,
-      ...row,
-      position,
-      price: price_id === null ? null : String(price_id),
-      prices: rates,
-    }),
-  );
+export const listCatalogModels = orderedList({
+  query: GroupQuery,
+  select: sql<ModelRow>`
+    select m.id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.position, m.created_at,
+      p.id as price_id, p.rates, p.cost
+    from models m left join lateral (
+      select id, rates, cost from prices where model_id = m.id and valid_from <= now() order by valid_from desc, id desc limit 1) p on true`,
+  view: ({ id, group_id, pattern, position, price_id, rates, ...row }) => ({
+    id: pattern,
+    group: group_id,
+    ...row,
+    position,
+    price: price_id === null ? null : String(price_id),
+    prices: rates,
+  }),
+});
 
-export const listPrices: AdminHandler = async ({ call, query }, { db }) => {
-  const { limit } = query;
-  const [group, model, before] = [query.text('group'), query.text('model'), query.idCursor()];
-  const rows = await snapshot(db, (tx) => {
-    let find = tx
-      .selectFrom('prices')
-      .selectAll()
-      .orderBy('id', 'desc')
-      .limit(limit + 1);
-    if (group !== undefined) find = find.where('model_group', '=', group);
-    if (model !== undefined) find = find.where('model_pattern', '=', model);
-    if (before !== undefined) find = find.where('id', '<', before);
-    return find.execute();
-  });
-  sendPage(call, rows, limit, {
-    key: ({ id }) => [id],
-    view: (row) => ({
-      id: String(row.id),
-      model: row.model_pattern,
-      group: row.model_group,
-      // Its model may have been removed since; charges still name the price.
-      removed: row.model_id === null,
-      valid_from: row.valid_from,
-      prices: row.rates,
-      cost: row.cost,
-    }),
-  });
-};
+const PricesQuery = z.strictObject({ group: param.group, model: param.model, ...pageParams(rowKey.id) });
+
+export const listPrices = operation({
+  query: PricesQuery,
+  async handle({ call, query: { group, model, limit, cursor } }, { db }) {
+    const rows = await snapshot(db, (tx) => {
+      let find = tx
+        .selectFrom('prices')
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(limit + 1);
+      if (group !== undefined) find = find.where('model_group', '=', group);
+      if (model !== undefined) find = find.where('model_pattern', '=', model);
+      if (cursor) find = find.where('id', '<', cursor[0]);
+      return find.execute();
+    });
+    sendPage(call, rows, {
+      limit,
+      key: ({ id }) => [id],
+      view: (row) => ({
+        id: String(row.id),
+        model: row.model_pattern,
+        group: row.model_group,
+        // A price outlives its model, because charges refer to it.
+        removed: row.model_id === null,
+        valid_from: row.valid_from,
+        prices: row.rates,
+        cost: row.cost,
+      }),
+    });
+  },
+});
 
 interface CharacterRow {
   readonly id: string;
@@ -158,12 +166,10 @@ interface CharacterRow {
   readonly [column: string]: unknown;
 }
 
-export const listCharacters: AdminHandler = (given, parts) =>
-  sendInOrder(
-    given,
-    parts,
-    sql<CharacterRow>`
-      select id, public_id, group_id, models, upstream_asset, name, tags, gender, age_group, nationality, preview_url, position, created_at
-      from characters`,
-    ({ group_id, ...row }) => ({ ...row, group: group_id }),
-  );
+export const listCharacters = orderedList({
+  query: GroupQuery,
+  select: sql<CharacterRow>`
+    select id, public_id, group_id, models, upstream_asset, name, tags, gender, age_group, nationality, preview_url, position, created_at
+    from characters`,
+  view: ({ group_id, ...row }) => ({ ...row, group: group_id }),
+});

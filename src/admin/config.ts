@@ -1,32 +1,45 @@
-/** The whole configuration as one document, the same that `dragoman apply` takes; YAML or JSON. */
+/** The whole configuration as one document, in the format of `dragoman apply`; YAML or JSON. */
+import { z } from 'zod';
 import { BODY_BYTES } from '../rules/index.ts';
-import { applySetup, parseSetup, SetupError, type SetupFile } from '../setup/index.ts';
+import { applySetup, parseSetup, SetupError, SetupFile } from '../setup/index.ts';
 import { type Call, expectJson, mediaType, readBody, sendJson } from '../web/index.ts';
-import type { AdminHandler } from './handler.ts';
-import { isUnstorable, rejection } from './request-body.ts';
+import { operation } from './handler.ts';
+import { flags } from './query-params.ts';
+import { isUnstorable, rejection, UNSTORABLE } from './request-body.ts';
 
 const YAML = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml']);
 
-export const applyConfig: AdminHandler = async ({ call, query, by }, { db, secrets }) => {
-  const dryRun = query.flag('dry_run');
-  const prune = query.flag('prune');
-  try {
-    const { changes, keys } = await applySetup(db, await readSetup(call), { secrets, prune, dryRun, by });
+export const applyConfig = operation({
+  query: z.strictObject(flags),
+  body: SetupFile,
+  bodyTypes: ['application/json', 'application/yaml'],
+  readBody: readSetup,
+  async handle({ call, query, by, body }, { db, secrets }) {
+    const dryRun = query.dry_run === 'true';
+    const prune = query.prune === 'true';
+    const { changes, keys } = await applySetup(db, body, { secrets, prune, dryRun, by }).catch(rejectSetup);
     sendJson(call, 200, {
       object: 'config',
       dry_run: dryRun,
       changes,
-      // Those of a dry run were never made.
+      // A dry run is rolled back, so its keys do not exist.
       keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
     });
-  } catch (error) {
-    throw error instanceof SetupError ? rejection(error.lines) : error;
-  }
-};
+  },
+});
 
 async function readSetup(call: Call): Promise<SetupFile> {
   if (!YAML.has(mediaType(call))) expectJson(call);
-  const file = parseSetup((await readBody(call, BODY_BYTES.small)).toString('utf8'));
-  if (isUnstorable(file)) throw rejection(['the document holds text that cannot be stored']);
-  return file;
+  const text = (await readBody(call, BODY_BYTES.small)).toString('utf8');
+  try {
+    const file = parseSetup(text);
+    if (isUnstorable(file)) throw rejection([UNSTORABLE.slice(0, -1)]);
+    return file;
+  } catch (error) {
+    return rejectSetup(error);
+  }
+}
+
+function rejectSetup(error: unknown): never {
+  throw error instanceof SetupError ? rejection(error.lines) : error;
 }

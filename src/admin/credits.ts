@@ -1,4 +1,4 @@
-/** Money booked by an operator, once by its reference: the entry and its line of the audit in one transaction. */
+/** Credits, refunds and adjustments. A reference is booked once; the entry and its audit line are one transaction. */
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { fail, formatNanos } from '../core/index.ts';
@@ -6,8 +6,8 @@ import type { Rows } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { charge, credit, type HouseAccount } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import { type AdminHandler, notFound } from './handler.ts';
-import { amount, line, readJson } from './request-body.ts';
+import { notFound, operation } from './handler.ts';
+import { amount, line, reason } from './request-body.ts';
 
 const KINDS = ['payment', 'refund', 'adjustment'] as const;
 type Kind = (typeof KINDS)[number];
@@ -17,20 +17,20 @@ const HOUSE: Readonly<Record<Kind, HouseAccount>> = {
   adjustment: '@adjustment',
 };
 
-const Credit = z
+const CreditBody = z
   .strictObject({
     user: z.string().min(1).max(64),
     amount: amount((nanos) => nanos !== 0n, 'a decimal amount in quotes that is not zero, for example "12.50"'),
-    kind: z.enum(KINDS).optional(),
-    reason: line(500),
-    reference: line(200),
+    kind: z.enum(KINDS).describe('by default payment, and adjustment for a negative amount').optional(),
+    reason,
+    reference: line(200, 'a second request with the same reference books nothing'),
   })
   .refine(({ amount, kind }) => amount > 0n || kind === undefined || kind === 'adjustment', {
     path: ['amount'],
     error: 'an amount above zero for a payment or a refund',
   });
 
-/** Apart from the references that the ledger gives itself. */
+/** Keeps references of operators apart from those that the ledger assigns. */
 const PREFIX = 'credit:';
 export const shownReference = (reference: string): string =>
   reference.startsWith(PREFIX) ? reference.slice(PREFIX.length) : reference;
@@ -43,31 +43,35 @@ interface Booking {
   readonly reference: string;
 }
 
-export const bookCredit: AdminHandler = async ({ call, by }, { db }) => {
-  const given = await readJson(call, Credit);
-  const wish: Booking = {
-    user: given.user,
-    amount: formatNanos(given.amount),
-    kind: given.kind ?? (given.amount > 0n ? 'payment' : 'adjustment'),
-    reason: given.reason,
-    reference: given.reference,
-  };
-  const { isNew, booked } = await db.transaction().execute(async (tx) => {
-    const user = await tx.selectFrom('users').select('id').where('id', '=', wish.user).executeTakeFirst();
-    if (!user) throw notFound('user', wish.user, 'user');
-    const isNew = await book(tx, wish, given.amount);
-    const booked = await readBooking(tx, wish.reference);
-    if (isNew) await writeAudit(tx, by, { action: 'credit.booked', subject: `user:${wish.user}`, after: booked });
-    return { isNew, booked };
-  });
-  const names = ['user', 'amount', 'kind', 'reason'] as const;
-  const differs = names.find((name) => booked[name] !== wish[name]);
-  if (differs)
-    throw fail('conflict', `reference: "${wish.reference}" was booked before with another ${differs}.`, {
-      param: 'reference',
+export const bookCredit = operation({
+  body: CreditBody,
+  async handle({ call, by, body }, { db }) {
+    const wanted: Booking = {
+      user: body.user,
+      amount: formatNanos(body.amount),
+      kind: body.kind ?? (body.amount > 0n ? 'payment' : 'adjustment'),
+      reason: body.reason,
+      reference: body.reference,
+    };
+    const { isNew, booked } = await db.transaction().execute(async (tx) => {
+      const user = await tx.selectFrom('users').select('id').where('id', '=', wanted.user).executeTakeFirst();
+      if (!user) throw notFound('user', wanted.user, 'user');
+      const isNew = await book(tx, wanted, body.amount);
+      const booked = await readBooking(tx, wanted.reference);
+      if (isNew) await writeAudit(tx, by, { action: 'credit.booked', subject: `user:${wanted.user}`, after: booked });
+      return { isNew, booked };
     });
-  sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
-};
+    const fields = ['user', 'amount', 'kind', 'reason'] as const;
+    const differing = fields.find((name) => booked[name] !== wanted[name]);
+    if (differing)
+      throw fail(
+        'conflict',
+        `reference: "${wanted.reference}" is already booked with another ${differing}; use a new reference.`,
+        { param: 'reference' },
+      );
+    sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
+  },
+});
 
 function book(tx: Transaction<Rows>, { user, kind, reason, reference }: Booking, nanos: bigint): Promise<boolean> {
   const movement = { userId: user, reason, reference: PREFIX + reference };
@@ -76,7 +80,7 @@ function book(tx: Transaction<Rows>, { user, kind, reason, reference }: Booking,
     : charge(tx, { ...movement, nanos: -nanos, to: '@adjustment' });
 }
 
-/** As the ledger has it, whoever booked it: two who come at the same moment are told the same. */
+/** Reads the ledger, so that two concurrent requests with one reference get the same response. */
 async function readBooking(
   tx: Transaction<Rows>,
   reference: string,

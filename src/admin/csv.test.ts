@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseCsv } from '../../test/support/csv.ts';
 import { csvText } from './csv.ts';
 
-test('what is written is what a reader finds, whatever the cells hold', () => {
+test('csvText escapes cells so that a reader gets the same values back', () => {
   const rows = [
     ['plain', 'with, comma', 'with "quotes"', 'two\r\nlines', '', 'ü🐉'],
     ['1', '-1.5', 'a=b', ' =x', "'", 'x,"'],
@@ -12,7 +12,7 @@ test('what is written is what a reader finds, whatever the cells hold', () => {
   assert.equal(csvText([['a', null, undefined, 7]]), 'a,,,7\r\n');
 });
 
-test('no spreadsheet takes a text for a formula, and a number stays a number', () => {
+test('csvText puts an apostrophe in front of formulas and leaves numbers unchanged', () => {
   const cell = (text: string): string | undefined => parseCsv(csvText([[text]]))[0]?.[0];
   for (const text of ['=1+1', '+1', '@x', '-1+1', '--1', '-', '\tx', '\rx', '=cmd|" /c"!A1'])
     assert.equal(cell(text), `'${text}`);

@@ -1,4 +1,4 @@
-/** CSV (RFC 4180) as it is read from the database: a piece at a time, at the client's speed. */
+/** CSV exports (RFC 4180), streamed from the database at the speed of the client. */
 import { type Clock, fail } from '../core/index.ts';
 import { STALLED_CLIENT_MS } from '../rules/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
@@ -8,34 +8,36 @@ export type Cell = string | number | null | undefined;
 export interface Csv {
   readonly name: string;
   readonly columns: readonly string[];
-  readonly pieces: AsyncIterable<readonly (readonly Cell[])[]>;
+  readonly chunks: AsyncIterable<readonly (readonly Cell[])[]>;
 }
 
-/** Each holds a connection for as long as its client takes; the others stay for short questions. */
+/** An export holds a database connection until its client has read everything; the other connections stay free for short reads. */
 const MAX_EXPORTS = 2;
-let open = 0;
+let running = 0;
 
 export async function sendCsv(call: Call, csv: Csv, clock: Clock): Promise<void> {
-  if (open >= MAX_EXPORTS)
-    throw fail('rate_limit_exceeded', `${MAX_EXPORTS} exports are running; wait for one to end.`, { retryAfter: 5 });
-  open += 1;
+  if (running >= MAX_EXPORTS)
+    throw fail('rate_limit_exceeded', `${MAX_EXPORTS} exports are running; retry when one has ended.`, {
+      retryAfter: 5,
+    });
+  running += 1;
   try {
     await send(call, csv, clock);
   } finally {
-    open -= 1;
+    running -= 1;
   }
 }
 
-/** A failure before the first piece is an ordinary refusal; one after it cuts the answer, which no client takes for its end. */
-async function send(call: Call, { name, columns, pieces }: Csv, clock: Clock): Promise<void> {
+/** A failure before the first chunk becomes an error response; a later one breaks the connection, so that the client sees a truncated body. */
+async function send(call: Call, { name, columns, chunks }: Csv, clock: Clock): Promise<void> {
   const { response } = call;
-  let wake = (): void => {};
-  call.onClose(() => wake());
-  /** A client that takes nothing must not keep a transaction open for ever. */
+  let resume = (): void => {};
+  call.onClose(() => resume());
+  /** A client that stops reading must not keep the transaction open. */
   const drained = (): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(STALLED_CLIENT_MS, () => void response.destroy());
-    wake = resolve;
+    resume = resolve;
     response.once('drain', resolve);
     return promise.finally(cancel);
   };
@@ -48,8 +50,8 @@ async function send(call: Call, { name, columns, pieces }: Csv, clock: Clock): P
     });
     response.write(csvText([columns]));
   };
-  for await (const rows of pieces) {
-    // One who left while the piece was being read will never take it, nor leave again.
+  for await (const rows of chunks) {
+    // After a disconnect neither 'drain' nor another close event follows: waiting would never end.
     if (call.isClientGone) return;
     begin();
     if (!response.write(csvText(rows))) await drained();
@@ -64,7 +66,7 @@ export const csvText = (rows: readonly (readonly Cell[])[]): string =>
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
-/** What a spreadsheet would take for a formula gets an apostrophe in front; numbers are numbers. */
+/** Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay as they are. */
 function cellText(cell: Cell): string {
   const text = cell === null || cell === undefined ? '' : String(cell);
   const safe = /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;

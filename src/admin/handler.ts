@@ -1,10 +1,11 @@
-/** What every admin operation is given. */
-import type { Clock } from '../core/index.ts';
-import { fail } from '../core/index.ts';
+/** Definition of an admin operation: the schemas of its query and body, and the handler that receives them parsed. */
+import { z } from 'zod';
+import { type Clock, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Actor, KeySecrets } from '../identity/index.ts';
 import type { Call } from '../web/index.ts';
-import type { Query } from './query-params.ts';
+import { readQuery } from './query-params.ts';
+import { readJson } from './request-body.ts';
 
 export interface AdminServices {
   readonly db: Db;
@@ -12,13 +13,61 @@ export interface AdminServices {
   readonly secrets: KeySecrets;
 }
 
-export interface AdminCall {
+export interface AdminCall<Q = unknown, B = unknown> {
   readonly call: Call;
-  readonly query: Query;
   readonly by: Actor;
+  readonly query: Q;
+  readonly body: B;
 }
 
-export type AdminHandler = (given: AdminCall, parts: AdminServices) => Promise<void>;
+export interface AdminSchemas {
+  readonly query: z.ZodObject;
+  readonly body?: z.ZodType | undefined;
+  /** Media types of the body; JSON by default. */
+  readonly bodyTypes?: readonly string[] | undefined;
+}
+
+export interface OperationHandler extends AdminSchemas {
+  run(call: Call, by: Actor, services: AdminServices): Promise<void>;
+}
+
+interface Definition<Q extends z.ZodObject, B extends z.ZodType> {
+  readonly query?: Q;
+  readonly body?: B;
+  readonly bodyTypes?: readonly string[];
+  /** Reads a body that is not always JSON. */
+  readonly readBody?: (call: Call) => Promise<z.output<B>>;
+  readonly handle: (input: AdminCall<z.output<Q>, z.output<B>>, services: AdminServices) => Promise<void>;
+}
+
+const NO_QUERY = z.strictObject({});
+
+/** The query is checked before the body is read. */
+export const operation = <Q extends z.ZodObject = typeof NO_QUERY, B extends z.ZodType = z.ZodUndefined>({
+  query,
+  body,
+  bodyTypes,
+  readBody,
+  handle,
+}: Definition<Q, B>): OperationHandler => {
+  const querySchema = query ?? NO_QUERY;
+  return {
+    query: querySchema,
+    body,
+    bodyTypes,
+    async run(call, by, services) {
+      const parsedQuery = readQuery(call.query, querySchema) as z.output<Q>;
+      const parsedBody = readBody ? await readBody(call) : ((body && (await readJson(call, body))) as z.output<B>);
+      return handle({ call, by, query: parsedQuery, body: parsedBody }, services);
+    },
+  };
+};
+
+const MAX_SHOWN_CHARS = 80;
 
 export const notFound = (kind: string, id: string, param?: string) =>
-  fail('object_not_found', `There is no ${kind} "${id.slice(0, 80)}".`, param === undefined ? {} : { param });
+  fail(
+    'object_not_found',
+    `There is no ${kind} "${id.slice(0, MAX_SHOWN_CHARS)}".`,
+    param === undefined ? {} : { param },
+  );

@@ -1,6 +1,6 @@
-/** Operation -> handler: the token is checked first, then the query; nothing of a body is read before. */
+/** Admin operations by name. The token is checked first, then the query; the body is read last. */
 import { fail } from '../core/index.ts';
-import { ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../rules/index.ts';
+import { ADMIN_OPERATIONS, type AdminOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
 import { listAlarms } from './alarms.ts';
 import { listAudit } from './audit.ts';
@@ -9,15 +9,20 @@ import { getBalance, listBalances } from './balances.ts';
 import { listAccounts, listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
 import { applyConfig } from './config.ts';
 import { bookCredit } from './credits.ts';
-import type { AdminHandler, AdminServices } from './handler.ts';
-import { changeKey, createKey, listKeys, revokeOne, rotateKey } from './keys.ts';
-import { Query } from './query-params.ts';
+import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts';
+import {
+  changeKeyOperation,
+  createKeyOperation,
+  listKeysOperation,
+  revokeKeyOperation,
+  rotateKeyOperation,
+} from './keys.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
 import { getStatement } from './statement.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
 
-const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
+const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.balances': listBalances,
   'admin.balance': getBalance,
   'admin.credit': bookCredit,
@@ -37,37 +42,39 @@ const OWN: Readonly<Record<AdminOperation, AdminHandler>> = {
   'admin.users': listUsers,
   'admin.createUser': createUser,
   'admin.changeUser': changeUser,
-  'admin.keys': listKeys,
-  'admin.createKey': createKey,
-  'admin.changeKey': changeKey,
-  'admin.revokeKey': revokeOne,
-  'admin.rotateKey': rotateKey,
+  'admin.keys': listKeysOperation,
+  'admin.createKey': createKeyOperation,
+  'admin.changeKey': changeKeyOperation,
+  'admin.revokeKey': revokeKeyOperation,
+  'admin.rotateKey': rotateKeyOperation,
   'admin.applyConfig': applyConfig,
 };
 
-export function createAdminHandlers(
-  parts: AdminServices & { readonly auth: AdminAuth },
-): Record<AdminOperation, Handler> {
-  return Object.fromEntries(ADMIN_OPERATIONS.map((operation) => [operation, enter(operation, parts)])) as Record<
-    AdminOperation,
-    Handler
-  >;
+/** The source of the OpenAPI description. */
+export const ADMIN_SCHEMAS: Readonly<Record<AdminOperation, AdminSchemas>> = HANDLERS;
+
+export interface AdminHandlerOptions extends AdminServices {
+  readonly auth: AdminAuth;
 }
 
-const TOO_MUCH = 'That reads too much to be answered in time; name a user or a shorter period.';
+export const createAdminHandlers = (options: AdminHandlerOptions): Record<AdminOperation, Handler> =>
+  Object.fromEntries(
+    ADMIN_OPERATIONS.map((operation) => [operation, authenticated(HANDLERS[operation], options)]),
+  ) as Record<AdminOperation, Handler>;
 
-/** PostgreSQL gave up on a statement; nothing of it has happened. */
-const isTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '57014';
-
-const enter =
-  (operation: AdminOperation, parts: AdminServices & { readonly auth: AdminAuth }): Handler =>
+const authenticated =
+  (handler: OperationHandler, options: AdminHandlerOptions): Handler =>
   async (call) => {
-    // Money and new keys are nothing for a cache on the way.
+    // Responses hold balances and new keys, which caches on the way must not store.
     call.headers = { 'cache-control': 'no-store' };
-    await parts.auth.check(call);
-    const query = new Query(call.query, adminRow(operation).query ?? []);
+    await options.auth.check(call);
     const by = { actor: 'token', requestId: call.id, address: call.address } as const;
-    return OWN[operation]({ call, query, by }, parts).catch((error: unknown) => {
-      throw isTimeout(error) ? fail('server_is_overloaded', TOO_MUCH, { retryAfter: 1, cause: error }) : error;
+    return handler.run(call, by, options).catch((error: unknown) => {
+      throw isTimeout(error) ? fail('server_is_overloaded', TOO_LARGE, { retryAfter: 1, cause: error }) : error;
     });
   };
+
+/** PostgreSQL cancelled the statement (query_canceled); its transaction is rolled back. */
+const isTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '57014';
+
+const TOO_LARGE = 'The query took too long; name a user or a shorter period.';

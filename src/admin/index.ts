@@ -1,2 +1,3 @@
 export { AdminAuth } from './auth.ts';
-export { createAdminHandlers } from './handlers.ts';
+export type { AdminSchemas } from './handler.ts';
+export { ADMIN_SCHEMAS, createAdminHandlers } from './handlers.ts';

@@ -1,4 +1,4 @@
-/** Limits of keys and users in bodies: the fields of a configuration, where null takes one away and what is absent stays. */
+/** Limits of keys and users in change requests: the fields of a configuration file; null removes a limit, an absent field keeps it. */
 import type { StoredLimits } from '../core/index.ts';
 import { KeyEntry } from '../setup/index.ts';
 
@@ -15,11 +15,9 @@ export const limitChanges = {
 type LimitChanges = { [K in keyof StoredLimits]?: StoredLimits[K] | null | undefined };
 const NAMES = Object.keys(limitChanges) as (keyof StoredLimits)[];
 
-export const namesLimits = (given: LimitChanges): boolean => NAMES.some((name) => given[name] !== undefined);
-
-export const changedLimits = (old: StoredLimits, given: LimitChanges): StoredLimits =>
+export const mergeLimits = (stored: StoredLimits, changes: LimitChanges): StoredLimits =>
   Object.fromEntries(
-    NAMES.map((name) => [name, given[name] === undefined ? old[name] : given[name]]).filter(
+    NAMES.map((name) => [name, changes[name] === undefined ? stored[name] : changes[name]]).filter(
       ([, value]) => value !== undefined && value !== null,
     ),
   );

@@ -1,107 +1,105 @@
-/** The query of an admin call: only the parameters of its row, each once, each of its kind. */
-import { fail, type Nanos, parseNanos } from '../core/index.ts';
-import type { AdminParameter } from '../rules/index.ts';
+/** Query parameters of the admin API as zod schemas, and their reader. OpenAPI and docs/endpoints.md are derived from the schemas. */
+import { z } from 'zod';
+import { parseNanos } from '../core/index.ts';
+import { issuesOf } from '../setup/index.ts';
+import { rejection } from './request-body.ts';
 
-const USUAL_PAGE = 100;
-const MAX_PAGE = 1_000;
 const MAX_CHARS = 512;
+const text = z
+  .string()
+  .max(MAX_CHARS)
+  .regex(/^\P{Cc}*$/u, 'text without control characters');
+
+const filter = (description: string) => text.describe(description).optional();
+
+export const param = {
+  user: filter('of this user'),
+  key: filter('of this key (`key_...`)'),
+  model: filter('of this model'),
+  group: filter('of this group'),
+  account: filter('of this upstream account'),
+  operation: filter('of this operation, such as messages.create'),
+  request_id: filter('of this request (`req_...`)'),
+  action: filter('of this kind, such as credit.booked'),
+  subject: filter('of this object, such as user:ana'),
+  // `periodOf` of the ledger validates dates, as for GET /v1/usage.
+  start_date: filter('first UTC day, such as 2030-01-31; by default the last 30 days up to `end_date`'),
+  end_date: filter('last UTC day; by default today. At most 366 days'),
+  format: z
+    .enum(['json', 'csv'])
+    .default('json')
+    .describe('`json` (default) or `csv`; a CSV holds every row, not a page'),
+};
+
+const flag = (description: string) => z.enum(['true', 'false']).describe(description).optional();
+
+export const flags = {
+  dry_run: flag('`true` reports what would change and changes nothing'),
+  prune: flag('`true` also removes objects that the document does not name'),
+};
+
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-export class Query {
-  readonly #values = new Map<string, string>();
+/** A date without a time is its midnight in UTC. */
+const time = (description: string) =>
+  text
+    .transform((value, context): Date => {
+      const at = new Date(TIME.test(value) ? value : Number.NaN);
+      if (Number.isNaN(at.getTime())) context.addIssue('a time such as 2030-01-31T00:00:00Z');
+      return at;
+    })
+    .describe(description)
+    .optional();
 
-  constructor(text: string, known: readonly AdminParameter[]) {
-    for (const [name, value] of new URLSearchParams(text)) {
-      if (!known.some((own) => own === name))
-        throw refused(
-          name.slice(0, 40),
-          known.length > 0 ? `no such parameter; there are ${known.join(', ')}` : 'no such parameter',
-        );
-      if (this.#values.has(name)) throw refused(name, 'given twice, expected once');
-      if (value.length > MAX_CHARS || /\p{Cc}/u.test(value)) throw refused(name, 'too long, or not text');
-      this.#values.set(name, value);
-    }
-  }
+export const period = {
+  start: time('from this time on, such as 2030-01-31T00:00:00Z or 2030-01-31'),
+  end: time('before this time'),
+};
 
-  text(name: AdminParameter): string | undefined {
-    return this.#values.get(name) || undefined;
-  }
+/** A bigint column cannot be compared with a larger number. */
+const MAX_NANOS = 10n ** 18n;
 
-  flag(name: AdminParameter): boolean {
-    return this.oneOf(name, ['true', 'false']) === 'true';
-  }
+export const money = (description: string) =>
+  text
+    .transform((value, context): bigint => {
+      const nanos = parseNanos(value);
+      if (nanos !== undefined && nanos <= MAX_NANOS && nanos >= -MAX_NANOS) return nanos;
+      context.addIssue('a decimal amount such as 1.25');
+      return z.NEVER;
+    })
+    .describe(description)
+    .optional();
 
-  oneOf<T extends string>(name: AdminParameter, values: readonly T[]): T | undefined {
-    const text = this.text(name);
-    const value = values.find((own) => own === text);
-    if (text !== undefined && value === undefined)
-      throw refused(name, `found "${text.slice(0, 40)}", expected ${values.join(' or ')}`);
-    return value;
-  }
+/** Comma-separated values, each at most once. */
+export const listOf = <T extends string>(values: readonly T[]) =>
+  text.transform((value, context): T[] => {
+    const given = value.split(',').map((item) => item.trim());
+    const known = given.flatMap((item) => values.find((own) => own === item) ?? []);
+    if (new Set(known).size < given.length)
+      context.addIssue(`some of ${values.join(', ')}, separated by commas, each once`);
+    return known;
+  });
 
-  /** Comma-separated, each at most once. */
-  someOf<T extends string>(name: AdminParameter, values: readonly T[]): T[] | undefined {
-    const parts = this.text(name)?.split(',');
-    return parts?.map((part, n) => {
-      const value = values.find((own) => own === part.trim());
-      if (value === undefined || parts.indexOf(part) !== n)
-        throw refused(name, `found "${part.slice(0, 40)}", expected some of ${values.join(', ')}, each once`);
-      return value;
-    });
+/** Rejects unknown and repeated parameters. An empty value counts as absent. */
+export function readQuery<Q extends z.ZodObject>(query: string, schema: Q): z.output<Q> {
+  const given: Record<string, string | undefined> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (name in given) throw rejectParameter(name, 'found it more than once, expected it once');
+    given[name] = value || undefined;
   }
-
-  /** A day is its midnight in UTC. */
-  time(name: AdminParameter): Date | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const at = TIME.test(text) ? new Date(text) : undefined;
-    if (!at || Number.isNaN(at.getTime()))
-      throw refused(name, `found "${text.slice(0, 40)}", expected a time such as 2030-01-31T00:00:00Z`);
-    return at;
-  }
-
-  money(name: AdminParameter): Nanos | undefined {
-    const text = this.text(name);
-    const nanos = text === undefined ? undefined : parseNanos(text);
-    // Beyond this a bigint column cannot be compared with it.
-    if (text !== undefined && (nanos === undefined || nanos > 10n ** 18n || nanos < -(10n ** 18n)))
-      throw refused(name, `found "${text.slice(0, 40)}", expected a decimal amount such as 1.25`);
-    return nanos;
-  }
-
-  get limit(): number {
-    const text = this.text('limit');
-    const size = text === undefined ? USUAL_PAGE : /^\d{1,4}$/.test(text) ? Number(text) : 0;
-    if (size < 1 || size > MAX_PAGE) throw refused('limit', `expected a whole number from 1 to ${MAX_PAGE}`);
-    return size;
-  }
-
-  /** What `cursorOf` was given for the last line of the page before. */
-  cursor(length: number): string[] | undefined {
-    const text = this.text('cursor');
-    if (text === undefined) return undefined;
-    try {
-      const values: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-      if (Array.isArray(values) && values.length === length && values.every(isStorable)) return values;
-    } catch {
-      // Said below.
-    }
-    throw refused('cursor', 'expected the next_cursor of a page of this list');
-  }
-
-  /** A cursor of one number. */
-  idCursor(): bigint | undefined {
-    const [text] = this.cursor(1) ?? [];
-    if (text === undefined) return undefined;
-    if (!/^\d{1,18}$/.test(text)) throw refused('cursor', 'expected the next_cursor of a page of this list');
-    return BigInt(text);
-  }
+  const result = schema.safeParse({ ...given });
+  if (result.success) return result.data;
+  const unknown = result.error.issues.find((issue) => issue.code === 'unrecognized_keys');
+  if (unknown) throw rejectParameter(unknown.keys[0] ?? '', knownText(Object.keys(schema.shape)));
+  throw rejection(issuesOf(result.error, given, 'the query'), 'invalid_value');
 }
 
-/** PostgreSQL takes no zero character, not even to compare with. */
-const isStorable = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
+const knownText = (known: readonly string[]): string =>
+  known.length > 0 ? `unknown parameter, expected some of ${known.join(', ')}` : 'unknown parameter, expected none';
 
-export const cursorOf = (values: readonly (string | number | bigint)[]): string =>
-  Buffer.from(JSON.stringify(values.map(String))).toString('base64url');
+const MAX_SHOWN_CHARS = 40;
 
-const refused = (param: string, sentence: string) => fail('invalid_value', `${param}: ${sentence}.`, { param });
+function rejectParameter(name: string, problem: string) {
+  const shown = name.slice(0, MAX_SHOWN_CHARS);
+  return rejection([`${shown}: ${problem}`], 'invalid_value', shown);
+}

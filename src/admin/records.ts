@@ -1,96 +1,114 @@
-/** Single metered calls, for questions of support, and those that were set aside because no honest upstream reports such a thing. */
-import { sql } from 'kysely';
+/** Single usage records, and the quarantine: records with invalid usage that were not charged. */
+import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { fail, formatNanos } from '../core/index.ts';
-import { type Rows, snapshot } from '../db/index.ts';
+import { type Db, type Rows, snapshot } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import { charge } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
-import { type AdminHandler, type AdminServices, notFound } from './handler.ts';
-import { sendPage } from './pagination.ts';
-import { amount, line, readJson } from './request-body.ts';
+import { notFound, operation } from './handler.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { param, period } from './query-params.ts';
+import { amount, reason } from './request-body.ts';
 
-/** Without it, a question about a quiet user would read every month there is. */
-const USUAL_MS = 30 * 86_400_000;
+/** The default start. Without one, a query about a user with few calls would read every month. */
+const DEFAULT_PERIOD_MS = 30 * 86_400_000;
 
-export const listRecords: AdminHandler = async ({ call, query }, { db, clock }) => {
-  const [at, id] = query.cursor(2) ?? [];
-  const { limit } = query;
-  const requestId = query.text('request_id');
-  const start = query.time('start') ?? (requestId === undefined ? new Date(clock.now() - USUAL_MS) : undefined);
-  const filters = {
-    user_id: query.text('user'),
-    key_id: query.text('key'),
-    model: query.text('model'),
-    request_id: requestId,
-  };
-  let find = db
-    .selectFrom('usage_records')
-    .selectAll()
-    .orderBy('at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit + 1);
-  for (const [name, value] of Object.entries(filters))
-    if (value !== undefined) find = find.where(sql.ref(name), '=', value);
-  const end = query.time('end');
-  if (start) find = find.where('at', '>=', start);
-  if (end) find = find.where('at', '<', end);
-  // Records are timed to the millisecond, so a cursor loses nothing.
-  if (at !== undefined) find = find.where(sql<boolean>`(at, id) < (${timeOf(at)}, ${id})`);
-  sendPage(call, await snapshot(db, (tx) => tx.executeQuery(find).then(({ rows }) => rows)), limit, {
-    more: { currency: 'USD' },
-    key: (row) => [row.at.toISOString(), row.id],
-    view: (row) => ({
-      id: row.id,
-      at: row.at.toISOString(),
-      user: row.user_id,
-      key: row.key_id,
-      group: row.group_id,
-      account: row.account_id,
-      model: row.model,
-      operation: row.operation,
-      request_id: row.request_id,
-      usage: row.usage,
-      images: row.images,
-      charge: formatNanos(row.nanos),
-      cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),
-      price: row.price_id === null ? null : String(row.price_id),
-      estimated: row.estimated,
-    }),
-  });
-};
+const RecordsQuery = z.strictObject({
+  user: param.user,
+  key: param.key,
+  model: param.model,
+  request_id: param.request_id,
+  ...period,
+  ...pageParams(rowKey.timeAndId),
+});
 
-export const listQuarantine: AdminHandler = async ({ call, query }, { db }) => {
-  const [mark, id] = query.cursor(2) ?? [];
-  const { limit } = query;
-  const state = query.oneOf('state', ['open', 'charged', 'dismissed']) ?? 'open';
-  let find = db
-    .selectFrom('usage_quarantine')
-    .selectAll()
-    // As text: a date of ours has no microseconds.
-    .select(sql<string>`to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`.as('mark'))
-    .where('outcome', state === 'open' ? 'is' : '=', state === 'open' ? null : state)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit + 1);
-  if (mark !== undefined) find = find.where(sql<boolean>`(created_at, id) < (${timeOf(mark)}::timestamptz, ${id})`);
-  sendPage(call, await find.execute(), limit, { view: quarantined, key: (row) => [row.mark, row.id] });
-};
+export const listRecords = operation({
+  query: RecordsQuery,
+  async handle({ call, query }, { db, clock }) {
+    const { request_id, end, limit, cursor } = query;
+    const defaultStart = request_id === undefined ? new Date(clock.now() - DEFAULT_PERIOD_MS) : undefined;
+    const start = query.start ?? defaultStart;
+    const filters = { user_id: query.user, key_id: query.key, model: query.model, request_id };
+    let find = db
+      .selectFrom('usage_records')
+      .selectAll()
+      .orderBy('at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    for (const [name, value] of Object.entries(filters))
+      if (value !== undefined) find = find.where(sql.ref(name), '=', value);
+    if (start) find = find.where('at', '>=', start);
+    if (end) find = find.where('at', '<', end);
+    // Records have millisecond times, so the ISO text in the cursor is exact.
+    if (cursor) find = find.where(sql<boolean>`(at, id) < (${cursor[0]}, ${cursor[1]})`);
+    const rows = await snapshot(db, (tx) => tx.executeQuery(find).then((result) => result.rows));
+    sendPage(call, rows, {
+      limit,
+      more: { currency: 'USD' },
+      key: (row) => [row.at.toISOString(), row.id],
+      view: recordView,
+    });
+  },
+});
+
+const recordView = (row: Selectable<Rows['usage_records']>) => ({
+  id: row.id,
+  at: row.at.toISOString(),
+  user: row.user_id,
+  key: row.key_id,
+  group: row.group_id,
+  account: row.account_id,
+  model: row.model,
+  operation: row.operation,
+  request_id: row.request_id,
+  usage: row.usage,
+  images: row.images,
+  charge: formatNanos(row.nanos),
+  cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),
+  price: row.price_id === null ? null : String(row.price_id),
+  estimated: row.estimated,
+});
+
+const QuarantineQuery = z.strictObject({
+  state: z
+    .enum(['open', 'charged', 'dismissed'])
+    .default('open')
+    .describe('`open` (default), `charged` or `dismissed`'),
+  ...pageParams(rowKey.timeAndId),
+});
+
+export const listQuarantine = operation({
+  query: QuarantineQuery,
+  async handle({ call, query: { state, limit, cursor } }, { db }) {
+    let find = db
+      .selectFrom('usage_quarantine')
+      .selectAll()
+      // As text, because a JavaScript Date has no microseconds.
+      .select(sql<string>`to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`.as('created'))
+      .where('outcome', state === 'open' ? 'is' : '=', state === 'open' ? null : state)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    if (cursor) find = find.where(sql<boolean>`(created_at, id) < (${cursor[0]}::timestamptz, ${cursor[1]})`);
+    sendPage(call, await find.execute(), { limit, view: quarantineView, key: (row) => [row.created, row.id] });
+  },
+});
 
 type QuarantineRow = { [K in keyof Rows['usage_quarantine']]: unknown } & { id: string; raw: string };
 
-const quarantined = (row: QuarantineRow) => ({
+const quarantineView = (row: QuarantineRow) => ({
   id: row.id,
   fault: row.fault,
-  record: recordIn(row.raw),
+  record: parseRecord(row.raw),
   created_at: row.created_at,
   outcome: row.outcome,
   reason: row.outcome_reason,
   resolved_at: row.resolved_at,
 });
 
-/** As the journal had it; its user may be nobody's. */
-function recordIn(raw: string): { readonly userId?: unknown } | null {
+/** The record as the journal held it. Its user may not exist. */
+function parseRecord(raw: string): { readonly userId?: unknown } | null {
   try {
     return JSON.parse(raw);
   } catch {
@@ -98,37 +116,45 @@ function recordIn(raw: string): { readonly userId?: unknown } | null {
   }
 }
 
-const Resolve = z.strictObject({
+const ResolveBody = z.strictObject({
   amount: amount((nanos) => nanos > 0n, 'a decimal amount in quotes above zero, for example "0.012"'),
-  reason: line(500),
+  reason,
 });
-const Dismiss = z.strictObject({ reason: line(500) });
 
-export const resolveRecord: AdminHandler = async ({ call, by }, parts) => {
-  const { amount: nanos, reason } = await readJson(call, Resolve);
-  sendJson(call, 200, await close(call.params.record ?? '', { outcome: 'charged', nanos, reason }, by, parts));
-};
+export const resolveRecord = operation({
+  body: ResolveBody,
+  async handle({ call, by, body: { amount: nanos, reason } }, { db }) {
+    const closed = await close(db, { id: call.params.record ?? '', outcome: 'charged', nanos, reason, by });
+    sendJson(call, 200, closed);
+  },
+});
 
-export const dismissRecord: AdminHandler = async ({ call, by }, parts) => {
-  const { reason } = await readJson(call, Dismiss);
-  sendJson(call, 200, await close(call.params.record ?? '', { outcome: 'dismissed', nanos: 0n, reason }, by, parts));
-};
+export const dismissRecord = operation({
+  body: z.strictObject({ reason }),
+  async handle({ call, by, body: { reason } }, { db }) {
+    const closed = await close(db, { id: call.params.record ?? '', outcome: 'dismissed', nanos: 0n, reason, by });
+    sendJson(call, 200, closed);
+  },
+});
 
-/** The state, the charge and the line of the audit happen together, once. */
-function close(
-  id: string,
-  { outcome, nanos, reason }: { outcome: 'charged' | 'dismissed'; nanos: bigint; reason: string },
-  by: Actor,
-  { db }: AdminServices,
-): Promise<object> {
+interface Decision {
+  readonly id: string;
+  readonly outcome: 'charged' | 'dismissed';
+  readonly nanos: bigint;
+  readonly reason: string;
+  readonly by: Actor;
+}
+
+/** The outcome, the charge and the audit line are one transaction. A record is closed once. */
+function close(db: Db, { id, outcome, nanos, reason, by }: Decision): Promise<object> {
   return db.transaction().execute(async (tx) => {
     const row = await tx.selectFrom('usage_quarantine').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!row) throw notFound('record in quarantine', id);
-    if (row.outcome !== null) throw fail('conflict', `The record was ${row.outcome} before.`);
-    const userId = String(recordIn(row.raw)?.userId);
+    if (row.outcome !== null) throw fail('conflict', `The record is already ${row.outcome}.`);
+    const userId = String(parseRecord(row.raw)?.userId);
     if (nanos > 0n) {
       const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', userId).executeTakeFirst();
-      if (!known) throw fail('conflict', 'The user of the record does not exist; it can only be dismissed.');
+      if (!known) throw fail('conflict', 'The user of the record does not exist; dismiss the record instead.');
       await charge(tx, { userId, nanos, reference: `quarantine:${id}`, reason });
     }
     const closed = await tx
@@ -142,17 +168,6 @@ function close(
       subject: `record:${id}`,
       after: { reason, ...(nanos > 0n && { user: userId, amount: formatNanos(nanos) }) },
     });
-    return { object: 'quarantined_record', ...quarantined(closed) };
+    return { object: 'quarantined_record', ...quarantineView(closed) };
   });
-}
-
-const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/;
-const SECONDS = '2026-01-01T00:00:00'.length;
-
-/** Of a cursor. A day that no calendar has would be a fault of the database. */
-function timeOf(text: string): string {
-  const at = TIME.test(text) ? new Date(text) : undefined;
-  if (!at || Number.isNaN(at.getTime()) || at.toISOString().slice(0, SECONDS) !== text.slice(0, SECONDS))
-    throw fail('invalid_value', 'cursor: expected the next_cursor of a page of this list.', { param: 'cursor' });
-  return text;
 }

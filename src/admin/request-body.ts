@@ -1,55 +1,61 @@
-/** Bodies of admin calls: JSON, strict, refused with the name of the field. */
+/** JSON bodies of admin requests. Strict: unknown fields are rejected by name. */
 import { z } from 'zod';
 import { type ApiError, fail, parseNanos } from '../core/index.ts';
-import { BODY_BYTES } from '../rules/index.ts';
+import { BODY_BYTES, type ErrorCode } from '../rules/index.ts';
 import { issuesOf } from '../setup/index.ts';
 import { type Call, expectJson, readBody } from '../web/index.ts';
 
-export async function readJson<S extends z.ZodType>(call: Call, schema: S): Promise<z.infer<S>> {
+export async function readJson<S extends z.ZodType>(call: Call, schema: S): Promise<z.output<S>> {
   expectJson(call);
   const value = parse((await readBody(call, BODY_BYTES.small)).toString('utf8'));
-  if (isUnstorable(value)) throw fail('invalid_request', 'The body holds text that cannot be stored.');
+  if (isUnstorable(value)) throw fail('invalid_request', UNSTORABLE);
   const result = schema.safeParse(value);
   if (!result.success) throw rejection(issuesOf(result.error, value, 'the body'));
   return result.data;
 }
 
-/** The first fault names the field; the rest follow in the message. */
-export function rejection(lines: readonly string[]): ApiError {
-  const [param] = /^[\w.[\]]+(?=: )/.exec(lines[0] ?? '') ?? [];
-  return fail('invalid_request', `${lines.join('; ')}.`, param === undefined ? {} : { param });
+/** The error names the field of the first line; its message holds all lines. */
+export function rejection(lines: readonly string[], code: ErrorCode = 'invalid_request', field?: string): ApiError {
+  const param = field ?? /^[\w.[\]]+(?=: )/.exec(lines[0] ?? '')?.[0];
+  return fail(code, `${lines.join('; ')}.`, param === undefined ? {} : { param });
 }
 
-/** No body is an empty object: what is missing is then said field by field. */
+/** An absent body is an empty object, so that validation names the missing fields. */
 function parse(text: string): unknown {
   if (text.trim() === '') return {};
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw fail('invalid_request', 'The body is not JSON.', { cause });
+    throw fail('invalid_request', 'The body is not valid JSON.', { cause });
   }
 }
 
-/** Zero characters and halves of characters, which PostgreSQL does not take. `JSON.stringify` escapes exactly those. */
+export const UNSTORABLE = 'Strings must not contain NUL characters or unpaired surrogates.';
+
+/** PostgreSQL rejects NUL characters and unpaired surrogates. `JSON.stringify` escapes exactly those. */
 export const isUnstorable = (value: unknown): boolean =>
   /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value));
 
-/** For people: one line of it. */
-export const line = (max: number) =>
+export const line = (max: number, description: string) =>
   z
     .string()
     .min(1)
     .max(max)
-    .refine((text) => text.trim() !== '' && !/\p{Cc}/u.test(text), 'one line of text');
+    .refine((text) => text.trim() !== '' && !/\p{Cc}/u.test(text), 'one line of text')
+    .describe(description);
 
-/** Ten million dollars: more than any one booking, and far from what the counters can hold. */
+export const reason = line(500, 'one line for the audit log');
+
+/** Ten million dollars: above any single booking, and far below what a bigint column holds. */
 const MAX_AMOUNT = 10n ** 16n;
 
-export const amount = (isWanted: (nanos: bigint) => boolean, wanted: string) =>
+/** `expected` is the description and the error message. */
+export const amount = (isAllowed: (nanos: bigint) => boolean, expected: string) =>
   z
     .string()
     .refine((text) => {
       const nanos = parseNanos(text);
-      return nanos !== undefined && nanos <= MAX_AMOUNT && nanos >= -MAX_AMOUNT && isWanted(nanos);
-    }, wanted)
-    .transform((text) => parseNanos(text) ?? 0n);
+      return nanos !== undefined && nanos <= MAX_AMOUNT && nanos >= -MAX_AMOUNT && isAllowed(nanos);
+    }, expected)
+    .transform((text) => parseNanos(text) ?? 0n)
+    .describe(expected);

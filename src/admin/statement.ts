@@ -1,36 +1,42 @@
-/** Every movement of a wallet with the balance after it. */
+/** The statement of a wallet: every movement with the balance after it. */
+import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
-import { available, type StatementLine, statement, statementPages } from '../ledger/index.ts';
+import { readBalance, readStatement, readStatementPages, type StatementLine } from '../ledger/index.ts';
 import { shownReference } from './credits.ts';
 import { sendCsv } from './csv.ts';
-import { type AdminHandler, notFound } from './handler.ts';
-import { sendPage } from './pagination.ts';
+import { notFound, operation } from './handler.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { param, period } from './query-params.ts';
 
 const EXPORT_PAGE = 1_000;
 const COLUMNS = ['entry', 'at', 'kind', 'amount', 'balance', 'reference', 'reason', 'price'] as const;
 
-export const getStatement: AdminHandler = async ({ call, query }, { db, clock }) => {
-  const user = call.params.user ?? '';
-  const wish = { start: query.time('start'), end: query.time('end'), before: query.idCursor() };
-  const { limit } = query;
-  const isCsv = query.oneOf('format', ['json', 'csv']) === 'csv';
-  await snapshot(db, async (tx) => {
-    const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
-    if (!known) throw notFound('user', user);
-    if (isCsv) {
-      const pieces = cells(statementPages(tx, user, { ...wish, limit: EXPORT_PAGE }));
-      return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, pieces }, clock);
-    }
-    const lines = await statement(tx, user, { ...wish, limit: limit + 1 });
-    const { held } = await available(tx, user);
-    sendPage(call, lines, limit, {
-      more: { currency: 'USD', user, held: formatNanos(held) },
-      view: viewOf,
-      key: ({ id }) => [id],
+const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.id), format: param.format });
+
+export const getStatement = operation({
+  query: StatementParams,
+  async handle({ call, query: { start, end, limit, cursor, format } }, { db, clock }) {
+    const user = call.params.user ?? '';
+    const range = { start, end, before: cursor?.[0] };
+    await snapshot(db, async (tx) => {
+      const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
+      if (!known) throw notFound('user', user);
+      if (format === 'csv') {
+        const chunks = cells(readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE }));
+        return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, chunks }, clock);
+      }
+      const lines = await readStatement(tx, user, { ...range, limit: limit + 1 });
+      const { held } = await readBalance(tx, user);
+      sendPage(call, lines, {
+        limit,
+        more: { currency: 'USD', user, held: formatNanos(held) },
+        view: viewOf,
+        key: ({ id }) => [id],
+      });
     });
-  });
-};
+  },
+});
 
 const viewOf = (line: StatementLine): Record<(typeof COLUMNS)[number], string | null> => ({
   entry: String(line.id),
@@ -43,6 +49,6 @@ const viewOf = (line: StatementLine): Record<(typeof COLUMNS)[number], string | 
   price: line.priceId === null ? null : String(line.priceId),
 });
 
-async function* cells(pieces: AsyncIterable<readonly StatementLine[]>) {
-  for await (const lines of pieces) yield lines.map((line) => Object.values(viewOf(line)));
+async function* cells(pages: AsyncIterable<readonly StatementLine[]>) {
+  for await (const lines of pages) yield lines.map((line) => Object.values(viewOf(line)));
 }

@@ -1,4 +1,5 @@
-/** What was used, earned and spent, by any combination of dimensions; from roll-ups only. */
+/** Usage, revenue, cost and margin by any combination of dimensions. Reads roll-ups only. */
+import { z } from 'zod';
 import { snapshot, streamRows } from '../db/index.ts';
 import {
   type BreakdownQuery,
@@ -12,36 +13,59 @@ import {
   usageLine,
 } from '../ledger/index.ts';
 import { sendCsv } from './csv.ts';
-import type { AdminHandler } from './handler.ts';
-import { sendPage } from './pagination.ts';
+import { operation } from './handler.ts';
+import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
+import { listOf, param } from './query-params.ts';
 
 const MAX_DAYS = 366;
-const FILTERS = DIMENSIONS.filter((name): name is Exclude<Dimension, 'day'> => name !== 'day');
 
-export const getUsageBreakdown: AdminHandler = async ({ call, query }, { db, clock }) => {
-  const dates = { start_date: query.text('start_date'), end_date: query.text('end_date') };
-  const { start, end } = periodOf(dates, clock.now(), MAX_DAYS);
-  const by = query.someOf('by', DIMENSIONS) ?? ['day'];
-  const only = Object.fromEntries(FILTERS.flatMap((name) => [[name, query.text(name)]].filter(([, value]) => value)));
-  const wish: BreakdownQuery = { start, end, by, only };
-  const after = query.cursor(by.length);
-  const { limit } = query;
-  const isCsv = query.oneOf('format', ['json', 'csv']) === 'csv';
-  await snapshot(db, async (tx) => {
-    if (isCsv) {
-      const pieces = cells(streamRows(tx, breakdownQuery(wish)), by);
-      return sendCsv(call, { name: `usage-${start}-${end}`, columns: usageColumns(by), pieces }, clock);
-    }
-    const rows = await readBreakdown(tx, { ...wish, after, limit: limit + 1 });
-    const [total] = await readBreakdown(tx, { ...wish, by: [] });
-    sendPage(call, rows, limit, {
-      more: { currency: 'USD', period: { start, end, timezone: 'UTC' }, by, total: total && usageLine(total, []) },
-      view: (row) => usageLine(row, by),
-      key: (row) => by.map((name) => row[name] ?? ''),
-    });
+const UsageParams = z
+  .strictObject({
+    by: listOf(DIMENSIONS)
+      .default(['day'])
+      .describe(`comma-separated, in the order to sort by: ${DIMENSIONS.join(', ')}; \`day\` by default`),
+    start_date: param.start_date,
+    end_date: param.end_date,
+    user: param.user,
+    key: param.key,
+    model: param.model,
+    group: param.group,
+    account: param.account,
+    operation: param.operation,
+    ...pageParams(rowKey.texts),
+    format: param.format,
+  })
+  .refine(({ by, cursor }) => cursor === undefined || cursor.length === by.length, {
+    path: ['cursor'],
+    error: CURSOR_EXPECTED,
   });
-};
 
-async function* cells(pieces: AsyncIterable<readonly BreakdownRow[]>, by: readonly Dimension[]) {
-  for await (const rows of pieces) yield rows.map((row) => Object.values(usageLine(row, by)));
+export const getUsageBreakdown = operation({
+  query: UsageParams,
+  async handle({ call, query }, { db, clock }) {
+    const { by, start_date, end_date, limit, cursor: after, format, ...filters } = query;
+    const { start, end } = periodOf({ start_date, end_date }, clock.now(), MAX_DAYS);
+    const breakdown: BreakdownQuery = { start, end, by, only: withoutAbsent(filters) };
+    await snapshot(db, async (tx) => {
+      if (format === 'csv') {
+        const chunks = cells(streamRows(tx, breakdownQuery(breakdown)), by);
+        return sendCsv(call, { name: `usage-${start}-${end}`, columns: usageColumns(by), chunks }, clock);
+      }
+      const rows = await readBreakdown(tx, { ...breakdown, after, limit: limit + 1 });
+      const [total] = await readBreakdown(tx, { ...breakdown, by: [] });
+      sendPage(call, rows, {
+        limit,
+        more: { currency: 'USD', period: { start, end, timezone: 'UTC' }, by, total: total && usageLine(total, []) },
+        view: (row) => usageLine(row, by),
+        key: (row) => by.map((name) => row[name] ?? ''),
+      });
+    });
+  },
+});
+
+const withoutAbsent = (filters: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
+
+async function* cells(batches: AsyncIterable<readonly BreakdownRow[]>, by: readonly Dimension[]) {
+  for await (const rows of batches) yield rows.map((row) => Object.values(usageLine(row, by)));
 }

@@ -1,4 +1,4 @@
-/** Users: made, changed, listed. Their money is in balances.ts and credits.ts. */
+/** Users: list, create, change. Money is in balances.ts and credits.ts. */
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { fail, parsePpm, type StoredLimits } from '../core/index.ts';
@@ -7,12 +7,12 @@ import { writeAudit } from '../identity/index.ts';
 import { UserEntry } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
 import { factorText } from './catalog.ts';
-import { type AdminHandler, notFound } from './handler.ts';
-import { changedLimits, limitChanges, namesLimits } from './limits.ts';
-import { sendPage } from './pagination.ts';
-import { readJson } from './request-body.ts';
+import { notFound, operation } from './handler.ts';
+import { limitChanges, mergeLimits } from './limits.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { param } from './query-params.ts';
 
-/** The same fields as in a configuration, but for money: that is booked, with a reason. */
+/** The fields of a configuration file without the balance: money is booked with a reason, in credits.ts. */
 const NewUser = UserEntry.omit({ balance: true });
 const UserChange = z.strictObject({
   email: NewUser.shape.email.nullable(),
@@ -20,69 +20,77 @@ const UserChange = z.strictObject({
   ...limitChanges,
 });
 
-export const listUsers: AdminHandler = async ({ call, query }, { db }) => {
-  const { limit } = query;
-  const [after] = query.cursor(1) ?? [];
-  const user = query.text('user');
-  const rows = await snapshot(db, (tx) => {
-    let find = tx
-      .selectFrom('users')
-      .selectAll()
-      .orderBy('id')
-      .limit(limit + 1);
-    if (after !== undefined) find = find.where('id', '>', after);
-    if (user !== undefined) find = find.where('id', '=', user);
-    return find.execute();
-  });
-  sendPage(call, rows, limit, { view: viewOf, key: ({ id }) => [id] });
-};
+const UsersQuery = z.strictObject({ user: param.user, ...pageParams(rowKey.text) });
 
-export const createUser: AdminHandler = async ({ call, by }, { db }) => {
-  const { id, email, multiplier, ...limits } = await readJson(call, NewUser);
-  const made = await db.transaction().execute(async (tx) => {
-    const row = await tx
-      .insertInto('users')
-      .values({ id, email: email ?? null, ...ppmOf(multiplier), limits: JSON.stringify(changedLimits({}, limits)) })
-      .onConflict((conflict) => conflict.doNothing())
-      .returningAll()
-      .executeTakeFirst();
-    if (!row) throw fail('conflict', `id: there is a user "${id}" already.`, { param: 'id' });
-    await writeAudit(tx, by, { action: 'user.created', subject: `user:${id}`, after: viewOf(row) });
-    return row;
-  });
-  sendJson(call, 201, { object: 'user', ...viewOf(made) });
-};
-
-export const changeUser: AdminHandler = async ({ call, by }, { db }) => {
-  const id = call.params.user ?? '';
-  const { email, multiplier, ...limits } = await readJson(call, UserChange);
-  if (email === undefined && multiplier === undefined && !namesLimits(limits))
-    throw fail('invalid_request', 'The body names nothing to change.');
-  const changed = await db.transaction().execute(async (tx) => {
-    const before = await tx.selectFrom('users').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
-    if (!before) throw notFound('user', id);
-    const after = await tx
-      .updateTable('users')
-      .set({
-        ...(email !== undefined && { email }),
-        ...ppmOf(multiplier),
-        limits: JSON.stringify(changedLimits(before.limits as StoredLimits, limits)),
-      })
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    await writeAudit(tx, by, {
-      action: 'user.changed',
-      subject: `user:${id}`,
-      before: viewOf(before),
-      after: viewOf(after),
+export const listUsers = operation({
+  query: UsersQuery,
+  async handle({ call, query: { user, limit, cursor } }, { db }) {
+    const rows = await snapshot(db, (tx) => {
+      let find = tx
+        .selectFrom('users')
+        .selectAll()
+        .orderBy('id')
+        .limit(limit + 1);
+      if (cursor) find = find.where('id', '>', cursor[0]);
+      if (user !== undefined) find = find.where('id', '=', user);
+      return find.execute();
     });
-    return after;
-  });
-  sendJson(call, 200, { object: 'user', ...viewOf(changed) });
-};
+    sendPage(call, rows, { limit, view: viewOf, key: ({ id }) => [id] });
+  },
+});
 
-const ppmOf = (multiplier: string | undefined) =>
+export const createUser = operation({
+  body: NewUser,
+  async handle({ call, by, body: { id, email, multiplier, ...limits } }, { db }) {
+    const created = await db.transaction().execute(async (tx) => {
+      const row = await tx
+        .insertInto('users')
+        .values({ id, email: email ?? null, ...ppmColumn(multiplier), limits: JSON.stringify(mergeLimits({}, limits)) })
+        .onConflict((conflict) => conflict.doNothing())
+        .returningAll()
+        .executeTakeFirst();
+      if (!row) throw fail('conflict', `id: a user "${id}" already exists; use another id.`, { param: 'id' });
+      await writeAudit(tx, by, { action: 'user.created', subject: `user:${id}`, after: viewOf(row) });
+      return row;
+    });
+    sendJson(call, 201, { object: 'user', ...viewOf(created) });
+  },
+});
+
+export const changeUser = operation({
+  body: UserChange,
+  async handle({ call, by, body }, { db }) {
+    const id = call.params.user ?? '';
+    const { email, multiplier, ...limits } = body;
+    if (Object.values(body).every((value) => value === undefined)) throw fail('invalid_request', NOTHING_TO_UPDATE);
+    const changed = await db.transaction().execute(async (tx) => {
+      const before = await tx.selectFrom('users').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+      if (!before) throw notFound('user', id);
+      const after = await tx
+        .updateTable('users')
+        .set({
+          ...(email !== undefined && { email }),
+          ...ppmColumn(multiplier),
+          limits: JSON.stringify(mergeLimits(before.limits as StoredLimits, limits)),
+        })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      await writeAudit(tx, by, {
+        action: 'user.changed',
+        subject: `user:${id}`,
+        before: viewOf(before),
+        after: viewOf(after),
+      });
+      return after;
+    });
+    sendJson(call, 200, { object: 'user', ...viewOf(changed) });
+  },
+});
+
+export const NOTHING_TO_UPDATE = 'Provide at least one field to update.';
+
+const ppmColumn = (multiplier: string | undefined) =>
   multiplier === undefined ? {} : { multiplier_ppm: BigInt(parsePpm(multiplier) ?? 0) };
 
 const viewOf = (row: Selectable<Rows['users']>) => ({

@@ -5,10 +5,11 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { ADMIN_SCHEMAS } from '../../src/admin/index.ts';
 import { formatNanos, parseNanos, silentLog } from '../../src/core/index.ts';
 import { checkAlarms, checkLedger, newRecordId } from '../../src/ledger/index.ts';
 import { ADMIN_ENDPOINTS, ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
-import { ADMIN_TOKEN, type AdminAnswer, adminApi } from '../support/admin.ts';
+import { ADMIN_TOKEN, type AdminResponse, adminApi } from '../support/admin.ts';
 import { run } from '../support/command.ts';
 import { csvObjects } from '../support/csv.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -20,7 +21,7 @@ const COST = { input: '1', cached_input: '0.25', cache_write: '1.25', output: '5
 let sim: Sim;
 let gateway: TestGateway;
 const admin = adminApi(() => gateway.url);
-const db = () => gateway.ground.database.db;
+const db = () => gateway.context.database.db;
 
 interface Page<T = Record<string, unknown>> {
   readonly data: T[];
@@ -52,9 +53,9 @@ after(async () => {
   }
 });
 
-/** What a command on the same machine finds. */
+/** The environment of a CLI command on the same host as the gateway. */
 const machine = () => {
-  const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.ground.config;
+  const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.context.config;
   return { DATA_DIR, DATABASE_URL, MASTER_KEY };
 };
 
@@ -79,18 +80,18 @@ const recorded = (user: string, count: number) =>
     return body.data.length >= count && body.data;
   });
 
-/** Every page there is, with something done between each two. */
+/** Reads all pages of a list and calls `between` after each page. */
 async function pages<T>(path: string, between: (n: number) => Promise<unknown> = async () => {}): Promise<T[]> {
   const all: T[] = [];
   let cursor: string | null = null;
   for (let n = 0; n === 0 || cursor !== null; n++) {
     const query = new URLSearchParams({ limit: '2', ...(cursor !== null && { cursor }) });
-    const answer: AdminAnswer<Page<T>> = await admin('GET', `${path}${path.includes('?') ? '&' : '?'}${query}`);
-    assert.equal(answer.status, 200, answer.text);
-    assert.ok(answer.body.data.length <= 2);
-    assert.equal(answer.body.has_more, answer.body.next_cursor !== null);
-    all.push(...answer.body.data);
-    cursor = answer.body.next_cursor;
+    const response: AdminResponse<Page<T>> = await admin('GET', `${path}${path.includes('?') ? '&' : '?'}${query}`);
+    assert.equal(response.status, 200, response.text);
+    assert.ok(response.body.data.length <= 2);
+    assert.equal(response.body.has_more, response.body.next_cursor !== null);
+    all.push(...response.body.data);
+    cursor = response.body.next_cursor;
     await between(n);
   }
   return all;
@@ -98,7 +99,7 @@ async function pages<T>(path: string, between: (n: number) => Promise<unknown> =
 
 const filled = (path: string): string => path.slice('/admin/v1'.length).replaceAll(/\{\w+\}/g, 'none');
 
-test('nothing opens without the admin token, and it opens nothing else', async () => {
+test('admin API rejects every operation without the admin token, and the token is not an API key', async () => {
   const own = await userWithKeys('guest');
   const wrong: Record<string, string>[] = [
     { authorization: '' },
@@ -118,32 +119,32 @@ test('nothing opens without the admin token, and it opens nothing else', async (
     }
   }
   const { status } = await admin('GET', `/users?key=${ADMIN_TOKEN}`, undefined, { authorization: '' });
-  assert.equal(status, 401, 'not in the address');
+  assert.equal(status, 401, 'a token in the query is ignored');
   for (const header of ['authorization', 'x-api-key']) {
     const value = header === 'authorization' ? `Bearer ${ADMIN_TOKEN}` : ADMIN_TOKEN;
     const response = await fetch(`${gateway.url}/v1/models`, { headers: { [header]: value } });
-    assert.equal(response.status, 401, 'callers need a key of their own');
+    assert.equal(response.status, 401, 'the admin token is not an API key');
     assert.match(await response.text(), /invalid_api_key/);
   }
   await gateway.apply({ keys: [{ user: 'guest', group: 'claude', name: 'same', key: ADMIN_TOKEN }] });
   const same = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
-  assert.equal(same.status, 401, 'not even when somebody makes a key of it');
+  assert.equal(same.status, 401, 'not even when a key has the same value');
   await assert.rejects(
     gateway.apply({ keys: [{ user: 'guest', group: 'claude', name: 'made', key: `dga-${'x'.repeat(43)}` }] }),
     /keys\[0\]\.key/,
   );
 });
 
-test('an address that guesses too often waits', async () => {
+test('admin API returns 429 with retry-after when an address fails authentication too often', async () => {
   const other = await startGateway({
     database: gateway.database,
     env: { ADMIN_TOKEN, AUTH_FAILURES_PER_MINUTE: '3' },
   });
   try {
-    const guess = adminApi(() => other.url, 'a-guess-of-somebody-else');
-    // A minute may end in between; then the count begins anew.
+    const guess = adminApi(() => other.url, 'a-wrong-admin-token-value');
+    // A minute may end during the loop; the count then starts again.
     const statuses: number[] = [];
-    let last: AdminAnswer<unknown> | undefined;
+    let last: AdminResponse<unknown> | undefined;
     while (statuses.length < 8 && statuses.at(-1) !== 429) {
       last = await guess('GET', '/groups');
       statuses.push(last.status);
@@ -156,12 +157,12 @@ test('an address that guesses too often waits', async () => {
   }
 });
 
-test('without ADMIN_TOKEN the token is made once, kept sealed, and replaced from the machine', async () => {
+test('admin token is created once without ADMIN_TOKEN, stored sealed, and rotated by the CLI', async () => {
   const env = machine();
   const other = await startGateway({ database: gateway.database });
   try {
     const status = async (token: string) => (await adminApi(() => other.url, token)('GET', '/groups')).status;
-    assert.equal(await status(ADMIN_TOKEN), 401, 'there is none yet');
+    assert.equal(await status(ADMIN_TOKEN), 401, 'no token exists yet');
     const first = await run(['admin', 'token'], { env });
     const made = first.stdout.trim();
     assert.match(made, /^dga-\w{43}$/);
@@ -173,8 +174,8 @@ test('without ADMIN_TOKEN the token is made once, kept sealed, and replaced from
     assert.deepEqual([await status(made), await status(rotated)], [401, 200]);
     const { rows } = await sql<{ sealed: string }>`select sealed from secrets where name = 'admin-token'`.execute(db());
     assert.match(rows[0]?.sealed ?? '', /^v1:k1:/);
-    const refused = await run(['admin', 'token', '--rotate'], { env: { ...env, ADMIN_TOKEN } });
-    assert.equal(refused.code, 1);
+    const rejected = await run(['admin', 'token', '--rotate'], { env: { ...env, ADMIN_TOKEN } });
+    assert.equal(rejected.code, 1);
     const { body } = await admin<Page<{ actor: string }>>('GET', '/audit?subject=token');
     assert.deepEqual(
       body.data.map(({ actor }) => actor),
@@ -185,17 +186,17 @@ test('without ADMIN_TOKEN the token is made once, kept sealed, and replaced from
   }
 });
 
-test('twenty requests with one reference book once and are told the same', async () => {
+test('credits are booked once when twenty requests share a reference, and all responses are equal', async () => {
   await userWithKeys('payer', '1');
-  const wish = { user: 'payer', amount: '12.50', reason: 'invoice 7', reference: 'pay-7' };
-  const answers = await Promise.all(Array.from({ length: 20 }, () => admin('POST', '/credits', wish)));
-  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [...Array(19).fill(200), 201]);
-  assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
-  assert.equal(answers[0]?.body.amount, '12.5');
+  const credit = { user: 'payer', amount: '12.50', reason: 'invoice 7', reference: 'pay-7' };
+  const responses = await Promise.all(Array.from({ length: 20 }, () => admin('POST', '/credits', credit)));
+  assert.deepEqual(responses.map(({ status }) => status).toSorted(), [...Array(19).fill(200), 201]);
+  assert.equal(new Set(responses.map(({ text }) => text)).size, 1);
+  assert.equal(responses[0]?.body.amount, '12.5');
   const { body } = await admin('GET', '/users/payer/balance');
   assert.deepEqual([body.available, body.credits], ['13.5', '13.5']);
   for (const [name, value] of Object.entries({ amount: '12.51', reason: 'other', user: 'ana', kind: 'refund' })) {
-    const { status, body } = await admin<Fault>('POST', '/credits', { ...wish, [name]: value });
+    const { status, body } = await admin<Fault>('POST', '/credits', { ...credit, [name]: value });
     assert.deepEqual([status, body.error.code, body.error.param], [409, 'conflict', 'reference'], name);
   }
   assert.equal((await admin('GET', '/users/payer/balance')).body.available, '13.5');
@@ -203,7 +204,7 @@ test('twenty requests with one reference book once and are told the same', async
   assert.equal(lines.data.length, 1);
 });
 
-test('an adjustment takes money away, below zero if it must; a refund comes out of revenue', async () => {
+test('adjustment may take a balance below zero, and a refund is booked against revenue', async () => {
   await userWithKeys('fixed', '1');
   const book = (more: object) => admin('POST', '/credits', { user: 'fixed', reason: 'because', ...more });
   assert.equal((await book({ amount: '-1.25', reference: 'fix-1' })).status, 201);
@@ -225,7 +226,7 @@ test('an adjustment takes money away, below zero if it must; a refund comes out 
 
 const cursorOf = (...values: string[]): string => Buffer.from(JSON.stringify(values)).toString('base64url');
 
-test('bodies and queries are strict and name what is wrong', async () => {
+test('admin API validates bodies and queries strictly and names the field', async () => {
   const credit = { user: 'ana', amount: '1', reason: 'r', reference: 'strict' };
   const cases: [string, string, unknown, string | null, number?][] = [
     ['POST', '/credits', { ...credit, amount: 1 }, 'amount'],
@@ -240,7 +241,7 @@ test('bodies and queries are strict and name what is wrong', async () => {
     ['POST', '/credits', { ...credit, reason: 'half \ud800' }, null],
     ['POST', '/credits', { ...credit, extra: 1 }, 'extra'],
     ['POST', '/credits', { ...credit, reference: undefined }, 'reference'],
-    ['POST', '/credits', { ...credit, user: 'nobody' }, 'user', 404],
+    ['POST', '/credits', { ...credit, user: 'unknown' }, 'user', 404],
     ['POST', '/credits', [], null],
     ['POST', '/credits', '{', null],
     ['POST', '/credits', '', 'user'],
@@ -249,9 +250,9 @@ test('bodies and queries are strict and name what is wrong', async () => {
     ['POST', '/users', { id: 'ana' }, 'id', 409],
     ['PATCH', '/users/ana', {}, null],
     ['PATCH', '/users/ana', { multiplier: '0.0000001' }, 'multiplier'],
-    ['PATCH', '/users/nobody', { multiplier: '2' }, null, 404],
+    ['PATCH', '/users/unknown', { multiplier: '2' }, null, 404],
     ['POST', '/keys', { user: 'ana', group: 'nowhere' }, 'group', 404],
-    ['POST', '/keys', { user: 'nobody', group: 'claude' }, 'user', 404],
+    ['POST', '/keys', { user: 'unknown', group: 'claude' }, 'user', 404],
     ['POST', '/keys', { user: 'ana', group: 'claude', key: 'one-of-my-own-choosing' }, 'key'],
     ['POST', '/keys', { user: 'ana', group: 'claude', name: 'test' }, 'name', 409],
     ['PATCH', '/keys/key_none', { rpm: 5 }, null, 404],
@@ -287,16 +288,16 @@ test('bodies and queries are strict and name what is wrong', async () => {
     ['GET', '/usage?start_date=2020-01-01&end_date=2026-01-01', undefined, 'start_date'],
     ['GET', '/records?start=yesterday', undefined, 'start'],
     ['GET', '/balances?below=much', undefined, 'below'],
-    ['GET', '/users/nobody/balance', undefined, null, 404],
-    ['GET', '/users/nobody/statement', undefined, null, 404],
-    ['GET', '/users/nobody/statement?format=csv', undefined, null, 404],
+    ['GET', '/users/unknown/balance', undefined, null, 404],
+    ['GET', '/users/unknown/statement', undefined, null, 404],
+    ['GET', '/users/unknown/statement?format=csv', undefined, null, 404],
   ];
   for (const [method, path, body, param, status = 400] of cases) {
-    const answer = await admin<Fault>(method, path, body);
-    const about = `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`;
-    assert.equal(answer.status, status, about);
-    assert.equal(answer.body.error.param, param, about);
-    assert.ok(answer.body.error.message.length > 10, about);
+    const response = await admin<Fault>(method, path, body);
+    const about = `${method} ${path} ${JSON.stringify(body)}: ${response.text}`;
+    assert.equal(response.status, status, about);
+    assert.equal(response.body.error.param, param, about);
+    assert.ok(response.body.error.message.length > 10, about);
   }
   const { rows } = await sql<{
     n: bigint;
@@ -304,7 +305,7 @@ test('bodies and queries are strict and name what is wrong', async () => {
   assert.equal(rows[0]?.n, 0n);
 });
 
-test('a statement runs from nothing to what the wallet has, in one piece or in pages, as JSON or CSV', async () => {
+test('statement adds up to the wallet balance, in one page or many, as JSON and CSV', async () => {
   const own = await userWithKeys('story', '5');
   const book = (n: number, amount: string, reason = `step ${n}`) =>
     admin('POST', '/credits', { user: 'story', amount, reason, reference: `story-${n}` });
@@ -332,13 +333,13 @@ test('a statement runs from nothing to what the wallet has, in one piece or in p
   const wallet = (await admin('GET', '/users/story/balance')).body;
   assert.equal(formatNanos(balance), wallet.available);
   assert.deepEqual(lines.at(-1)?.reference, 'open:story');
-  assert.deepEqual(lines[0]?.reference, 'story-3', 'as it was given');
+  assert.deepEqual(lines[0]?.reference, 'story-3', 'the reference is unchanged');
 
   const booking = (n: number): Promise<unknown> => book(100 + n, '1');
   assert.deepEqual(
     await pages<Line>('/users/story/statement', booking),
     lines,
-    'what is booked meanwhile moves no page',
+    'entries booked meanwhile do not shift the pages',
   );
 
   const csv = await admin('GET', `/users/story/statement?format=csv&end=${lines[0]?.at}`);
@@ -348,13 +349,13 @@ test('a statement runs from nothing to what the wallet has, in one piece or in p
     rows.map((row) => [row.entry, row.amount, row.balance]),
     lines.slice(1).map((line) => [line.entry, line.amount, line.balance]),
   );
-  assert.equal(rows[1]?.reason, `'=HYPERLINK("http://x","a, b")`, 'no spreadsheet runs it');
+  assert.equal(rows[1]?.reason, `'=HYPERLINK("http://x","a, b")`, 'the formula is escaped');
   const period = await admin<Page<Line>>('GET', `/users/story/statement?start=${lines[0]?.at}&limit=1000`);
   assert.ok(period.body.data.some(({ reason }) => reason === '-1+1'));
   assert.ok(!period.body.data.some(({ reference }) => reference === 'story-1'));
 });
 
-test('usage adds up to what callers are told and what was charged; a margin is known or said not to be', async () => {
+test('usage report equals GET /v1/usage and the charged entries; cost and margin are null when unknown', async () => {
   const own = await userWithKeys('seller');
   for (let n = 0; n < 3; n++) await converse(own.claude ?? '', 'demo-messages');
   await converse(own.openai ?? '', 'demo-responses');
@@ -372,13 +373,13 @@ test('usage adds up to what callers are told and what was charged; a margin is k
   }
   type Report = Page<Line> & { total: Line };
   const { body } = await admin<Report>('GET', '/usage?by=model&user=seller');
-  const told = (await (
+  const ownUsage = (await (
     await fetch(`${gateway.url}/v1/usage`, { headers: { authorization: `Bearer ${own.claude}` } })
   ).json()) as { total: { requests: number; cost: string; input_tokens: number; output_tokens: number } };
   const { total } = body;
   assert.deepEqual(
     [total.requests, total.revenue, total.input_tokens, total.output_tokens],
-    [told.total.requests, told.total.cost, told.total.input_tokens, told.total.output_tokens],
+    [ownUsage.total.requests, ownUsage.total.cost, ownUsage.total.input_tokens, ownUsage.total.output_tokens],
   );
   const { rows } = await sql<{ nanos: bigint }>`
     select sum(nanos)::bigint as nanos from entries where debit = 'seller' and kind in ('usage', 'overdraft')`.execute(
@@ -411,10 +412,10 @@ test('usage adds up to what callers are told and what was charged; a margin is k
     '/usage?by=operation&user=seller&account=cl1&operation=messages.create',
   );
   assert.equal(filtered.total.requests, 3);
-  assert.equal((await admin<Report>('GET', '/usage?user=nobody')).body.total.requests, 0);
+  assert.equal((await admin<Report>('GET', '/usage?user=unknown')).body.total.requests, 0);
 });
 
-test('a single call is found by its request, with its charge and its cost', async () => {
+test('usage records are found by request id, with charge and cost', async () => {
   const own = await userWithKeys('asker');
   const response = await fetch(`${gateway.url}/v1/messages`, {
     method: 'POST',
@@ -435,20 +436,20 @@ test('a single call is found by its request, with its charge and its cost', asyn
   assert.equal((await admin<Page>('GET', '/records?user=asker&end=2020-01-01')).body.data.length, 0);
 });
 
-test('an export that nobody takes holds up neither charges nor questions, and there are not many of them', async () => {
+test('CSV exports that the client does not read block neither charges nor other requests, and are limited', async () => {
   const own = await userWithKeys('waiting');
   await sql`
     insert into usage_daily select 'long-' || n, date '2026-01-01', 'key_1', 'g', repeat('m', 100), 'a', 'o',
       1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1 from generate_series(1, 60000) n`.execute(db());
   const path = '/usage?by=user,key,model,group,account,operation,day&start_date=2026-01-01&end_date=2026-01-01';
   const download = () => {
-    const leave = new AbortController();
+    const controller = new AbortController();
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
-    const begun = fetch(`${gateway.url}/admin/v1${path}&format=csv`, { headers, signal: leave.signal });
-    return { begun, leave };
+    const begun = fetch(`${gateway.url}/admin/v1${path}&format=csv`, { headers, signal: controller.signal });
+    return { begun, controller };
   };
   const stalled = [download(), download()];
-  // The head is there, the rest is not taken.
+  // Both responses have begun; their bodies are not read.
   for (const { begun } of stalled) assert.equal((await begun).status, 200);
   const third = await admin<Fault>('GET', `${path}&format=csv`);
   assert.deepEqual([third.status, third.body.error.code], [429, 'rate_limit_exceeded']);
@@ -456,27 +457,27 @@ test('an export that nobody takes holds up neither charges nor questions, and th
   await recorded('waiting', 1);
   const booked = await admin('POST', '/credits', { user: 'waiting', amount: '1', reason: 'r', reference: 'waiting' });
   assert.equal(booked.status, 201);
-  for (const { leave } of stalled) leave.abort();
-  const whole = await until('a place for another export', async () => {
-    const answer = await admin('GET', `${path}&format=csv`);
-    return answer.status === 200 ? answer.text : '';
+  for (const { controller } of stalled) controller.abort();
+  const whole = await until('a free export slot', async () => {
+    const response = await admin('GET', `${path}&format=csv`);
+    return response.status === 200 ? response.text : '';
   });
   assert.equal(csvObjects(whole).length, 60_000);
   await sql`delete from usage_daily where user_id like 'long-%'`.execute(db());
 });
 
-test('pages are whole and without a double, whatever is added meanwhile', async () => {
+test('pagination returns every row once while rows are added', async () => {
   await admin('POST', '/users', { id: 'page-0' });
   for (let n = 1; n < 7; n++) await admin('POST', '/users', { id: `page-${n}` });
   const before = (await admin<Page<{ id: string }>>('GET', '/users?limit=1000')).body.data.map(({ id }) => id);
   const ids = (await pages<{ id: string }>('/users', (n) => admin('POST', '/users', { id: `page-2-${n}` }))).map(
     ({ id }) => id,
   );
-  assert.equal(new Set(ids).size, ids.length, 'none twice');
+  assert.equal(new Set(ids).size, ids.length, 'no duplicates');
   assert.deepEqual(
     ids.filter((id) => before.includes(id)),
     before,
-    'none missing, in the same order',
+    'none missing, same order',
   );
   const own = await userWithKeys('paged');
   for (let n = 0; n < 5; n++) await converse(own.claude ?? '', 'demo-messages');
@@ -498,7 +499,7 @@ test('pages are whole and without a double, whatever is added meanwhile', async 
   }
 });
 
-test('keys are made, used, limited, rotated with an overlap and revoked', async () => {
+test('API keys are created, used, limited, rotated with an overlap and revoked', async () => {
   const user = await admin('POST', '/users', { id: 'holder', multiplier: '0.5', rpm: 50 });
   assert.deepEqual([user.body.multiplier, user.body.rpm], ['0.5', 50]);
   const limited = await admin('PATCH', '/users/holder', { rpm: null, spend_day: '5', email: 'h@example.test' });
@@ -529,18 +530,22 @@ test('keys are made, used, limited, rotated with an overlap and revoked', async 
   }>('POST', `${key}/rotate`, { overlap_seconds: 3600 });
   assert.equal(rotated.status, 201);
   assert.deepEqual([rotated.body.name, rotated.body.concurrency, rotated.body.replaces.id], ['ci', 3, made.body.id]);
-  assert.deepEqual([await status(made.body.value), await status(rotated.body.value)], [200, 200], 'both for an hour');
+  assert.deepEqual(
+    [await status(made.body.value), await status(rotated.body.value)],
+    [200, 200],
+    'both are valid during the overlap',
+  );
   const again = await admin<{ id: string; value: string }>('POST', `/keys/${rotated.body.id}/rotate`, {});
-  await until('the one without an overlap to be refused', async () => (await status(rotated.body.value)) === 401);
+  await until('the key without an overlap to expire', async () => (await status(rotated.body.value)) === 401);
   assert.equal(await status(again.body.value), 200);
-  assert.equal((await admin('POST', `/keys/${rotated.body.id}/rotate`, {})).status, 409, 'it has ended');
+  assert.equal((await admin('POST', `/keys/${rotated.body.id}/rotate`, {})).status, 409, 'the key has expired');
   assert.equal((await admin('POST', `/keys/${again.body.id}/revoke`, { reason: 'lost' })).body.state, 'revoked');
-  await until('the revoked one to be refused', async () => (await status(again.body.value)) === 401);
+  await until('the revoked key to be rejected', async () => (await status(again.body.value)) === 401);
   const { body } = await admin<Page<{ state: string }>>('GET', '/keys?user=holder');
   assert.deepEqual(body.data.map(({ state }) => state).toSorted(), ['expired', 'revoked', 'valid']);
 });
 
-test('a configuration is shown, then applied, by the same document as the command takes', async () => {
+test('PUT /config reports changes in a dry run and then applies the same document', async () => {
   const yaml =
     'groups:\n  - { id: later, style: messages }\nusers:\n  - { id: configured, balance: "3" }\nkeys:\n  - { user: configured, group: later }\n';
   const put = (query: string) =>
@@ -554,36 +559,40 @@ test('a configuration is shown, then applied, by the same document as the comman
   assert.deepEqual(real.body.changes, dry.body.changes);
   assert.match(real.body.keys[0]?.value ?? '', /^dg-/);
   assert.equal((await admin('GET', '/users/configured/balance')).body.available, '3');
-  assert.deepEqual((await put('')).body.changes, [], 'a second time changes nothing');
+  assert.deepEqual((await put('')).body.changes, [], 'applying it again changes nothing');
 });
 
-/** A record that no honest upstream reports, as the flusher leaves it. */
-async function setAside(userId: string): Promise<string> {
+/** Inserts a quarantined usage record, as the flusher does for impossible counts. */
+async function quarantineRecord(userId: string): Promise<string> {
   const id = newRecordId();
   const raw = JSON.stringify({ id, userId, model: 'm', usage: { input: -1 }, nanos: '5' });
   await db().insertInto('usage_quarantine').values({ id, fault: 'input is negative', raw }).execute();
   return id;
 }
 
-test('a record that was set aside is charged or dismissed once, with a reason', async () => {
+test('quarantined usage record is charged or dismissed once, with a reason', async () => {
   await userWithKeys('doubtful', '1');
-  const [one, two, three] = [await setAside('doubtful'), await setAside('doubtful'), await setAside('gone')];
+  const [one, two, three] = [
+    await quarantineRecord('doubtful'),
+    await quarantineRecord('doubtful'),
+    await quarantineRecord('gone'),
+  ];
   const open = async () => (await pages<{ id: string }>('/quarantine')).map(({ id }) => id);
   assert.deepEqual((await open()).toSorted(), [one, two, three].toSorted());
   const resolve = (id: string) => admin('POST', `/quarantine/${id}/resolve`, { amount: '0.25', reason: 'by the bill' });
-  const answers = await Promise.all([resolve(one), resolve(one), resolve(one)]);
-  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409]);
+  const responses = await Promise.all([resolve(one), resolve(one), resolve(one)]);
+  assert.deepEqual(responses.map(({ status }) => status).toSorted(), [200, 409, 409]);
   assert.equal((await admin('GET', '/users/doubtful/balance')).body.available, '0.75');
   assert.equal((await admin('POST', `/quarantine/${two}/dismiss`, { reason: 'a test' })).body.outcome, 'dismissed');
-  assert.equal((await resolve(three)).status, 409, 'nobody can pay it');
+  assert.equal((await resolve(three)).status, 409, 'its user does not exist');
   assert.equal((await resolve(two)).status, 409);
   assert.deepEqual(await open(), [three]);
   assert.equal((await admin<Page>('GET', '/quarantine?state=charged')).body.data.length, 1);
   assert.equal((await admin('GET', '/users/doubtful/balance')).body.available, '0.75');
 });
 
-test('alarms say what needs an operator and what to do', async () => {
-  const id = await setAside('ana');
+test('GET /alarms lists active alarms with advice', async () => {
+  const id = await quarantineRecord('ana');
   await checkAlarms(db(), silentLog);
   const { body } = await admin<Page<{ name: string; count: number; advice: string }>>('GET', '/alarms');
   const alarm = body.data.find(({ name }) => name === 'usage_quarantined');
@@ -591,7 +600,7 @@ test('alarms say what needs an operator and what to do', async () => {
   await admin('POST', `/quarantine/${id}/dismiss`, { reason: 'seen' });
 });
 
-const ODD = [
+const INVALID_TEXTS = [
   '',
   ' ',
   '0',
@@ -618,7 +627,7 @@ const ODD = [
   '=1',
   'day',
 ];
-const ODD_VALUES: unknown[] = [
+const INVALID_VALUES: unknown[] = [
   null,
   true,
   0,
@@ -673,22 +682,24 @@ const FIELDS = [
   'keys',
 ];
 
-test('no query and no body is a fault of ours', async () => {
+test('admin API never returns a 5xx for an invalid query or body', async () => {
   const ids = ['ana', await keyOf('ana'), 'none', '%F0%9F%90%89', "'--", 'a'.repeat(500)];
   const broken: string[] = [];
-  const ask = async (method: string, path: string, body?: unknown): Promise<void> => {
+  const send = async (method: string, path: string, body?: unknown): Promise<void> => {
     const { status, text } = await admin(method, path, body);
     if (status >= 500) broken.push(`${method} ${path} ${JSON.stringify(body)}: ${text}`);
   };
   for (const operation of ADMIN_OPERATIONS) {
-    const { method, path, query = [] } = adminRow(operation);
+    const { method, path } = adminRow(operation);
+    const query = Object.keys(ADMIN_SCHEMAS[operation].query.shape);
     const own = (n: number) => path.slice('/admin/v1'.length).replace(/\{\w+\}/, ids[n % ids.length] ?? '');
     if (method === 'GET')
-      for (const [n, name] of query.entries()) for (const odd of ODD) await ask(method, `${own(n)}?${name}=${odd}`);
+      for (const [n, name] of query.entries())
+        for (const invalid of INVALID_TEXTS) await send(method, `${own(n)}?${name}=${invalid}`);
     else
-      for (const [n, value] of ODD_VALUES.entries())
+      for (const [n, value] of INVALID_VALUES.entries())
         for (const name of FIELDS.filter((_, at) => (at + n) % 3 === 0))
-          await ask(method, own(n), { ...HONEST[operation], [name]: value });
+          await send(method, own(n), { ...VALID_BODIES[operation], [name]: value });
   }
   assert.deepEqual(broken, []);
   assert.deepEqual(
@@ -697,18 +708,18 @@ test('no query and no body is a fault of ours', async () => {
   );
 });
 
-/** Bodies to which the oddities are added, so that they get past the other fields. */
-const HONEST: Partial<Record<AdminOperation, object>> = {
-  'admin.credit': { user: 'ana', amount: '1', reason: 'odd', reference: 'odd' },
-  'admin.createUser': { id: 'odd' },
+/** Valid bodies to which one invalid value is added, so that validation reaches it. */
+const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
+  'admin.credit': { user: 'ana', amount: '1', reason: 'invalid', reference: 'invalid' },
+  'admin.createUser': { id: 'invalid' },
   'admin.changeUser': { multiplier: '1' },
-  'admin.createKey': { user: 'ana', group: 'claude', name: 'odd' },
+  'admin.createKey': { user: 'ana', group: 'claude', name: 'invalid' },
   'admin.changeKey': { rpm: 100 },
-  'admin.resolveRecord': { amount: '1', reason: 'odd' },
-  'admin.dismissRecord': { reason: 'odd' },
+  'admin.resolveRecord': { amount: '1', reason: 'invalid' },
+  'admin.dismissRecord': { reason: 'invalid' },
 };
 
-/** One honest call of each operation that changes something. */
+/** One valid request for each operation that changes something. */
 const WRITES: Record<
   Exclude<AdminOperation, Extract<AdminOperation, ReadOperation>>,
   () => Promise<[path: string, body: unknown]>
@@ -720,8 +731,11 @@ const WRITES: Record<
   'admin.changeKey': async () => [`/keys/${await keyOf('audited')}`, { rpm: 7 }],
   'admin.rotateKey': async () => [`/keys/${await keyOf('audited')}/rotate`, { overlap_seconds: 60 }],
   'admin.revokeKey': async () => [`/keys/${await keyOf('audited')}/revoke`, {}],
-  'admin.resolveRecord': async () => [`/quarantine/${await setAside('ana')}/resolve`, { amount: '0.1', reason: 'r' }],
-  'admin.dismissRecord': async () => [`/quarantine/${await setAside('ana')}/dismiss`, { reason: 'r' }],
+  'admin.resolveRecord': async () => [
+    `/quarantine/${await quarantineRecord('ana')}/resolve`,
+    { amount: '0.1', reason: 'r' },
+  ],
+  'admin.dismissRecord': async () => [`/quarantine/${await quarantineRecord('ana')}/dismiss`, { reason: 'r' }],
   'admin.applyConfig': async () => ['/config', { users: [{ id: 'audited-2' }] }],
 };
 type ReadOperation = {
@@ -731,24 +745,24 @@ type ReadOperation = {
 const keyOf = async (user: string): Promise<string> =>
   (await admin<Page<{ id: string }>>('GET', `/keys?user=${user}`)).body.data[0]?.id ?? '';
 
-test('every change leaves one line that nothing can change, and no answer holds a secret', async () => {
-  const answers: string[] = [];
+test('every admin change writes one append-only audit line, and no response holds a secret', async () => {
+  const responses: string[] = [];
   const shown: string[] = [];
   for (const [operation, example] of Object.entries(WRITES)) {
     const [path, body] = await example();
     const { method } = adminRow(operation as AdminOperation);
-    const { status, text, headers, body: answer } = await admin<{ value?: string }>(method, path, body);
+    const { status, text, headers, body: response } = await admin<{ value?: string }>(method, path, body);
     assert.ok(status < 300, `${operation}: ${text}`);
     assert.equal(headers.get('cache-control'), 'no-store');
-    const { value } = answer;
+    const { value } = response;
     if (value !== undefined) shown.push(value);
-    answers.push(value === undefined ? text : text.replace(value, ''));
+    responses.push(value === undefined ? text : text.replace(value, ''));
     const { body: audit } = await admin<Page<{ action: string; request_id: string; actor: string }>>(
       'GET',
       '/audit?limit=2',
     );
     assert.equal(audit.data[0]?.request_id, headers.get('x-request-id'), operation);
-    assert.notEqual(audit.data[1]?.request_id, headers.get('x-request-id'), `${operation}: one line`);
+    assert.notEqual(audit.data[1]?.request_id, headers.get('x-request-id'), `${operation}: one audit line`);
   }
   for (const statement of ['update audit set actor = actor', 'delete from audit', 'truncate audit'])
     await assert.rejects(sql.raw(statement).execute(db()), /append-only/);
@@ -758,7 +772,7 @@ test('every change leaves one line that nothing can change, and no answer holds 
     const path = adminRow(operation).path.slice('/admin/v1'.length).replace('{user}', 'ana');
     const { status, text } = await admin('GET', path);
     assert.equal(status, 200, text);
-    answers.push(text);
+    responses.push(text);
   }
   const { rows } = await sql<{ secret: string }>`
     select credential_sealed as secret from accounts union select callback_secret_sealed from keys
@@ -772,14 +786,14 @@ test('every change leaves one line that nothing can change, and no answer holds 
     ADMIN_TOKEN,
   ];
   assert.ok(secrets.length > 20 && shown.length === 2);
-  const text = answers.join('\n');
-  for (const secret of secrets) assert.ok(!text.includes(secret), `an answer holds ${secret}`);
+  const text = responses.join('\n');
+  for (const secret of secrets) assert.ok(!text.includes(secret), `a response holds ${secret}`);
   const log = gateway.log.map((line) => JSON.stringify(line)).join('\n');
   assert.ok(log.includes('admin.credit'));
   for (const secret of secrets) assert.ok(!log.includes(secret), `the log holds ${secret}`);
 });
 
-test('commands on the machine are audited too', async () => {
+test('CLI commands are audited', async () => {
   const env = machine();
   const made = await run(['key', 'create', '--user', 'cli-made', '--group', 'claude'], { env });
   assert.equal(made.code, 0, made.stderr);
@@ -798,11 +812,12 @@ test('commands on the machine are audited too', async () => {
   assert.ok((files.data[0]?.after.changes.length ?? 0) > 0);
 });
 
-test('the commands for operators in the README work when they are pasted', async () => {
+test('README curl commands for the admin API work as pasted', async () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const [, section = ''] = /## Run the money([\s\S]*?)\n## /.exec(readme) ?? [];
-  const commands = [...section.matchAll(/^curl [\s\S]*?(?<!\\)$/gm)].map(([command]) => command);
-  assert.ok(commands.length >= 4, 'there are some');
+  const commands = [...readme.matchAll(/^curl [\s\S]*?(?<!\\)$/gm)]
+    .map(([command]) => command)
+    .filter((command) => command.includes('/admin/v1'));
+  assert.ok(commands.length >= 4, 'the README shows admin commands');
   for (const command of commands) {
     const { stdout } = await promisify(execFile)(
       'bash',
@@ -816,7 +831,7 @@ test('the commands for operators in the README work when they are pasted', async
   }
 });
 
-test('the table has an example of every change', () => {
+test('WRITES has an example of every admin operation that changes something', () => {
   const writes = ADMIN_OPERATIONS.filter((operation) => ADMIN_ENDPOINTS[operation].method !== 'GET');
   assert.deepEqual(Object.keys(WRITES).toSorted(), writes.toSorted());
 });

@@ -1,8 +1,8 @@
-/** The admin API over HTTP, as an operator's script calls it. */
+/** Client of the admin API. */
 
 export const ADMIN_TOKEN = 'the-admin-token-of-the-tests';
 
-export interface AdminAnswer<T> {
+export interface AdminResponse<T> {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -14,9 +14,9 @@ export type AdminApi = <T = Record<string, unknown>>(
   path: string,
   body?: unknown,
   headers?: Record<string, string>,
-) => Promise<AdminAnswer<T>>;
+) => Promise<AdminResponse<T>>;
 
-/** `path` is what follows /admin/v1. */
+/** `path` is relative to /admin/v1. */
 export const adminApi =
   (url: () => string, token = ADMIN_TOKEN): AdminApi =>
   async (method, path, body, headers = {}) => {

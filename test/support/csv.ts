@@ -1,4 +1,4 @@
-/** A reader of RFC 4180, written apart from the writer. */
+/** A CSV reader (RFC 4180), independent of the writer in src/admin. */
 
 export function parseCsv(text: string): string[][] {
   const rows: string[][] = [[]];
@@ -21,11 +21,11 @@ export function parseCsv(text: string): string[][] {
       n += 1;
     } else cell += char;
   }
-  if (quoted || cell !== '' || rows.pop()?.length !== 0) throw new Error('not a whole CSV');
+  if (quoted || cell !== '' || rows.pop()?.length !== 0) throw new Error('incomplete CSV');
   return rows;
 }
 
-/** Rows by the names of their columns. */
+/** Rows as objects by column name. */
 export function csvObjects(text: string): Record<string, string>[] {
   const [head = [], ...rows] = parseCsv(text);
   return rows.map((cells) => Object.fromEntries(head.map((name, n) => [name, cells[n] ?? ''])));
