@@ -1,38 +1,37 @@
-/** What the client asks and what the upstream answers, in the four dialects: about 1.5 KB there, 1 KB back, or 200 text deltas. */
+/** Requests and upstream responses in the four dialects: about 1.5 KB sent, 1 KB or 200 text deltas returned. */
 
 export type Dialect = 'messages' | 'chat' | 'responses' | 'generate';
 
-/** The model's name tells the upstream how to answer; it is the one thing that survives every conversion. */
+/** Selects how the upstream responds. It is the only field that every conversion keeps. */
 export type Model = 'bench-burst' | 'bench-paced' | 'bench-hold';
 
-export interface Question {
+export interface BenchRequest {
   readonly path: string;
   readonly body: string;
 }
 
 const DELTAS = 200;
 const CREATED = 1_750_000_000;
-const SYSTEM = 'You are a careful assistant who answers in plain words. '.repeat(5).trim();
-const ASK = 'Explain how a river finds its way to the sea, and why it bends. '.repeat(15).trim();
-const WORDS = 'A river follows the steepest way down, carries away what is loose and drops it where it slows. '.repeat(
-  6,
-);
+const SYSTEM_TEXT = 'You are a careful assistant who answers in plain words. '.repeat(5).trim();
+const USER_TEXT = 'Explain how a river finds its way to the sea, and why it bends. '.repeat(15).trim();
+const REPLY_TEXT =
+  'A river follows the steepest way down, carries away what is loose and drops it where it slows. '.repeat(6);
 const DELTA = ' flows on';
 const TEXT = DELTA.repeat(DELTAS);
 
-/** The same question in the words of each dialect. */
-export const QUESTIONS: Readonly<Record<Dialect, (model: Model, stream: boolean) => Question>> = {
+/** The same request in each dialect. */
+export const REQUESTS: Readonly<Record<Dialect, (model: Model, stream: boolean) => BenchRequest>> = {
   messages: (model, stream) => ({
     path: '/v1/messages',
     body: JSON.stringify({
       model,
       max_tokens: 1024,
       stream,
-      system: SYSTEM,
+      system: SYSTEM_TEXT,
       messages: [
         { role: 'user', content: 'Hello.' },
         { role: 'assistant', content: 'Hello, what would you like to know?' },
-        { role: 'user', content: ASK },
+        { role: 'user', content: USER_TEXT },
       ],
     }),
   }),
@@ -44,10 +43,10 @@ export const QUESTIONS: Readonly<Record<Dialect, (model: Model, stream: boolean)
       stream,
       ...(stream && { stream_options: { include_usage: true } }),
       messages: [
-        { role: 'system', content: SYSTEM },
+        { role: 'system', content: SYSTEM_TEXT },
         { role: 'user', content: 'Hello.' },
         { role: 'assistant', content: 'Hello, what would you like to know?' },
-        { role: 'user', content: ASK },
+        { role: 'user', content: USER_TEXT },
       ],
     }),
   }),
@@ -58,30 +57,30 @@ export const QUESTIONS: Readonly<Record<Dialect, (model: Model, stream: boolean)
       max_output_tokens: 1024,
       stream,
       store: false,
-      instructions: SYSTEM,
+      instructions: SYSTEM_TEXT,
       input: [
         { role: 'user', content: 'Hello.' },
         { role: 'assistant', content: 'Hello, what would you like to know?' },
-        { role: 'user', content: ASK },
+        { role: 'user', content: USER_TEXT },
       ],
     }),
   }),
   generate: (model, stream) => ({
     path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     body: JSON.stringify({
-      systemInstruction: { parts: [{ text: SYSTEM }] },
+      systemInstruction: { parts: [{ text: SYSTEM_TEXT }] },
       contents: [
         { role: 'user', parts: [{ text: 'Hello.' }] },
         { role: 'model', parts: [{ text: 'Hello, what would you like to know?' }] },
-        { role: 'user', parts: [{ text: ASK }] },
+        { role: 'user', parts: [{ text: USER_TEXT }] },
       ],
       generationConfig: { maxOutputTokens: 1024 },
     }),
   }),
 };
 
-/** What stands at the end of a stream that came through whole, as the client sees it. */
-export const LAST_WORD: Readonly<Record<Dialect, string>> = {
+/** Text in the last event of a complete stream, as the client receives it. */
+export const STREAM_END: Readonly<Record<Dialect, string>> = {
   messages: 'message_stop',
   chat: '[DONE]',
   responses: 'response.completed',
@@ -112,7 +111,7 @@ const MESSAGE = {
 
 const messagesUnary = {
   ...MESSAGE,
-  content: [{ type: 'text', text: WORDS }],
+  content: [{ type: 'text', text: REPLY_TEXT }],
   stop_reason: 'end_turn',
   usage: { ...MESSAGE.usage, output_tokens: 180 },
 };
@@ -147,7 +146,12 @@ const chatUnary = {
   created: CREATED,
   model: 'bench',
   choices: [
-    { index: 0, message: { role: 'assistant', content: WORDS, refusal: null }, finish_reason: 'stop', logprobs: null },
+    {
+      index: 0,
+      message: { role: 'assistant', content: REPLY_TEXT, refusal: null },
+      finish_reason: 'stop',
+      logprobs: null,
+    },
   ],
   usage: CHAT_USAGE,
   service_tier: 'default',
@@ -209,7 +213,7 @@ const item = (status: string, content: object[]): object => ({
   content,
 });
 
-const responsesUnary = response('completed', [item('completed', [part(WORDS)])], RESPONSES_USAGE);
+const responsesUnary = response('completed', [item('completed', [part(REPLY_TEXT)])], RESPONSES_USAGE);
 
 const AT = { item_id: 'msg_bench00000000000000000001', output_index: 0, content_index: 0 };
 const responsesStream = [
@@ -247,15 +251,15 @@ const generateStream = [...repeat(() => plain(generated(DELTA))), plain(generate
 
 // ---------------------------------------------------------------- together
 
-/** A whole answer, as JSON text. */
+/** A unary response as JSON. */
 export const UNARY: Readonly<Record<Dialect, string>> = {
   messages: JSON.stringify(messagesUnary),
   chat: JSON.stringify(chatUnary),
   responses: JSON.stringify(responsesUnary),
-  generate: JSON.stringify(generated(WORDS, 'STOP')),
+  generate: JSON.stringify(generated(REPLY_TEXT, 'STOP')),
 };
 
-/** A streamed answer, event by event, as text on the wire. */
+/** A streamed response, one SSE block per event. */
 export const EVENTS: Readonly<Record<Dialect, readonly string[]>> = {
   messages: messagesStream,
   chat: chatStream,

@@ -1,86 +1,86 @@
-/** Starting and ending processes. Only what was started here is ever ended, by its handle. */
+/** Starts and stops child processes. Never stops a process that it did not start. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What does not leave after this long is killed. */
-const PATIENCE_MS = 15_000;
+/** A process that does not exit within this time is killed. */
+const STOP_TIMEOUT_MS = 15_000;
 
 const running = new Set<ChildProcess>();
-// A bug up here: they are asked to leave, and the gateway takes its database with it.
+// Reached with running children only after a crash of the benchmark. SIGTERM lets the gateway stop its database.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGTERM');
 });
 
-export interface Started {
+export interface StartedProcess {
   readonly pid: number;
-  /** Words that the process said on stderr, the last of them. */
-  readonly words: () => string;
+  /** The last 2,000 characters of stderr. */
+  readonly stderr: () => string;
   readonly hasEnded: () => boolean;
   readonly child: ChildProcess;
   stop(): Promise<void>;
 }
 
-/** On one core when there is one for it; `taskset` becomes the program, so that the process id is the program's. */
+/** Pins the process to `core` if given. `taskset` execs the program, so the process id is the program's. */
 export function start(
   program: string,
   args: readonly string[],
   core: number | undefined,
   options: SpawnOptions,
-): Started {
+): StartedProcess {
   const [command, ...rest] =
     core === undefined ? [program, ...args] : ['taskset', '-c', String(core), program, ...args];
   const child = spawn(command ?? program, rest, { stdio: ['ignore', 'ignore', 'pipe'], ...options });
-  let words = '';
+  let stderr = '';
   child.stderr?.on('data', (bytes: Buffer) => {
-    words = (words + bytes.toString('utf8')).slice(-2_000);
+    stderr = (stderr + bytes.toString('utf8')).slice(-2_000);
   });
   running.add(child);
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', (error) => {
-      words += error.message;
+      stderr += error.message;
       resolve();
     });
   }).then(() => void running.delete(child));
   return {
     pid: child.pid ?? 0,
-    words: () => words.trim(),
+    stderr: () => stderr.trim(),
     hasEnded: () => !running.has(child),
     child,
     async stop() {
       if (!running.has(child)) return;
       child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
       await ended;
       clearTimeout(timer);
     },
   };
 }
 
-/** A helper of this folder that answers each message with one message. */
-export function startHelper(file: string, core: number | undefined): Started {
+/** Starts a script of this folder that replies to each message with one message. */
+export function startHelper(file: string, core: number | undefined): StartedProcess {
   const path = fileURLToPath(new URL(file, import.meta.url));
   return start(process.execPath, [path], core, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 }
 
-export function nextMessage<T>({ child }: Started): Promise<T> {
+export function nextMessage<T>({ child }: StartedProcess): Promise<T> {
   return new Promise((resolve, reject) => {
-    const lost = (): void => reject(new Error('A helper process of the benchmark ended early.'));
-    child.once('exit', lost);
+    const onExit = (): void => reject(new Error('A helper process of the benchmark ended early.'));
+    child.once('exit', onExit);
     child.once('message', (message) => {
-      child.removeListener('exit', lost);
+      child.removeListener('exit', onExit);
       resolve(message as T);
     });
   });
 }
 
-export function ask<T>(helper: Started, message: object): Promise<T> {
-  const answer = nextMessage<T>(helper);
+export function sendOrder<T>(helper: StartedProcess, message: object): Promise<T> {
+  const reply = nextMessage<T>(helper);
   helper.child.send(message);
-  return answer;
+  return reply;
 }
 
 export function findProgram(name: string): string | undefined {

@@ -1,4 +1,4 @@
-/** What the measurements inside of one process need: a database of their own with a user who never runs out of money. */
+/** Fixture of the single-process benchmarks: a temporary database with a user whose balance never runs out. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import { KeyCache } from '../src/identity/index.ts';
 import { type AppContext, openContext } from '../src/main.ts';
 import { applySetup, parseSetup } from '../src/setup/index.ts';
 
-export interface BenchGround {
-  readonly ground: AppContext;
+export interface BenchFixture {
+  readonly context: AppContext;
   readonly caller: Caller;
   readonly catalog: Awaited<ReturnType<typeof loadCatalog>>;
   close(): Promise<void>;
@@ -28,34 +28,34 @@ const SETUP = {
     },
   ],
   users: [{ id: 'bench', balance: '1000000' }],
-  // Limits that are counted and never reached.
+  // Limits so high that they are counted but never reached.
   keys: [{ user: 'bench', group: 'messages', name: 'bench', key: TOKEN, rpm: 2e9, tpm: 2e9, concurrency: 100_000 }],
 };
 
-export async function openBenchGround(): Promise<BenchGround> {
+export async function openBenchFixture(): Promise<BenchFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-bench-'));
-  // PostgreSQL refuses to run as root, and its substitute must be able to pass through.
+  // PostgreSQL does not run as root; its own user must be able to traverse this folder.
   chmodSync(folder, 0o711);
-  const ground = await openContext(loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off' }), { log: silentLog });
+  const context = await openContext(loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off' }), { log: silentLog });
   const close = async (): Promise<void> => {
-    await ground.close();
+    await context.close();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    return { ground, ...(await fill(ground)), close };
+    return { context, ...(await prepare(context)), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function fill(ground: AppContext): Promise<Pick<BenchGround, 'caller' | 'catalog'>> {
-  const { db } = ground.database;
-  await applySetup(db, parseSetup(JSON.stringify(SETUP)), { secrets: ground.secrets });
-  const catalog = await loadCatalog(db, ground.sealer, silentLog);
-  const key = await new KeyCache(db, ground.secrets.pepper, ground.clock).find(TOKEN);
+async function prepare(context: AppContext): Promise<Pick<BenchFixture, 'caller' | 'catalog'>> {
+  const { db } = context.database;
+  await applySetup(db, parseSetup(JSON.stringify(SETUP)), { secrets: context.secrets });
+  const catalog = await loadCatalog(db, context.sealer, silentLog);
+  const key = await new KeyCache(db, context.secrets.pepper, context.clock).find(TOKEN);
   const group = catalog.group('messages');
-  if (!key || group?.style !== 'messages') throw new Error('the setup of the benchmark is not what it should be');
+  if (!key || group?.style !== 'messages') throw new Error('the setup of the benchmark is invalid');
   return { caller: { key, group: { ...group, style: group.style } }, catalog };
 }
 

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:history`: a conversation of 300 turns and 2 MB, as an agent sends it again with every step, from the bytes of the
- * client to the bytes for the upstream. Each pair in a fresh process: `first` is what the first such call of a process takes,
- * `warm` the median of the next ones, `longest block` the longest time that no other call was served while they ran.
+ * `npm run bench:history`: converts a conversation of 300 turns and 2 MB, as agents resend it with every step, from client bytes to
+ * upstream bytes. Each pair runs in a new process: `first` is the time of its first call, `warm` the median of the next calls,
+ * `longest block` the longest time that the event loop was blocked.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -75,7 +75,7 @@ const STYLE = {
 
 // ---------------------------------------------------------------- histories
 
-/** A third of the turns use a tool; the results are what is long, as in the logs of agents. */
+/** A third of the turns use a tool. Most of the size is in tool results, as in real agent conversations. */
 const LONG = 'The tests ran and most of them passed; one line of the log says what was wrong with the others.\n'.repeat(
   Math.round(BYTES / TURNS / 96),
 );

@@ -1,10 +1,10 @@
 /**
- * `npm run bench:ledger`: records per second from a reservation to a charge in the database, all on one wallet, which is the worst
- * case: every batch waits for the same row. Embedded PostgreSQL as it is served, fsync on.
+ * `npm run bench:ledger`: records per second from reservation to charge in the database, on one wallet. This is the worst case,
+ * because every batch waits for the same row. Embedded PostgreSQL with production settings, fsync on.
  */
 import { silentLog } from '../src/core/index.ts';
-import { newRecordId, startMetering, type UsageRecord } from '../src/ledger/index.ts';
-import { median, openBenchGround } from './fixture.ts';
+import { createUsageRecord, Metering, newRecordId } from '../src/ledger/index.ts';
+import { median, openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const REPEATS = 5;
@@ -12,9 +12,9 @@ const RECORDS = 20_000;
 const AT_ONCE = 64;
 const GOAL = 5_000;
 
-const { ground, caller, close } = await openBenchGround();
-const { clock, database, config } = ground;
-const metering = await startMetering({ db: database.db, dataDir: config.DATA_DIR, clock, log: silentLog });
+const { context, caller, close } = await openBenchFixture();
+const { clock, database, config } = context;
+const metering = await Metering.start({ db: database.db, dataDir: config.DATA_DIR, clock, log: silentLog });
 
 try {
   const rates: number[] = [];
@@ -22,7 +22,7 @@ try {
     const begun = performance.now();
     for (let at = 0; at < RECORDS; at += AT_ONCE) {
       await Promise.all(Array.from({ length: AT_ONCE }, () => charge()));
-      await metering.flushed();
+      await metering.whenWrittenOrFailed();
     }
     await metering.drain();
     rates.push((RECORDS / (performance.now() - begun)) * 1000);
@@ -45,7 +45,7 @@ try {
 
 async function charge(): Promise<void> {
   const reservation = await metering.admit(caller.key.userId, 5_000_000n, caller.key);
-  const record: UsageRecord = {
+  const record = createUsageRecord({
     id: newRecordId(),
     at: clock.now(),
     userId: caller.key.userId,
@@ -60,6 +60,6 @@ async function charge(): Promise<void> {
     priceId: null,
     estimated: false,
     requestId: 'req_bench',
-  };
+  });
   reservation.settle(record);
 }

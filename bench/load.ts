@@ -1,7 +1,7 @@
 /**
- * The load, a process of its own so that nobody counts its CPU time: raw keep-alive sockets that send the same bytes again as
- * soon as an answer is whole. After the given time nothing new is sent and what is open may finish, so that all work that was
- * begun is counted. Asked and answering over the channel to its parent.
+ * The load generator, a separate process so that its CPU time is not measured: raw keep-alive sockets that send the same bytes
+ * again as soon as a response is complete. After the given time it sends nothing new and waits for open responses, so that all
+ * started work is counted. Receives orders and sends reports over the IPC channel.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -11,21 +11,21 @@ export interface LoadOrder {
   readonly request: string;
   readonly connections: number;
   readonly ms: number;
-  /** A lead-in: its connections stay open for the order that follows, which then costs no one a handshake. */
+  /** A ramp-up: its connections stay open for the next order, so that no handshake is measured. */
   readonly isLead: boolean;
 }
 
 export interface LoadReport {
   readonly requests: number;
   readonly failures: number;
-  /** The beginning of the first answer that was not 200, or why there was none. */
+  /** The beginning of the first response that was not 200, or the reason why there was none. */
   readonly failure?: string | undefined;
   readonly seconds: number;
   readonly p50: number;
   readonly p99: number;
 }
 
-/** Opens streams and keeps them; `open` counts those that have begun to answer. */
+/** Opens streams and keeps them open; `open` counts the streams with a first byte. */
 export interface HoldOrder {
   readonly hold: number;
   readonly port: number;
@@ -35,7 +35,7 @@ export interface HoldReport {
   readonly open: number;
 }
 
-/** One request, and the whole answer as text. */
+/** One request; reports the complete response as text. */
 export interface ProbeOrder {
   readonly probe: true;
   readonly port: number;
@@ -48,26 +48,26 @@ export interface ProbeReport {
 
 export type Order = LoadOrder | HoldOrder | ProbeOrder | { readonly release: true };
 
-/** What is still open this long after the end is given up. */
+/** A response that is still incomplete this long after the end counts as failed. */
 const DRAIN_MS = 20_000;
 const HOLD_MS = 15_000;
 const CRLF_CRLF = Buffer.from('\r\n\r\n');
-/** The last chunk, with the line break that ends the chunk before it. */
+/** The last chunk, with the line break of the chunk before it. */
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
-/** One connection: sends, finds the end of the answer, says so. */
+/** One connection: sends the request and reports the end of the response. */
 class Client {
   readonly #port: number;
   readonly #request: Buffer;
   #socket: Socket | undefined;
   #head: Buffer | undefined;
   #status = 0;
-  /** Bytes of the body still to come; undefined before the head is whole, infinite for chunked answers. */
+  /** Missing bytes of the body; undefined before the head is complete, infinite for chunked bodies. */
   #missing: number | undefined;
   #tail = '';
-  onAnswer: (status: number) => void = () => {};
-  onBroken: (why: string) => void = () => {};
-  /** The beginning of the answer, for a failure's sake; or all of it. */
+  onResponse: (status: number) => void = () => {};
+  onFailure: (why: string) => void = () => {};
+  /** The beginning of a failed response; with `keepsText`, the complete response. */
   text = '';
   keepsText = false;
   startedAt = 0;
@@ -96,33 +96,33 @@ class Client {
 
   #connect(): Socket {
     const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
-    socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    socket.on('data', (bytes: Buffer) => this.#onData(bytes));
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#socket = undefined;
-      this.onBroken('the connection was closed');
+      this.onFailure('the connection was closed');
     });
     return socket;
   }
 
-  #take(bytes: Buffer): void {
+  #onData(bytes: Buffer): void {
     this.hasBegun = true;
     if (this.keepsText) this.text += bytes.toString('latin1');
-    const body = this.#missing === undefined ? this.#takeHead(bytes) : bytes;
+    const body = this.#missing === undefined ? this.#readHead(bytes) : bytes;
     if (!body || this.#missing === undefined) return;
     if (this.#missing !== Number.POSITIVE_INFINITY) {
       this.#missing -= body.length;
-      if (this.#missing <= 0) this.onAnswer(this.#status);
+      if (this.#missing <= 0) this.onResponse(this.#status);
       return;
     }
     this.#tail = (this.#tail + body.toString('latin1', Math.max(0, body.length - LAST_CHUNK.length))).slice(
       -LAST_CHUNK.length,
     );
-    if (this.#tail === LAST_CHUNK) this.onAnswer(this.#status);
+    if (this.#tail === LAST_CHUNK) this.onResponse(this.#status);
   }
 
-  /** What of the body came with the head, once that is whole. */
-  #takeHead(bytes: Buffer): Buffer | undefined {
+  /** Returns the body bytes after the head, once the head is complete. */
+  #readHead(bytes: Buffer): Buffer | undefined {
     const all = this.#head ? Buffer.concat([this.#head, bytes]) : bytes;
     const end = all.indexOf(CRLF_CRLF);
     if (end < 0) {
@@ -138,7 +138,7 @@ class Client {
   }
 }
 
-/** Left open by a lead-in. */
+/** Connections left open by a ramp-up. */
 let waiting: Client[] = [];
 
 function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<LoadReport> {
@@ -158,7 +158,7 @@ function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<Loa
     const [p50, p99] = [quantile(times, 0.5), quantile(times, 0.99)];
     resolve({ requests: times.length, failures, failure, seconds: (performance.now() - start) / 1000, p50, p99 });
   };
-  const goOn = (client: Client): void => {
+  const sendNext = (client: Client): void => {
     if (performance.now() - start < ms) return client.send();
     open -= 1;
     if (open === 0) finish();
@@ -168,19 +168,19 @@ function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<Loa
     failure ??= why;
   };
   const timer = setTimeout(() => {
-    for (; open > 0; open -= 1) fail(`no answer within ${DRAIN_MS / 1000} s`);
+    for (; open > 0; open -= 1) fail(`no response within ${DRAIN_MS / 1000} s`);
     finish();
   }, ms + DRAIN_MS);
   for (const client of clients) {
-    client.onAnswer = (status) => {
+    client.onResponse = (status) => {
       if (status === 200) times.push(performance.now() - client.startedAt);
       else fail(client.text);
-      goOn(client);
+      sendNext(client);
     };
-    client.onBroken = (why) => {
+    client.onFailure = (why) => {
       fail(why);
-      // Not at once: a target that refuses connections would be asked in a loop.
-      setTimeout(goOn, 50, client);
+      // Delayed, so that a target that refuses connections is not retried in a tight loop.
+      setTimeout(sendNext, 50, client);
     };
     client.send();
   }
@@ -198,9 +198,9 @@ function probe({ port, request }: ProbeOrder): Promise<ProbeReport> {
     resolve({ status, text });
   };
   const client = new Client(port, Buffer.from(request));
-  client.onAnswer = (status) => done(status, client.text);
-  client.onBroken = (why) => done(0, why);
-  const timer = setTimeout(() => done(0, `no whole answer came: ${client.text.slice(-200)}`), DRAIN_MS / 4);
+  client.onResponse = (status) => done(status, client.text);
+  client.onFailure = (why) => done(0, why);
+  const timer = setTimeout(() => done(0, `incomplete response: ${client.text.slice(-200)}`), DRAIN_MS / 4);
   client.keepsText = true;
   client.send();
   return promise;
@@ -208,7 +208,7 @@ function probe({ port, request }: ProbeOrder): Promise<ProbeReport> {
 
 let held: Client[] = [];
 
-/** Opened in small groups: a thousand connections in one moment is another test. */
+/** Opens connections in small groups, because a burst of a thousand handshakes is another test. */
 async function hold({ port, request, hold: count }: HoldOrder): Promise<HoldReport> {
   const bytes = Buffer.from(request);
   for (let n = 0; n < count; n += 1) {

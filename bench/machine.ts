@@ -1,12 +1,12 @@
-/** What /proc tells: CPU time and memory of a process, and how busy the machine is beside us. Linux only. */
+/** CPU time and memory of processes and the load of the machine, from /proc. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { findProgram } from './child.ts';
 
-/** Jiffies per second as Linux shows them to programs, whatever it counts in itself. */
+/** Clock ticks per second in /proc (USER_HZ). */
 const HZ = 100;
 
-/** The load and the upstream share one core, what is measured has the other; undefined where that cannot be arranged. */
+/** Load and upstream share one core, the target has the other; undefined if the machine has only one or no taskset. */
 export const CORES: { readonly load: number; readonly target: number } | undefined =
   availableParallelism() >= 2 && findProgram('taskset') !== undefined ? { load: 0, target: 1 } : undefined;
 
@@ -24,7 +24,7 @@ export function rssMb(pid: number): number {
   return Number(kb) / 1024;
 }
 
-/** Time that others took from the cores we use: all busy time (also what the hypervisor kept) less that of our own processes. */
+/** CPU time used by other processes on the benchmark's cores: busy and stolen time minus that of the own processes. */
 export interface Usage {
   readonly busy: number;
   readonly own: number;
@@ -45,7 +45,7 @@ function busySeconds(): number {
   return ticks / HZ;
 }
 
-/** This process and all below it. */
+/** This process and its descendants. */
 function treeSeconds(root: number): number {
   const stats = new Map(
     readdirSync('/proc').flatMap((name) => {
@@ -62,7 +62,7 @@ function treeSeconds(root: number): number {
 function statOf(pid: number): { parent: number; ticks: number } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in front may hold spaces and brackets.
+    // The process name before may contain spaces and parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
   } catch {

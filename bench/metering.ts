@@ -29,7 +29,7 @@ const metering = await Metering.start({
   log: silentLog,
 });
 const limiter = new LocalLimiter(clock);
-const billing = new Billing({ metering, limiter: limiter, clock: clock });
+const billing = new Billing({ metering, limiter, clock });
 const model = resolveModel(catalog, caller, 'bench-burst');
 const response = Buffer.from(UNARY.messages);
 const bodyBytes = REQUESTS.messages('bench-burst', false).body.length;

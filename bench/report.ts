@@ -1,11 +1,11 @@
-/** From cells to tables: medians, what a target adds to the bare upstream, ratios; as text for people and as JSON for programs. */
+/** The report: medians, latency added to the bare upstream, and ratios, as text and as JSON. */
 import type { Dialect } from './bodies.ts';
-import { type Cell, type Measured, NOISY } from './round.ts';
-import { eventsOf, LINES, type Line, type SceneName } from './scenes.ts';
+import { type Cell, MAX_OTHER_LOAD, type Measurement } from './round.ts';
+import { eventsOf, LINES, type Line, type ScenarioName } from './scenarios.ts';
 import { type OpenStreams, STREAMS } from './streams.ts';
 import type { TargetName } from './targets.ts';
 
-export interface Findings {
+export interface Results {
   readonly machine: string;
   readonly repeats: number;
   readonly cells: readonly Cell[];
@@ -15,29 +15,29 @@ export interface Findings {
   readonly notes: readonly string[];
 }
 
-export function reportText(findings: Findings): string {
+export function reportText(results: Results): string {
   return [
-    `Machine: ${findings.machine}. Medians of ${findings.repeats}.`,
-    'Unary: 1.5 KB there, 1 KB back',
-    unaryTable(findings),
+    `Machine: ${results.machine}. Medians of ${results.repeats}.`,
+    'Unary: 1.5 KB request, 1 KB response',
+    unaryTable(results),
     'Streams: about 200 events each; CPU microseconds per event of the upstream',
-    streamTable(findings),
+    streamTable(results),
     'Ratios of CPU time',
-    ratioTable(findings),
+    ratioTable(results),
     `Memory with ${STREAMS} open, silent streams`,
-    memoryTable(findings),
+    memoryTable(results),
     'Control: JSON.parse and JSON.stringify of one event, nothing else',
     table(
       ['dialect', 'us per event'],
-      findings.control.map(({ dialect, us }) => [dialect, fixed(us, 2)]),
+      results.control.map(({ dialect, us }) => [dialect, fixed(us, 2)]),
     ),
-    ...findings.notes.map((note) => `Note: ${note}`),
+    ...results.notes.map((note) => `Note: ${note}`),
   ].join('\n\n');
 }
 
 // ---------------------------------------------------------------- tables
 
-function unaryTable({ cells, memory }: Findings): string {
+function unaryTable({ cells, memory }: Results): string {
   const rows = LINES.flatMap((line) => {
     const many = medians(cells, line, 'unary-64');
     const one = medians(cells, line, 'unary-1');
@@ -49,8 +49,8 @@ function unaryTable({ cells, memory }: Findings): string {
         line.label,
         cpu === undefined ? '-' : String(Math.round(1e6 / cpu)),
         fixed(cpu, 0),
-        added(cells, line, 'unary-1'),
-        added(cells, line, 'unary-64'),
+        addedLatency(cells, line, 'unary-1'),
+        addedLatency(cells, line, 'unary-64'),
         idleMb === undefined ? '-' : `${fixed(idleMb, 0)} -> ${fixed(endMb, 0)}`,
       ],
     ];
@@ -68,18 +68,18 @@ function unaryTable({ cells, memory }: Findings): string {
   );
 }
 
-/** The bare upstream's times as they are, everybody else's less those. */
-function added(cells: readonly Cell[], line: Line, scene: SceneName): string {
-  const own = medians(cells, line, scene);
+/** Latency of the bare upstream, or the latency that another target adds to it. */
+function addedLatency(cells: readonly Cell[], line: Line, scenario: ScenarioName): string {
+  const own = medians(cells, line, scenario);
   if (!own) return '-';
   const [base] = line.target === 'direct' ? [] : LINES;
-  const bare = base && medians(cells, base, scene);
+  const bare = base && medians(cells, base, scenario);
   const shown = (ms: number, less: number | undefined): string =>
     less === undefined ? fixed(ms, 2) : `${ms < less ? '' : '+'}${fixed(ms - less, 2)}`;
   return `${shown(own.p50, bare?.p50)} / ${shown(own.p99, bare?.p99)}`;
 }
 
-function streamTable({ cells }: Findings): string {
+function streamTable({ cells }: Results): string {
   const rows = LINES.flatMap((line) => {
     const burst = medians(cells, line, 'burst');
     const paced = medians(cells, line, 'paced');
@@ -97,30 +97,30 @@ function streamTable({ cells }: Findings): string {
   return table(['', 'us/event, full speed', 'us/stream, full speed', 'events/s', 'us/event, one per 4 ms'], rows);
 }
 
-function ratioTable({ cells }: Findings): string {
+function ratioTable({ cells }: Results): string {
   const find = (target: TargetName): Line | undefined => LINES.find((line) => line.target === target);
-  const ratio = (over: Line | undefined, under: Line | undefined, scene: SceneName): string => {
-    const value = over && under && pairedRatio(cells, over, under, scene);
+  const ratio = (over: Line | undefined, under: Line | undefined, scenario: ScenarioName): string => {
+    const value = over && under && pairedRatio(cells, over, under, scenario);
     return value === undefined ? '-' : `${fixed(value, 1)} x`;
   };
   const rows = LINES.filter(({ target }) => target === 'dragoman' || target === 'converter').flatMap((line) =>
-    (['unary-64', 'burst', 'paced'] as const).flatMap((scene) =>
-      medians(cells, line, scene) === undefined
+    (['unary-64', 'burst', 'paced'] as const).flatMap((scenario) =>
+      medians(cells, line, scenario) === undefined
         ? []
         : [
             [
-              `${line.label}, ${scene}`,
-              ratio(line, find('nginx'), scene),
-              ratio(find('portkey'), line, scene),
-              line.target === 'dragoman' ? '-' : ratio(line, find('dragoman'), scene),
+              `${line.label}, ${scenario}`,
+              ratio(line, find('nginx'), scenario),
+              ratio(find('portkey'), line, scenario),
+              line.target === 'dragoman' ? '-' : ratio(line, find('dragoman'), scenario),
             ],
           ],
     ),
   );
-  return table(['', 'dearer than nginx', 'cheaper than Portkey', 'dearer than native'], rows);
+  return table(['', 'x nginx', 'Portkey is x this', 'x native'], rows);
 }
 
-function memoryTable({ streams }: Findings): string {
+function memoryTable({ streams }: Results): string {
   return table(
     ['', 'open', 'RSS MB before', 'with them', 'KB per stream'],
     streams.map(({ target, open, idleMb, withMb }) => [
@@ -133,7 +133,7 @@ function memoryTable({ streams }: Findings): string {
   );
 }
 
-/** Markdown, padded so that it also reads well in a terminal. */
+/** A Markdown table, padded for terminals. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, n) => Math.max(name.length, 3, ...rows.map((row) => (row[n] ?? '').length)));
   const line = (row: readonly string[]): string =>
@@ -144,12 +144,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 // ---------------------------------------------------------------- numbers
 
-type Medians = Pick<Measured, 'perSecond' | 'cpuUsPerRequest' | 'cpuUsPerEvent' | 'p50' | 'p99'>;
+type Medians = Pick<Measurement, 'perSecond' | 'cpuUsPerRequest' | 'cpuUsPerEvent' | 'p50' | 'p99'>;
 
-function medians(cells: readonly Cell[], line: Line, scene: SceneName): Medians | undefined {
-  const all = cells.find((cell) => cell.line === line && cell.scene.name === scene)?.results ?? [];
+function medians(cells: readonly Cell[], line: Line, scenario: ScenarioName): Medians | undefined {
+  const all = cells.find((cell) => cell.line === line && cell.scenario.name === scenario)?.results ?? [];
   if (all.length === 0) return undefined;
-  const results = quietOf(all);
+  const results = undisturbed(all);
   return {
     perSecond: median(results.map((result) => result.perSecond)) ?? Number.NaN,
     cpuUsPerRequest: median(results.map((result) => result.cpuUsPerRequest)),
@@ -160,25 +160,25 @@ function medians(cells: readonly Cell[], line: Line, scene: SceneName): Medians 
 }
 
 /**
- * How much dearer one line is than another: of each repeat, in which the two were measured within seconds, and the median of those. A
- * slow minute of the machine hits both sides of a pair; medians of each side for itself would compare one's slow minute with the other's good one.
+ * The ratio of CPU time of two lines: the median of the ratios of each repeat, in which both were measured within seconds. A slow
+ * phase of the machine affects both sides of a pair; a ratio of two medians could compare a slow phase with a fast one.
  */
-function pairedRatio(cells: readonly Cell[], over: Line, under: Line, scene: SceneName): number | undefined {
-  const resultsOf = (line: Line): readonly Measured[] =>
-    cells.find((cell) => cell.line === line && cell.scene.name === scene)?.results ?? [];
+function pairedRatio(cells: readonly Cell[], over: Line, under: Line, scenario: ScenarioName): number | undefined {
+  const resultsOf = (line: Line): readonly Measurement[] =>
+    cells.find((cell) => cell.line === line && cell.scenario.name === scenario)?.results ?? [];
   const bases = resultsOf(under);
   const pairs = resultsOf(over).flatMap((own, n) => {
     const base = bases[n];
     if (base?.cpuUsPerRequest === undefined || own.cpuUsPerRequest === undefined) return [];
-    return [{ ratio: own.cpuUsPerRequest / base.cpuUsPerRequest, foreign: Math.max(own.foreign, base.foreign) }];
+    return [{ ratio: own.cpuUsPerRequest / base.cpuUsPerRequest, otherLoad: Math.max(own.otherLoad, base.otherLoad) }];
   });
-  return median(quietOf(pairs).map(({ ratio }) => ratio));
+  return median(undisturbed(pairs).map(({ ratio }) => ratio));
 }
 
-/** Quiet ones only, as long as there are any. */
-function quietOf<R extends { readonly foreign: number }>(results: readonly R[]): readonly R[] {
-  const quiet = results.filter(({ foreign }) => foreign <= NOISY);
-  return quiet.length > 0 ? quiet : results;
+/** The undisturbed results, or all if there are none. */
+function undisturbed<R extends { readonly otherLoad: number }>(results: readonly R[]): readonly R[] {
+  const kept = results.filter(({ otherLoad }) => otherLoad <= MAX_OTHER_LOAD);
+  return kept.length > 0 ? kept : results;
 }
 
 function median(values: readonly (number | undefined)[]): number | undefined {
@@ -191,19 +191,19 @@ function median(values: readonly (number | undefined)[]): number | undefined {
 const fixed = (value: number | undefined, digits: number): string =>
   value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits);
 
-// ---------------------------------------------------------------- for programs
+// ---------------------------------------------------------------- JSON
 
-export function reportJson(findings: Findings): object {
-  const { cells, ...rest } = findings;
+export function reportJson(results: Results): object {
+  const { cells, ...rest } = results;
   return {
     ...rest,
-    cells: cells.map(({ line, scene, results }) => ({
+    cells: cells.map(({ line, scenario, results }) => ({
       line: line.label,
       target: line.target,
       route: line.route,
-      scene: scene.name,
-      median: medians(cells, line, scene.name),
-      noisy: results.filter(({ foreign }) => foreign > NOISY).length,
+      scenario: scenario.name,
+      median: medians(cells, line, scenario.name),
+      disturbed: results.filter(({ otherLoad }) => otherLoad > MAX_OTHER_LOAD).length,
       results,
     })),
   };

@@ -1,4 +1,4 @@
-/** What is measured: the bare upstream, nginx in front of it, this gateway, and the peer that npm can bring. */
+/** The targets: the bare upstream, nginx in front of it, this gateway and Portkey. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,24 +6,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Dialect } from './bodies.ts';
-import { findProgram, freePort, pause, type Started, start } from './child.ts';
+import { findProgram, freePort, pause, type StartedProcess, start } from './child.ts';
 import { CORES } from './machine.ts';
 
-/** Two gateways: what one kind of call leaves behind in a process is no price of the other, and the others answer native calls only. */
+/** `converter` is a second gateway for converted calls, so that they do not affect the process that is compared natively. */
 export type TargetName = 'direct' | 'nginx' | 'dragoman' | 'converter' | 'portkey';
 
 export interface Target {
   readonly name: TargetName;
   readonly port: number;
-  /** Nothing stands in between for `direct`. */
+  /** Undefined for `direct`. */
   readonly pid: number | undefined;
-  /** Headers that this target wants, for a group whose upstream speaks `group`. */
+  /** Headers that this target needs to reach an upstream of dialect `group`. */
   headers(group: Dialect): Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** Why a target takes no part. */
-export class Absent extends Error {}
+/** The reason why a target is skipped. */
+export class TargetUnavailable extends Error {}
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const READY_MS = 60_000;
@@ -38,10 +38,10 @@ export const direct = (upstreamPort: number): Target => ({
 
 // ---------------------------------------------------------------- nginx
 
-/** No key, no parsing, no log: the least a proxy can do. Buffering is off, as everybody must have it who passes streams. */
+/** A minimal proxy: no keys, no parsing, no log. Buffering is off, as streams require. */
 export async function startNginx(upstreamPort: number): Promise<Target> {
   const program = findProgram('nginx');
-  if (program === undefined) throw new Absent('nginx is not installed');
+  if (program === undefined) throw new TargetUnavailable('nginx is not installed');
   const folder = workFolder();
   const port = await freePort();
   writeFileSync(
@@ -71,7 +71,7 @@ http {
 
 const keyOf = (group: Dialect): string => `bench-key-for-the-${group}-group`;
 
-/** Exactly as an operator starts it, with a database of its own; log lines are written, to nowhere. */
+/** The gateway as an operator starts it, with its own database. Log lines are written and discarded. */
 export async function startDragoman(
   name: 'dragoman' | 'converter',
   upstreamPort: number,
@@ -109,7 +109,7 @@ const setupOf = (upstream: string): object => ({
     api_key: 'mock-credential',
     max_concurrency: 100_000,
   })),
-  // Priced, so that every call is reserved for, charged and journaled.
+  // With prices, so that every call is reserved, charged and written to the journal.
   models: [
     {
       id: 'bench-*',
@@ -129,14 +129,14 @@ const setupOf = (upstream: string): object => ({
 // ---------------------------------------------------------------- Portkey
 
 const PORTKEY = '1.15.2';
-/** The version that its own range picks today answers 500 to streams. */
+/** The version that Portkey's range selects returns 500 for streams. */
 const NODE_SERVER = '1.13.7';
 
 export async function startPortkey(upstreamPort: number): Promise<Target> {
   const folder = join(ROOT, '.cache/bench', `portkey-${PORTKEY}`);
   const entry = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
   if (!existsSync(entry)) fetchPortkey(folder);
-  if (!existsSync(entry)) throw new Absent('Portkey could not be fetched with npm');
+  if (!existsSync(entry)) throw new TargetUnavailable('Portkey could not be fetched with npm');
   const port = await freePort();
   const process = start(globalThis.process.execPath, [entry, `--port=${port}`, '--headless'], CORES?.target, {
     cwd: folder,
@@ -167,18 +167,18 @@ function fetchPortkey(folder: string): void {
   });
 }
 
-// ---------------------------------------------------------------- all of them
+// ---------------------------------------------------------------- shared
 
 function workFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-bench-'));
-  // PostgreSQL refuses to run as root, and its substitute must be able to pass through.
+  // PostgreSQL does not run as root; its own user must be able to traverse this folder.
   chmodSync(folder, 0o711);
   return folder;
 }
 
 async function ready(
   name: TargetName,
-  process: Started,
+  process: StartedProcess,
   port: number,
   headers: Target['headers'],
   folder?: string,
@@ -190,22 +190,22 @@ async function ready(
   for (const until = Date.now() + READY_MS; !(await accepts(port)); await pause(100)) {
     if (!process.hasEnded() && Date.now() < until) continue;
     await stop();
-    throw new Absent(`${name} did not start: ${reasonIn(process.words())}`);
+    throw new TargetUnavailable(`${name} did not start: ${errorLineIn(process.stderr())}`);
   }
   return { name, port, pid: process.pid, headers, stop };
 }
 
-const reasonIn = (words: string): string => {
-  const lines = words.split('\n').filter((line) => line.trim() !== '');
-  return lines.find((line) => /error|cannot|taken/i.test(line)) ?? lines.at(-1) ?? 'it said nothing';
+const errorLineIn = (stderr: string): string => {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  return lines.find((line) => /error|cannot|taken/i.test(line)) ?? lines.at(-1) ?? 'no output';
 };
 
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
-    const done = (answer: boolean) => (): void => {
+    const done = (isOpen: boolean) => (): void => {
       socket.destroy();
-      resolve(answer);
+      resolve(isOpen);
     };
     socket.once('connect', done(true));
     socket.once('error', done(false));

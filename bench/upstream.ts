@@ -1,21 +1,21 @@
 /**
- * The mock upstream, a process of its own: raw sockets and canned bytes, so that it costs as little as possible of the core
- * it shares with the load. How it answers stands in the request: unary or stream by the dialect's own switch, and for streams
- * all at once, one event every few milliseconds, or a beginning that never goes on, by the model's name.
+ * The mock upstream, a separate process: raw sockets and canned bytes, so that it uses little of the core it shares with the
+ * load. The request selects unary or stream. The model selects the pace of a stream: all events at once, one every few
+ * milliseconds, or only the first ones.
  */
 import { createServer, type Socket } from 'node:net';
 import { type Dialect, EVENTS, UNARY } from './bodies.ts';
 
 const EVENT_MS = 4;
-/** A stream that is held sends these and then nothing more. */
+/** Number of events that a `bench-hold` stream sends. */
 const HELD_EVENTS = 4;
 const BLANK_LINE = '\r\n\r\n';
 
-interface Canned {
+interface CannedResponse {
   readonly unary: Buffer;
   readonly burst: Buffer;
   readonly begin: Buffer;
-  /** Each event as a chunk of its own, as providers flush them. */
+  /** Each event as a separate chunk, as providers flush them. */
   readonly events: readonly Buffer[];
 }
 
@@ -23,7 +23,7 @@ const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n';
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
-const can = (dialect: Dialect): Canned => {
+const cannedResponse = (dialect: Dialect): CannedResponse => {
   const begin = Buffer.from(STREAM_HEAD);
   const events = EVENTS[dialect].map((event) =>
     Buffer.from(`${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`),
@@ -38,15 +38,15 @@ const can = (dialect: Dialect): Canned => {
   };
 };
 
-const ANSWERS: readonly (readonly [string, Canned])[] = [
-  ['/messages', can('messages')],
-  ['/chat/completions', can('chat')],
-  ['/responses', can('responses')],
-  ['enerateContent', can('generate')],
+const RESPONSES: readonly (readonly [string, CannedResponse])[] = [
+  ['/messages', cannedResponse('messages')],
+  ['/chat/completions', cannedResponse('chat')],
+  ['/responses', cannedResponse('responses')],
+  ['enerateContent', cannedResponse('generate')],
 ];
 
-/** Streams on their way, one event per tick each. */
-const paced = new Map<Socket, { canned: Canned; next: number }>();
+/** Active `bench-paced` streams; each sends one event per tick. */
+const paced = new Map<Socket, { canned: CannedResponse; next: number }>();
 setInterval(() => {
   for (const [socket, stream] of paced) {
     const event = stream.canned.events[stream.next++];
@@ -66,7 +66,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     for (;;) {
       const length = requestLength(pending);
       if (length === undefined) return;
-      answer(socket, pending.slice(0, length));
+      respond(socket, pending.slice(0, length));
       pending = pending.slice(length);
     }
   });
@@ -74,7 +74,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   socket.on('close', () => paced.delete(socket));
 });
 
-/** Bytes of the first request, once it is whole. */
+/** Length of the first request; undefined while it is incomplete. */
 function requestLength(text: string): number | undefined {
   const end = text.indexOf(BLANK_LINE);
   if (end < 0) return undefined;
@@ -87,9 +87,9 @@ function requestLength(text: string): number | undefined {
   return last < 0 ? undefined : last + LAST_CHUNK.length;
 }
 
-function answer(socket: Socket, request: string): void {
+function respond(socket: Socket, request: string): void {
   const line = request.slice(0, request.indexOf('\r\n'));
-  const canned = ANSWERS.find(([path]) => line.includes(path))?.[1];
+  const canned = RESPONSES.find(([path]) => line.includes(path))?.[1];
   if (!canned) return void socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
   if (!line.includes('streamGenerateContent') && !request.includes('"stream":true')) socket.write(canned.unary);
   else if (request.includes('bench-paced')) begin(socket, canned, () => paced.set(socket, { canned, next: 0 }));
@@ -97,12 +97,12 @@ function answer(socket: Socket, request: string): void {
   else socket.write(canned.burst);
 }
 
-function begin(socket: Socket, canned: Canned, goOn: () => void): void {
+function begin(socket: Socket, canned: CannedResponse, then: () => void): void {
   socket.write(canned.begin);
-  goOn();
+  then();
 }
 
-const held = ({ events }: Canned): Buffer => Buffer.concat(events.slice(0, HELD_EVENTS));
+const held = ({ events }: CannedResponse): Buffer => Buffer.concat(events.slice(0, HELD_EVENTS));
 
 server.listen(0, '127.0.0.1', 4096, () => {
   const address = server.address();

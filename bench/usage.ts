@@ -1,43 +1,43 @@
 /**
- * `npm run bench:usage`: GET /v1/usage over ten million recorded calls: what its statements read and how long they take, as the
- * server itself says. `--rows 1000000` for fewer. Takes some minutes and some five gigabytes of disk under the system's folder for temporary files.
+ * `npm run bench:usage`: GET /v1/usage over ten million recorded calls: blocks read and time of its statements, from EXPLAIN.
+ * `--rows 1000000` for fewer. Takes several minutes and about 5 GB of disk in the temporary folder.
  */
 import { parseArgs } from 'node:util';
 import { connect } from '../src/db/index.ts';
 import { balanceReport, limitsReport, periodOf, usageReport } from '../src/ledger/index.ts';
 import { explain, statementsOf } from '../test/support/plan.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
-import { median, openBenchGround } from './fixture.ts';
+import { median, openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000000' } } });
 const ROWS = Number(values.rows);
 const USER = 'u77';
 
-const { ground, caller, close } = await openBenchGround();
-const { db, url } = ground.database;
+const { context, caller, close } = await openBenchFixture();
+const { db, url } = context.database;
 const client = await connect(url);
 try {
-  const now = ground.clock.now();
+  const now = context.clock.now();
   const lastDay = new Date(now).toISOString().slice(0, 10);
   const begun = performance.now();
   await fillUsage(client, { rows: ROWS, users: 1_000, days: 365, lastDay });
   console.log(`Machine: ${describeMachine()}. ${ROWS} calls in ${Math.round((performance.now() - begun) / 1000)} s.`);
   const start = new Date(now - 91 * 86_400_000).toISOString().slice(0, 10);
   const key = { ...caller.key, userId: USER, limits: { spendDay: 10n ** 12n, spendMonth: 10n ** 13n } };
-  const ask = async (): Promise<void> => {
+  const runReport = async (): Promise<void> => {
     await balanceReport(db, USER);
     await limitsReport(db, key, now);
     await usageReport(db, USER, periodOf({ start_date: start }, now));
   };
-  const sent = await statementsOf(ask);
+  const sent = await statementsOf(runReport);
   const costs = [];
   for (const statement of sent) costs.push(await explain(client, statement));
   const tables = [...new Set(costs.flatMap((cost) => [...cost.tables]))].sort().join(', ');
   const times: number[] = [];
   for (let n = 0; n < 50; n += 1) {
     const at = performance.now();
-    await ask();
+    await runReport();
     times.push(performance.now() - at);
   }
   const { rows } = await client.query(

@@ -1,20 +1,20 @@
-/** What is asked of whom: every pair of a scene and a target is one cell of the result. */
-import { type Dialect, EVENTS, LAST_WORD, type Model, QUESTIONS } from './bodies.ts';
+/** Scenarios and targets: each combination is one cell of the result. */
+import { type Dialect, EVENTS, type Model, REQUESTS, STREAM_END } from './bodies.ts';
 import type { Target, TargetName } from './targets.ts';
 
-export type SceneName = 'unary-1' | 'unary-64' | 'burst' | 'paced';
+export type ScenarioName = 'unary-1' | 'unary-64' | 'burst' | 'paced';
 
-export interface Scene {
-  readonly name: SceneName;
+export interface Scenario {
+  readonly name: ScenarioName;
   readonly connections: number;
   readonly model: Model;
   readonly stream: boolean;
   readonly about: string;
-  /** The same code runs in another scene too, which warms it. */
+  /** Another scenario runs the same code and warms it up. */
   readonly isWarm: boolean;
 }
 
-export const SCENES: readonly Scene[] = [
+export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'unary-64',
     connections: 64,
@@ -56,7 +56,7 @@ const CONVERTED: readonly Route[] = [
   { from: 'chat', to: 'generate' },
 ];
 
-/** One line of the table. */
+/** One row of the tables. */
 export interface Line {
   readonly target: TargetName;
   readonly route: Route;
@@ -73,9 +73,9 @@ export const LINES: readonly Line[] = [
 
 export const eventsOf = ({ to }: Route): number => EVENTS[to].length;
 
-/** Head and body of the request, as one text. */
+/** Head and body of the request. */
 export function requestOf(target: Target, { from, to }: Route, model: Model, stream: boolean): string {
-  const { path, body } = QUESTIONS[from](model, stream);
+  const { path, body } = REQUESTS[from](model, stream);
   const headers = {
     host: `127.0.0.1:${target.port}`,
     accept: 'application/json',
@@ -89,12 +89,12 @@ export function requestOf(target: Target, { from, to }: Route, model: Model, str
   return `POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Undefined when the answer is a good one. */
-export function faultOf({ from }: Route, stream: boolean, status: number, text: string): string | undefined {
-  if (status === 501) return 'not offered yet';
-  if (status !== 200) return `answered ${status}: ${bodyOf(text).slice(0, 200)}`;
-  if (stream && !text.includes(LAST_WORD[from])) return `the stream ended without ${LAST_WORD[from]}`;
-  if (stream && (text.match(/flows on/g)?.length ?? 0) < 200) return 'the stream lost text on the way';
+/** Why a response is wrong; undefined if it is correct. */
+export function failureOf({ from }: Route, stream: boolean, status: number, text: string): string | undefined {
+  if (status === 501) return 'not implemented';
+  if (status !== 200) return `returned ${status}: ${bodyOf(text).slice(0, 200)}`;
+  if (stream && !text.includes(STREAM_END[from])) return `the stream ended without ${STREAM_END[from]}`;
+  if (stream && (text.match(/flows on/g)?.length ?? 0) < 200) return 'the stream lost text';
   return undefined;
 }
 
