@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isAddressIn, parseRange } from './address.ts';
 
-test('an address is in a network by its bytes, not by its text', () => {
+test('isAddressIn compares addresses by bytes, not by text', () => {
   const inside: [string, string][] = [
     ['10.1.2.3', '10.0.0.0/8'],
     ['10.1.2.3', '10.1.2.3'],
@@ -27,14 +27,14 @@ test('an address is in a network by its bytes, not by its text', () => {
   for (const [address, range] of outside) assert.ok(!isAddressIn(address, [range]), `${address} not in ${range}`);
 });
 
-test('what is no address is in no network, and no network holds anything', () => {
+test('isAddressIn is false for invalid addresses and invalid ranges', () => {
   for (const text of ['', 'x', '10.0.0.256', '10.0.0.1 ', '10.0.0.0/8', 'localhost'])
     assert.ok(!isAddressIn(text, ['0.0.0.0/0', '::/0']), text);
   assert.ok(!isAddressIn('10.0.0.1', []));
   assert.ok(!isAddressIn('10.0.0.1', ['nonsense', '10.0.0.0/99']));
 });
 
-test('ranges are addresses and networks, nothing else', () => {
+test('parseRange accepts addresses and CIDR blocks only', () => {
   for (const text of ['10.0.0.1', '10.0.0.0/8', '::1', 'fe80::/10', '0.0.0.0/0']) assert.ok(parseRange(text), text);
   for (const text of ['', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', 'home', '::/129', '/8', '*'])
     assert.equal(parseRange(text), undefined, text);

@@ -1,9 +1,9 @@
-/** Network addresses as bytes, never as text: is this one inside that list, is it on the public internet? */
+/** IP address checks: membership in ranges, and whether an address is public. Compares bytes, never text. */
 import ipaddr from 'ipaddr.js';
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** "10.0.0.0/8", "2001:db8::1" -> a range; undefined when it is neither an address nor a CIDR. */
+/** Parses an address or a CIDR block ("10.0.0.0/8", "2001:db8::1"); undefined for anything else. */
 export function parseRange(text: string): Range | undefined {
   try {
     if (text.includes('/')) return ipaddr.parseCIDR(text);
@@ -14,7 +14,7 @@ export function parseRange(text: string): Range | undefined {
   }
 }
 
-/** An IPv4 client on a dual-stack socket shows up as ::ffff:a.b.c.d; `process` undoes that. */
+/** A dual-stack socket reports IPv4 clients as ::ffff:a.b.c.d; `process` maps them back to IPv4. */
 export function isAddressIn(address: string, ranges: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -24,14 +24,14 @@ export function isAddressIn(address: string, ranges: readonly string[]): boolean
   });
 }
 
-/** Everything that is handed out to anyone so far; ipaddr.js calls unassigned space outside it, `::a.b.c.d` included, unicast. */
+/** The only assigned IPv6 unicast space. ipaddr.js also calls unassigned space outside it unicast, `::a.b.c.d` included. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
-/** Public in form, but answered by the host of every Azure machine. */
+/** A public IPv4 address that Azure routes to the host of every virtual machine. */
 const AZURE_HOST = '168.63.129.16';
 
 /**
- * True only for plain public unicast. No form that carries another address (mapped, NAT64, 6to4, Teredo) passes, whatever it
- * carries, and no zone. `text` is what a resolver or a socket says: four decimal parts or IPv6, nothing shorter.
+ * True only for plain public unicast. Rejects addresses that embed another one (mapped, NAT64, 6to4, Teredo) and zone ids.
+ * `text` must have the form that resolvers and sockets report: four decimal parts, or IPv6.
  */
 export function isPublicAddress(text: string): boolean {
   if (!text.includes(':')) {
@@ -44,7 +44,7 @@ export function isPublicAddress(text: string): boolean {
   return address.match(GLOBAL_UNICAST) && address.range() === 'unicast';
 }
 
-/** The same bytes, however they are written; a mapped IPv4 address counts as that address. */
+/** True when both texts name the same address; an IPv4-mapped IPv6 address equals its IPv4 address. */
 export const isSameAddress = (one: string, other: string): boolean =>
   ipaddr.isValid(one) &&
   ipaddr.isValid(other) &&

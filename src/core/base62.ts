@@ -1,8 +1,8 @@
-/** Bytes as letters and digits: fit for ids and keys that people select with a double click and paste anywhere. */
+/** Base62 encoding for ids and keys: letters and digits only, so a double click selects the whole value. */
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Fixed width for a given number of bytes, so that ids and keys all look alike. */
+/** Encodes to a fixed width per number of bytes, so that all ids of a kind have the same length. */
 export function base62(bytes: Uint8Array): string {
   const width = Math.ceil((bytes.length * 8) / Math.log2(62));
   let value = 0n;

@@ -1,5 +1,5 @@
-/** Bytes that came in pieces, as one; a single piece, as most are, is not copied. */
-export function concatBuffers(pieces: readonly Buffer[]): Buffer {
-  const [only] = pieces;
-  return only && pieces.length === 1 ? only : Buffer.concat(pieces);
+/** Concatenates chunks. Returns a single chunk without copying it, because most bodies arrive in one read. */
+export function concatBuffers(chunks: readonly Buffer[]): Buffer {
+  const [only] = chunks;
+  return only && chunks.length === 1 ? only : Buffer.concat(chunks);
 }

@@ -7,11 +7,11 @@ import { HttpParseError } from './head.ts';
 
 interface Reading {
   readonly payload: Buffer;
-  /** How many bytes of the wire belonged to the body, once it is done. */
+  /** Number of bytes of the body on the wire; undefined while it is incomplete. */
   readonly end: number | undefined;
 }
 
-/** Feeds the wire as a connection would, in pieces that end at `cuts`, with foreign bytes before each that must stay as they are. */
+/** Feeds `wire` in reads that end at `cuts`. Each read starts with foreign bytes, which must stay unchanged. */
 function read(wire: Buffer, cuts: readonly number[] = []): Reading {
   const body = new ChunkedBody();
   const pieces: Buffer[] = [];
@@ -20,28 +20,28 @@ function read(wire: Buffer, cuts: readonly number[] = []): Reading {
     if (to <= at) continue;
     const foreign = 'head: of the message\r\n\r\n';
     const bytes = Buffer.concat([Buffer.from(foreign), wire.subarray(at, to)]);
-    const payload = body.take(bytes, foreign.length);
+    const payload = body.decode(bytes, foreign.length);
     if (payload) pieces.push(Buffer.from(payload));
-    assert.equal(bytes.toString('latin1', 0, foreign.length), foreign, 'what stood before is untouched');
+    assert.equal(bytes.toString('latin1', 0, foreign.length), foreign, 'bytes before the body are unchanged');
     assert.deepEqual(
       bytes.subarray(body.end),
       wire.subarray(at + body.end - foreign.length, to),
-      'what comes after is untouched',
+      'bytes after the body are unchanged',
     );
     if (body.isDone) return { payload: Buffer.concat(pieces), end: at + body.end - foreign.length };
-    assert.equal(body.end, bytes.length, 'a body that goes on has taken everything');
+    assert.equal(body.end, bytes.length, 'an incomplete body consumes all bytes');
     at = to;
   }
   return { payload: Buffer.concat(pieces), end: undefined };
 }
 
-const whole = (text: string): string => {
+const payloadOf = (text: string): string => {
   const wire = Buffer.from(text, 'latin1');
   const { payload, end } = read(wire);
-  assert.equal(end, wire.length, 'all of it was the body');
+  assert.equal(end, wire.length, 'all bytes belong to the body');
   return payload.toString('latin1');
 };
-const refused = (text: string): void =>
+const rejects = (text: string): void =>
   assert.throws(() => read(Buffer.from(text, 'latin1')), HttpParseError, JSON.stringify(text.slice(0, 60)));
 
 const token = fc.string({ unit: fc.constantFrom(..."aZ09!#$%&'*+-.^_`|~"), minLength: 1, maxLength: 6 });
@@ -60,7 +60,7 @@ const trailers = fc
 interface Wire {
   readonly bytes: Buffer;
   readonly payload: Buffer;
-  /** Where bytes of the framing stand; the rest is payload. */
+  /** Offsets of framing bytes; all others are payload. */
   readonly framing: readonly number[];
 }
 
@@ -100,18 +100,18 @@ const wires: fc.Arbitrary<Wire> = fc
   });
 const cutsIn = fc.array(fc.nat(400), { maxLength: 12 }).map((cuts) => cuts.sort((a, b) => a - b));
 
-test('a body is its chunks, one after another', () => {
-  assert.equal(whole('0\r\n\r\n'), '');
-  assert.equal(whole('5\r\nhello\r\n1\r\n,\r\n6\r\n world\r\n0\r\n\r\n'), 'hello, world');
-  assert.equal(whole('A\r\n0123456789\r\n0a\r\nabcdefghij\r\n0\r\n\r\n'), '0123456789abcdefghij');
-  assert.equal(whole('2\r\n\r\n\r\n2;x\r\n0\r\r\n0\r\n\r\n'), '\r\n0\r', 'payload that looks like framing is payload');
+test('ChunkedBody concatenates the chunks of a body', () => {
+  assert.equal(payloadOf('0\r\n\r\n'), '');
+  assert.equal(payloadOf('5\r\nhello\r\n1\r\n,\r\n6\r\n world\r\n0\r\n\r\n'), 'hello, world');
+  assert.equal(payloadOf('A\r\n0123456789\r\n0a\r\nabcdefghij\r\n0\r\n\r\n'), '0123456789abcdefghij');
+  assert.equal(payloadOf('2\r\n\r\n\r\n2;x\r\n0\r\r\n0\r\n\r\n'), '\r\n0\r', 'payload may look like framing');
 });
 
-test('extensions and trailers are passed over', () => {
-  assert.equal(whole('1;a;b=c;d="e; \\" f"\r\nx\r\n0;last\r\nx-sum: 1\r\nx-empty:\r\n\r\n'), 'x');
+test('ChunkedBody ignores extensions and trailers', () => {
+  assert.equal(payloadOf('1;a;b=c;d="e; \\" f"\r\nx\r\n0;last\r\nx-sum: 1\r\nx-empty:\r\n\r\n'), 'x');
 });
 
-test('any chunks, extensions and trailers, cut anywhere, are the same payload; it is done at its end and not one byte earlier', () => {
+test('ChunkedBody decodes the same payload however the bytes are split, and ends exactly at the last byte', () => {
   law(fc.tuple(wires, fc.uint8Array({ maxLength: 20 }), cutsIn), ([{ bytes, payload }, next, cuts]) => {
     const all = Buffer.concat([bytes, next]);
     assert.deepEqual(read(all, cuts), { payload, end: bytes.length });
@@ -120,12 +120,12 @@ test('any chunks, extensions and trailers, cut anywhere, are the same payload; i
   });
 });
 
-test('what one read brought is one piece, in the memory it came in', () => {
+test('ChunkedBody returns the payload of one read as one buffer in the same memory', () => {
   law(
     wires,
     ({ bytes, payload }) => {
       const own = Buffer.from(bytes);
-      const piece = new ChunkedBody().take(own, 0);
+      const piece = new ChunkedBody().decode(own, 0);
       assert.deepEqual(piece ?? Buffer.alloc(0), payload);
       if (piece) assert.equal(piece.buffer, own.buffer);
     },
@@ -133,9 +133,9 @@ test('what one read brought is one piece, in the memory it came in', () => {
   );
 });
 
-test('a body that is cut off is not done, and what came of it is the beginning of it', () => {
-  law(fc.tuple(wires, fc.nat(), cutsIn), ([{ bytes, payload }, place, cuts]) => {
-    const cut = place % bytes.length;
+test('ChunkedBody returns a prefix of the payload for a truncated body', () => {
+  law(fc.tuple(wires, fc.nat(), cutsIn), ([{ bytes, payload }, position, cuts]) => {
+    const cut = position % bytes.length;
     const reading = read(
       bytes.subarray(0, cut),
       cuts.filter((at) => at < cut),
@@ -145,21 +145,21 @@ test('a body that is cut off is not done, and what came of it is the beginning o
   });
 });
 
-test('a byte that stands in for one of the framing is refused, or the body still ends where its bytes say', () => {
+test('ChunkedBody rejects a damaged framing byte, or decodes what the grammar of RFC 9112 says', () => {
   const damage = fc.oneof(fc.constantFrom(...Buffer.from('\r\n\0 ;:0fF"\\\x7f\xff')), fc.nat(255));
-  law(fc.tuple(wires, fc.nat(), damage, cutsIn), ([{ bytes, framing }, place, byte, cuts]) => {
-    const at = framing[place % framing.length] ?? 0;
+  law(fc.tuple(wires, fc.nat(), damage, cutsIn), ([{ bytes, framing }, position, byte, cuts]) => {
+    const at = framing[position % framing.length] ?? 0;
     const damaged = Buffer.from(bytes);
     damaged[at] = byte;
-    const results = [[], cuts, [...damaged.keys()]].map((places) => {
+    const results = [[], cuts, [...damaged.keys()]].map((cutsOf) => {
       try {
-        return read(damaged, places);
+        return read(damaged, cutsOf);
       } catch (error) {
         assert.ok(error instanceof HttpParseError);
         return 'refused';
       }
     });
-    // However it is cut, there is one reading; and what was accepted is what the grammar of RFC 9112 makes of these bytes.
+    // The result does not depend on the splits.
     assert.deepEqual(results[1], results[0]);
     assert.deepEqual(results[2], results[0]);
     const [first] = results;
@@ -168,7 +168,7 @@ test('a byte that stands in for one of the framing is refused, or the body still
   });
 });
 
-/** The slow and obvious reading of a whole body. */
+/** A slow and simple decoder of a complete body. */
 function byGrammar(bytes: Buffer): Buffer {
   const payload: Buffer[] = [];
   let text = bytes.toString('latin1');
@@ -185,12 +185,12 @@ function byGrammar(bytes: Buffer): Buffer {
   return Buffer.concat(payload);
 }
 
-for (const [about, text] of [
+for (const [description, text] of [
   ['no size', '\r\n'],
-  ['a size that is no number', 'zz\r\n'],
+  ['a size that is not a number', 'zz\r\n'],
   ['a negative size', '-1\r\n'],
   ['a size with a sign', '+1\r\nx\r\n'],
-  ['a size written as a program would', '0x1\r\nx\r\n'],
+  ['a size with a 0x prefix', '0x1\r\nx\r\n'],
   ['a space before the size', ' 1\r\nx\r\n'],
   ['a space after the size', '1 \r\nx\r\n'],
   ['a tab after the size', '1\t\r\nx\r\n'],
@@ -204,7 +204,7 @@ for (const [about, text] of [
   ['a chunk that ends in a bare line feed', '1\r\nx\n0\r\n\r\n'],
   ['a chunk that ends in a bare carriage return', '1\r\nx\r0\r\n\r\n'],
   ['nine digits', '000000001\r\nx\r\n'],
-  ['a size beyond all numbers', `${'f'.repeat(40)}\r\n`],
+  ['a size of 40 digits', `${'f'.repeat(40)}\r\n`],
   ['an extension without a name', '1;\r\nx\r\n'],
   ['an extension of a value alone', '1;=a\r\nx\r\n'],
   ['an extension without its value', '1;a=\r\nx\r\n'],
@@ -217,30 +217,30 @@ for (const [about, text] of [
   ['a trailer without a colon', '0\r\nx\r\n\r\n'],
   ['a trailer without a name', '0\r\n: x\r\n\r\n'],
   ['a trailer with a space before its colon', '0\r\nx : y\r\n\r\n'],
-  ['a trailer that goes on in a second line', '0\r\nx: y\r\n z\r\n\r\n'],
+  ['a folded trailer', '0\r\nx: y\r\n z\r\n\r\n'],
   ['a trailer that begins with a blank', '0\r\n x: y\r\n\r\n'],
   ['a trailer with a zero byte', '0\r\nx: \0\r\n\r\n'],
   ['a trailer that ends in a bare line feed', '0\r\nx: y\n\r\n'],
   ['a request in place of trailers', '0\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n'],
-  ['a length among the trailers', '0\r\ncontent-length: 5\r\n\r\n'],
-  ['a coding among the trailers', '0\r\nTransfer-Encoding: chunked\r\n\r\n'],
-  ['the end of the connection among the trailers', '0\r\nconnection: close\r\n\r\n'],
+  ['content-length as a trailer', '0\r\ncontent-length: 5\r\n\r\n'],
+  ['transfer-encoding as a trailer', '0\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ['connection as a trailer', '0\r\nconnection: close\r\n\r\n'],
   ['a last line that ends in a bare line feed', '0\r\n\n'],
-  ['a last line that is none', '0\r\n\rx'],
+  ['an invalid last line', '0\r\n\rx'],
 ] as const)
-  test(`${about} is refused`, () => refused(text));
+  test(`ChunkedBody rejects ${description}`, () => rejects(text));
 
-test('extensions and trailers of a whole body together have a limit, and so none is endless', () => {
+test('ChunkedBody limits the extensions and trailers of a body together', () => {
   const limit = 16 * 1024;
   const filler = 'x'.repeat(1_000);
   const many = `1;${filler}\r\nx\r\n`.repeat(17);
-  refused(many);
-  refused(`0\r\nx: ${'y'.repeat(limit)}`);
-  refused(`1;${'y'.repeat(limit + 1)}`);
-  refused(`0\r\n${'x:\r\n'.repeat(limit)}`);
-  assert.equal(whole(`${`1;${filler}\r\nx\r\n`.repeat(8)}0\r\nx: ${filler}\r\n\r\n`), 'xxxxxxxx');
+  rejects(many);
+  rejects(`0\r\nx: ${'y'.repeat(limit)}`);
+  rejects(`1;${'y'.repeat(limit + 1)}`);
+  rejects(`0\r\n${'x:\r\n'.repeat(limit)}`);
+  assert.equal(payloadOf(`${`1;${filler}\r\nx\r\n`.repeat(8)}0\r\nx: ${filler}\r\n\r\n`), 'xxxxxxxx');
 });
 
-test('no number of chunks is too many', () => {
-  assert.equal(whole(`${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`).length, 100_000);
+test('ChunkedBody accepts any number of chunks', () => {
+  assert.equal(payloadOf(`${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`).length, 100_000);
 });

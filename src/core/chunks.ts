@@ -1,18 +1,18 @@
 /**
- * A chunked body, read off the bytes of a connection as they come. What one read brought is handed on in one piece: servers send
- * every event as a chunk of its own, and one by one they would cost several times as much.
+ * Incremental decoder of the chunked transfer coding (RFC 9112, section 7.1). Returns the payload of one read as one buffer:
+ * servers send every SSE event as its own chunk, and handling them one by one costs several times as much.
  */
 import { HttpParseError, readHead, TOKEN } from './head.ts';
 
-/** What the next byte belongs to. */
-type Place =
+/** What the next byte must be part of. */
+type State =
   | 'size'
   | 'extension'
   | 'size-lf'
   | 'data'
   | 'data-cr'
   | 'data-lf'
-  /** The beginning of a line after the last chunk. */
+  /** The start of a line after the last chunk. */
   | 'trailer'
   | 'trailer-text'
   | 'trailer-lf'
@@ -22,50 +22,50 @@ type Place =
 const CR = 0x0d;
 const LF = 0x0a;
 const SEMICOLON = 0x3b;
-/** 4 GiB in one chunk is no chunk. */
+/** Limits a chunk to 4 GiB. */
 const MAX_DIGITS = 8;
-/** Extensions and trailers of a whole body. Hardly anybody sends any; endless ones would cost time and bring nothing. */
+/** Limit for all extensions and trailers of a body together. They are discarded, so reading unlimited ones only costs time. */
 const MAX_EXTRA_BYTES = 16 * 1024;
 const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
-/** As RFC 9112 writes them, without the blanks that it forgives: a reader before us need not forgive them. */
+/** RFC 9112 chunk extensions without optional whitespace: a proxy in front may reject or read such whitespace differently. */
 const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);
-/** They say how a message is read, which is too late after its body: one reader would believe them and another would not. */
-const NO_TRAILERS = ['content-length', 'transfer-encoding', 'connection'];
+/** Framing fields. Readers disagree on whether they count in a trailer, which allows request smuggling. */
+const FORBIDDEN_TRAILERS = ['content-length', 'transfer-encoding', 'connection'];
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const char of '0123456789abcdefABCDEF') DIGITS[char.charCodeAt(0)] = Number.parseInt(char, 16);
 
 export class ChunkedBody {
-  #place: Place = 'size';
+  #state: State = 'size';
   #digits = 0;
-  #missing = 0;
-  /** The extensions of this chunk or the trailers so far. */
-  #text = '';
+  #remaining = 0;
+  /** Extensions of the current chunk, or the trailers so far. */
+  #extra = '';
   #extraBytes = 0;
-  /** One past what belonged to the body in the bytes of the last `take`. */
+  /** Offset after the last byte of the body in the last `decode`. */
   end = 0;
 
   get isDone(): boolean {
-    return this.#place === 'end';
+    return this.#state === 'end';
   }
 
   /**
-   * The payload in `bytes` from `from` on; undefined when there is none. It is moved together where it is, so the bytes must belong
-   * to nobody else.
+   * Returns the payload in `bytes` from offset `from`; undefined when there is none. Joins the chunks in place, so no other code
+   * may use `bytes` afterwards.
    */
-  take(bytes: Buffer, from: number): Buffer | undefined {
+  decode(bytes: Buffer, from: number): Buffer | undefined {
     let at = from;
     let start = -1;
     let end = -1;
-    while (at < bytes.length && this.#place !== 'end') {
-      if (this.#place !== 'data') {
-        this.#place = this.#after(bytes[at] ?? 0);
+    while (at < bytes.length && this.#state !== 'end') {
+      if (this.#state !== 'data') {
+        this.#state = this.#nextState(bytes[at] ?? 0);
         at += 1;
         continue;
       }
-      const next = Math.min(bytes.length, at + this.#missing);
-      this.#missing -= next - at;
-      if (this.#missing === 0) this.#place = 'data-cr';
+      const next = Math.min(bytes.length, at + this.#remaining);
+      this.#remaining -= next - at;
+      if (this.#remaining === 0) this.#state = 'data-cr';
       if (start < 0) start = end = at;
       else bytes.copyWithin(end, at, next);
       end += next - at;
@@ -75,69 +75,69 @@ export class ChunkedBody {
     return start < 0 ? undefined : bytes.subarray(start, end);
   }
 
-  /** Where one byte of what stands around the payload leads. */
-  #after(byte: number): Place {
-    switch (this.#place) {
+  /** The state after one byte of framing. */
+  #nextState(byte: number): State {
+    switch (this.#state) {
       case 'size':
-        return this.#sized(byte);
+        return this.#readSizeByte(byte);
       case 'extension':
-        return byte === CR ? this.#extended() : this.#gathered(byte, 'extension');
+        return byte === CR ? this.#endExtensions() : this.#append(byte, 'extension');
       case 'size-lf':
         this.#digits = 0;
-        return only(LF, byte, this.#missing > 0 ? 'data' : 'trailer');
+        return expectByte(LF, byte, this.#remaining > 0 ? 'data' : 'trailer');
       case 'data-cr':
-        return only(CR, byte, 'data-lf');
+        return expectByte(CR, byte, 'data-lf');
       case 'data-lf':
-        return only(LF, byte, 'size');
+        return expectByte(LF, byte, 'size');
       case 'trailer':
         if (byte === CR) return 'last-lf';
-        this.#text += '\r\n';
-        return this.#gathered(byte, 'trailer-text');
+        this.#extra += '\r\n';
+        return this.#append(byte, 'trailer-text');
       case 'trailer-text':
-        return byte === CR ? 'trailer-lf' : this.#gathered(byte, 'trailer-text');
+        return byte === CR ? 'trailer-lf' : this.#append(byte, 'trailer-text');
       case 'trailer-lf':
-        return only(LF, byte, 'trailer');
+        return expectByte(LF, byte, 'trailer');
       default:
-        if (this.#text !== '') checkTrailers(this.#text);
-        return only(LF, byte, 'end');
+        if (this.#extra !== '') checkTrailers(this.#extra);
+        return expectByte(LF, byte, 'end');
     }
   }
 
-  #sized(byte: number): Place {
+  #readSizeByte(byte: number): State {
     const digit = DIGITS[byte] ?? NO_DIGIT;
     if (digit === NO_DIGIT) {
-      if (this.#digits === 0) throw noChunk();
-      return byte === SEMICOLON ? this.#gathered(byte, 'extension') : only(CR, byte, 'size-lf');
+      if (this.#digits === 0) throw invalidChunk();
+      return byte === SEMICOLON ? this.#append(byte, 'extension') : expectByte(CR, byte, 'size-lf');
     }
     this.#digits += 1;
-    if (this.#digits > MAX_DIGITS) throw noChunk();
-    this.#missing = this.#missing * 16 + digit;
+    if (this.#digits > MAX_DIGITS) throw invalidChunk();
+    this.#remaining = this.#remaining * 16 + digit;
     return 'size';
   }
 
-  #gathered(byte: number, place: Place): Place {
+  #append(byte: number, next: State): State {
     this.#extraBytes += 1;
-    if (byte === LF || this.#extraBytes > MAX_EXTRA_BYTES) throw noChunk();
-    this.#text += String.fromCharCode(byte);
-    return place;
+    if (byte === LF || this.#extraBytes > MAX_EXTRA_BYTES) throw invalidChunk();
+    this.#extra += String.fromCharCode(byte);
+    return next;
   }
 
-  #extended(): Place {
-    if (!EXTENSIONS.test(this.#text)) throw noChunk();
-    this.#text = '';
+  #endExtensions(): State {
+    if (!EXTENSIONS.test(this.#extra)) throw invalidChunk();
+    this.#extra = '';
     return 'size-lf';
   }
 }
 
-/** Headers like those of a head, whose first line is the last chunk. Nobody asks for them, but they must be some. */
+/** Trailers are discarded but must be syntactically valid header fields. */
 function checkTrailers(text: string): void {
   const { headers } = readHead(`0${text}`);
-  if (NO_TRAILERS.some((name) => headers[name] !== undefined)) throw noChunk();
+  if (FORBIDDEN_TRAILERS.some((name) => headers[name] !== undefined)) throw invalidChunk();
 }
 
-function only(wanted: number, byte: number, place: Place): Place {
-  if (byte !== wanted) throw noChunk();
-  return place;
+function expectByte(expected: number, byte: number, next: State): State {
+  if (byte !== expected) throw invalidChunk();
+  return next;
 }
 
-const noChunk = (): HttpParseError => new HttpParseError('a chunk that is none');
+const invalidChunk = (): HttpParseError => new HttpParseError('invalid chunk');

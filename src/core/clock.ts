@@ -1,9 +1,9 @@
-/** The only reader of the time. Tests hand in a fake one, so that silences, ages and expiries need no waiting. */
+/** The clock: the only module that reads the time. Tests pass a `FakeClock`, so timeouts and expiries need no waiting. */
 
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Runs `task` once after `ms`; the returned function takes it back. A pending timer never keeps the process alive. */
+  /** Runs `task` once after `ms` and returns a cancel function. A pending timer never keeps the process alive. */
   after(ms: number, task: () => void): () => void;
 }
 
@@ -34,7 +34,7 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Moves the time on and runs what falls due, in order, including what those tasks schedule. */
+  /** Advances the time and runs due tasks in order, including tasks that they schedule. */
   advance(ms: number): void {
     const until = this.#now + ms;
     for (;;) {

@@ -1,14 +1,14 @@
-/** What a caller did wrong or may act on. Everything else that is thrown is a bug and surfaces as `internal_error`. */
+/** Errors that a client caused or can act on. Any other thrown value is a bug and is reported as `internal_error`. */
 import { type ErrorCode, errorRow } from '../rules/index.ts';
 
 export interface FailureDetails {
-  /** The field that is wrong, as a path: `messages[2].content`. */
+  /** Path of the invalid field: `messages[2].content`. */
   readonly param?: string;
-  /** Seconds until it is worth trying again; not whole where an upstream is as exact. */
+  /** Seconds until a retry can succeed; fractional when the provider reports fractions. */
   readonly retryAfter?: number;
-  /** For the codes whose row has two statuses, or for an upstream's own status that is kept. */
+  /** Overrides the status of the code: for codes with two statuses, or to keep the status of the provider. */
   readonly status?: number;
-  /** A word of the caller's own dialect that its SDK acts on, where one is known. */
+  /** The client dialect's own error type, when its SDK acts on one. */
   readonly reason?: string;
   /** Extra response headers. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The message is for people and names the field; the code is the contract. */
+/** Creates an `ApiError`. Clients rely on the code; the message is for people and names the field. */
 export const fail = (code: ErrorCode, message?: string, details: FailureDetails = {}): ApiError =>
   new ApiError(code, message ?? sentence(errorRow(code).means), details);
 

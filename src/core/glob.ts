@@ -1,8 +1,8 @@
-/** Model patterns of the catalog: `*` stands for any run of characters, everything else for itself. */
+/** Model name patterns of the catalog. `*` matches any run of characters; every other character matches itself. */
 
 export const isGlob = (pattern: string): boolean => pattern.includes('*');
 
-/** Linear in the name for each star: patterns come from operators, names from callers. */
+/** Takes time linear in the name for each `*`, because clients choose the names. */
 export function matchesGlob(pattern: string, name: string): boolean {
   const pieces = pattern.split('*');
   const [first = '', ...rest] = pieces;

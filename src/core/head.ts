@@ -1,22 +1,22 @@
 /**
- * The head of an HTTP/1.1 message, either way: strict, because two readers in a row that understand a message differently is how
- * requests are smuggled. What is not exactly as RFC 9112 writes it is no head at all; nothing is repaired.
+ * Parser and writer of HTTP/1.1 message heads, for requests and responses. Rejects every deviation from RFC 9112 instead of
+ * repairing it: two parsers in a row that read a message differently allow request smuggling.
  */
 
-/** Names in lower case; a header that came several times is one value, with commas. */
+/** Header values by lower-case name. Repeated headers are joined with commas. */
 export type HttpHeaders = Readonly<Record<string, string | undefined>>;
 
 export interface HttpHead {
   /** The request line or the status line. */
   readonly line: string;
   readonly headers: HttpHeaders;
-  /** Name, value, name, value as they came, names in lower case. */
-  readonly fields: readonly string[];
+  /** Flat name, value, name, value in the order received; names in lower case. */
+  readonly rawHeaders: readonly string[];
 }
 
-/** Bytes that are no HTTP, or of a kind that is not spoken here. */
+/** Malformed HTTP, or a feature of HTTP that this implementation does not support. */
 export class HttpParseError extends Error {
-  override readonly name = 'HttpFault';
+  override readonly name = 'HttpParseError';
   readonly code = 'BAD_HTTP';
 }
 
@@ -24,23 +24,23 @@ const BLANK_LINE = Buffer.from('\r\n\r\n');
 const TAB = 0x09;
 const SPACE = 0x20;
 
-/** Lines of printable characters with CR LF between them, none empty, none that goes on from the one before. */
-const LINES = /^[!-~\x80-\xff][\t -~\x80-\xff]*(?:\r\n[!-~\x80-\xff][\t -~\x80-\xff]*)*$/;
-/** What names are made of, as part of an expression. */
+/** Non-empty lines of printable characters, separated by CR LF, without obsolete line folding. */
+const HEADER_BLOCK = /^[!-~\x80-\xff][\t -~\x80-\xff]*(?:\r\n[!-~\x80-\xff][\t -~\x80-\xff]*)*$/;
+/** RFC 9110 `token`, as part of a regular expression. */
 export const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
 const NAME = new RegExp(`^${TOKEN}$`);
-/** What would end a header and begin another one, or is no byte at all. */
-const UNSAFE = /[^\t -~\x80-\xff]/;
+/** Characters that could end the header line, or that are not a single byte. */
+const UNSAFE_VALUE = /[^\t -~\x80-\xff]/;
 
-/** One past the blank line that ends a head; -1 while it has not come. */
+/** Offset after the blank line that ends the head; -1 when `bytes` does not contain it yet. */
 export function headEnd(bytes: Buffer, from = 0): number {
   const at = bytes.indexOf(BLANK_LINE, from);
   return at < 0 ? -1 : at + BLANK_LINE.length;
 }
 
-/** `text` is the head, byte for character, without its blank line. */
+/** Parses a head. `text` holds one character per byte (Latin-1), without the blank line. */
 export function readHead(text: string): HttpHead {
-  if (!LINES.test(text)) throw new HttpParseError('a head that is not made of lines');
+  if (!HEADER_BLOCK.test(text)) throw new HttpParseError('malformed header block');
   let lineEnd = endOfLine(text, 0);
   const line = text.slice(0, lineEnd);
   const headers: Record<string, string> = Object.create(null);
@@ -49,14 +49,14 @@ export function readHead(text: string): HttpHead {
     const start = lineEnd + 2;
     lineEnd = endOfLine(text, start);
     const colon = text.indexOf(':', start);
-    if (colon < 0 || colon >= lineEnd) throw new HttpParseError('a header without a colon');
-    const name = nameOf(text.slice(start, colon));
-    const value = trimmed(text, colon + 1, lineEnd);
+    if (colon < 0 || colon >= lineEnd) throw new HttpParseError('header line without a colon');
+    const name = headerName(text.slice(start, colon));
+    const value = trimBlanks(text, colon + 1, lineEnd);
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
     fields.push(name, value);
   }
-  return { line, headers, fields };
+  return { line, headers, rawHeaders: fields };
 }
 
 function endOfLine(text: string, from: number): number {
@@ -64,24 +64,27 @@ function endOfLine(text: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** Most names are a few dozen, seen over and over: one look instead of a check and a copy. */
-const KNOWN = new Map<string, string>();
-const MAX_KNOWN = 512;
+/** Cache of validated names. Clients send the same few dozen names, so one lookup replaces a check and a conversion. */
+export const HEADER_NAME_CACHE = new Map<string, string>();
+/** Clients choose the names, so the cache must not grow without limit. */
+const MAX_CACHED_NAMES = 512;
+const MAX_CACHED_LENGTH = 64;
 
-function nameOf(written: string): string {
-  const known = KNOWN.get(written);
+function headerName(written: string): string {
+  const known = HEADER_NAME_CACHE.get(written);
   if (known !== undefined) return known;
-  if (!NAME.test(written)) throw new HttpParseError('a header without a proper name');
+  if (!NAME.test(written)) throw new HttpParseError('invalid header name');
   const name = written.toLowerCase();
-  // Whoever invents names fills no memory; copied, since a part of a text keeps all of it alive.
-  if (KNOWN.size < MAX_KNOWN && written.length <= 64) KNOWN.set(copyOf(written), copyOf(name));
+  // Copies, because a slice would keep the whole head in memory.
+  if (HEADER_NAME_CACHE.size < MAX_CACHED_NAMES && written.length <= MAX_CACHED_LENGTH)
+    HEADER_NAME_CACHE.set(flatCopy(written), flatCopy(name));
   return name;
 }
 
-const copyOf = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
+const flatCopy = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
-/** Spaces and tabs only: `trim` knows more kinds, which belong to the value. */
-function trimmed(text: string, from: number, to: number): string {
+/** Removes surrounding spaces and tabs. `trim` also removes bytes such as 0xA0, which belong to the value. */
+function trimBlanks(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
   while (start < end && isBlank(text.charCodeAt(start))) start += 1;
@@ -91,30 +94,30 @@ function trimmed(text: string, from: number, to: number): string {
 
 const isBlank = (char: number): boolean => char === SPACE || char === TAB;
 
-/** Reads the same in UTF-8 and byte for character. */
+/** True when UTF-8 and Latin-1 encode the text to the same bytes. */
 export const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 
-/** One header as it is written, with its line break. */
+/** Formats a header line with its line break. Throws when the name or value could inject another header. */
 export function headerLine(name: string, value: string): string {
-  // For its refusal: a name is written as it was given.
-  nameOf(name);
-  if (UNSAFE.test(value)) throw new HttpParseError(`${name} holds a character that no header may hold`);
+  // Validates only: the line keeps the case of `name`.
+  headerName(name);
+  if (UNSAFE_VALUE.test(value)) throw new HttpParseError(`header ${name} contains an invalid character`);
   return `${name}: ${value}\r\n`;
 }
 
-/** What ends a body: so many bytes, the last chunk, or the connection. */
+/** What ends a body: a number of bytes, the last chunk, or the end of the connection. */
 export type Framing = number | 'chunked' | 'close';
 
-/** As the headers of a message say; undefined when they say nothing. */
+/** The framing that the headers declare; undefined when they declare none. */
 export function framingOf(headers: HttpHeaders): number | 'chunked' | undefined {
   const coding = headers['transfer-encoding'];
   const length = headers['content-length'];
   if (coding !== undefined) {
-    if (length !== undefined) throw new HttpParseError('a length and a transfer coding');
-    if (coding.toLowerCase() !== 'chunked') throw new HttpParseError('a transfer coding that is not chunked');
+    if (length !== undefined) throw new HttpParseError('both content-length and transfer-encoding');
+    if (coding.toLowerCase() !== 'chunked') throw new HttpParseError('unsupported transfer-encoding');
     return 'chunked';
   }
   if (length === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(length)) throw new HttpParseError('a length that is no number');
+  if (!/^\d{1,15}$/.test(length)) throw new HttpParseError('invalid content-length');
   return Number(length);
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { base62 } from './base62.ts';
 import { ID_PREFIXES, newId, newRequestId } from './ids.ts';
 
-test('bytes become letters and digits of one width, in the order of their numbers', () => {
+test('base62 has a fixed width and keeps the order of the values', () => {
   assert.equal(base62(Uint8Array.of(0)), '00');
   assert.equal(base62(Uint8Array.of(61)), '0z');
   assert.equal(base62(Uint8Array.of(62)), '10');
@@ -17,13 +17,13 @@ test('bytes become letters and digits of one width, in the order of their number
   assert.equal(base62(new Uint8Array(32)).length, 43);
 });
 
-test('different bytes are different text', () => {
+test('base62 maps different bytes to different text', () => {
   const texts = new Set<string>();
   for (let n = 0; n < 65_536; n += 1) texts.add(base62(Uint8Array.of(n >> 8, n & 255)));
   assert.equal(texts.size, 65_536);
 });
 
-test('ids carry their prefix and do not repeat', () => {
+test('newId returns unique ids with the prefix', () => {
   for (const prefix of ID_PREFIXES) {
     const ids = new Set(Array.from({ length: 1_000 }, () => newId(prefix)));
     assert.equal(ids.size, 1_000);
@@ -31,7 +31,7 @@ test('ids carry their prefix and do not repeat', () => {
   }
 });
 
-test('request ids of a process do not repeat and all look alike', () => {
+test('newRequestId returns unique ids of one length', () => {
   const ids = Array.from({ length: 10_000 }, newRequestId);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(new Set(ids.map((id) => id.length)).size, 1);

@@ -1,4 +1,4 @@
-/** Opaque prefixed ids (V 1). 128 random bits: nobody finds another user's resource by counting. */
+/** Opaque prefixed ids (V 1). 128 random bits, so ids of other users' resources cannot be guessed. */
 import { randomBytes } from 'node:crypto';
 import { base62 } from './base62.ts';
 
@@ -8,8 +8,8 @@ export type IdPrefix = (typeof ID_PREFIXES)[number];
 export const newId = (prefix: IdPrefix): string => `${prefix}_${base62(randomBytes(16))}`;
 
 /**
- * Request ids are made for every call, so they are cheap: a random part per process and a counter. They are labels for
- * people and logs, never a secret and never a lookup key.
+ * Cheap ids, because every request needs one: a random part per process and a counter. They label log lines and must never
+ * serve as a secret or a lookup key.
  */
 const processPart = base62(randomBytes(9));
 let counter = 0;

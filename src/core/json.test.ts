@@ -6,9 +6,10 @@ import { JsonScanError, scanMembers, splice, valueAt } from './json.ts';
 
 const LIMITS = { depth: 8, tokens: 100_000 };
 const scan = (text: string | Buffer, ...wanted: string[]) => scanMembers(Buffer.from(text), new Set(wanted), LIMITS);
-const isFault = (pattern: RegExp) => (error: unknown) => error instanceof JsonScanError && pattern.test(error.message);
+const isScanError = (pattern: RegExp) => (error: unknown) =>
+  error instanceof JsonScanError && pattern.test(error.message);
 
-test('the span of a member is exactly its value, whatever stands around it', () => {
+test('scanMembers returns the exact span of a value', () => {
   const body = Buffer.from('\n{ "a" : [1, {"model":"inner"}], "model" :\t"x-1" , "z":1.50e+3}');
   const found = scan(body, 'model', 'z');
   assert.equal(valueAt(body, found.get('model') ?? assert.fail()), 'x-1');
@@ -16,16 +17,16 @@ test('the span of a member is exactly its value, whatever stands around it', () 
   assert.equal(spliced, '\n{ "a" : [1, {"model":"inner"}], "model" :\t"y" , "z":1.50e+3}');
 });
 
-test('a key written with escapes is the same key', () => {
+test('scanMembers finds a key written with escapes', () => {
   assert.ok(scan('{"mod\\u0065l":1}', 'model').has('model'));
 });
 
-test('a wanted member that occurs twice is refused, any other may', () => {
-  assert.throws(() => scan('{"model":"a","mod\\u0065l":"b"}', 'model'), isFault(/occurs twice/));
+test('scanMembers rejects a wanted member that occurs twice, and allows others', () => {
+  assert.throws(() => scan('{"model":"a","mod\\u0065l":"b"}', 'model'), isScanError(/occurs twice/));
   assert.ok(scan('{"x":1,"x":2,"model":"a"}', 'model').has('model'));
 });
 
-test('whatever JSON.parse accepts is accepted, with the same value', () => {
+test('scanMembers and valueAt agree with JSON.parse', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.json({ maxDepth: 4 }), { maxKeys: 6 }), fc.json(), (rest, value) => {
       const { model: _, ...others } = rest;
@@ -39,7 +40,7 @@ test('whatever JSON.parse accepts is accepted, with the same value', () => {
   );
 });
 
-test('what is cut off or damaged is refused, never mistaken and never endless', () => {
+test('scanMembers rejects truncated and damaged bodies', () => {
   const body = '{"model":"m","messages":[{"role":"user","content":"hello \\"you\\" \\\\"}],"n":[1,2.5,-3e4,true,null]}';
   for (let cut = 0; cut < body.length; cut++) assert.throws(() => scan(body.slice(0, cut), 'model'), JsonScanError);
   for (const bad of [
@@ -57,32 +58,32 @@ test('what is cut off or damaged is refused, never mistaken and never endless', 
   ]) {
     assert.throws(() => scan(bad), JsonScanError, bad);
   }
-  assert.throws(() => scan(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), isFault(/UTF-8/));
+  assert.throws(() => scan(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), isScanError(/UTF-8/));
 });
 
-test('a bad escape is a fault of the body, in a key and in a value', () => {
+test('a bad escape in a key or value is a JsonScanError', () => {
   for (const bad of ['\\x', '\\u12', '\\e', '\\u12G4']) {
-    assert.throws(() => scan(`{"mod${bad}el":1}`, 'model'), isFault(/bad escape/), bad);
+    assert.throws(() => scan(`{"mod${bad}el":1}`, 'model'), isScanError(/bad escape/), bad);
     for (const value of [bad, `${'x'.repeat(50)}${bad}`, `${'x'.repeat(50)}\n`]) {
       const body = Buffer.from(`{"model":"${value}"}`);
       assert.throws(
         () => valueAt(body, scan(body, 'model').get('model') ?? assert.fail()),
-        isFault(/bad escape/),
+        isScanError(/bad escape/),
         value,
       );
     }
   }
 });
 
-test('depth and number of values are bounded', () => {
+test('scanMembers limits depth and number of values', () => {
   const nest = (n: number) => `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`;
   assert.ok(scan(nest(8)));
-  assert.throws(() => scan(nest(9)), isFault(/nested deeper than 8/));
-  assert.throws(() => scan(`{"a":${'['.repeat(1_000_000)}`), isFault(/nested/));
-  assert.throws(() => scan(`{"a":[${'1,'.repeat(100_001)}1]}`), isFault(/more than 100000 values/));
+  assert.throws(() => scan(nest(9)), isScanError(/nested deeper than 8/));
+  assert.throws(() => scan(`{"a":${'['.repeat(1_000_000)}`), isScanError(/nested/));
+  assert.throws(() => scan(`{"a":[${'1,'.repeat(100_001)}1]}`), isScanError(/more than 100000 values/));
 });
 
-test('long strings with quotes at every distance are skipped as a whole', () => {
+test('scanMembers skips long strings with quotes and backslashes at every offset', () => {
   for (let n = 30; n < 70; n++) {
     for (const tail of ['', '\\"', '\\\\', '\\\\\\"', '\\\\\\\\']) {
       const body = Buffer.from(`{"data":"${'x'.repeat(n)}${tail}","model":"m"}`);

@@ -1,11 +1,11 @@
 /**
- * Reading JSON that a stranger sent without building it: one pass over the bytes that checks the grammar and the bounds
- * and reports where the wanted top-level members stand. Native forwarding needs no more than that, and can then replace
- * a value by splicing bytes, so that everything else (key order, number forms, unknown fields) stays as it was sent.
+ * JSON scanner for untrusted bodies. One pass over the bytes checks the grammar and the limits and returns the byte spans of
+ * selected top-level members, without building values. Native forwarding replaces such a span, so that everything else (key
+ * order, number formats, unknown fields) reaches the provider unchanged.
  */
 import { isUtf8 } from 'node:buffer';
 
-/** Bytes `start` up to, not including, `end`. */
+/** Byte offsets; `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -16,7 +16,7 @@ export interface JsonLimits {
   readonly tokens: number;
 }
 
-/** Why the bytes are not acceptable; `at` is a byte offset. */
+/** Why the body is rejected; `at` is a byte offset. */
 export class JsonScanError extends Error {
   readonly at: number;
   constructor(message: string, at: number) {
@@ -38,32 +38,35 @@ const PLUS = 0x2b;
 const DOT = 0x2e;
 const ZERO = 0x30;
 
-/** Where each wanted member of the top-level object stands. A wanted member that occurs twice is refused: readers differ on which one counts. */
+/** Spans of the wanted top-level members. Rejects a wanted member that occurs twice, because parsers differ on which one counts. */
 export function scanMembers(bytes: Buffer, wanted: ReadonlySet<string>, limits: JsonLimits): Map<string, Span> {
   if (!isUtf8(bytes)) throw new JsonScanError('The body is not valid UTF-8.', 0);
   return new Scanner(bytes, limits).members(wanted);
 }
 
-/** Members of an object inside a body that has been scanned already. */
+/** Spans of members of a nested object. The body must have passed `scanMembers`. */
 export const membersAt = (bytes: Buffer, at: Span, wanted: ReadonlySet<string>): Map<string, Span> =>
   new Scanner(bytes, UNBOUNDED, at.start).objectMembers(wanted);
 
-/** Elements of an array inside a body that has been scanned already. */
+/** Spans of the elements of a nested array. The body must have passed `scanMembers`. */
 export const elementsAt = (bytes: Buffer, at: Span): Span[] => new Scanner(bytes, UNBOUNDED, at.start).elements();
 
 const UNBOUNDED: JsonLimits = { depth: Number.POSITIVE_INFINITY, tokens: Number.POSITIVE_INFINITY };
 
-/** Replaces one span by other bytes. */
+/** Returns `bytes` with one span replaced. */
 export const splice = (bytes: Buffer, span: Span, replacement: Buffer): Buffer =>
   Buffer.concat([bytes.subarray(0, span.start), replacement, bytes.subarray(span.end)]);
 
-/** The value of a span, decoded. */
+/** Parses the value of a span. */
 export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end));
   } catch {
-    // The scan passes over the inside of strings; what it did not look at shows here.
-    throw new JsonScanError('The body is not valid JSON: a string holds what must be escaped, or a bad escape.', start);
+    // The scan skips the inside of long strings, so errors there show only here.
+    throw new JsonScanError(
+      'The body is not valid JSON: a string contains an unescaped control character or a bad escape.',
+      start,
+    );
   }
 }
 
@@ -80,7 +83,7 @@ class Scanner {
   }
 
   members(wanted: ReadonlySet<string>): Map<string, Span> {
-    // A byte order mark is no JSON, but editors on some systems put one in front of a file that curl then sends.
+    // Not valid JSON, but some editors write a byte order mark into a file that curl then sends.
     if (this.#bytes[0] === 0xef && this.#bytes[1] === 0xbb && this.#bytes[2] === 0xbf) this.#at = 3;
     this.#space();
     if (this.#peek() !== OPEN_OBJECT) throw new JsonScanError('The body must be a JSON object.', this.#at);
@@ -90,7 +93,7 @@ class Scanner {
     return found;
   }
 
-  /** From the opening brace to just behind the closing one. */
+  /** Reads from the opening brace to after the closing one. */
   objectMembers(wanted: ReadonlySet<string>): Map<string, Span> {
     const found = new Map<string, Span>();
     this.#at += 1;
@@ -148,7 +151,7 @@ class Scanner {
     this.#space();
   }
 
-  /** One value of any depth. Iterative: a million brackets must not become a million stack frames. */
+  /** Skips one value of any depth. Iterative, because a million brackets must not need a million stack frames. */
   #value(): void {
     const { depth: maxDepth, tokens: maxTokens } = this.#limits;
     const closers: number[] = [];
@@ -175,7 +178,7 @@ class Scanner {
     }
   }
 
-  /** After a value: closes what ends here and moves to the next value; true when the outermost one is complete. */
+  /** After a value: closes the containers that end here and moves to the next value. True when the outermost one is complete. */
   #closeFinished(closers: number[]): boolean {
     for (;;) {
       const closer = closers[closers.length - 1];
@@ -224,7 +227,7 @@ class Scanner {
     this.#at = at;
   }
 
-  /** One past the digits that stand here, of which there must be one. */
+  /** Offset after a run of digits; throws when there is none. */
   #digits(from: number): number {
     let at = from;
     while (isDigit(this.#bytes[at])) at += 1;
@@ -233,8 +236,8 @@ class Scanner {
   }
 
   /**
-   * Skips a string; true when it may hold an escape. The beginning is walked; in the rest of a long one (base64 media) the
-   * closing quote is searched natively, which is some thirty times faster than a loop but does not look at what it skips.
+   * Skips a string; true when it may contain an escape. Checks the first bytes one by one. In the rest of a long string (base64
+   * media) a native search finds the closing quote: about thirty times faster than a loop, but it does not check those bytes.
    */
   #string(): boolean {
     const bytes = this.#bytes;
@@ -248,7 +251,7 @@ class Scanner {
         return escaped;
       }
       if (byte === undefined) throw new JsonScanError('The body ends inside a string.', at);
-      if (byte < 0x20) throw new JsonScanError('A control character stands unescaped inside a string.', at);
+      if (byte < 0x20) throw new JsonScanError('A string contains an unescaped control character.', at);
       if (byte === BACKSLASH) {
         escaped = true;
         at += 1;
@@ -293,7 +296,7 @@ const WALK_BYTES = 32;
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= 0x39;
 
-/** How many backslashes stand directly before the quote; the search began at `from`, on a character boundary. */
+/** Number of backslashes directly before the quote. `from` is a character boundary, where the search began. */
 function countBackslashes(bytes: Buffer, quote: number, from: number): number {
   let count = 0;
   while (quote - 1 - count >= from && bytes[quote - 1 - count] === BACKSLASH) count += 1;

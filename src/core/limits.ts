@@ -1,7 +1,7 @@
-/** What a key, or all keys of a user together, may do: as it is stored, and as the path of a call reads it. */
+/** Rate and spend limits of a key or a user: the stored form and the parsed form. */
 import { formatNanos, type Nanos, parseNanos } from './money.ts';
 
-/** As stored and shown: amounts are decimal dollars. */
+/** The form in the database and the admin API; amounts are decimal dollars. */
 export interface StoredLimits {
   readonly rpm?: number;
   readonly tpm?: number;
@@ -10,7 +10,7 @@ export interface StoredLimits {
   readonly spend_month?: string;
 }
 
-/** Absent means without limit. */
+/** The parsed form. An absent member means no limit. */
 export interface Limits {
   readonly rpm?: number | undefined;
   readonly tpm?: number | undefined;
@@ -19,11 +19,11 @@ export interface Limits {
   readonly spendMonth?: Nanos | undefined;
 }
 
-/** A key as limits see it; a call must fit both its own limits and those of its user. */
+/** A key with its limits. A request must fit the limits of the key and of its user. */
 export interface LimitedKey {
   readonly id: string;
   readonly userId: string;
-  /** Undefined when there are none at all, so that such calls pass without a look. */
+  /** Undefined when the key has no limit at all, so that its requests skip the limiter. */
   readonly limits?: Limits | undefined;
   readonly userLimits?: Limits | undefined;
 }

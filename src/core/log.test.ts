@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { createLog } from './log.ts';
 
-test('a line says when, how grave, what, and the fields that have a value', () => {
+test('a log line holds level, time, event and the defined fields', () => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
   log.debug('request.received', { request: 'req_1' });
@@ -19,12 +19,17 @@ test('a line says when, how grave, what, and the fields that have a value', () =
   for (const line of lines) assert.ok(line.endsWith('}\n'));
 });
 
-const speaker = (script: string) =>
-  spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+const runScript = (script: string) =>
+  spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+const linesIn = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
 const LOG = JSON.stringify(new URL('./log.ts', import.meta.url));
 
-test('every line reaches a pipe in order, the last ones before the process ends too', async () => {
-  const child = speaker(`
+test('the log writes every line to a pipe in order, including the last ones before the process exits', async () => {
+  const child = runScript(`
     const { createLog } = await import(${LOG});
     const log = createLog('info');
     for (let n = 0; n < 20_000; n += 1) {
@@ -35,20 +40,16 @@ test('every line reaches a pipe in order, the last ones before the process ends 
     log.info('last');
     process.exit(0);`);
   let text = '';
-  child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   await once(child, 'close');
-  const lines = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
   assert.deepEqual(
-    lines.map(({ n }) => n),
+    linesIn(text).map(({ n }) => n),
     [...Array.from({ length: 20_000 }, (_, n) => n), undefined],
   );
 });
 
-test('a reader who leaves does not stop the process', async () => {
-  const child = speaker(`
+test('the process keeps running when the reader of its log closes the pipe', async () => {
+  const child = runScript(`
     const { createLog } = await import(${LOG});
     const log = createLog('info');
     log.info('first'); log.flush();
@@ -57,4 +58,35 @@ test('a reader who leaves does not stop the process', async () => {
   child.stdout.once('data', () => child.stdout.destroy());
   const [code] = await once(child, 'exit');
   assert.equal(code, 7);
+});
+
+test('the log counts the lines it drops for a slow reader, and reports them once the reader continues', async () => {
+  const written = 60_000;
+  const child = runScript(`
+    const { createLog } = await import(${LOG});
+    const log = createLog('info');
+    for (let n = 0; n < ${written}; n += 1) {
+      log.info('n', { n, text: 'x'.repeat(400) });
+      if (n % 500 === 0) await new Promise((next) => setImmediate(next));
+    }
+    process.stderr.write(String(log.droppedLines));
+    setInterval(() => {}, 1_000);`);
+  const [counted] = (await once(child.stderr ?? assert.fail(), 'data')) as [Buffer];
+  let text = '';
+  const isReported = Promise.withResolvers<void>();
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    if (chunk.includes('log.lines_dropped') && text.endsWith('\n')) isReported.resolve();
+  });
+  await isReported.promise;
+  child.kill();
+  const lines = linesIn(text);
+  const report = lines.pop() ?? assert.fail();
+  assert.deepEqual([report.level, report.msg, report.lines], [40, 'log.lines_dropped', Number(counted.toString())]);
+  assert.ok(report.lines > 0);
+  assert.deepEqual(
+    lines.map(({ n }) => n),
+    Array.from({ length: written - report.lines }, (_, n) => n),
+    'the lines before the drop arrive in order',
+  );
 });

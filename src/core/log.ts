@@ -1,6 +1,6 @@
 /**
- * The log: one line of JSON per event, fixed names (`noun.verb`), ids and sizes only. Values are scalars by type, so that
- * a body, a header or an error object of somebody else cannot slip into a line whole.
+ * Structured log: one JSON line per event, with a fixed event name (`noun.verb`). Fields hold ids and sizes; their types allow only
+ * scalars and flat lists, so that a request body, a header map or a foreign error object cannot reach the log.
  */
 
 import { write, writeSync } from 'node:fs';
@@ -14,95 +14,151 @@ export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
-  /** Writes out what is still buffered. */
+  /** Writes buffered lines synchronously. */
   flush(): void;
+  /** Lines lost since the start: the reader of the log was too slow or gone. */
+  readonly droppedLines: number;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Where lines go. */
+/** Destination of lines. */
 export interface LogStream {
   write(line: string): unknown;
   flush?(): void;
+  readonly droppedLines?: number;
+  /** Set by the log; called with the number of dropped lines when writing works again. */
+  onRecovered?: (lines: number) => void;
 }
 
-/** The numbers that log readers know. */
+/** Level numbers of pino, which log viewers know. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const satisfies Record<LogLevel, number>;
-/** Lines leave in blocks of this many characters or after the time below; one write per line would double the cost of a call. */
-const BLOCK = 64 * 1024;
+/** Writes a block at this size or after `FLUSH_MS`: one write per line would double the cost of a request. */
+const BLOCK_CHARS = 64 * 1024;
 const FLUSH_MS = 500;
-const MAX_WAITING = 16 * 2 ** 20;
-const FULL_PIPE_MS = 50;
+/** Bounds the memory that a slow reader of the log can cost. */
+const MAX_BACKLOG_CHARS = 16 * 2 ** 20;
+const PIPE_RETRY_MS = 50;
+const LF = 0x0a;
 
 export function createLog(level: LogLevel, stream: LogStream = standardOutput()): Log {
   const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] => {
     const number = LEVELS[name];
     if (number < LEVELS[level]) return () => {};
     return (event, fields) => {
-      const own = fields ? JSON.stringify(fields).slice(1, -1) : '';
-      const rest = own === '' ? '' : `,${own}`;
+      const ownFields = fields ? JSON.stringify(fields).slice(1, -1) : '';
+      const rest = ownFields === '' ? '' : `,${ownFields}`;
       stream.write(`{"level":${number},"time":"${timeNow()}"${rest},"msg":"${event}"}\n`);
     };
   };
-  const flush = (): void => stream.flush?.();
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), flush };
+  const warn = at('warn');
+  stream.onRecovered = (lines) => warn('log.lines_dropped', { lines });
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn,
+    error: at('error'),
+    flush: () => stream.flush?.(),
+    get droppedLines() {
+      return stream.droppedLines ?? 0;
+    },
+  };
 }
 
 function standardOutput(): LogStream {
-  const blocks = new Blocks(1);
+  const blocks = new BlockWriter(1);
   setInterval(() => blocks.send(), FLUSH_MS).unref();
-  // The last words matter most, and nothing asynchronous happens after them.
+  // The last lines matter most, and no asynchronous write completes after `exit`.
   process.on('exit', () => blocks.flush());
   return blocks;
 }
 
-/** Lines in blocks, written beside the work. A reader who is slow costs lines once too many wait, one who is gone costs nothing. */
-class Blocks implements LogStream {
+/**
+ * Writes lines in blocks, asynchronously. Drops lines while a slow reader keeps the backlog full, and lines of failed writes, and
+ * reports their number once a write succeeds again.
+ */
+class BlockWriter implements LogStream {
+  droppedLines = 0;
+  onRecovered: (lines: number) => void = () => {};
   readonly #fd: number;
-  #waiting = '';
+  #backlog = '';
   #isWriting = false;
+  #unreportedLines = 0;
 
   constructor(fd: number) {
     this.#fd = fd;
   }
 
   write(line: string): void {
-    if (this.#waiting.length < MAX_WAITING) this.#waiting += line;
-    if (this.#waiting.length >= BLOCK) this.send();
+    if (this.#backlog.length < MAX_BACKLOG_CHARS) this.#backlog += line;
+    else this.#countDropped(1);
+    if (this.#backlog.length >= BLOCK_CHARS) this.send();
   }
 
   send(): void {
-    if (this.#isWriting || this.#waiting === '') return;
-    const block = Buffer.from(this.#waiting);
-    this.#waiting = '';
+    if (this.#isWriting || this.#backlog === '') return;
     this.#isWriting = true;
-    this.#push(block);
+    this.#push(this.#takeBacklog());
   }
 
   flush(): void {
-    let rest = Buffer.from(this.#waiting);
-    this.#waiting = '';
+    const lines = this.#takeBacklog();
+    this.#reportDropped();
+    let rest = Buffer.concat([lines, this.#takeBacklog()]);
     try {
       while (rest.length > 0) rest = rest.subarray(writeSync(this.#fd, rest));
     } catch {
-      // Full or gone; there is nobody to tell.
+      // The pipe is full or closed.
+      this.#countDropped(countLines(rest));
     }
   }
 
   #push(block: Buffer): void {
-    write(this.#fd, block, (error, taken) => {
-      const rest = block.subarray(taken);
-      if (error?.code === 'EAGAIN') setTimeout(() => this.#push(block), FULL_PIPE_MS);
+    write(this.#fd, block, (error, writtenBytes) => {
+      const rest = block.subarray(writtenBytes);
+      if (error?.code === 'EAGAIN') setTimeout(() => this.#push(block), PIPE_RETRY_MS);
       else if (!error && rest.length > 0) this.#push(rest);
-      else this.#isWriting = false;
+      else this.#onWritten(error ? countLines(block) : 0);
     });
   }
+
+  #onWritten(failedLines: number): void {
+    this.#isWriting = false;
+    if (failedLines > 0) return this.#countDropped(failedLines);
+    if (this.#unreportedLines === 0) return;
+    // Empties the backlog first: a full one would drop the report too.
+    this.send();
+    this.#reportDropped();
+  }
+
+  #countDropped(lines: number): void {
+    this.droppedLines += lines;
+    this.#unreportedLines += lines;
+  }
+
+  #reportDropped(): void {
+    const lines = this.#unreportedLines;
+    this.#unreportedLines = 0;
+    if (lines > 0) this.onRecovered(lines);
+  }
+
+  #takeBacklog(): Buffer {
+    const block = Buffer.from(this.#backlog);
+    this.#backlog = '';
+    return block;
+  }
+}
+
+function countLines(block: Buffer): number {
+  let count = 0;
+  for (let at = block.indexOf(LF); at >= 0; at = block.indexOf(LF, at + 1)) count += 1;
+  return count;
 }
 
 let lastMs = 0;
 let lastTime = '';
 
-/** Written out once per millisecond, in which many lines may be written. */
+/** Formats the time once per millisecond, because many lines share it. */
 function timeNow(): string {
   const now = systemClock.now();
   if (now !== lastMs) {
@@ -114,7 +170,7 @@ function timeNow(): string {
 
 export const silentLog: Log = createLog('silent', { write() {} });
 
-/** What may be said of a thrown thing in a log: its name, code and first line; never its properties, which may hold a request. */
+/** Log fields for a thrown value: its code or name and the first line of its message. Never its properties, which may hold a request. */
 export function errorFields(error: unknown): { fault: string; detail: string } {
   if (!(error instanceof Error)) return { fault: typeof error, detail: '' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

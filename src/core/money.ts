@@ -1,6 +1,5 @@
 /**
- * Money is nano-dollars in a bigint, from the configuration file to the ledger; no float ever holds an amount.
- * Decimal strings are read and printed exactly.
+ * Money amounts as nano-dollars in a bigint, with exact conversion from and to decimal strings. No float ever holds an amount.
  */
 
 export type Nanos = bigint;
@@ -8,7 +7,7 @@ export type Nanos = bigint;
 const DECIMALS = 9;
 const DECIMAL = /^(-?)(\d{1,12})(?:\.(\d{1,9}))?$/;
 
-/** "1.25" -> 1_250_000_000n; undefined for anything that is not a plain decimal number of at most nine places. */
+/** "1.25" -> 1_250_000_000n; undefined unless the text is a plain decimal number with at most nine decimal places. */
 export function parseNanos(text: string): Nanos | undefined {
   const match = DECIMAL.exec(text);
   if (!match) return undefined;
@@ -24,7 +23,7 @@ export function formatNanos(nanos: Nanos): string {
   return `${nanos < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${fraction && `.${fraction}`}`;
 }
 
-/** A multiplier as parts per million: "1.5" -> 1_500_000. Finer steps than that are refused rather than rounded. */
+/** Parses a multiplier into parts per million: "1.5" -> 1_500_000. Rejects finer values instead of rounding them. */
 export function parsePpm(text: string): number | undefined {
   const nanos = parseNanos(text);
   if (nanos === undefined || nanos < 0n || nanos % 1000n !== 0n) return undefined;

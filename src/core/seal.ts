@@ -1,19 +1,19 @@
 /**
- * Secrets at rest: AES-256-GCM under a key derived from the master key, bound to the place where the secret is kept, so
- * that a ciphertext moved to another row does not open. Also the other key derivations of the product.
+ * Encryption of secrets at rest, and key derivation. AES-256-GCM under a key derived from the master key. The storage location
+ * is authenticated, so a ciphertext copied to another row cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { base62 } from './base62.ts';
 
-/** Where a secret lives, e.g. `accounts.credential:oa1`; part of what is authenticated. */
+/** Storage location of a secret, e.g. `accounts.credential:oa1`; part of the authenticated data. */
 export type SealLocation = `${string}.${string}:${string}`;
 
 export interface Sealer {
-  /** Name of the master key that new secrets are sealed with. */
+  /** Name of the master key that seals new secrets. */
   readonly active: string;
-  seal(secret: string, place: SealLocation): string;
-  /** Throws `WrongMasterKey` when the text was sealed by a key we do not have, or elsewhere, or was tampered with. */
-  open(sealed: string, place: SealLocation): string;
+  seal(secret: string, location: SealLocation): string;
+  /** Throws `WrongMasterKey` when the key is unknown, the location differs, or the text was modified. */
+  open(sealed: string, location: SealLocation): string;
 }
 
 export class WrongMasterKey extends Error {}
@@ -22,7 +22,7 @@ const VERSION = 'v1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** `k2:...,k1:...` as ordered (name, secret) pairs; the first seals, all open. A bare value is `k1`. */
+/** Parses `k2:...,k1:...` into ordered (name, secret) pairs. The first key seals, all keys open. A value without a name is `k1`. */
 export function parseMasterKeys(text: string): [string, string][] | undefined {
   const pairs = text.split(',').map((entry): [string, string] => {
     const [, name = 'k1', secret = ''] = /^(?:(k\d{1,6}):)?(.*)$/s.exec(entry.trim()) ?? [];
@@ -37,7 +37,7 @@ export const newMasterKey = (): string => `k1:${base62(randomBytes(32))}`;
 export function createSealer(pairs: readonly (readonly [string, string])[]): Sealer {
   const keys = new Map(pairs.map(([name, secret]) => [name, derive(secret, 'dragoman-seal-v1')]));
   const [active] = keys.keys();
-  if (active === undefined) throw new TypeError('a sealer needs at least one key');
+  if (active === undefined) throw new TypeError('createSealer needs at least one key');
   const keyOf = (name: string): Buffer => {
     const key = keys.get(name);
     if (!key)
@@ -47,25 +47,25 @@ export function createSealer(pairs: readonly (readonly [string, string])[]): Sea
 
   return {
     active,
-    seal(secret, place) {
+    seal(secret, location) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', keyOf(active), nonce);
-      cipher.setAAD(Buffer.from(`${active}|${place}`));
+      cipher.setAAD(Buffer.from(`${active}|${location}`));
       const body = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
       return `${VERSION}:${active}:${body.toString('base64url')}`;
     },
-    open(sealed, place) {
+    open(sealed, location) {
       const [version, name = '', body = ''] = sealed.split(':');
       const bytes = Buffer.from(body, 'base64url');
       if (version !== VERSION || bytes.length < NONCE_BYTES + TAG_BYTES)
         throw new WrongMasterKey('A sealed secret is damaged.');
       const decipher = createDecipheriv('aes-256-gcm', keyOf(name), bytes.subarray(0, NONCE_BYTES));
-      decipher.setAAD(Buffer.from(`${name}|${place}`));
+      decipher.setAAD(Buffer.from(`${name}|${location}`));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
         return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
-        throw new WrongMasterKey(`The secret at ${place} does not open with the master key.`, { cause });
+        throw new WrongMasterKey(`The secret at ${location} cannot be decrypted with the master key.`, { cause });
       }
     },
   };

@@ -15,7 +15,7 @@ function collect(bytes: Uint8Array, cuts: readonly number[], keepTail = true): [
 }
 const bytesOf = (text: string): Buffer => Buffer.from(text);
 
-test('what is written is read again', () => {
+test('readSse reads the events that sse writes', () => {
   const text = sse('{"a":1}') + sse('{"b":"é🐉"}', 'delta') + SSE_COMMENT + sse('[DONE]');
   assert.deepEqual(collect(bytesOf(text), []), [
     [undefined, '{"a":1}'],
@@ -24,7 +24,7 @@ test('what is written is read again', () => {
   ]);
 });
 
-test('cuts anywhere, inside a character or a line break too, change nothing', () => {
+test('readSse returns the same events however the bytes are split', () => {
   const bytes = bytesOf('event: a\r\ndata: "é🐉"\r\n\r\n: hb\r\n\r\ndata: x\ndata: y\n\nevent: b\rdata: z\r\r');
   const whole = collect(bytes, []);
   assert.deepEqual(whole, [
@@ -39,7 +39,7 @@ test('cuts anywhere, inside a character or a line break too, change nothing', ()
   assert.deepEqual(collect(bytes, [...bytes.keys()].slice(1)), whole, 'cut everywhere');
 });
 
-test('a last block without its blank line is kept or dropped, as asked', () => {
+test('readSse keeps or drops a last event without its blank line', () => {
   const bytes = bytesOf('data: one\n\ndata: two');
   assert.deepEqual(
     collect(bytes, [], true).map(([, data]) => data),
@@ -51,14 +51,14 @@ test('a last block without its blank line is kept or dropped, as asked', () => {
   );
 });
 
-test('lines that are no field are skipped, and a byte order mark too', () => {
+test('readSse ignores invalid lines and a byte order mark', () => {
   assert.deepEqual(collect(bytesOf('\ufeffdata: a\n\n<html>nonsense\nid: 7\nretry: x\ndata:b\n\n'), []), [
     [undefined, 'a'],
     [undefined, 'b'],
   ]);
 });
 
-test('an event beyond all bounds is an error, not memory', () => {
+test('readSse throws when an event exceeds the limit', () => {
   const reader = readSse(() => {});
   const block = Buffer.alloc(2 ** 20, 0x61);
   assert.throws(() => {

@@ -1,26 +1,28 @@
 /**
- * The form of an address that a caller gives: may it be fetched, or handed on, at all? Reads it once with the WHATWG parser;
- * what goes on from here is the parsed URL, never the text, so that no second parser can read it differently.
- * Never resolves a name: whether the host is public at the moment is for the fetcher to find out, at every use.
+ * Syntactic check of URLs from clients, before the gateway fetches or forwards them. Returns the URL as parsed once by the WHATWG
+ * parser; later code uses only that, so that no second parser can read the text differently.
+ * Never resolves a name: the fetcher checks at every use that the host has a public address.
  */
 import ipaddr from 'ipaddr.js';
 
 export interface UrlRejection {
-  /** Why not, for the caller. */
-  readonly sentence: string;
+  /** The reason, for the client. */
+  readonly message: string;
 }
 
 const MAX_BYTES = 2_048;
-/** DNS: a name has at most 253 characters, a label at most 63. */
+/** Maximum length of a DNS name; a label has at most 63 characters. */
 const MAX_HOST = 253;
-/** Real hosts have underscores and odd hyphens; everything else that WHATWG lets through is nobody's name. */
+/** Includes underscores and hyphens at any position, which real hosts have. The WHATWG parser lets more characters through. */
 const LABEL = /^[a-z0-9_-]{1,63}$/;
-/** The parser would drop tabs and line ends, trim spaces and turn backslashes into slashes: others read such text differently. */
+/** All top-level domains are alphabetic, or `xn--` in the form of IDNA. */
+const TOP_LEVEL = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
+/** The parser drops tabs and line ends, trims spaces and turns backslashes into slashes. Other parsers do not. */
 const UNSAFE = /[\p{Cc}\p{Z}\\]/u;
-/** With exactly two slashes and something after them; the parser would also take none, one or five. */
+/** Requires exactly two slashes and an authority; the parser would also accept none, one or five slashes. */
 const AUTHORITY = /^https?:\/\/([^/?#]+)/i;
-/** Names that mean something only inside a network, or nothing anywhere (RFC 2606, 6761, 6762, 8375, 9476 and ICANN's collisions). */
-const INWARD = [
+/** Names without a public meaning (RFC 2606, 6761, 6762, 8375, 9476 and ICANN's list of name collisions). */
+const SPECIAL_USE_NAMES = [
   'alt',
   'corp',
   'example',
@@ -40,36 +42,38 @@ const INWARD = [
 
 const HTTPS = 'The address must start with https://.';
 
-/** `allow` holds origins that pass whatever their scheme, port and host are; the other rules hold for them, too. */
+/** Checks `text`. Origins in `allow` may have any scheme, port and host; all other rules apply to them too. */
 export function publicUrl(text: string, allow: readonly string[]): URL | UrlRejection {
-  if (Buffer.byteLength(text) > MAX_BYTES) return no(`The address must not be longer than ${MAX_BYTES} bytes.`);
+  if (Buffer.byteLength(text) > MAX_BYTES) return reject(`The address must not be longer than ${MAX_BYTES} bytes.`);
   if (UNSAFE.test(text) || !text.isWellFormed())
-    return no('The address must not contain spaces, control characters or backslashes.');
+    return reject('The address must not contain spaces, control characters or backslashes.');
   const authority = AUTHORITY.exec(text)?.[1];
-  if (authority === undefined) return no(HTTPS);
-  // An empty user name would vanish in the parser, an encoded host would be decoded.
-  if (authority.includes('@')) return no('The address must not contain a user name or password.');
-  if (authority.includes('%')) return no('The host of the address must not be percent-encoded.');
+  if (authority === undefined) return reject(HTTPS);
+  // Checked on the text, because the parser drops an empty user name and decodes the host.
+  if (authority.includes('@')) return reject('The address must not contain a user name or password.');
+  if (authority.includes('%')) return reject('The host of the address must not be percent-encoded.');
   const url = URL.parse(text);
-  if (!url) return no('The address is not a valid URL.');
-  // Encoding may make it three times as long.
-  if (url.href.length > MAX_BYTES) return no(`The address must not be longer than ${MAX_BYTES} bytes.`);
+  if (!url) return reject('The address is not a valid URL.');
+  // Percent-encoding can triple the length.
+  if (url.href.length > MAX_BYTES) return reject(`The address must not be longer than ${MAX_BYTES} bytes.`);
   if (allow.includes(url.origin)) return url;
-  if (url.protocol !== 'https:') return no(HTTPS);
-  if (url.port !== '') return no('The address must use port 443.');
+  if (url.protocol !== 'https:') return reject(HTTPS);
+  if (url.port !== '') return reject('The address must use port 443.');
   return checkHost(url.hostname) ?? url;
 }
 
-/** `host` as the parser leaves it: lower case, ASCII, every spelling of an IPv4 address in four decimal parts. */
+/** `host` is normalised by the parser: lower-case ASCII, IDNA dots as `.`, every spelling of an IPv4 address in four decimal parts. */
 function checkHost(host: string): UrlRejection | undefined {
-  if (host.startsWith('[') || ipaddr.IPv4.isIPv4(host)) return no('The address must name a host, not an IP address.');
+  if (host.startsWith('[') || ipaddr.IPv4.isIPv4(host))
+    return reject('The address must name a host, not an IP address.');
   const labels = host.split('.');
   if (host.length > MAX_HOST || !labels.every((label) => LABEL.test(label)))
-    return no('The host of the address is not a valid name.');
-  if (labels.length < 2) return no('The host of the address must be a full domain name.');
-  if (INWARD.some((name) => host === name || host.endsWith(`.${name}`)))
-    return no('The host of the address is not a public name.');
+    return reject('The host of the address is not a valid name.');
+  if (labels.length < 2) return reject('The host of the address must be a full domain name.');
+  if (!TOP_LEVEL.test(labels.at(-1) ?? '')) return reject('The host of the address is not a valid name.');
+  if (SPECIAL_USE_NAMES.some((name) => host === name || host.endsWith(`.${name}`)))
+    return reject('The host of the address is not a public name.');
   return undefined;
 }
 
-const no = (sentence: string): UrlRejection => ({ sentence });
+const reject = (message: string): UrlRejection => ({ message });

@@ -1,17 +1,17 @@
-/** What a call used, in one form from the wire to the bill. */
+/** Token and tool usage of a request, from the provider's response to the bill. */
 
-/** Totals for the whole request. Absent means "not reported", which is not zero. */
+/** Totals of one request. An absent member was not reported, which differs from zero. */
 export interface Usage {
-  /** Everything the model read: cache reads, cache writes and tool prompts included. */
+  /** All input tokens, including cache reads, cache writes and tool prompts. */
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** The part of cacheWrite that is kept long (an hour or more). */
+  /** The part of `cacheWrite` with a lifetime of an hour or more. */
   readonly cacheWriteLong?: number;
   readonly toolPrompt?: number;
   readonly inputAudio?: number;
   readonly inputImage?: number;
-  /** Everything the model wrote, reasoning included. */
+  /** All output tokens, including reasoning. */
   readonly output: number;
   readonly reasoning?: number;
   readonly outputAudio?: number;
@@ -19,8 +19,8 @@ export interface Usage {
   readonly searches?: number;
   readonly fetches?: number;
   readonly tier?: string;
-  /** Set when the upstream broke off before it reported. */
+  /** True when the provider did not report usage and the gateway estimated it. */
   readonly estimated?: boolean;
-  /** What the upstream reported and cannot be true, in words: such a call is looked at by a person and never charged. */
+  /** Why the reported numbers are impossible. Such a request is never charged; a person must review it. */
   readonly invalid?: string;
 }

@@ -1,7 +1,7 @@
 /**
- * Addresses that must be refused by their form, written out: what a parser, a resolver or a socket would make of them is not
- * asked. The 13 targets of the first table are the same in every row: loopback, private, metadata, shared, unspecified,
- * benchmarking, documentation, multicast, broadcast and, last, a public one, because no IP address is taken at all.
+ * URLs and IP addresses for SSRF tests, written out, so that no parser or resolver decides what they mean. Every row of the
+ * first table spells the same 13 targets: loopback, private, metadata, shared, unspecified, benchmarking, documentation,
+ * multicast, broadcast and, last, a public one, because callers may not give any IP address.
  */
 
 const IP_SPELLINGS = {
@@ -143,7 +143,7 @@ const IP_OTHERS = {
   metadata: '169.254.170.2 169.254.169.253 168.63.129.16 192.0.0.192 100.100.100.200 [fd20:ce::254] [fd00:42::42]',
 };
 
-/** Of hosts that look like an address and are none: the parser gives up on them. */
+/** Hosts that the URL parser rejects. */
 const BROKEN_HOSTS = {
   numbers:
     '1.2.3.4.5 256.256.256.256 127.0.0.256 0x7f.1.1.1.1 4294967296 0x100000000 09.1 a.1 example.com.1 foo.0x 1.2.3.08',
@@ -153,14 +153,16 @@ const BROKEN_HOSTS = {
 };
 
 const BAD_NAMES = {
-  dots: 'example.com. example.com.. a..com .example.com .. example.com。 example.com．',
+  dots: 'example.com. example.com.. a..com .example.com .. example.com。 example.com． example.com｡ 。example.com a。。com',
+  emptyAfterNormalisation: '\u00ad.com a.\u00ad a.\u200b.com',
+  topLevel: '0。- 0．- 0｡- 0.- ①.- a.- a.-- a._ a.__ a.1- a.-1 a.0-0 a.1e a.0xg a.08a a.a- a.-a a.b_ a.c1 a.x 1.2.3.4-',
   characters: "a.com,b.com a!.com a$b.com a(b).com a*b.com a+b.com a;b.com a=b.com a'b.com a~b.com a{b}.com a`b.com",
 };
 
 const SINGLE_LABELS =
   'localhost LOCALHOST LocalHost ⓛⓞⓒⓐⓛⓗⓞⓢⓣ ｌｏｃａｌｈｏｓｔ loc\u00adalhost metadata instance-data router kubernetes internal com db gateway postgres';
 
-const INWARD_NAMES = {
+const SPECIAL_USE_HOSTS = {
   localhost: 'a.localhost localhost.localdomain app.LOCALHOST x.y.localhost a.ｌｏｃａｌｈｏｓｔ a。localhost',
   metadata: 'metadata.google.internal METADATA.GOOGLE.INTERNAL metadata.internal instance-data.ec2.internal',
   clusters:
@@ -194,6 +196,10 @@ const ENCODED = [
   '127%2e0%2e0%2e1',
   'localhos%74',
   'example%2ecom',
+  'example%E3%80%82com',
+  'example%EF%BC%8Ecom',
+  'example.%63om',
+  'example.com%2e',
   'example.com%00.evil.com',
   'example.com%0d%0a.evil.com',
   'example.com%2f.evil.com',
@@ -311,27 +317,27 @@ const LONG_NAMES = [
   `${'abcdefgh.'.repeat(30)}com`,
 ];
 
-const words = (text: string): string[] => text.trim().split(/\s+/);
-const all = (table: Readonly<Record<string, string>>): string[] => Object.values(table).flatMap(words);
-const at = (hosts: readonly string[]): string[] => hosts.map((host) => `https://${host}/x.png`);
+const splitWords = (text: string): string[] => text.trim().split(/\s+/);
+const all = (table: Readonly<Record<string, string>>): string[] => Object.values(table).flatMap(splitWords);
+const urlsFor = (hosts: readonly string[]): string[] => hosts.map((host) => `https://${host}/x.png`);
 
-/** By the sentence that they are refused with. */
-export const REFUSED: readonly (readonly [sentence: RegExp, urls: readonly string[]])[] = [
-  [/must name a host, not an IP address/, at([...all(IP_SPELLINGS), ...all(IP_OTHERS)])],
-  [/not a valid URL/, at(all(BROKEN_HOSTS))],
-  [/not a valid name/, at([...all(BAD_NAMES), ...LONG_NAMES])],
-  [/must be a full domain name/, at(words(SINGLE_LABELS))],
-  [/not a public name/, at(all(INWARD_NAMES))],
-  [/must use port 443/, words(PORTS).map((port) => `https://example.com:${port}/x.png`)],
-  [/user name or password/, at(CREDENTIALS)],
-  [/percent-encoded/, at(ENCODED)],
+/** Grouped by the message of the rejection. */
+export const REJECTED_URLS: readonly (readonly [message: RegExp, urls: readonly string[]])[] = [
+  [/must name a host, not an IP address/, urlsFor([...all(IP_SPELLINGS), ...all(IP_OTHERS)])],
+  [/not a valid URL/, urlsFor(all(BROKEN_HOSTS))],
+  [/not a valid name/, urlsFor([...all(BAD_NAMES), ...LONG_NAMES])],
+  [/must be a full domain name/, urlsFor(splitWords(SINGLE_LABELS))],
+  [/not a public name/, urlsFor(all(SPECIAL_USE_HOSTS))],
+  [/must use port 443/, splitWords(PORTS).map((port) => `https://example.com:${port}/x.png`)],
+  [/user name or password/, urlsFor(CREDENTIALS)],
+  [/percent-encoded/, urlsFor(ENCODED)],
   [/must start with https:/, SCHEMES],
   [/spaces, control characters or backslashes/, UNSAFE],
   [/longer than 2048 bytes/, LONG],
 ];
 
-/** What passes, with what becomes of it. */
-export const PASSED: readonly (readonly [url: string, href: string])[] = [
+/** Accepted URLs with their normalised form. */
+export const ACCEPTED_URLS: readonly (readonly [url: string, href: string])[] = [
   ['https://example.com', 'https://example.com/'],
   ['HTTPS://EXAMPLE.COM/A', 'https://example.com/A'],
   ['https://example.com:443/a', 'https://example.com/a'],
@@ -346,6 +352,10 @@ export const PASSED: readonly (readonly [url: string, href: string])[] = [
   ['https://bücher.de/x', 'https://xn--bcher-kva.de/x'],
   ['https://例え.jp/x', 'https://xn--r8jz45g.jp/x'],
   ['https://example。com/x', 'https://example.com/x'],
+  ['https://example．com/x', 'https://example.com/x'],
+  ['https://example｡com/x', 'https://example.com/x'],
+  ['https://exam\u00adple.com/x', 'https://example.com/x'],
+  ['https://例え.みんな/x', 'https://xn--r8jz45g.xn--q9jyb4c/x'],
   ['https://my_bucket.s3.amazonaws.com/k', 'https://my_bucket.s3.amazonaws.com/k'],
   ['https://r5---sn-abc.media.net/v', 'https://r5---sn-abc.media.net/v'],
   ['https://a.b.c.d.e.example.org/', 'https://a.b.c.d.e.example.org/'],
@@ -359,8 +369,8 @@ export const PASSED: readonly (readonly [url: string, href: string])[] = [
   [`https://example.com/${'a'.repeat(2_028)}`, `https://example.com/${'a'.repeat(2_028)}`],
 ];
 
-/** What a resolver may answer and nobody may be connected to. */
-export const INWARD_ADDRESSES: readonly string[] = words(`
+/** Resolver results that the gateway must never connect to. */
+export const NON_PUBLIC_ADDRESSES: readonly string[] = splitWords(`
   0.0.0.0 0.0.0.1 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.64.0.1 100.100.100.200 100.127.255.255
   127.0.0.0 127.0.0.1 127.0.1.1 127.255.255.255 168.63.129.16 169.254.0.1 169.254.169.254 169.254.170.2 169.254.255.255
   172.16.0.0 172.16.0.1 172.31.255.255 192.0.0.0 192.0.0.8 192.0.0.170 192.0.0.192 192.0.2.0 192.0.2.255 192.31.196.1
@@ -378,7 +388,7 @@ export const INWARD_ADDRESSES: readonly string[] = words(`
   1.2.3.4.5 256.1.1.1 8.8.8.8/32 8.8.8.8:443 [2606:4700::1] localhost example.com nonsense -
 `);
 
-export const PUBLIC_ADDRESSES: readonly string[] = words(`
+export const PUBLIC_ADDRESSES: readonly string[] = splitWords(`
   1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 93.184.215.14 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 168.63.129.15
   169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.0.3.0 192.167.255.255 192.169.0.0 198.17.255.255
   198.20.0.0 198.51.99.255 198.51.101.0 203.0.112.255 203.0.114.0 223.255.255.255 2000::1 2001:200::1 2001:4860:4860::8888
