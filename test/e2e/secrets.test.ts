@@ -1,3 +1,4 @@
+/** Secrets at rest: nothing readable in the database, its files or the log; master key rotation and damaged values. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ const OLD = 'the-old-master-key-of-forty-characters-1';
 const NEW = 'the-new-master-key-of-forty-characters-2';
 const K1 = `k1:${OLD}`;
 const K2 = `k2:${NEW}`;
-const BROUGHT = 'brought-by-the-operator-0001';
+const CHOSEN_KEY = 'chosen-by-the-operator-0001';
 const UPSTREAM = ['sk-upstream-secret-of-oa1', 'sk-upstream-secret-of-oa2', 'assets-secret-key-of-film'];
 const EMAIL = 'found-in-every-dump@example.test';
 
@@ -46,8 +47,8 @@ const setup = {
   models: [{ id: '*', groups: ['openai'] }],
   users: [{ id: 'ana', email: EMAIL }],
   keys: [
-    { user: 'ana', group: 'openai', name: 'made' },
-    { user: 'ana', group: 'openai', name: 'brought', key: BROUGHT },
+    { user: 'ana', group: 'openai', name: 'generated' },
+    { user: 'ana', group: 'openai', name: 'chosen', key: CHOSEN_KEY },
   ],
 };
 
@@ -61,15 +62,15 @@ async function dump(db: Db): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
-/** In every spelling that a dump or a log could use. */
-const spellings = (secret: string): string[] => {
+/** The encodings that a dump or a log could use. */
+const encodings = (secret: string): string[] => {
   const bytes = Buffer.from(secret);
   return [secret, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url'), bytes.toString('hex')];
 };
 const assertAbsent = (secrets: readonly string[], where: string, text: string | Buffer): void => {
   for (const [n, secret] of secrets.entries()) {
-    for (const spelling of spellings(secret))
-      assert.ok(!text.includes(spelling), `secret ${n} is readable in ${where}`);
+    for (const encoding of encodings(secret))
+      assert.ok(!text.includes(encoding), `secret ${n} is readable in ${where}`);
   }
 };
 
@@ -79,29 +80,33 @@ const status = async (gateway: { url: string }, key: string): Promise<number> =>
 test('no key, upstream credential or master key is readable in the database, its files or the log', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'dragoman-secrets-'));
   const embedded = await joinEmbedded({ dataDir, durable: false });
-  const secrets = [...UPSTREAM, BROUGHT, OLD];
+  const secrets = [...UPSTREAM, CHOSEN_KEY, OLD];
   try {
     const gateway = await startGateway({
       database: { url: embedded.url, drop: async () => {} },
       env: { MASTER_KEY: K1 },
     });
     try {
-      const { openai: made = '' } = await gateway.apply(setup);
-      assert.match(made, /^dg-/);
-      secrets.push(made);
-      for (const key of [made, BROUGHT]) assert.notEqual(await status(gateway, key), 401);
-      // Every way to be wrong, with the key in it.
-      for (const path of [`/v1/models?key=${made}`, `/v1beta/models?key=${made}`, `/v1/nowhere?key=${made}`])
+      const { openai: generated = '' } = await gateway.apply(setup);
+      assert.match(generated, /^dg-/);
+      secrets.push(generated);
+      for (const key of [generated, CHOSEN_KEY]) assert.notEqual(await status(gateway, key), 401);
+      // Requests that fail in different ways, with the key in them.
+      for (const path of [
+        `/v1/models?key=${generated}`,
+        `/v1beta/models?key=${generated}`,
+        `/v1/nowhere?key=${generated}`,
+      ])
         await (await fetch(gateway.url + path)).text();
-      const post = { method: 'POST', headers: { 'x-api-key': made, 'content-type': 'application/json' } };
+      const post = { method: 'POST', headers: { 'x-api-key': generated, 'content-type': 'application/json' } };
       for (const body of ['{', '{"model":"gpt-x","messages":[{"role":"user","content":"hi"}]}'])
         await (await fetch(`${gateway.url}/v1/chat/completions`, { ...post, body })).text();
-      await gateway.apply({ keys: [{ user: 'ana', group: 'openai', name: 'brought', key: `${BROUGHT}-2` }] });
-      const text = await dump(gateway.ground.database.db);
-      assert.ok(text.includes(EMAIL), 'the dump is a dump');
+      await gateway.apply({ keys: [{ user: 'ana', group: 'openai', name: 'chosen', key: `${CHOSEN_KEY}-2` }] });
+      const text = await dump(gateway.context.database.db);
+      assert.ok(text.includes(EMAIL), 'the dump holds plain values');
       assertAbsent(secrets, 'a dump', text);
       const log = gateway.log.map((line) => JSON.stringify(line)).join('\n');
-      assert.ok(log.includes('request.completed'), 'the log is a log');
+      assert.ok(log.includes('request.completed'), 'the log holds requests');
       assertAbsent(secrets, 'the log', log);
     } finally {
       await gateway.stop();
@@ -116,11 +121,11 @@ test('no key, upstream credential or master key is readable in the database, its
     sawEmail ||= bytes.includes(EMAIL);
     assertAbsent(secrets, `${entry.parentPath}/${entry.name}`, bytes);
   }
-  assert.ok(sawEmail, 'the files are those of the database');
+  assert.ok(sawEmail, 'the files belong to the database');
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Name of the master key of every sealed value there is. */
+/** The master key id of every sealed value. */
 async function sealedWith(db: Db): Promise<string[]> {
   const { rows } = await sql<{ sealed: string }>`
     select sealed from secrets
@@ -136,41 +141,42 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** A gateway for the time of a task; stopped whatever happens, else the test run would never end. */
-async function on<T>(masterKey: string, task: (gateway: TestGateway) => Promise<T>): Promise<T> {
+/** Runs a task with a gateway and always stops it, because an open gateway keeps the test run alive. */
+async function withGateway<T>(masterKey: string, task: (gateway: TestGateway) => Promise<T>): Promise<T> {
   const gateway = await startGateway({ database, env: { MASTER_KEY: masterKey } });
   return task(gateway).finally(() => gateway.stop());
 }
 const credentialsOf = (gateway: TestGateway) =>
   [...gateway.catalog().accounts('openai'), ...gateway.catalog().accounts('film')].map(({ credential }) => credential);
 
-test('a master key is rotated without a key or a credential becoming invalid', async () => {
-  const { made, credentials } = await on(K1, async (first) => {
+test('master key rotation keeps every API key and credential valid', async () => {
+  const { key, credentials } = await withGateway(K1, async (first) => {
     const { openai = '' } = await first.apply(setup);
-    return { made: openai, credentials: credentialsOf(first) };
+    return { key: openai, credentials: credentialsOf(first) };
   });
-  await on(`${K2},${K1}`, async (both) => {
-    const { db } = both.ground.database;
-    assert.notEqual(await status(both, made), 401, 'valid before anything was sealed anew');
+  await withGateway(`${K2},${K1}`, async (both) => {
+    const { db } = both.context.database;
+    assert.notEqual(await status(both, key), 401, 'valid before resealing');
     assert.deepEqual(new Set(await sealedWith(db)), new Set(['k1']));
     let done = 0;
-    for (let batch = -1; batch !== 0; done += batch) batch = await reseal(db, both.ground.sealer);
+    for (let batch = -1; batch !== 0; done += batch) batch = await reseal(db, both.context.sealer);
     const sealed = await sealedWith(db);
     assert.deepEqual(new Set(sealed), new Set(['k2']));
-    assert.equal(done, sealed.length, 'each once');
-    assert.notEqual(await status(both, made), 401);
+    assert.equal(done, sealed.length, 'each sealed once');
+    assert.notEqual(await status(both, key), 401);
   });
-  await on(K2, async (last) => {
-    for (const key of [made, BROUGHT]) assert.notEqual(await status(last, key), 401, 'valid without the old key');
+  await withGateway(K2, async (last) => {
+    for (const value of [key, CHOSEN_KEY])
+      assert.notEqual(await status(last, value), 401, 'valid without the old master key');
     assert.deepEqual(credentialsOf(last), credentials);
   });
 });
 
-test('more secrets than one run takes are all sealed anew', () =>
-  on(K2, async (gateway) => {
+test('resealing covers more secrets than one batch', () =>
+  withGateway(K2, async (gateway) => {
     const keys = Array.from({ length: 130 }, (_, n) => ({ user: 'ana', group: 'openai', name: `n${n}` }));
     await gateway.apply({ keys });
-    const { db } = gateway.ground.database;
+    const { db } = gateway.context.database;
     const sealer = createSealer(parseMasterKeys(`k3:${OLD},${K2}`) ?? []);
     const runs: number[] = [];
     do runs.push(await reseal(db, sealer));
@@ -185,7 +191,7 @@ for (const [about, masterKey] of [
   ['a wrong secret under the same name', `k2:${OLD}`],
   ['a key of another name', K1],
 ] as const) {
-  test(`with ${about} nothing starts, and a sentence says so`, async () => {
+  test(`startup fails with a short message: ${about}`, async () => {
     const config = loadConfig({ DATABASE_URL: database.url, DATA_DIR: tmpdir(), MASTER_KEY: masterKey });
     await assert.rejects(openContext(config), (error) => {
       assert.ok(error instanceof WrongMasterKey);
@@ -196,15 +202,15 @@ for (const [about, masterKey] of [
   });
 }
 
-test('a lost master key file is not replaced by a new one', async () => {
+test('a missing master key file is not replaced by a new one', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'dragoman-secrets-'));
   const config = loadConfig({ DATABASE_URL: database.url, DATA_DIR: dataDir });
-  await assert.rejects(openContext(config), /master\.key is missing\. Put the file back, or set MASTER_KEY/);
+  await assert.rejects(openContext(config), /master\.key is missing\. Restore the file, or set MASTER_KEY/);
   assert.deepEqual(await readdir(dataDir), []);
   await rm(dataDir, { recursive: true });
 });
 
-test('of many processes that start at once on an empty directory, all have the same master key', async () => {
+test('concurrent processes on an empty directory share one master key', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'dragoman-secrets-'));
   const own = await testDatabase();
   const { db, close } = openDatabase(own.url);
@@ -217,7 +223,7 @@ test('of many processes that start at once on an empty directory, all have the s
   await rm(dataDir, { recursive: true });
 });
 
-test('a sealed value that is moved to another row does not open, and takes nobody else down', async () => {
+test('a sealed value moved to another row does not open, and other accounts stay available', async () => {
   const { db, close } = openDatabase(database.url);
   const move = (id: string, sealed: string) =>
     db.updateTable('accounts').set({ credential_sealed: sealed }).where('id', '=', id).execute();
@@ -227,9 +233,9 @@ test('a sealed value that is moved to another row does not open, and takes nobod
     assert.ok(one && two);
     await move(one.id, two.credential_sealed);
     await move(two.id, one.credential_sealed);
-    await on(K2, async (gateway) => {
+    await withGateway(K2, async (gateway) => {
       assert.deepEqual(gateway.catalog().accounts('openai'), []);
-      assert.equal(gateway.catalog().accounts('film').length, 1, 'other accounts stay');
+      assert.equal(gateway.catalog().accounts('film').length, 1, 'other accounts stay available');
       const unreadable = gateway.log
         .filter(({ msg }) => msg === 'account.credential_unreadable')
         .map(({ account }) => account);
@@ -239,14 +245,14 @@ test('a sealed value that is moved to another row does not open, and takes nobod
         .catalog()
         .accounts('openai')
         .map(({ credential }) => credential);
-      assert.deepEqual(credentials, UPSTREAM.slice(0, 2), 'the file puts it right');
+      assert.deepEqual(credentials, UPSTREAM.slice(0, 2), 'applying the file repairs it');
     });
   } finally {
     await close();
   }
 });
 
-test('a secret that does not open does not keep the others from being sealed anew, and is complained about', async () => {
+test('resealing skips a secret that does not open and reports it', async () => {
   const { db, close } = openDatabase(database.url);
   try {
     await db.updateTable('accounts').set({ credential_sealed: 'v1:k9:damaged' }).where('id', '=', 'oa1').execute();

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfigError, loadConfig } from './config.ts';
+
+/** The lines of the error, without the first. */
+function linesFor(env: NodeJS.ProcessEnv): string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.message.split('\n').slice(1);
+  }
+  return assert.fail('the environment is accepted');
+}
+
+test('loadConfig uses the default of an empty variable', () => {
+  assert.equal(loadConfig({ PORT: '' }).PORT, 8080);
+});
+
+test('loadConfig names the range and the value of an invalid setting, once', () => {
+  assert.deepEqual(linesFor({ PORT: 'eighty', DRAIN_MS: '-1.5', LOG_LEVEL: 'loud', AUTH_FAILURES_PER_MINUTE: '0' }), [
+    '  PORT: must be a whole number from 0 to 65535, found "eighty"',
+    '  LOG_LEVEL: must be debug, info, warn, error or silent, found "loud"',
+    '  DRAIN_MS: must be a whole number from 0 to 86400000, found "-1.5"',
+    '  AUTH_FAILURES_PER_MINUTE: must be a whole number of at least 1, found "0"',
+  ]);
+});
+
+test('loadConfig does not repeat the value of a secret setting', () => {
+  const secret = 'do-not-repeat';
+  const env = { MASTER_KEY: secret, ADMIN_TOKEN: secret, DATABASE_URL: secret, REDIS_URL: secret };
+  const lines = linesFor(env);
+  assert.equal(new Set(lines.map((line) => line.trim().split(':')[0])).size, 4);
+  assert.ok(!lines.join('\n').includes(secret), lines.join('\n'));
+});

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseSetup, SetupError } from './schema.ts';
+
+/** The lines of the error for this file. */
+function linesFor(text: string): readonly string[] {
+  try {
+    parseSetup(text);
+  } catch (error) {
+    assert.ok(error instanceof SetupError, String(error));
+    return error.lines;
+  }
+  return assert.fail('the file is accepted');
+}
+
+const account = (field: string): string => `accounts: [{ id: a, group: g, base_url: "https://x.test"${field} }]`;
+
+test('issuesOf reports a missing field as missing, with the expected type', () => {
+  assert.deepEqual(linesFor(account('')), ['accounts[0].api_key: missing, expected text']);
+});
+
+test('issuesOf advises quotes when YAML read text as a number or a boolean', () => {
+  assert.deepEqual(linesFor('models: [{ id: m, groups: [g], prices: { input: 1.25 } }]'), [
+    'models[0].prices.input: found 1.25, expected text; put it in quotes',
+  ]);
+  assert.deepEqual(linesFor('users: [{ id: yes }, { id: true }]'), [
+    'users[1].id: found true, expected text; put it in quotes',
+  ]);
+});
+
+test('issuesOf names the type of a secret and never its value', () => {
+  assert.deepEqual(linesFor(account(', api_key: 123456')), [
+    'accounts[0].api_key: found a number (not shown), expected text; put it in quotes',
+  ]);
+  assert.deepEqual(linesFor('keys: [{ user: u, group: g, key: short }]'), [
+    'keys[0].key: found text (not shown), expected 20 to 256 visible ASCII characters; the prefix dg- is reserved for generated keys',
+  ]);
+});
