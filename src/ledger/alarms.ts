@@ -1,39 +1,39 @@
 /**
- * What needs an operator: found in the database by the worker, written down while it lasts, told in the log once when it appears and
- * once when it is over. Details are ids and counts; nothing of a caller.
+ * Alarms: conditions that need an operator. The worker finds them in the database and stores them while they last.
+ * Each is logged once when it appears and once when it ends. Details are ids and counts, never data of callers.
  */
 import { sql } from 'kysely';
 import type { Log } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { staleReplicas } from './records/replica.ts';
-import { ledgerFaults } from './wallets/wallets.ts';
+import { findLedgerFaults } from './wallets/check.ts';
 
-/** What is wrong, and what to do next. */
+/** What is wrong, and what the operator does next. */
 export const ALARMS = {
   ledger_faults: {
-    about: 'counters of the ledger differ from its entries',
-    advice: 'keep a copy of the database and find out why before anything is corrected by hand',
+    about: 'ledger counters differ from the ledger entries',
+    advice: 'back up the database and find the cause before correcting anything by hand',
   },
   usage_quarantined: {
-    about: 'usage records were set aside and not charged',
-    advice: 'look at them at /admin/v1/quarantine, then resolve or dismiss each',
+    about: 'usage records were quarantined and not charged',
+    advice: 'review them at /admin/v1/quarantine, then charge or dismiss each',
   },
   replicas_stale: {
-    about: 'processes ended without their journal having been read; what they leased stays held',
+    about: 'processes died and their journals were not recovered; their leases stay held',
     advice:
-      'start a server on the disk with their DATA_DIR; if that disk is lost for good, "dragoman replica forget ID" gives back what they held',
+      'start a server with their DATA_DIR; if that disk is lost for good, run "dragoman replica remove ID" to return their leases',
   },
   charges_above_reservation: {
-    about: 'charges within the last hour went beyond what was set aside for them',
-    advice: 'compare prices, context and max_output of the models in use; a balance may be below zero',
+    about: 'charges of the last hour were higher than their reservations',
+    advice: 'check prices, context and max_output of the models in use; balances may be negative',
   },
   journal_backlog: {
-    about: 'processes have records that have not reached the database for a minute',
-    advice: 'look for usage.flush_failed in their log; DATA_DIR must keep room for the journal until it is over',
+    about: 'processes have usage records that are not in the database after a minute',
+    advice: 'look for usage.flush_failed in their logs; DATA_DIR needs room for the journal until it is drained',
   },
   flusher_failing: {
-    about: 'this process fails to bring its records to the database',
-    advice: 'look for usage.flush_failed in its log; nothing is lost while its DATA_DIR is kept',
+    about: 'this process cannot write its usage records to the database',
+    advice: 'look for usage.flush_failed in its log; no record is lost while its DATA_DIR is kept',
   },
 } as const satisfies Record<string, { about: string; advice: string }>;
 
@@ -45,30 +45,30 @@ export interface Alarm {
   readonly detail: string;
 }
 
-/** One for every kind that the database can tell, with a count of nought while all is well. */
+/** Returns one alarm of every kind that shows in the database; `count` is 0 when there is no problem. */
 export async function findAlarms(db: Db): Promise<Alarm[]> {
-  const faults = await ledgerFaults(db);
-  const silent = await staleReplicas(db);
-  const { rows: aside } = await sql<{ id: string }>`
+  const faults = await findLedgerFaults(db);
+  const stale = await staleReplicas(db);
+  const { rows: quarantined } = await sql<{ id: string }>`
     select id from usage_quarantine where outcome is null order by created_at desc limit 1000`.execute(db);
-  const { rows: beyond } = await sql<{ user: string; charges: bigint }>`
+  const { rows: overcharged } = await sql<{ user: string; charges: bigint }>`
     select debit as user, count(*) as charges from entries
     where kind in ('excess', 'overdraft') and created_at > now() - interval '1 hour'
     group by debit order by 2 desc limit 1000`.execute(db);
-  const { rows: behind } = await sql<{ id: string; pending: bigint }>`
+  const { rows: backlogs } = await sql<{ id: string; pending: bigint }>`
     select id, pending from replicas where pending_since < now() - interval '1 minute' order by pending_since`.execute(
     db,
   );
   return [
     alarm('ledger_faults', faults, ({ fault, subject }) => `${fault}: ${subject}`),
-    alarm('usage_quarantined', aside, ({ id }) => id),
-    alarm('replicas_stale', silent, ({ id, host }) => `${id} on ${host}`),
-    alarm('charges_above_reservation', beyond, ({ user, charges }) => `${charges} of ${user}`),
-    alarm('journal_backlog', behind, ({ id, pending }) => `${pending} of ${id}`),
+    alarm('usage_quarantined', quarantined, ({ id }) => id),
+    alarm('replicas_stale', stale, ({ id, host }) => `${id} on ${host}`),
+    alarm('charges_above_reservation', overcharged, ({ user, charges }) => `${charges} of ${user}`),
+    alarm('journal_backlog', backlogs, ({ id, pending }) => `${pending} of ${id}`),
   ];
 }
 
-/** As many as a person reads at once. */
+/** Number of rows in a detail; more would make the log line hard to read. */
 const SHOWN = 3;
 
 const alarm = <T>(name: AlarmName, rows: readonly T[], textOf: (row: T) => string): Alarm => ({
@@ -77,10 +77,10 @@ const alarm = <T>(name: AlarmName, rows: readonly T[], textOf: (row: T) => strin
   detail: `${rows.slice(0, SHOWN).map(textOf).join('; ')}${rows.length > SHOWN ? '; ...' : ''}`,
 });
 
-/** Of several workers that look, one tells. */
+/** Stores and logs the alarms. The table lock makes sure that only one of several workers logs a change. */
 export async function checkAlarms(db: Db, log: Log): Promise<void> {
   const found = await findAlarms(db);
-  const told: (() => void)[] = [];
+  const logLines: (() => void)[] = [];
   await db.transaction().execute(async (tx) => {
     await sql`lock table alarms in share row exclusive mode`.execute(tx);
     const known = new Map((await tx.selectFrom('alarms').selectAll().execute()).map((row) => [row.name, row]));
@@ -91,23 +91,23 @@ export async function checkAlarms(db: Db, log: Log): Promise<void> {
         values (${name}, ${count}, ${detail}, ${count > 0 ? sql`now()` : null}, now())
         on conflict (name) do update set count = excluded.count, detail = excluded.detail, looked_at = excluded.looked_at,
           since = case when excluded.count > 0 then coalesce(alarms.since, excluded.since) end`.execute(tx);
-      if (count > 0 && since === null) told.push(() => raised(log, { name, count, detail }));
-      if (count === 0 && since !== null) told.push(() => cleared(log, name));
+      if (count > 0 && since === null) logLines.push(() => logAlarmRaised(log, { name, count, detail }));
+      if (count === 0 && since !== null) logLines.push(() => logAlarmCleared(log, name));
     }
   });
-  for (const tell of told) tell();
+  for (const write of logLines) write();
 }
 
-export const raised = (log: Log, { name, count, detail }: Alarm): void =>
+export const logAlarmRaised = (log: Log, { name, count, detail }: Alarm): void =>
   log.error('alarm.raised', { alarm: name, count, detail, about: ALARMS[name].about, advice: ALARMS[name].advice });
-export const cleared = (log: Log, name: AlarmName): void => log.info('alarm.cleared', { alarm: name });
+export const logAlarmCleared = (log: Log, name: AlarmName): void => log.info('alarm.cleared', { alarm: name });
 
 export interface AlarmState extends Alarm {
-  /** How long ago somebody looked, by the clock of the database. */
+  /** Seconds since the last check, by the clock of the database. */
   readonly ageSeconds: number;
 }
 
-/** As the worker saw it last: cheap enough for every look at the metrics. */
+/** Reads the result of the last check: cheap enough for every scrape of the metrics. */
 export async function readAlarms(db: Db): Promise<AlarmState[]> {
   const { rows } = await sql<{ name: AlarmName; count: bigint; detail: string; age: number }>`
     select name, count, detail, extract(epoch from clock_timestamp() - looked_at)::float8 as age

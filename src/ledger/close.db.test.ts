@@ -3,40 +3,41 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { type LedgerBed, openLedgerBed } from '../../test/support/ledger.ts';
+import { type LedgerFixture, openLedgerFixture } from '../../test/support/ledger.ts';
 import { FAR_FUTURE, makeUser, metering, random, usageRecord } from '../../test/support/ledger-process.ts';
 import { ApiError } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
-import { available, checkLedger, credit, hold, release, settle } from './wallets/wallets.ts';
+import { checkLedger } from './wallets/check.ts';
+import { credit, hold, readBalance, release, settle } from './wallets/wallets.ts';
 
-let bed: LedgerBed;
+let fixture: LedgerFixture;
 let db: Db;
 let dataDir: string;
 
 before(async () => {
-  bed = await openLedgerBed(20);
-  ({ db, dir: dataDir } = bed);
+  fixture = await openLedgerFixture(20);
+  ({ db, dir: dataDir } = fixture);
 });
-after(() => bed.close());
+after(() => fixture.close());
 
 const USERS = ['uma', 'ugo', 'una', 'udo'];
 const OPENING = 1_000_000n;
 const LANES = 3;
 const RUNS = 25;
 
-test('replicas that stop in the middle of traffic leave a ledger that adds up at every moment, and nothing behind', async (t) => {
+test('Metering leaves nothing behind, and the ledger always adds up, when replicas close under load', async (t) => {
   for (const user of USERS) await makeUser(db, user, OPENING);
   const choose = random(Number(process.env.SEED ?? 20261115));
-  const safe = new Map<string, bigint>();
+  const written = new Map<string, bigint>();
   let isOver = false;
-  let looks = 0;
+  let checks = 0;
 
-  /** What the worker does every minute, all the time. */
+  /** Checks the ledger without a pause, which the worker does every minute. */
   const watching = (async () => {
-    for (; !isOver; looks += 1) await checkLedger(db);
+    for (; !isOver; checks += 1) await checkLedger(db);
   })();
 
-  /** Work that is paid by holds, on the same wallets. */
+  /** Holds on the same wallets. */
   const holding = (async () => {
     for (let n = 0; !isOver; n += 1) {
       const userId = USERS[choose(USERS.length)] ?? '';
@@ -48,27 +49,27 @@ test('replicas that stop in the middle of traffic leave a ledger that adds up at
     }
   })();
 
-  /** One replica after another, each stopped at a random moment while its calls go on. */
+  /** Starts one replica after another and closes each at a random moment while calls are open. */
   const lane = async (): Promise<void> => {
     for (let run = 0; run < RUNS; run += 1) {
       const at = await metering({ db, dataDir, segmentBytes: 2_000 });
       const call = async (): Promise<void> => {
         for (let isOpen = true; isOpen; ) {
           const userId = USERS[choose(USERS.length)] ?? '';
-          const bound = BigInt(choose(3_000) + 1);
+          const maxCost = BigInt(choose(3_000) + 1);
           try {
-            const reservation = await at.admit(userId, bound);
+            const reservation = await at.admit(userId, maxCost);
             if (choose(3) === 0) await new Promise((resolve) => setTimeout(resolve, choose(8)));
             if (choose(10) === 0) {
               reservation.release();
               continue;
             }
-            // Some cost more than they were admitted for, a few of them much more.
-            const most = Number(bound) * (choose(20) === 0 ? 10 : 1) + 400;
+            // Some cost more than their reservation, a few of them much more.
+            const most = Number(maxCost) * (choose(20) === 0 ? 10 : 1) + 400;
             const record = usageRecord(userId, BigInt(choose(most)));
             reservation.settle(record);
-            await at.flushed();
-            safe.set(record.id, record.nanos);
+            await at.whenWrittenOrFailed();
+            written.set(record.id, record.nanos);
           } catch (error) {
             assert.ok(error instanceof ApiError, String(error));
             isOpen = error.code !== 'shutting_down';
@@ -78,7 +79,6 @@ test('replicas that stop in the middle of traffic leave a ledger that adds up at
       };
       const calls = Array.from({ length: 8 }, call);
       await new Promise((resolve) => setTimeout(resolve, choose(60)));
-      // Calls are open, and leases on their way.
       await Promise.all([at.close(), ...calls]);
     }
   };
@@ -87,18 +87,22 @@ test('replicas that stop in the middle of traffic leave a ledger that adds up at
   });
   await Promise.all([watching, holding]);
   await checkLedger(db);
-  t.diagnostic(`${safe.size} calls, ${looks} looks`);
+  t.diagnostic(`${written.size} calls, ${checks} checks`);
 
   assert.deepEqual(await db.selectFrom('replicas').select('id').execute(), []);
   assert.deepEqual(await db.selectFrom('leases').selectAll().execute(), []);
   assert.deepEqual(readdirSync(join(dataDir, 'journal')), []);
   const rows = await db.selectFrom('usage_records').select(['id', 'nanos']).execute();
-  assert.deepEqual(new Map(rows.map(({ id, nanos }) => [id, nanos])), safe, 'each call is charged once, at its cost');
-  for (const user of USERS) assert.equal((await available(db, user)).held, 0n);
+  assert.deepEqual(
+    new Map(rows.map(({ id, nanos }) => [id, nanos])),
+    written,
+    'each call is charged once, at its cost',
+  );
+  for (const user of USERS) assert.equal((await readBalance(db, user)).held, 0n);
   const { rows: sums } = await sql<{ used: bigint }>`
     select coalesce(sum(nanos), 0)::bigint as used from entries where kind in ('usage', 'overdraft')`.execute(db);
   assert.equal(
     sums[0]?.used,
-    [...safe.values()].reduce((sum, nanos) => sum + nanos, 0n),
+    [...written.values()].reduce((sum, nanos) => sum + nanos, 0n),
   );
 });

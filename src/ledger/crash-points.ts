@@ -1,16 +1,16 @@
 /**
- * The moments between which a crash makes a difference. Whoever is told of them may end the process there: that is how the
- * tests prove that a charge is none or exact, wherever the end falls.
+ * Crash points: named moments between which a crash of the process leaves a different state on disk or in the database.
+ * Crash tests subscribe to the channel and kill the process at one of them. Without a subscriber a point costs one comparison.
  */
 import { channel } from 'node:diagnostics_channel';
 
 export type CrashPoint =
   | 'call.admitting'
   | 'call.admitted'
-  | 'upstream.asked'
-  | 'upstream.answered'
-  | 'upstream.told'
-  | 'call.flushed'
+  | 'upstream.sent'
+  | 'upstream.head_received'
+  | 'upstream.data_received'
+  | 'call.written'
   | 'lease.taken'
   | 'lease.returned'
   | 'record.appended'
@@ -23,17 +23,21 @@ export type CrashPoint =
   | 'flush.committed'
   | 'recover.claimed'
   | 'recover.replayed'
-  | 'recover.retired'
+  | 'recover.removed'
   | 'replica.fenced'
   | 'replica.renewed'
   | 'close.begun'
   | 'close.drained'
-  | 'close.retired';
+  | 'close.removed';
 
-export type OnStep = (step: CrashPoint) => void;
+export const CRASH_POINT_CHANNEL = 'dragoman:crash-point';
 
-const steps = channel('dragoman:step');
+const points = channel(CRASH_POINT_CHANNEL);
 
-/** Undefined unless somebody listens when the process starts, which only tests do: to everybody else a step costs one comparison. */
-export const stepListener = (): OnStep | undefined =>
-  steps.hasSubscribers ? (step) => steps.publish(step) : undefined;
+export function crashPoint(point: CrashPoint): void {
+  if (points.hasSubscribers) points.publish(point);
+}
+
+/** Publishes the point after `work`. Returns `work` itself when there is no subscriber, so that no extra promise is created. */
+export const crashPointAfter = (work: Promise<void>, point: CrashPoint): Promise<void> =>
+  points.hasSubscribers ? work.then(() => crashPoint(point)) : work;

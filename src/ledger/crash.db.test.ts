@@ -10,7 +10,8 @@ import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { type CrashPlan, inParallel, makeUser, metering } from '../../test/support/ledger-process.ts';
 import { type Database, type Db, openDatabase } from '../db/index.ts';
 import type { CrashPoint } from './crash-points.ts';
-import { available, checkLedger } from './wallets/wallets.ts';
+import { checkLedger } from './wallets/check.ts';
+import { readBalance } from './wallets/wallets.ts';
 
 let own: TestDatabase;
 let database: Database;
@@ -35,42 +36,48 @@ const CALLS = 12;
 
 interface End {
   readonly signal: string | null;
-  readonly safe: readonly string[];
+  /** Ids of records that were reported as written. */
+  readonly written: readonly string[];
   readonly output: string;
 }
 
 const PROGRAM = fileURLToPath(new URL('../../test/support/ledger-process.ts', import.meta.url));
 
-function crash(plan: Pick<CrashPlan, 'dataDir' | 'userId' | 'step' | 'nth'>): Promise<End> {
-  const whole: CrashPlan = { ...plan, url: own.url, calls: CALLS, bound: '50', cost: String(COST) };
-  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(whole)], { stdio: ['ignore', 'pipe', 'pipe'] });
+function crash(plan: Pick<CrashPlan, 'dataDir' | 'userId' | 'point' | 'nth'>): Promise<End> {
+  const program: CrashPlan = { ...plan, url: own.url, calls: CALLS, maxCost: '50', cost: String(COST) };
+  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(program)], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  let complaint = '';
+  let errors = '';
   child.stdout.on('data', (chunk) => {
     output += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    complaint += chunk;
+    errors += chunk;
   });
   return new Promise((resolve) => {
     child.on('close', (_, signal) => {
-      const safe = [...output.matchAll(/^safe (\S+)$/gm)].map((match) => match[1] ?? '');
-      resolve({ signal, safe, output: `${output}${complaint}` });
+      const written = [...output.matchAll(/^written (\S+)$/gm)].map((match) => match[1] ?? '');
+      resolve({ signal, written, output: `${output}${errors}` });
     });
   });
 }
 
-/** A new process begins; afterwards every promise has been kept and nothing was charged twice. */
-async function expectWhole(dataDir: string, userId: string, safe: readonly string[], mostCalls: number): Promise<void> {
+/** Starts a new process, then checks that every written record is charged and none is charged twice. */
+async function expectExactCharges(
+  dataDir: string,
+  userId: string,
+  written: readonly string[],
+  maxCalls: number,
+): Promise<void> {
   const next = await metering({ db, dataDir });
   await next.close();
   await checkLedger(db);
   const rows = await db.selectFrom('usage_records').select(['id', 'nanos']).where('user_id', '=', userId).execute();
   const recorded = new Set(rows.map(({ id }) => id));
-  for (const id of safe) assert.ok(recorded.has(id), `${id} was safe and is lost`);
-  assert.ok(rows.length <= mostCalls);
+  for (const id of written) assert.ok(recorded.has(id), `${id} was written and is lost`);
+  assert.ok(rows.length <= maxCalls);
   const charged = BigInt(rows.length) * COST;
-  assert.deepEqual(await available(db, userId), { available: OPENING - charged, held: 0n });
+  assert.deepEqual(await readBalance(db, userId), { available: OPENING - charged, held: 0n });
   const { rows: sums } = await sql<{ entries: bigint; daily: bigint }>`
     select (select coalesce(sum(nanos), 0)::bigint from entries where debit = ${userId}) as entries,
       (select coalesce(sum(nanos), 0)::bigint from usage_daily where user_id = ${userId}) as daily`.execute(db);
@@ -79,6 +86,7 @@ async function expectWhole(dataDir: string, userId: string, safe: readonly strin
   assert.deepEqual(await db.selectFrom('leases').selectAll().where('user_id', '=', userId).execute(), []);
 }
 
+/** Crash points, and how often each is reached before the process dies. */
 const POINTS: readonly (readonly [CrashPoint, readonly number[]])[] = [
   ['lease.taken', [1, 2]],
   ['lease.returned', [1]],
@@ -92,49 +100,49 @@ const POINTS: readonly (readonly [CrashPoint, readonly number[]])[] = [
   ['flush.committed', [1, 2]],
 ];
 
-test('killed at any step, a call is charged exactly or not at all, and what was promised is kept', async (t) => {
-  const runs = POINTS.flatMap(([step, times]) => times.map((nth) => ({ step, nth })));
+test('Metering charges a call exactly or not at all when the process is killed at any crash point', async (t) => {
+  const runs = POINTS.flatMap(([point, times]) => times.map((nth) => ({ point, nth })));
   const ends: string[] = [];
   await inParallel(2, runs.length, async (n) => {
     const run = runs[n];
     if (!run) return;
-    const { step, nth } = run;
+    const { point, nth } = run;
     const dataDir = join(home, `run${n}`);
     const userId = await makeUser(db, `crash${n}`, OPENING);
-    const end = await crash({ dataDir, userId, step, nth });
-    assert.equal(end.signal, 'SIGKILL', `${step} was not reached ${nth} times: ${end.output}`);
-    ends.push(`${step} x${nth}: ${end.safe.length} safe`);
-    await expectWhole(dataDir, userId, end.safe, CALLS);
+    const end = await crash({ dataDir, userId, point, nth });
+    assert.equal(end.signal, 'SIGKILL', `${point} was not reached ${nth} times: ${end.output}`);
+    ends.push(`${point} x${nth}: ${end.written.length} written`);
+    await expectExactCharges(dataDir, userId, end.written, CALLS);
   });
   t.diagnostic(ends.join(', '));
 });
 
-test('killed while bringing home what another left, the next one brings home both', async () => {
-  const steps: readonly CrashPoint[] = [
+test('Metering recovers both journals when the recovering process is killed as well', async () => {
+  const points: readonly CrashPoint[] = [
     'recover.claimed',
     'flush.begun',
     'flush.recorded',
     'flush.committed',
     'recover.replayed',
-    'recover.retired',
+    'recover.removed',
   ];
-  await inParallel(2, steps.length, async (n) => {
+  await inParallel(2, points.length, async (n) => {
     const dataDir = join(home, `twice${n}`);
     const userId = await makeUser(db, `twice${n}`, OPENING);
-    const first = await crash({ dataDir, userId, step: 'journal.written', nth: 4 });
-    const second = await crash({ dataDir, userId, step: steps[n] as CrashPoint, nth: 1 });
+    const first = await crash({ dataDir, userId, point: 'journal.written', nth: 4 });
+    const second = await crash({ dataDir, userId, point: points[n] as CrashPoint, nth: 1 });
     assert.equal(second.signal, 'SIGKILL', second.output);
-    await expectWhole(dataDir, userId, [...first.safe, ...second.safe], 2 * CALLS);
+    await expectExactCharges(dataDir, userId, [...first.written, ...second.written], 2 * CALLS);
   });
 });
 
-test('several processes that begin at once bring home each leftover once', async () => {
+test('Metering recovers each journal once when several processes start at once', async () => {
   const dataDir = join(home, 'many');
   const userId = await makeUser(db, 'many', OPENING);
   const ends = [];
-  for (let n = 0; n < 3; n += 1) ends.push(await crash({ dataDir, userId, step: 'journal.written', nth: n + 3 }));
+  for (let n = 0; n < 3; n += 1) ends.push(await crash({ dataDir, userId, point: 'journal.written', nth: n + 3 }));
   const nexts = await Promise.all(Array.from({ length: 4 }, () => metering({ db, dataDir })));
   for (const next of nexts) await next.close();
-  const safe = ends.flatMap((end) => end.safe);
-  await expectWhole(dataDir, userId, safe, 3 * CALLS);
+  const written = ends.flatMap((end) => end.written);
+  await expectExactCharges(dataDir, userId, written, 3 * CALLS);
 });

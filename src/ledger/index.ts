@@ -1,28 +1,12 @@
+// hold, settle, release, review, recordUsage, videoRateOf and videoCostOf have no caller yet: they are for asynchronous video tasks.
 export type { Reservation } from './admission/wallet-leases.ts';
-export {
-  ALARMS,
-  type Alarm,
-  type AlarmName,
-  type AlarmState,
-  checkAlarms,
-  findAlarms,
-  readAlarms,
-} from './alarms.ts';
-export { type OnStep, stepListener } from './crash-points.ts';
-export { type Metering, type MeteringOptions, type MeteringState, startMetering } from './metering.ts';
-export {
-  type Cost,
-  costOf,
-  maxCostOf,
-  parseRates,
-  type Rates,
-  type RequestFacts,
-  videoCostOf,
-  videoRateOf,
-} from './pricing/rates.ts';
-export { recordUsage } from './records/flusher.ts';
-export { fenceIfStale, removeReplica, type StaleReplica, staleReplicas } from './records/replica.ts';
-export { type RetentionOptions, removeOldMonths, removeOldQuarantine } from './records/retention.ts';
+export { ALARMS, type Alarm, type AlarmName, checkAlarms, findAlarms, readAlarms } from './alarms.ts';
+export { crashPoint, crashPointAfter } from './crash-points.ts';
+export { Metering, type MeteringState } from './metering.ts';
+export { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } from './pricing/rates.ts';
+export { fenceIfStale, removeReplica, staleReplicas } from './records/replica.ts';
+export { removeOldMonths, removeOldQuarantine } from './records/retention.ts';
+export { recordUsage } from './records/usage-writer.ts';
 export {
   type BreakdownQuery,
   type BreakdownRow,
@@ -33,38 +17,8 @@ export {
   usageColumns,
   usageLine,
 } from './reports/usage-breakdown.ts';
-export {
-  balanceReport,
-  type LimitsReport,
-  limitsReport,
-  periodOf,
-  type UsageCount,
-  type UsagePeriod,
-  type UsageReport,
-  usageReport,
-  type WalletQuery,
-  type WalletReport,
-  walletReports,
-} from './reports/usage-report.ts';
-export { type MeteredUsage, newRecordId, type UsageRecord } from './usage-record.ts';
-export {
-  available,
-  type Balance,
-  charge,
-  checkLedger,
-  credit,
-  type HoldInput,
-  type HoldResult,
-  type HouseAccount,
-  hold,
-  LedgerError,
-  type Movement,
-  release,
-  review,
-  type Settled,
-  type StatementLine,
-  type StatementQuery,
-  settle,
-  statement,
-  statementPages,
-} from './wallets/wallets.ts';
+export { balanceReport, limitsReport, periodOf, usageReport, walletReports } from './reports/usage-report.ts';
+export { createUsageRecord, newRecordId, type UsageRecord } from './usage-record.ts';
+export { checkLedger } from './wallets/check.ts';
+export { readStatement, readStatementPages, type StatementLine } from './wallets/statement.ts';
+export { charge, credit, type HouseAccount, hold, readBalance, release, review, settle } from './wallets/wallets.ts';

@@ -1,14 +1,14 @@
-/** What one call used and cost, and the line between a number that may be charged and one that only a fault can explain. */
+/** The usage record of one call, the validation of its counts, and its text form in the journal. */
 import { randomBytes } from 'node:crypto';
 import { base62, type Nanos, type Usage } from '../core/index.ts';
 
-/** The usage of a call and the pictures it made, by "size/quality". */
+/** The usage of a call and the number of images it generated, by "size/quality". */
 export interface MeteredUsage extends Usage {
   readonly images?: Readonly<Record<string, number>>;
 }
 
-export interface UsageRecord {
-  /** Makes recording happen once, however often a journal is read. */
+export interface UsageFields {
+  /** Makes recording idempotent: a record that is read twice from a journal is recorded once. */
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -20,14 +20,29 @@ export interface UsageRecord {
   readonly operation: string;
   readonly usage: MeteredUsage;
   readonly images: number;
+  /** The computed price of the call. */
   readonly nanos: Nanos;
-  /** The row of prices that was used; null for a model without prices. */
+  /** The row of `prices` that was used; null for a model without prices. */
   readonly priceId: bigint | null;
   readonly estimated: boolean;
   readonly requestId: string;
 }
 
-/** Ids of one process rise, so that they fill an index from one side. */
+/** A validated record; made by `createUsageRecord` only. */
+export interface UsageRecord extends UsageFields {
+  /** What the wallet pays: `nanos`, or zero for an invalid record. */
+  readonly charge: Nanos;
+  /** Why the record is quarantined instead of charged. */
+  readonly invalid: string | undefined;
+}
+
+/** The only place that validates: everything behind it reads `charge` and `invalid`. */
+export function createUsageRecord(fields: UsageFields): UsageRecord {
+  const invalid = findInvalid(fields);
+  return { ...fields, charge: invalid === undefined ? fields.nanos : 0n, invalid };
+}
+
+/** Ids of one process are ascending, so that inserts append to the index. */
 const processPart = base62(randomBytes(12));
 let counter = 0;
 export const newRecordId = (): string => {
@@ -35,11 +50,11 @@ export const newRecordId = (): string => {
   return `use_${processPart}${counter.toString(36).padStart(9, '0')}`;
 };
 
-/** No request can use more; one that says so comes from a broken upstream. */
+/** More than any request can use; a larger count comes from a faulty upstream. */
 const MAX_COUNT = 1_000_000_000;
 /** A million dollars for one call. */
 export const MAX_COST: Nanos = 10n ** 15n;
-/** Outside of these a clock was wrong; a month would be made for each such record. */
+/** A time outside of this range comes from a wrong clock, and would create a partition for its month. */
 const EARLIEST = Date.UTC(2020, 0);
 const LATEST = Date.UTC(2100, 0);
 
@@ -59,9 +74,8 @@ const COUNTS: ReadonlySet<string> = new Set([
   'fetches',
 ] satisfies (keyof MeteredUsage)[]);
 
-/** Why a record must not be charged, if it must not. Asked several times for every call: only what is there is looked at. */
-export function invalidUsage(record: UsageRecord): string | undefined {
-  const { usage, images, nanos, at } = record;
+/** On the path of every call: `for in` over the members that are present creates no arrays. */
+function findInvalid({ usage, images, nanos, at }: UsageFields): string | undefined {
   if (usage.invalid !== undefined) return usage.invalid;
   for (const name in usage) {
     const fault = COUNTS.has(name) ? countFault(usage[name as keyof MeteredUsage]) : undefined;
@@ -84,10 +98,7 @@ function countFault(count: unknown): string | undefined {
   return count < 0 ? 'negative' : count > MAX_COUNT ? 'beyond 10^9' : undefined;
 }
 
-/** What the record costs its wallet. */
-export const chargeOf = (record: UsageRecord): Nanos => (invalidUsage(record) === undefined ? record.nanos : 0n);
-
-/** One line of text. JSON has no integers of 64 bits, so those travel as strings. */
+/** One line of JSON. 64-bit integers are written as strings, because JSON numbers cannot hold them. */
 export const encodeRecord = (record: UsageRecord): string =>
   JSON.stringify({
     id: record.id,
@@ -104,17 +115,16 @@ export const encodeRecord = (record: UsageRecord): string =>
     priceId: record.priceId === null ? null : String(record.priceId),
     estimated: record.estimated,
     requestId: record.requestId,
-  } satisfies Record<keyof UsageRecord, unknown>);
+  } satisfies Record<keyof UsageFields, unknown>);
 
-/** Reads what `encodeRecord` wrote; its checksum has been compared already. */
+/** Reads the text of `encodeRecord`; the caller has compared its checksum. */
 export function decodeRecord(text: string): UsageRecord {
   const value = JSON.parse(text);
-  value.nanos = BigInt(value.nanos);
-  if (value.priceId !== null) value.priceId = BigInt(value.priceId);
-  return value;
+  const priceId = value.priceId === null ? null : BigInt(value.priceId);
+  return createUsageRecord({ ...value, nanos: BigInt(value.nanos), priceId });
 }
 
-/** What the roll-ups count of a day (table usage_daily): they grow by it, and reports add it up. */
+/** The counters of the daily roll-ups (table usage_daily). The writer adds to them; reports sum them. */
 export const DAILY_SUMS = [
   'requests',
   'input_tokens',

@@ -1,4 +1,4 @@
-/** A database of its own for every test file that asks, copied from the migrated template in some 30 ms. */
+/** A separate database for each test file, copied from the migrated template in about 30 ms. */
 import { randomBytes } from 'node:crypto';
 import { connect } from '../../src/db/index.ts';
 
@@ -6,7 +6,7 @@ export const TEMPLATE = 'dragoman_template';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Fails, once it is gone, when its ledger did not add up: whatever a file tests, money must be right when it ends. */
+  /** Drops the database. Fails afterwards when its ledger did not add up, whatever the file tests. */
   drop(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   return {
     url,
     async drop() {
-      const faults = await ledgerFaults(url);
+      const faults = await findFaults(url);
       await admin(`drop database if exists ${name} with (force)`);
       if (faults.length > 0) throw new Error(`The ledger does not add up at the end:\n  ${faults.join('\n  ')}`);
     },
@@ -33,8 +33,8 @@ export async function testDatabase(): Promise<TestDatabase> {
 
 const NO_SUCH_DATABASE = '3D000';
 
-/** A test may have dropped it already. */
-async function ledgerFaults(url: string): Promise<string[]> {
+/** Returns nothing when a test has dropped the database already. */
+async function findFaults(url: string): Promise<string[]> {
   const client = await connect(url).catch((error: Error & { code?: string }) => {
     if (error.code !== NO_SUCH_DATABASE) throw error;
   });

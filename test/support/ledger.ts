@@ -1,11 +1,11 @@
-/** A database and a folder for journals, for one file of tests; the ledger is checked when they go. */
+/** A database and a journal folder for one test file. The ledger is checked when the fixture closes. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database, type Db, openDatabase } from '../../src/db/index.ts';
 import { testDatabase } from './database.ts';
 
-export interface LedgerBed {
+export interface LedgerFixture {
   readonly url: string;
   readonly database: Database;
   readonly db: Db;
@@ -13,7 +13,7 @@ export interface LedgerBed {
   close(): Promise<void>;
 }
 
-export async function openLedgerBed(connections?: number): Promise<LedgerBed> {
+export async function openLedgerFixture(connections?: number): Promise<LedgerFixture> {
   const { url, drop } = await testDatabase();
   const database = openDatabase(url, connections);
   const dir = mkdtempSync(join(tmpdir(), 'dragoman-ledger-'));

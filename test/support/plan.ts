@@ -1,4 +1,4 @@
-/** What the server does for a statement: which tables it reads, and how much of them. */
+/** Query plans: the statements that a task sends, and the tables and blocks that each reads. */
 import pg from 'pg';
 
 export interface Statement {
@@ -6,16 +6,16 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** Every statement that the task sends to any database, as the driver sends it. */
+/** Records every statement that the task sends through the driver. */
 export async function statementsOf(task: () => Promise<unknown>): Promise<Statement[]> {
   const sent: Statement[] = [];
   const { query } = pg.Client.prototype;
-  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-    const [first, second] = given;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    const [first, second] = args;
     const { text, values } =
       typeof first === 'string' ? { text: first, values: second } : (first as Partial<Statement>);
     sent.push({ text: text ?? '', values: Array.isArray(values) ? values : [] });
-    return (query as (...all: unknown[]) => unknown).apply(this, given);
+    return (query as (...args: unknown[]) => unknown).apply(this, args);
   } as typeof query;
   try {
     await task();
@@ -27,7 +27,7 @@ export async function statementsOf(task: () => Promise<unknown>): Promise<Statem
 
 export interface Cost {
   readonly tables: ReadonlySet<string>;
-  /** Blocks of 8 KB that it looked at, in memory or not. */
+  /** Blocks of 8 KB that were read, from memory or from disk. */
   readonly blocks: number;
   readonly ms: number;
 }
@@ -36,7 +36,7 @@ export async function explain(client: pg.Client, { text, values }: Statement): P
   const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, [...values]);
   const [{ Plan: plan, 'Execution Time': ms }] = rows[0]['QUERY PLAN'] as [{ Plan: Node; 'Execution Time': number }];
   const tables = new Set<string>();
-  gather(plan, tables);
+  collectTables(plan, tables);
   return { tables, blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], ms };
 }
 
@@ -47,7 +47,7 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-function gather(node: Node, tables: Set<string>): void {
+function collectTables(node: Node, tables: Set<string>): void {
   if (node['Relation Name'] !== undefined) tables.add(node['Relation Name']);
-  for (const child of node.Plans ?? []) gather(child, tables);
+  for (const child of node.Plans ?? []) collectTables(child, tables);
 }

@@ -1,15 +1,15 @@
-/** Years of somebody's traffic in one statement: usage records, the roll-ups and the entries that belong to them. */
+/** Generates years of traffic: usage records with their roll-ups and ledger entries. */
 import type { Client } from 'pg';
 
 export interface Traffic {
   readonly rows: number;
-  /** Users are named `u1` and so on; the last day is `lastDay`. */
+  /** Users are named `u1`, `u2` and so on. */
   readonly users: number;
   readonly days: number;
   readonly lastDay: string;
 }
 
-/** Two keys and three models each, in the order of time, as a flusher would have written them. */
+/** Two keys and three models per user, in order of time, as a flusher writes them. */
 export async function fillUsage(client: Client, { rows, users, days, lastDay }: Traffic): Promise<void> {
   await client.query(
     `select usage_month(d::date) from generate_series($1::date - ($2::int - 1), $1::date + 31, interval '1 day') d`,

@@ -1,20 +1,13 @@
 /**
- * What keys and users have spent, counted in Redis for all replicas together. The truth stays in the database: every question carries
- * what the asking replica knows from there, and the count is never below it, so that a Redis that has forgotten everything, or was
- * away for a while, is right again within seconds.
+ * Spend counters of keys and users in Redis, shared by all replicas.
+ * The database stays authoritative: every request carries the totals that the replica read there, and the counters are never lower. So
+ * counters that were lost or outdated are correct again within seconds.
  */
-import { randomUUID } from 'node:crypto';
 import type { Nanos } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../redis/index.ts';
+import type { SpentAmounts } from './spend-counter.ts';
 
-export interface SpentOf {
-  readonly day: Nanos;
-  readonly month: Nanos;
-  /** Set aside for calls in flight. */
-  readonly reserved: Nanos;
-}
-
-/** One key or user: what limits it, and what is known of it here. */
+/** A key or a user with its limits, and its totals as the replica knows them. */
 export interface SharedSpendScope {
   readonly owner: 'key' | 'user';
   readonly id: string;
@@ -25,12 +18,15 @@ export interface SharedSpendScope {
   readonly month: Nanos;
 }
 
-/** `day` and `month` count from 1970 and from year 0. */
 export interface SpendRequest {
-  readonly bound: Nanos;
+  /** Id of the hold. */
+  readonly id: string;
+  readonly maxCost: Nanos;
+  /** Days since 1970. */
   readonly day: number;
+  /** Months since year 0. */
   readonly month: number;
-  readonly sides: readonly SharedSpendScope[];
+  readonly scopes: readonly SharedSpendScope[];
 }
 
 export interface SharedSpendHold {
@@ -48,69 +44,70 @@ export class RedisSpendLimits {
     return this.#redis.isUp;
   }
 
-  /** A hold, or what is spent where it does not fit. Rejects when Redis is down; the hold of `kept` then takes its place. */
-  async reserve(wish: SpendRequest, id: string): Promise<SharedSpendHold | readonly SpentOf[]> {
-    const { bound, day, month, sides } = wish;
-    const reply = await this.#redis.run(RESERVE, keysOf(sides), [
-      `${id} ${bound}`,
-      String(bound),
+  /** Returns a hold, or the amounts of each scope when the call does not fit. Rejects when Redis is down. */
+  async reserve(request: SpendRequest): Promise<SharedSpendHold | readonly SpentAmounts[]> {
+    const { maxCost, day, month, scopes } = request;
+    const reply = await this.#redis.run(RESERVE, keysOf(scopes), [
+      memberOf(request),
+      String(maxCost),
       String(LEASE_MS),
       String(day),
       String(month),
-      ...sides.flatMap((side) => [
-        String(side.limitDay ?? ''),
-        String(side.limitMonth ?? ''),
-        String(side.day),
-        String(side.month),
+      ...scopes.flatMap((scope) => [
+        String(scope.limitDay ?? ''),
+        String(scope.limitMonth ?? ''),
+        String(scope.day),
+        String(scope.month),
       ]),
     ]);
-    const [isFit, ...amounts] = reply as readonly (string | number)[];
-    if (Number(isFit) === 1) return this.kept(wish, id);
-    return sides.map((_, n) => {
+    const [fits, ...amounts] = reply as readonly (string | number)[];
+    if (Number(fits) === 1) return this.trackHold(request);
+    return scopes.map((_, n) => {
       const [ofDay = 0, ofMonth = 0, reserved = 0] = amounts.slice(3 * n);
       return { day: BigInt(ofDay), month: BigInt(ofMonth), reserved: BigInt(reserved) };
     });
   }
 
-  /** A hold that has its place in Redis, or gets it once Redis is there. */
-  kept({ bound, sides }: SpendRequest, id: string, mayBeThere = true): SharedSpendHold {
-    const keys = keysOf(sides);
-    const member = `${id} ${bound}`;
-    let isThere = mayBeThere;
-    const forget = this.#redis.keep(() => {
-      isThere ||= this.#redis.isUp;
-      this.#redis.post(RENEW, keys, [member, String(bound), String(LEASE_MS)]);
+  /** Renews the hold in Redis until it ends. `mayExist` is false when Redis was down, so it does not know the hold yet. */
+  trackHold(request: SpendRequest, mayExist = true): SharedSpendHold {
+    const { maxCost, scopes } = request;
+    const keys = keysOf(scopes);
+    const member = memberOf(request);
+    let isKnown = mayExist;
+    const stopRenewing = this.#redis.onRenew(() => {
+      isKnown ||= this.#redis.isUp;
+      this.#redis.post(RENEW, keys, [member, String(maxCost), String(LEASE_MS)]);
     });
     return {
       end: (cost) => {
-        forget();
-        const args = [member, String(bound)];
-        // Later without the cost: by then it is in what the replicas know from the database.
-        if (isThere || this.#redis.isUp) this.#redis.end(END, keys, [...args, String(cost)], [...args, '0']);
+        stopRenewing();
+        const args = [member, String(maxCost)];
+        // A delayed end carries no cost: by then the cost is in the totals that replicas read from the database.
+        if (isKnown || this.#redis.isUp) this.#redis.endLease(END, keys, [...args, String(cost)], [...args, '0']);
       },
     };
   }
 }
 
-export const newHoldId = (): string => randomUUID();
+const memberOf = ({ id, maxCost }: SpendRequest): string => `${id} ${maxCost}`;
 
-/** Everything of one user is in one place of a cluster. */
-const keysOf = (sides: readonly SharedSpendScope[]): string[] =>
-  sides.flatMap(({ owner, id, userId }) => {
+/** The hash tag in braces keeps all keys of one user on one node of a cluster. */
+const keysOf = (scopes: readonly SharedSpendScope[]): string[] =>
+  scopes.flatMap(({ owner, id, userId }) => {
     const name = `dragoman:{${userId}}:${owner === 'key' ? `key:${id}` : 'user'}`;
     return [`${name}:spent`, `${name}:holds`];
   });
 
 /**
- * Amounts are kept and added as integers of 64 bits, and compared as doubles: exact up to nine million dollars. Each side has a hash
- * (day, month, what was spent in each, what is reserved) and a sorted set of its holds ("id bound") by the time at which they end of
- * themselves. Both outlive a month, so that no hold ends without its part of `reserved`.
+ * Each scope has a hash (day, month, amount spent in each, amount reserved) and a sorted set of its holds ("id maxCost"), scored by the
+ * time at which they expire. Amounts are stored and added as 64-bit integers and compared as doubles: exact up to nine million dollars.
+ * Both keys live longer than a month, so that no hold outlives its part of `reserved`.
  */
 const COMMON = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local day = math.floor(time[1] / 86400)
--- The calendar, by counting from the first of March of year 0.
+-- Civil calendar arithmetic: days and months counted from 1 March of year 0.
 local z = day + 719468
 local era = math.floor(z / 146097)
 local doe = z - era * 146097
@@ -118,64 +115,64 @@ local yoe = math.floor((doe - math.floor(doe / 1460) + math.floor(doe / 36524) -
 local doy = doe - (365 * yoe + math.floor(yoe / 4) - math.floor(yoe / 100))
 local march = math.floor((5 * doy + 2) / 153)
 local month = (yoe + era * 400) * 12 + march + 2
-local function roll(spent)
-  local was = redis.call('HMGET', spent, 'day', 'month')
-  if tonumber(was[1]) ~= day then redis.call('HSET', spent, 'day', day, 'of_day', 0) end
-  if tonumber(was[2]) ~= month then redis.call('HSET', spent, 'month', month, 'of_month', 0) end
+local function start_period(spent)
+  local last = redis.call('HMGET', spent, 'day', 'month')
+  if tonumber(last[1]) ~= day then redis.call('HSET', spent, 'day', day, 'of_day', 0) end
+  if tonumber(last[2]) ~= month then redis.call('HSET', spent, 'month', month, 'of_month', 0) end
 end
-local function drop(spent, holds, member, bound)
-  if redis.call('ZREM', holds, member) == 1 then redis.call('HINCRBY', spent, 'reserved', '-' .. bound) end
+local function drop(spent, holds, member, max_cost)
+  if redis.call('ZREM', holds, member) == 1 then redis.call('HINCRBY', spent, 'reserved', '-' .. max_cost) end
 end
 local function purge(spent, holds)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', now)) do
     drop(spent, holds, member, string.match(member, ' (%d+)$'))
   end
 end
-local function hold(spent, holds, member, bound, lease)
-  if redis.call('ZADD', holds, now + lease, member) == 1 then redis.call('HINCRBY', spent, 'reserved', bound) end
+local function hold(spent, holds, member, max_cost, lease)
+  if redis.call('ZADD', holds, now + lease, member) == 1 then redis.call('HINCRBY', spent, 'reserved', max_cost) end
   for _, key in ipairs({ spent, holds }) do redis.call('EXPIRE', key, 3456000) end
 end
 `;
 
-/** KEYS: both of each side. ARGV: hold, bound, lease, day, month, and of each side its limits (or '') and what is known to be spent. */
+/** KEYS: two of each scope. ARGV: hold, maxCost, lease, day, month, then of each scope its two limits (or '') and two known totals. */
 const RESERVE = script(`${COMMON}
-local isFit, amounts = 1, {}
-local bound = tonumber(ARGV[2])
+local fits, amounts = 1, {}
+local max_cost = tonumber(ARGV[2])
 for n = 1, #KEYS / 2 do
   local spent, holds = KEYS[2 * n - 1], KEYS[2 * n]
-  roll(spent)
+  start_period(spent)
   purge(spent, holds)
   local known = { of_day = ARGV[4 * n + 4], of_month = ARGV[4 * n + 5] }
-  local isNow = { of_day = tonumber(ARGV[4]) == day, of_month = tonumber(ARGV[5]) == month }
+  local is_current = { of_day = tonumber(ARGV[4]) == day, of_month = tonumber(ARGV[5]) == month }
   local limits = { of_day = tonumber(ARGV[4 * n + 2]), of_month = tonumber(ARGV[4 * n + 3]) }
   local reserved = redis.call('HGET', spent, 'reserved') or '0'
   for _, period in ipairs({ 'of_day', 'of_month' }) do
     local sum = redis.call('HGET', spent, period)
-    if isNow[period] and tonumber(known[period]) > tonumber(sum) then
+    if is_current[period] and tonumber(known[period]) > tonumber(sum) then
       sum = known[period]
       redis.call('HSET', spent, period, sum)
     end
-    if limits[period] and tonumber(sum) + tonumber(reserved) + bound > limits[period] then isFit = 0 end
+    if limits[period] and tonumber(sum) + tonumber(reserved) + max_cost > limits[period] then fits = 0 end
     amounts[#amounts + 1] = sum
   end
   amounts[#amounts + 1] = reserved
 end
-if isFit == 1 then
+if fits == 1 then
   for n = 1, #KEYS, 2 do hold(KEYS[n], KEYS[n + 1], ARGV[1], ARGV[2], ARGV[3]) end
 end
-return { isFit, unpack(amounts) }`);
+return { fits, unpack(amounts) }`);
 
-/** ARGV: hold, bound, lease. */
+/** ARGV: hold, maxCost, lease. */
 const RENEW = script(`${COMMON}
 for n = 1, #KEYS, 2 do hold(KEYS[n], KEYS[n + 1], ARGV[1], ARGV[2], ARGV[3]) end`);
 
-/** ARGV: hold, bound, cost. What Redis knows nothing of is not begun with one call. */
+/** ARGV: hold, maxCost, cost. Does not create a missing counter: one that starts with a single call would be far too low. */
 const END = script(`${COMMON}
 for n = 1, #KEYS, 2 do
   local spent = KEYS[n]
   drop(spent, KEYS[n + 1], ARGV[1], ARGV[2])
   if redis.call('HEXISTS', spent, 'of_day') == 1 then
-    roll(spent)
+    start_period(spent)
     redis.call('HINCRBY', spent, 'of_day', ARGV[3])
     redis.call('HINCRBY', spent, 'of_month', ARGV[3])
   end

@@ -1,22 +1,20 @@
 /**
- * Admission without a database write: a replica leases part of a wallet and reserves the bound of each call from it in memory.
- * Leased, reserved and spent are kept so that what all replicas may still spend never exceeds the wallet. Near zero there is
- * nothing to lease ahead: the bound of each call is taken in the database.
+ * Admission without a database write: a replica leases part of a wallet and reserves the maximum cost of each call from it in memory.
+ * All replicas together never admit more than the wallet holds. When the wallet is low, each call is leased for separately.
  */
-import { sql } from 'kysely';
 import { ApiError, type Clock, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
-import type { OnStep } from '../crash-points.ts';
-import type { LeaseState } from '../records/flusher.ts';
+import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
-import { chargeOf, type UsageRecord } from '../usage-record.ts';
+import type { LeaseState } from '../records/usage-writer.ts';
+import { MAX_COST, type UsageRecord } from '../usage-record.ts';
+import { returnLease, type TakeResult, takeLease } from './lease-queries.ts';
 
-/** The right to make one call. Ends once, by either. */
+/** The right to make one call. Exactly one of the methods ends it, once. */
 export interface Reservation {
-  readonly bound: Nanos;
-  /** Charges what the call really cost, be it above the bound, and frees the rest. */
+  /** Charges the record in full, also above the reserved maximum, and frees the rest. */
   settle(record: UsageRecord): void;
-  /** The call cost nothing. */
+  /** Ends the call without a charge. */
   release(): void;
 }
 
@@ -26,319 +24,274 @@ export interface WalletLeasesOptions {
   readonly append: (record: UsageRecord) => void;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onStep?: OnStep | undefined;
 }
 
 /** A wallet as this replica sees it. free = leased - reserved - spent - returning. */
 interface WalletState {
   readonly userId: string;
-  /** As the database has it, at `version`. */
+  /** The amount in the database, at `version`. */
   leased: Nanos;
   version: bigint;
-  /** Calls in flight, and the sum of their bounds. */
+  /** Number of calls in flight, and the sum of their maximum costs. */
   open: number;
   reserved: Nanos;
-  /** Settled, not in the database yet. */
+  /** Settled, and not in the database yet. */
   spent: Nanos;
-  /** On its way back to the wallet; whether it arrived may be unknown. */
+  /** Being returned to the wallet. After a failed statement it is unknown whether it arrived. */
   returning: Nanos;
-  /** The size of recent bounds, leaning to the larger. */
+  /** Moving average of recent maximum costs, with a bias to larger ones. */
   typicalMaxCost: Nanos;
   readonly waiting: Waiter[];
   isLeasing: boolean;
-  /** The wallet has little left: nothing is kept ahead of need. */
-  isScarce: boolean;
+  /** The wallet has little left: nothing is leased ahead of need. */
+  isLow: boolean;
   usedAt: number;
-  /** The last refusal: until then nothing that needs more is asked for. */
+  /** The last rejection: until then no statement is sent for a call that needs more than was available. */
   shortUntil: { readonly until: number; readonly available: Nanos } | undefined;
 }
 
 interface Waiter {
-  readonly bound: Nanos;
+  readonly maxCost: Nanos;
   resolve(reservation: Reservation): void;
   reject(error: Error): void;
 }
 
-/** A lease covers this many calls ahead, so that one statement serves that many and more: most give back nearly all of their bound. */
+/** A lease covers this many calls ahead. One statement serves even more calls, because most use little of their maximum. */
 const CALLS_AHEAD = 32n;
-/** A million dollars: what no call may cost (usage.ts). Sums of bounds stay within what the database can count. */
-const MAX_COST_HELD: Nanos = 10n ** 15n;
-/** The part of a wallet that one lease may take ahead of need, so that other replicas find something too. */
-const PART = 8n;
-/** A replica gives back what a user who has gone quiet does not use. */
+/** A replica returns what a user without calls for this long does not use. */
 const IDLE_MS = 15_000;
-/** Of a scarce wallet, another replica may need it at once. */
-const SCARCE_IDLE_MS = 1_000;
-/** Callers without money ask again and again; the database is asked this rarely for each of them. */
+/** Shorter for a low wallet: another replica may need the money now. */
+const LOW_IDLE_MS = 1_000;
+/** Clients without money retry in a loop; the database is queried at most this often for each of them. */
 const SHORT_MS = 200;
 
 export class WalletLeases {
   readonly #options: WalletLeasesOptions;
-  readonly #shares = new Map<string, WalletState>();
-  /** Set once nothing more is leased; resolves when nothing is open any more. */
+  readonly #wallets = new Map<string, WalletState>();
+  /** Set once nothing more is leased; resolves when no call is open any more. */
   #closing: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WalletLeasesOptions) {
     this.#options = options;
   }
 
-  /** At once when the lease covers the bound, as it mostly does. Throws or rejects with `insufficient_balance`. */
-  admit(userId: string, bound: Nanos): Reservation | Promise<Reservation> {
-    if (bound > MAX_COST_HELD) throw refusal();
-    const share = this.#shareOf(userId);
-    share.usedAt = this.#options.clock.now();
-    share.typicalMaxCost =
-      bound > share.typicalMaxCost ? bound : share.typicalMaxCost - (share.typicalMaxCost - bound) / 8n;
-    if (share.waiting.length === 0 && this.#covers(share, bound)) {
-      const reservation = this.#reserve(share, bound);
-      this.#leaseAhead(share);
+  /** Returns synchronously when the lease covers the maximum cost. Throws or rejects with `insufficient_balance`. */
+  admit(userId: string, maxCost: Nanos): Reservation | Promise<Reservation> {
+    // Also keeps sums of maximum costs within a bigint of the database.
+    if (maxCost > MAX_COST) throw insufficientBalance();
+    const wallet = this.#walletOf(userId);
+    wallet.usedAt = this.#options.clock.now();
+    wallet.typicalMaxCost =
+      maxCost > wallet.typicalMaxCost ? maxCost : wallet.typicalMaxCost - (wallet.typicalMaxCost - maxCost) / 8n;
+    if (wallet.waiting.length === 0 && this.#covers(wallet, maxCost)) {
+      const reservation = this.#reserve(wallet, maxCost);
+      this.#leaseAhead(wallet);
       return reservation;
     }
-    if (share.shortUntil && share.usedAt < share.shortUntil.until && bound - free(share) > share.shortUntil.available)
-      throw refusal();
+    const { shortUntil } = wallet;
+    if (shortUntil && wallet.usedAt < shortUntil.until && maxCost - free(wallet) > shortUntil.available)
+      throw insufficientBalance();
     return new Promise((resolve, reject) => {
-      share.waiting.push({ bound, resolve, reject });
-      this.#lease(share);
+      wallet.waiting.push({ maxCost, resolve, reject });
+      this.#lease(wallet);
     });
   }
 
-  /** Records have reached the database, and this is what is leased since. */
-  moved(records: readonly UsageRecord[], leases: readonly LeaseState[]): void {
+  /** Records are in the database, and `leases` are the leases after their charges. */
+  onFlushed(records: readonly UsageRecord[], leases: readonly LeaseState[]): void {
     for (const record of records) {
-      const share = this.#shares.get(record.userId);
-      if (share) share.spent -= chargeOf(record);
+      const wallet = this.#wallets.get(record.userId);
+      if (wallet) wallet.spent -= record.charge;
     }
     for (const lease of leases) this.#apply(lease);
   }
 
-  /** Gives back what is not needed; to be called every second or so. */
+  /** Returns money that idle users do not need; to be called every second or so. */
   async returnIdle(): Promise<void> {
     const now = this.#options.clock.now();
-    for (const share of [...this.#shares.values()]) {
-      // What is spent but not recorded counts on the lease, so none of it goes back before.
-      if (share.spent !== 0n || share.isLeasing || share.waiting.length > 0) continue;
-      if (now - share.usedAt < (share.isScarce ? SCARCE_IDLE_MS : IDLE_MS)) continue;
-      if (share.returning > 0n || free(share) > 0n) await this.#giveBack(share);
-      else if (share.open === 0 && share.leased === 0n && !share.isLeasing) this.#shares.delete(share.userId);
+    for (const wallet of [...this.#wallets.values()]) {
+      // Unrecorded charges will be drawn from the lease, so nothing is returned before they are recorded.
+      if (wallet.spent !== 0n || wallet.isLeasing || wallet.waiting.length > 0) continue;
+      if (now - wallet.usedAt < (wallet.isLow ? LOW_IDLE_MS : IDLE_MS)) continue;
+      if (wallet.returning > 0n || free(wallet) > 0n) await this.#return(wallet);
+      else if (wallet.open === 0 && wallet.leased === 0n && !wallet.isLeasing) this.#wallets.delete(wallet.userId);
     }
   }
 
-  /** Another process took this one for dead and gave its leases back: calls in flight go on, and are charged as overdraft. */
+  /** This replica was fenced and its leases were returned. Calls in flight continue and are charged as overdraft. */
   onFenced(): void {
-    for (const share of this.#shares.values()) {
-      share.leased = 0n;
-      share.version = 0n;
-      share.returning = 0n;
+    for (const wallet of this.#wallets.values()) {
+      wallet.leased = 0n;
+      wallet.version = 0n;
+      wallet.returning = 0n;
     }
   }
 
   /**
-   * Leases nothing more, and waits until what is on its way has arrived and every call has ended. False when some are still open
-   * after so long: what they will cost counts on leases that must then stay.
+   * Stops leasing and waits until every call has ended and no statement is running. Returns false when calls are still open after
+   * `timeoutMs`: their charges will be drawn from the leases, so the leases must stay.
    */
-  async close(ms: number): Promise<boolean> {
+  async close(timeoutMs: number): Promise<boolean> {
     const closing = Promise.withResolvers<void>();
     this.#closing = closing;
-    const cancel = this.#options.clock.after(ms, () => closing.resolve());
+    const cancel = this.#options.clock.after(timeoutMs, () => closing.resolve());
     this.#resolveIfIdle();
     await closing.promise;
     cancel();
-    return this.#isQuiet();
+    return this.#isIdle();
   }
 
-  #isQuiet(): boolean {
-    return [...this.#shares.values()].every((share) => share.open === 0 && !share.isLeasing);
+  #isIdle(): boolean {
+    return [...this.#wallets.values()].every((wallet) => wallet.open === 0 && !wallet.isLeasing);
   }
 
   #resolveIfIdle(): void {
-    if (this.#closing && this.#isQuiet()) this.#closing.resolve();
+    if (this.#closing && this.#isIdle()) this.#closing.resolve();
   }
 
-  #covers(share: WalletState, bound: Nanos): boolean {
-    return bound === 0n || (free(share) >= bound && this.#options.replica.isTrusted);
+  #covers(wallet: WalletState, maxCost: Nanos): boolean {
+    return maxCost === 0n || (free(wallet) >= maxCost && this.#options.replica.isTrusted);
   }
 
-  #reserve(share: WalletState, bound: Nanos): Reservation {
-    share.open += 1;
-    share.reserved += bound;
+  #reserve(wallet: WalletState, maxCost: Nanos): Reservation {
+    wallet.open += 1;
+    wallet.reserved += maxCost;
     let isOpen = true;
     const end = (): void => {
-      if (!isOpen) throw new Error('A reservation ends once.');
+      if (!isOpen) throw new Error('The reservation has ended already.');
       isOpen = false;
-      share.open -= 1;
-      share.reserved -= bound;
-      share.usedAt = this.#options.clock.now();
+      wallet.open -= 1;
+      wallet.reserved -= maxCost;
+      wallet.usedAt = this.#options.clock.now();
       this.#resolveIfIdle();
     };
     return {
-      bound,
       settle: (record) => {
-        if (record.userId !== share.userId) throw new Error('A record of another user cannot settle a reservation.');
+        if (record.userId !== wallet.userId)
+          throw new Error('The record belongs to another user than the reservation.');
         end();
-        const nanos = chargeOf(record);
-        share.spent += nanos;
+        wallet.spent += record.charge;
         this.#options.append(record);
-        if (nanos > bound)
+        if (record.charge > maxCost)
           this.#options.log.warn('usage.above_reservation', {
             record: record.id,
-            nanos: `${nanos}`,
-            bound: `${bound}`,
+            nanos: `${record.charge}`,
+            reserved: `${maxCost}`,
           });
       },
       release: end,
     };
   }
 
-  #leaseAhead(share: WalletState): void {
-    if (!share.isScarce && free(share) < (share.typicalMaxCost * CALLS_AHEAD) / 4n) this.#lease(share);
+  #leaseAhead(wallet: WalletState): void {
+    if (!wallet.isLow && free(wallet) < (wallet.typicalMaxCost * CALLS_AHEAD) / 4n) this.#lease(wallet);
   }
 
-  /** One request at a time per wallet; it speaks for all who wait. */
-  #lease(share: WalletState): void {
-    if (share.isLeasing) return;
+  /** Single flight per wallet: one statement leases for all waiting calls. */
+  #lease(wallet: WalletState): void {
+    if (wallet.isLeasing) return;
     if (this.#closing) {
-      for (const waiter of share.waiting.splice(0)) waiter.reject(fail('shutting_down'));
+      for (const waiter of wallet.waiting.splice(0)) waiter.reject(fail('shutting_down'));
       return;
     }
-    share.isLeasing = true;
-    this.#leaseAll(share)
+    wallet.isLeasing = true;
+    this.#leaseForWaiting(wallet)
       .catch((error: unknown) => {
-        this.#options.log.warn('wallet_lease.failed', { user: share.userId, ...errorFields(error) });
-        const sentence = 'The balance cannot be looked up at the moment.';
-        const failure =
-          error instanceof ApiError ? error : fail('server_is_overloaded', sentence, { retryAfter: 1, cause: error });
-        for (const waiter of share.waiting.splice(0)) waiter.reject(failure);
+        this.#options.log.warn('wallet_lease.failed', { user: wallet.userId, ...errorFields(error) });
+        const failure = error instanceof ApiError ? error : balanceUnavailable(error);
+        for (const waiter of wallet.waiting.splice(0)) waiter.reject(failure);
       })
       .finally(() => {
-        share.isLeasing = false;
-        if (share.waiting.length > 0) this.#lease(share);
+        wallet.isLeasing = false;
+        if (wallet.waiting.length > 0) this.#lease(wallet);
         this.#resolveIfIdle();
       });
   }
 
-  async #leaseAll(share: WalletState): Promise<void> {
+  async #leaseForWaiting(wallet: WalletState): Promise<void> {
     const { replica, clock } = this.#options;
     do {
-      if (!replica.isTrusted) await replica.beat();
-      this.#serve(share);
-      const ahead = share.typicalMaxCost * CALLS_AHEAD;
-      // What the first waiter lacks, the first two, the first three ...
-      let sum = -free(share);
-      const needs = share.waiting.map(({ bound }) => {
-        sum += bound;
+      if (!replica.isTrusted) await replica.heartbeat();
+      this.#serve(wallet);
+      const ahead = wallet.typicalMaxCost * CALLS_AHEAD;
+      let sum = -free(wallet);
+      const needs = wallet.waiting.map(({ maxCost }) => {
+        sum += maxCost;
         return sum;
       });
-      const answer = await this.#take(share, needs, ahead);
-      const needed = needs.at(-1) ?? 0n;
-      share.isScarce = answer.granted < needed + ahead / 4n;
-      this.#serve(share);
-      if (answer.granted > 0n || share.waiting.length === 0) continue;
-      share.shortUntil = { until: clock.now() + SHORT_MS, available: answer.available };
-      const limit = free(share) + answer.available;
-      const isOut = (waiter: Waiter): boolean => waiter.bound > limit;
-      const out = share.waiting.filter(isOut);
-      share.waiting.splice(0, share.waiting.length, ...share.waiting.filter((waiter) => !isOut(waiter)));
-      for (const waiter of out) waiter.reject(refusal());
-    } while (share.waiting.length > 0 && !this.#closing);
+      const { granted, available } = await this.#take(wallet, needs, ahead);
+      wallet.isLow = granted < (needs.at(-1) ?? 0n) + ahead / 4n;
+      this.#serve(wallet);
+      if (granted > 0n || wallet.waiting.length === 0) continue;
+      wallet.shortUntil = { until: clock.now() + SHORT_MS, available };
+      rejectAbove(wallet, free(wallet) + available);
+    } while (wallet.waiting.length > 0 && !this.#closing);
   }
 
-  #serve(share: WalletState): void {
-    for (let first = share.waiting[0]; first && this.#covers(share, first.bound); first = share.waiting[0]) {
-      share.waiting.shift();
-      first.resolve(this.#reserve(share, first.bound));
+  #serve(wallet: WalletState): void {
+    for (let first = wallet.waiting[0]; first && this.#covers(wallet, first.maxCost); first = wallet.waiting[0]) {
+      wallet.waiting.shift();
+      first.resolve(this.#reserve(wallet, first.maxCost));
     }
+  }
+
+  async #take(wallet: WalletState, needs: readonly Nanos[], ahead: Nanos): Promise<TakeResult> {
+    const { db, replica } = this.#options;
+    const { userId, typicalMaxCost } = wallet;
+    const unit = typicalMaxCost > 0n ? typicalMaxCost : 1n;
+    const take = () => takeLease(db, { userId, replicaId: replica.id, needs, ahead, unit });
+    const result = await take().catch(async (error: unknown) => {
+      // The row of this replica is gone because it was fenced and removed; the heartbeat registers a new id.
+      if (!isForeignKeyViolation(error)) throw error;
+      await replica.heartbeat();
+      return take();
+    });
+    crashPoint('lease.taken');
+    if (result.lease) this.#apply(result.lease);
+    return result;
   }
 
   /**
-   * With plenty: all that is needed and something ahead, though no more than a part of the wallet. Otherwise exactly what the
-   * first so many waiters need, so that nothing is left lying here that another replica could use.
+   * Returns what is free, but only from the known version of the lease: a statement that runs late then changes nothing. After a failed
+   * statement `returning` stays set, and the next attempt only reads the lease, which also counts the version up.
    */
-  async #take(
-    share: WalletState,
-    needs: readonly Nanos[],
-    ahead: Nanos,
-  ): Promise<{ granted: Nanos; available: Nanos }> {
-    const { db, replica, onStep } = this.#options;
-    const needed = needs.at(-1) ?? 0n;
-    // In whole bounds: with half of one left over here and there, several replicas would refuse what all together could pay.
-    const unit = share.typicalMaxCost > 0n ? share.typicalMaxCost : 1n;
-    const statement = (replicaId: string) => sql<Taken>`
-      with wallet as (
-        select user_id, credits - debits - held as available from wallets where user_id = ${share.userId} for no key update),
-      grant_ as (
-        select user_id, available,
-          case when available / ${PART} > ${needed}::bigint
-            then ${needed}::bigint + least(${ahead}::bigint, available / ${PART} - ${needed}::bigint) / ${unit} * ${unit}
-            else coalesce((select max(need) from unnest(${needs.map(String)}::bigint[]) need where need <= available and need > 0), 0)
-          end as granted
-        from wallet),
-      lease as (
-        insert into leases as l (user_id, replica_id, nanos) select user_id, ${replicaId}, granted from grant_ where granted > 0
-        on conflict (user_id, replica_id) do update set nanos = l.nanos + excluded.nanos, version = l.version + 1
-        returning l.user_id, l.nanos, l.version),
-      counted as (
-        update wallets w set held = w.held + g.granted from grant_ g where w.user_id = g.user_id and g.granted > 0)
-      select g.granted, g.available, l.nanos, l.version from grant_ g left join lease l using (user_id)`;
-    let replicaId = replica.id;
-    const { rows } = await statement(replicaId)
-      .execute(db)
-      .catch(async (error: unknown) => {
-        // The row of this replica is gone: it has been taken for dead.
-        if (!isForeignKey(error)) throw error;
-        await replica.beat();
-        replicaId = replica.id;
-        return statement(replicaId).execute(db);
-      });
-    const [taken] = rows;
-    if (!taken) throw new Error(`There is no wallet of ${share.userId}.`);
-    onStep?.('lease.taken');
-    if (taken.nanos !== null && taken.version !== null)
-      this.#apply({ replicaId, userId: share.userId, nanos: taken.nanos, version: taken.version });
-    return taken;
-  }
-
-  /** Only if nothing changed since: an answer that was lost is then harmless, whenever its statement ran. */
-  async #giveBack(share: WalletState): Promise<void> {
-    const { db, replica, log, onStep } = this.#options;
-    const isUnsure = share.returning > 0n;
-    if (!isUnsure) share.returning = free(share);
-    const nanos = isUnsure ? 0n : share.returning;
+  async #return(wallet: WalletState): Promise<void> {
+    const { db, replica, log } = this.#options;
+    const { userId } = wallet;
     const replicaId = replica.id;
+    const isUnknown = wallet.returning > 0n;
+    if (!isUnknown) wallet.returning = free(wallet);
     try {
-      const { rows } = await sql<LeaseState>`
-        with wallet as (select user_id from wallets where user_id = ${share.userId} for no key update),
-        lease as (
-          update leases l set nanos = l.nanos - ${nanos}, version = l.version + 1 from wallet
-          where l.user_id = wallet.user_id and l.replica_id = ${replicaId}
-            and (l.version = ${share.version} or ${isUnsure}) returning l.user_id, l.nanos, l.version),
-        counted as (
-          update wallets w set held = w.held - ${nanos} from lease where w.user_id = lease.user_id)
-        select ${replicaId}::text as "replicaId", user_id as "userId", nanos, version from lease`.execute(db);
+      const lease = await returnLease(db, {
+        userId,
+        replicaId,
+        nanos: isUnknown ? 0n : wallet.returning,
+        version: isUnknown ? undefined : wallet.version,
+      });
       if (replicaId !== replica.id) return;
-      onStep?.('lease.returned');
-      // Nothing came back: something changed meanwhile, and what it was is asked next time.
-      if (rows.length === 0 && !isUnsure) return;
-      share.returning = 0n;
-      for (const lease of rows) this.#apply(lease);
+      crashPoint('lease.returned');
+      // The lease has changed meanwhile; the next attempt reads it.
+      if (!lease && !isUnknown) return;
+      wallet.returning = 0n;
+      if (lease) this.#apply(lease);
     } catch (error) {
-      // What was on its way stays out of use; the next try asks what became of it, which also outdates this one.
-      log.warn('wallet_lease.failed', { user: share.userId, ...errorFields(error) });
+      log.warn('wallet_lease.failed', { user: userId, ...errorFields(error) });
     }
   }
 
-  /** An answer from before this process was taken for dead is about leases that are another's now. */
+  /** Ignores results from before this replica was fenced, and results that arrive out of order. */
   #apply({ replicaId, userId, nanos, version }: LeaseState): void {
     if (replicaId !== this.#options.replica.id) return;
-    const share = this.#shares.get(userId);
-    if (!share || version <= share.version) return;
-    share.leased = nanos;
-    share.version = version;
+    const wallet = this.#wallets.get(userId);
+    if (!wallet || version <= wallet.version) return;
+    wallet.leased = nanos;
+    wallet.version = version;
   }
 
-  #shareOf(userId: string): WalletState {
-    const known = this.#shares.get(userId);
+  #walletOf(userId: string): WalletState {
+    const known = this.#wallets.get(userId);
     if (known) return known;
-    const share: WalletState = {
+    const wallet: WalletState = {
       userId,
       leased: 0n,
       version: 0n,
@@ -349,24 +302,27 @@ export class WalletLeases {
       typicalMaxCost: 0n,
       waiting: [],
       isLeasing: false,
-      isScarce: false,
+      isLow: false,
       usedAt: 0,
       shortUntil: undefined,
     };
-    this.#shares.set(userId, share);
-    return share;
+    this.#wallets.set(userId, wallet);
+    return wallet;
   }
 }
 
-interface Taken {
-  readonly granted: Nanos;
-  readonly available: Nanos;
-  readonly nanos: Nanos | null;
-  readonly version: bigint | null;
+const free = (wallet: WalletState): Nanos => wallet.leased - wallet.reserved - wallet.spent - wallet.returning;
+
+function rejectAbove(wallet: WalletState, limit: Nanos): void {
+  const rejected = wallet.waiting.filter(({ maxCost }) => maxCost > limit);
+  wallet.waiting.splice(0, wallet.waiting.length, ...wallet.waiting.filter(({ maxCost }) => maxCost <= limit));
+  for (const waiter of rejected) waiter.reject(insufficientBalance());
 }
 
-const free = (share: WalletState): Nanos => share.leased - share.reserved - share.spent - share.returning;
+const insufficientBalance = (): ApiError => fail('insufficient_balance');
 
-const refusal = (): ApiError => fail('insufficient_balance');
+const balanceUnavailable = (cause: unknown): ApiError =>
+  fail('server_is_overloaded', 'The balance is temporarily unavailable; retry shortly.', { retryAfter: 1, cause });
 
-const isForeignKey = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23503';
+const isForeignKeyViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '23503';

@@ -5,8 +5,8 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { silentLog } from '../../core/index.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
-import { UsageWriter } from '../records/flusher.ts';
-import { checkLedger } from '../wallets/wallets.ts';
+import { UsageWriter } from '../records/usage-writer.ts';
+import { checkLedger } from '../wallets/check.ts';
 
 let own: TestDatabase;
 let database: Database;
@@ -36,7 +36,7 @@ async function price(cost: object | null): Promise<bigint> {
   return rows[0]?.id ?? 0n;
 }
 
-test('a record knows what it cost, by the rates of its price and the share of its account; nothing known is null, not zero', async () => {
+test('providerCosts() applies cost rates and account multiplier; an unknown cost is null, not zero', async () => {
   const userId = await makeUser(db, 'ann', 10n ** 12n);
   const known = await price({ input: '1', cached_input: '0.1', output: '3' });
   const free = await price({});
@@ -48,15 +48,15 @@ test('a record knows what it cost, by the rates of its price and the share of it
   const cases: [string, bigint | null, string, bigint | null][] = [
     // 600 x 1 + 400 x 0.1 + 7 x 3 dollars per million
     ['known', known, 'oa1', 661_000n],
-    ['half of it', known, 'cheap', 330_500n],
-    ['really nothing', free, 'oa1', 0n],
+    ['half the rates', known, 'cheap', 330_500n],
+    ['zero rates', free, 'oa1', 0n],
     ['a price without a cost', none, 'oa1', null],
     ['no price at all', null, 'oa1', null],
-    ['an account that is gone', known, 'gone', null],
-    ['a price that is gone', 10n ** 9n, 'oa1', null],
-    ['more than any call can cost', absurd, 'oa1', null],
-    ['a cost that cannot be read', broken, 'oa1', null],
-    ['by resolution', video, 'oa1', null],
+    ['a deleted account', known, 'gone', null],
+    ['a deleted price', 10n ** 9n, 'oa1', null],
+    ['more than the maximum', absurd, 'oa1', null],
+    ['invalid rates', broken, 'oa1', null],
+    ['video rates', video, 'oa1', null],
   ];
   const records = cases.map(([requestId, priceId, accountId]) =>
     usageRecord(userId, 5n, {

@@ -1,14 +1,14 @@
-/** What recorded calls cost the operator: the provider's rates in the row of the price, and the share that the account pays. */
+/** Provider costs: what recorded calls cost the operator, by the cost rates of their price and the multiplier of their account. */
 import { errorFields, type Log, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
 import { costOf, parseRates, type Rates } from './rates.ts';
 
-/** Record -> its cost; a record that is absent has a cost that nobody knows. */
-export type Costs = ReadonlyMap<UsageRecord, Nanos>;
+/** Record -> its cost. The cost of an absent record is unknown. */
+export type ProviderCosts = ReadonlyMap<UsageRecord, Nanos>;
 
-/** Two look-ups by primary key for a whole batch. Never keeps a record from being booked: what cannot be read is not known. */
-export async function upstreamCosts(db: Db, records: readonly UsageRecord[], log: Log): Promise<Costs> {
+/** Two lookups by primary key for a whole batch. Never blocks recording: a cost that cannot be computed is unknown. */
+export async function providerCosts(db: Db, records: readonly UsageRecord[], log: Log): Promise<ProviderCosts> {
   const priceIds = [...new Set(records.flatMap(({ priceId }) => priceId ?? []))];
   if (priceIds.length === 0) return new Map();
   const prices = await db
@@ -23,17 +23,17 @@ export async function upstreamCosts(db: Db, records: readonly UsageRecord[], log
   const multipliers = new Map(accounts.map((row) => [row.id, row.cost_multiplier_ppm]));
   return new Map(
     records.flatMap((record): [UsageRecord, Nanos][] => {
-      const own = record.priceId === null ? undefined : rates.get(record.priceId);
+      const costRates = record.priceId === null ? undefined : rates.get(record.priceId);
       const multiplier = multipliers.get(record.accountId);
-      // An account that is gone has taken its terms with it.
-      if (!own || multiplier === undefined) return [];
-      const { nanos } = costOf(record.usage, own, [multiplier]);
+      // The multiplier of a deleted account is unknown.
+      if (!costRates || multiplier === undefined) return [];
+      const { nanos } = costOf(record.usage, costRates, [multiplier]);
       return nanos > MAX_COST ? [] : [[record, nanos]];
     }),
   );
 }
 
-/** Videos are priced by a resolution that records do not hold: their cost cannot be told from one. */
+/** Undefined for video rates: they depend on a resolution that records do not hold. */
 function ratesOf(priceId: bigint, stored: unknown, log: Log): Rates | undefined {
   try {
     const rates = parseRates(stored);

@@ -10,27 +10,27 @@ const ONE = 1_000_000n;
 const cost = (usage: Partial<MeteredUsage>, rates: object, ...ppm: bigint[]): bigint =>
   costOf({ ...NONE, ...usage }, parseRates(rates), ppm).nanos;
 
-test('a million tokens cost their price', () => {
+test('costOf() bills a million tokens at their rate', () => {
   assert.equal(cost({ input: 1_000_000 }, { input: '1.25' }), 1_250_000_000n);
   assert.equal(cost({ input: 1_000_000, output: 2_000_000 }, { input: '1.25', output: '10' }), 21_250_000_000n);
 });
 
-test('cached input is billed once, at its own price, or at the price of input', () => {
+test('costOf() bills cached input once, at its own rate or at the rate of input', () => {
   const usage = { input: 1000, cacheRead: 600, cacheWrite: 300 };
   assert.equal(cost(usage, { input: '3', cached_input: '0.3', cache_write: '3.75' }), 300_000n + 180_000n + 1_125_000n);
   assert.equal(cost(usage, { input: '3' }), 3_000_000n);
-  // An upstream whose input leaves out what was cached: nothing is billed twice, and nothing less than zero.
+  // An upstream whose input does not include cached tokens: nothing is billed twice or below zero.
   assert.equal(cost({ input: 100, cacheRead: 600 }, { input: '3', cached_input: '0.3' }), 180_000n);
 });
 
-test('long cache writes have their own price, and are never more than all of them', () => {
+test('costOf() bills long cache writes at their own rate, at most all cache writes', () => {
   const rates = { input: '3', cache_write: '3.75', cache_write_1h: '6' };
   assert.equal(cost({ input: 1000, cacheWrite: 1000, cacheWriteLong: 400 }, rates), 2_250_000n + 2_400_000n);
   assert.equal(cost({ input: 1000, cacheWrite: 1000, cacheWriteLong: 5000 }, rates), 6_000_000n);
   assert.equal(cost({ input: 10, cacheWrite: 10, cacheWriteLong: 10 }, { input: '3', cache_write: '4' }), 40_000n);
 });
 
-test('reasoning, audio and pictures are separate only where they are priced', () => {
+test('costOf() bills reasoning, audio and images separately only where they have a rate', () => {
   const usage = { output: 1000, reasoning: 400, outputAudio: 100, input: 1000, inputAudio: 300, inputImage: 200 };
   assert.equal(cost(usage, { input: '1', output: '10' }), 11_000_000n);
   assert.equal(
@@ -38,24 +38,24 @@ test('reasoning, audio and pictures are separate only where they are priced', ()
     5_000_000n + 8_000_000n + 10_000_000n,
   );
   assert.equal(cost(usage, { input: '1', audio_input: '10', image_input: '2' }), 500_000n + 3_000_000n + 400_000n);
-  // Parts that are larger than the whole.
+  // The part is larger than the total.
   assert.equal(cost({ output: 100, reasoning: 500 }, { output: '10', reasoning: '20' }), 2_000_000n);
 });
 
-test('pictures and searches are billed by the piece, and pictures then not by their tokens', () => {
+test('costOf() bills images and searches per piece, and such images not by tokens', () => {
   const rates = { output: '10', per_image: { '1024x1024/high': '0.17', '512x512': '0.02' }, per_search: '0.01' };
   const images = { '1024x1024/high': 2, '512x512/low': 1 };
   assert.equal(cost({ images, output: 1000, outputImage: 1000, searches: 3 }, rates), 360_000_000n + 30_000_000n);
-  // A kind that the table does not have costs as much as the dearest; `*` stands for the rest where it is given.
-  assert.equal(cost({ images: { '9x9/odd': 1 } }, rates), 170_000_000n);
-  assert.equal(cost({ images: { '9x9/odd': 1 } }, { per_image: { '*': '0.05', '1x1': '1' } }), 50_000_000n);
+  // A kind that is not in the table costs the rate of `*`, or else the highest rate.
+  assert.equal(cost({ images: { '9x9/rare': 1 } }, rates), 170_000_000n);
+  assert.equal(cost({ images: { '9x9/rare': 1 } }, { per_image: { '*': '0.05', '1x1': '1' } }), 50_000_000n);
   assert.equal(
     cost({ output: 1000, outputImage: 800 }, { output: '10', image_output: '40' }),
     2_000_000n + 32_000_000n,
   );
 });
 
-test('one rounding, up, after all multipliers', () => {
+test('costOf() rounds up once, after all multipliers', () => {
   assert.equal(cost({ input: 1 }, { input: '0.000000001' }), 1n);
   assert.equal(cost({ input: 1, output: 1 }, { input: '0.0000005', output: '0.0000005' }), 1n);
   assert.equal(cost({ input: 1_000_000 }, { input: '1' }, 1_500_000n, 500_000n), 750_000_000n);
@@ -63,13 +63,13 @@ test('one rounding, up, after all multipliers', () => {
   assert.equal(cost({ input: 1_000_000 }, { input: '1' }, 0n), 0n);
 });
 
-test('an explicit zero is zero, and counts that are no counts are none', () => {
+test('costOf() bills zero and invalid counts as zero', () => {
   const rates = { input: '1', output: '1', per_search: '1' };
   assert.equal(cost({}, rates), 0n);
   assert.equal(cost({ input: -5, output: Number.NaN, searches: 1.5 }, rates), 0n);
 });
 
-test('lines say what was counted at which rate', () => {
+test('costOf() returns the count and rate of every line', () => {
   const { lines } = costOf(
     { ...NONE, input: 10, cacheRead: 4, output: 3 },
     parseRates({ input: '1', output: '2' }),
@@ -85,12 +85,20 @@ test('lines say what was counted at which rate', () => {
   );
 });
 
-test('rates that the configuration would refuse are refused', () => {
-  for (const wrong of [null, 'x', { input: 1.5 }, { input: '-1' }, { input: '1e3' }, { what: '1' }, { per_image: '1' }])
-    assert.throws(() => parseRates(wrong));
+test('parseRates() rejects rates that the configuration rejects', () => {
+  for (const invalid of [
+    null,
+    'x',
+    { input: 1.5 },
+    { input: '-1' },
+    { input: '1e3' },
+    { what: '1' },
+    { per_image: '1' },
+  ])
+    assert.throws(() => parseRates(invalid));
 });
 
-test('videos have a rate for all, or one for each resolution', () => {
+test('videoRateOf() returns the rate of a resolution, or the one rate for all', () => {
   const rates = parseRates({ video: { '720p': '7', '1080p': '9' }, video_with_video_input: '4.3' });
   assert.equal(videoRateOf(rates, '720p', false), 7_000_000_000n);
   assert.equal(videoRateOf(rates, '4k', false), 9_000_000_000n);
@@ -102,8 +110,8 @@ test('videos have a rate for all, or one for each resolution', () => {
 // ---------------------------------------------------------------- properties
 
 const tokens = fc.nat({ max: 1_000_000_000 });
-/** Parts that do fit into their wholes. */
-const soundUsage: fc.Arbitrary<MeteredUsage> = fc
+/** Usage whose parts fit into their totals. */
+const validUsage: fc.Arbitrary<MeteredUsage> = fc
   .tuple(...Array.from({ length: 9 }, () => fc.nat({ max: 100_000_000 })), fc.nat({ max: 100 }), fc.nat({ max: 20 }))
   .map(
     ([
@@ -117,7 +125,7 @@ const soundUsage: fc.Arbitrary<MeteredUsage> = fc
       think = 0,
       audioOut = 0,
       find = 0,
-      made = 0,
+      images = 0,
     ]) => ({
       input: text + read + short + long + audioIn + imageIn,
       cacheRead: read,
@@ -129,10 +137,10 @@ const soundUsage: fc.Arbitrary<MeteredUsage> = fc
       reasoning: think,
       outputAudio: audioOut,
       searches: find,
-      images: { '1024x1024/high': made },
+      images: { '1024x1024/high': images },
     }),
   );
-const wildUsage: fc.Arbitrary<MeteredUsage> = fc.record(
+const anyUsage: fc.Arbitrary<MeteredUsage> = fc.record(
   {
     input: fc.oneof(tokens, fc.integer(), fc.double()),
     cacheRead: fc.oneof(tokens, fc.integer()),
@@ -173,20 +181,22 @@ const anyRates: fc.Arbitrary<Rates> = fc
 const multipliers = fc.array(fc.bigInt({ min: 0n, max: 10_000_000n }), { maxLength: 3 });
 const RUNS = { numRuns: runs(20_000) };
 
-test('never negative, whatever an upstream reports', () => {
+test('costOf() is never negative, whatever an upstream reports', () => {
   fc.assert(
-    fc.property(wildUsage, anyRates, multipliers, (usage, rates, ppm) => {
+    fc.property(anyUsage, anyRates, multipliers, (usage, rates, ppm) => {
       const { nanos, lines } = costOf(usage, rates, ppm);
-      return typeof nanos === 'bigint' && nanos >= 0n && lines.every((line) => line.count > 0n && line.femtos >= 0n);
+      return (
+        typeof nanos === 'bigint' && nanos >= 0n && lines.every((line) => line.count > 0n && line.femtoDollars >= 0n)
+      );
     }),
     RUNS,
   );
 });
 
-test('more costs no less', () => {
+test('costOf() is monotonic', () => {
   fc.assert(
     fc.property(
-      soundUsage,
+      validUsage,
       anyRates,
       multipliers,
       fc.nat({ max: 1e6 }),
@@ -201,7 +211,7 @@ test('more costs no less', () => {
   );
 });
 
-test('two calls cost together what one of both sizes costs, up to the rounding', () => {
+test('costOf() of two calls is the cost of their sum, up to rounding', () => {
   const sum = (a: MeteredUsage, b: MeteredUsage): MeteredUsage => {
     const both: Record<string, number> = {};
     for (const [name, value] of [...Object.entries(a), ...Object.entries(b)])
@@ -210,7 +220,7 @@ test('two calls cost together what one of both sizes costs, up to the rounding',
     return { ...NONE, ...both, images: { [key]: (a.images?.[key] ?? 0) + (b.images?.[key] ?? 0) } };
   };
   fc.assert(
-    fc.property(soundUsage, soundUsage, anyRates, multipliers, (a, b, rates, ppm) => {
+    fc.property(validUsage, validUsage, anyRates, multipliers, (a, b, rates, ppm) => {
       const apart = costOf(a, rates, ppm).nanos + costOf(b, rates, ppm).nanos;
       const together = costOf(sum(a, b), rates, ppm).nanos;
       return apart - together === 0n || apart - together === 1n;
@@ -219,9 +229,9 @@ test('two calls cost together what one of both sizes costs, up to the rounding',
   );
 });
 
-test('every token is counted exactly once', () => {
+test('costOf() counts every token exactly once', () => {
   fc.assert(
-    fc.property(soundUsage, anyRates, (usage, rates) => {
+    fc.property(validUsage, anyRates, (usage, rates) => {
       const { lines } = costOf(usage, rates, []);
       const counted = lines.filter(({ part }) => part !== 'search' && part !== 'image');
       return counted.reduce((total, line) => total + line.count, 0n) === BigInt(usage.input + usage.output);
@@ -230,9 +240,9 @@ test('every token is counted exactly once', () => {
   );
 });
 
-test('no call within its bounds costs more than its bound', () => {
+test('costOf() never exceeds maxCostOf() for usage within the facts of the request', () => {
   fc.assert(
-    fc.property(soundUsage, anyRates, multipliers, (usage, rates, ppm) => {
+    fc.property(validUsage, anyRates, multipliers, (usage, rates, ppm) => {
       const facts = {
         bodyBytes: usage.input * 2,
         maxOutput: usage.output,
@@ -245,14 +255,14 @@ test('no call within its bounds costs more than its bound', () => {
   );
 });
 
-test('a bound knows what the model can read at most, and that a body may name more than it holds', () => {
+test('maxCostOf() considers the context size and input that the body only refers to', () => {
   const rates = parseRates({ input: '1', output: '2' });
   assert.equal(maxCostOf({ bodyBytes: 201, maxOutput: 10 }, rates, []), 101_000n + 20_000n);
   assert.equal(maxCostOf({ bodyBytes: 201, maxOutput: 9.5 }, rates, []), 101_000n + 20_000n);
   for (const maxOutput of [1e17, Number.MAX_VALUE, Number.POSITIVE_INFINITY])
     assert.ok(
       maxCostOf({ bodyBytes: 0, maxOutput }, rates, []) > 10n ** 18n,
-      'a limit beyond all counts is no free pass',
+      'a huge limit must not be treated as zero',
     );
   assert.equal(maxCostOf({ bodyBytes: 10_000_000, context: 1000, maxOutput: 0 }, rates, []), 1_000_000n);
   assert.equal(
@@ -262,14 +272,14 @@ test('a bound knows what the model can read at most, and that a body may name mo
   assert.equal(maxCostOf({ bodyBytes: 100, readsStoredInput: true, maxOutput: 0 }, rates, []), 200_000_000n);
 });
 
-test('exact to the last digit, up to counts that a double cannot add one to', () => {
+test('costOf() is exact up to the largest safe integer', () => {
   const count = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
   fc.assert(
     fc.property(count, price, multipliers, (output, rate, ppm) => {
       const exact = ppm.reduce((product, one) => product * one, BigInt(output) * rate);
       const unit = 10n ** BigInt(6 * (ppm.length + 1));
       const { nanos } = costOf({ ...NONE, output }, { output: rate }, ppm);
-      // The one rounding: the least whole number that is not below.
+      // Rounded up: the smallest integer that is not below the exact cost.
       return nanos * unit >= exact && (nanos - 1n) * unit < exact;
     }),
     RUNS,

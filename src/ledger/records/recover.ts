@@ -1,46 +1,44 @@
 /**
- * Journals of processes that ended without emptying them. Whoever renames the folder of a dead process owns it: its records are
- * written to the database, then its leases go back, then the folder goes. Interrupted anywhere, the next one begins again.
+ * Recovery of journals that dead processes left. A process claims a folder by renaming it, writes its records to the database, returns
+ * the leases, then removes the folder. Every step may be repeated, so a crash in between leaves it to the next process.
  */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type Clock, errorFields, type Log } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
-import type { OnStep } from '../crash-points.ts';
-import type { UsageWriter } from './flusher.ts';
-import { readSegment, segmentsOf } from './journal.ts';
 import {
-  fenceIfStale,
+  type Clock,
+  errorFields,
   isProcessDead,
+  type Log,
   ownIdentity,
   type ProcessIdentity,
-  REPLICA_LIFETIME_MS,
-  removeReplica,
-} from './replica.ts';
+} from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import { crashPoint } from '../crash-points.ts';
+import { BATCH_ROWS } from './flusher.ts';
+import { fenceIfStale, REPLICA_LIFETIME_MS, removeReplica } from './replica.ts';
+import { listSegments, readSegment } from './segment.ts';
+import type { UsageWriter } from './usage-writer.ts';
 
 export interface RecoverOptions {
   readonly db: Db;
-  readonly store: UsageWriter;
-  /** Where every process has its folder. */
-  readonly home: string;
+  readonly writer: UsageWriter;
+  /** Holds one folder per process. */
+  readonly journalsDir: string;
   readonly selfId: string;
-  /** Which ledger the database holds. */
+  /** Id of the database's ledger. */
   readonly ledgerId: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onStep?: OnStep | undefined;
 }
 
 const OWNER_FILE = 'owner.json';
 const DAMAGED = 'damaged';
-/** `<replica>` or, once claimed, `<replica>~<who claimed it>`. */
+/** `<replica>` or, once claimed, `<replica>~<claiming replica>`. */
 const FOLDER = /^(rep_[0-9A-Za-z]+)(?:~(rep_[0-9A-Za-z]+))?$/;
-/** As the flusher does. */
-const BATCH_ROWS = 1_000;
 
-/** The folder says whose it is before the database hears of the replica, so that no lease is ever without one. */
-export async function makeOwnFolder(home: string, id: string, ledgerId: string): Promise<string> {
-  const dir = join(home, id);
+/** Creates the folder with its owner before the replica is registered, so that every lease has a folder to recover it by. */
+export async function createReplicaFolder(journalsDir: string, id: string, ledgerId: string): Promise<string> {
+  const dir = join(journalsDir, id);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const owner: Owner = { ...ownIdentity(), ledger: ledgerId };
   await writeFile(join(dir, OWNER_FILE), JSON.stringify(owner));
@@ -51,23 +49,23 @@ interface Owner extends ProcessIdentity {
   readonly ledger: string;
 }
 
-/** Ids of the processes that were brought to an end. One that cannot be is left for the next time. */
+/** Recovers all dead processes and returns their ids. One that fails is logged and left for the next time. */
 export async function recoverDead(options: RecoverOptions): Promise<string[]> {
-  const { home, log, selfId } = options;
+  const { journalsDir, log, selfId } = options;
   const recovered: string[] = [];
-  for (const name of await readdir(home)) {
+  for (const name of await readdir(journalsDir)) {
     const [, id, claimedBy] = FOLDER.exec(name) ?? [];
     if (id === undefined || id === selfId) continue;
     try {
-      const owner = await readOwner(join(home, name));
-      // Records of another database: its users are not known here. They wait until it is used again.
+      const owner = await readOwner(join(journalsDir, name));
+      // A folder of another database, whose users are unknown here. It waits until that database is used again.
       if (owner && owner.ledger !== options.ledgerId) continue;
-      if (claimedBy !== selfId && !(await isDead(options, join(home, name), id, claimedBy))) continue;
+      if (claimedBy !== selfId && !(await isDead(options, join(journalsDir, name), id, claimedBy))) continue;
       const dir = await claim(options, name, id);
       if (!dir) continue;
       const records = await replay(options, dir, id);
       await removeReplica(options.db, id);
-      options.onStep?.('recover.retired');
+      crashPoint('recover.removed');
       await rm(dir, { recursive: true, force: true });
       log.info('journal.recovered', { replica: id, records });
       recovered.push(id);
@@ -78,20 +76,20 @@ export async function recoverDead(options: RecoverOptions): Promise<string[]> {
   return recovered;
 }
 
-/** Of the process that has the folder now: its maker, or who claimed it. */
+/** Whether the process that owns the folder now, its creator or its claimer, is dead. */
 async function isDead(
-  { db, home, clock }: RecoverOptions,
+  { db, journalsDir, clock }: RecoverOptions,
   dir: string,
   id: string,
   claimedBy: string | undefined,
 ): Promise<boolean> {
-  const mark = await readOwner(claimedBy === undefined ? dir : join(home, claimedBy));
-  // A claimer that has no folder any more has left it in good order, or was itself recovered.
-  if (!mark && claimedBy !== undefined) return true;
-  const gone = mark && isProcessDead(mark);
-  if (gone !== undefined) return gone;
-  const silent = await fenceIfStale(db, claimedBy ?? id);
-  if (silent !== undefined) return silent;
+  const owner = await readOwner(claimedBy === undefined ? dir : join(journalsDir, claimedBy));
+  // A claimer without a folder has closed cleanly or was itself recovered.
+  if (!owner && claimedBy !== undefined) return true;
+  const isGone = owner && isProcessDead(owner);
+  if (isGone !== undefined) return isGone;
+  const isFenced = await fenceIfStale(db, claimedBy ?? id);
+  if (isFenced !== undefined) return isFenced;
   const { mtimeMs } = await stat(dir);
   return clock.now() - mtimeMs > REPLICA_LIFETIME_MS;
 }
@@ -100,36 +98,36 @@ async function readOwner(dir: string): Promise<Owner | undefined> {
   try {
     return JSON.parse(await readFile(join(dir, OWNER_FILE), 'utf8')) as Owner;
   } catch {
-    // Not there, or its maker ended while writing it.
+    // Missing, or its process crashed while writing it.
     return undefined;
   }
 }
 
-/** Undefined: another process was faster. */
-async function claim({ home, selfId, onStep }: RecoverOptions, name: string, id: string): Promise<string | undefined> {
-  const dir = join(home, `${id}~${selfId}`);
+/** Returns the new path of the folder; undefined when another process was faster. */
+async function claim({ journalsDir, selfId }: RecoverOptions, name: string, id: string): Promise<string | undefined> {
+  const dir = join(journalsDir, `${id}~${selfId}`);
   try {
-    await rename(join(home, name), dir);
+    await rename(join(journalsDir, name), dir);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   }
-  onStep?.('recover.claimed');
+  crashPoint('recover.claimed');
   return dir;
 }
 
-async function replay({ store, home, log, onStep }: RecoverOptions, dir: string, id: string): Promise<number> {
+async function replay({ writer, journalsDir, log }: RecoverOptions, dir: string, id: string): Promise<number> {
   let count = 0;
-  for (const path of await segmentsOf(dir)) {
+  for (const path of await listSegments(dir)) {
     const { records, damaged } = await readSegment(path);
-    for (let at = 0; at < records.length; at += BATCH_ROWS) await store.write(id, records.slice(at, at + BATCH_ROWS));
+    for (let at = 0; at < records.length; at += BATCH_ROWS) await writer.write(id, records.slice(at, at + BATCH_ROWS));
     count += records.length;
     if (damaged === 0) continue;
-    // What a person may still be able to read is kept.
+    // An operator may still be able to read the damaged lines.
     log.error('journal.damaged', { replica: id, file: basename(path), damaged });
-    await mkdir(join(home, DAMAGED), { recursive: true, mode: 0o700 });
-    await rename(path, join(home, DAMAGED, `${id}-${basename(path)}`));
+    await mkdir(join(journalsDir, DAMAGED), { recursive: true, mode: 0o700 });
+    await rename(path, join(journalsDir, DAMAGED, `${id}-${basename(path)}`));
   }
-  onStep?.('recover.replayed');
+  crashPoint('recover.replayed');
   return count;
 }

@@ -1,39 +1,38 @@
 /**
- * Single usage records are kept for some months and then go by the month; roll-ups and entries stay for ever. A month goes only when
- * no journal can hold a record of it: a record is told from a repeated one by the row that would be gone.
+ * Retention of single usage records: whole months are removed after a while; roll-ups and entries stay forever.
+ * Never removes a month of which a journal may still hold a record: without its row, a repeated record would be charged twice.
  */
-
 import { sql } from 'kysely';
 import { connect, type Database, type Db } from '../../db/index.ts';
 import { REPLICA_LIFETIME_MS } from './replica.ts';
 
 export interface RetentionOptions {
-  /** Whole months before the present one; 0 keeps everything. */
+  /** Number of whole months to keep before the current one; 0 keeps everything. */
   readonly months: number;
   readonly now: number;
 }
 
 type Client = Awaited<ReturnType<typeof connect>>;
 
-/** Queries on the parent that hold a lock for longer than this are waited for at another time. */
+/** When readers of the parent table block the detach for longer, it is retried in the next run. */
 const LOCK_MS = 2_000;
-/** One process at a time. */
+/** Advisory lock: one process at a time removes months. "mont" in ASCII. */
 const LOCK = 0x6d6f6e74;
 
-/** How many months were removed. */
+/** Returns the number of removed months. */
 export async function removeOldMonths(database: Database, { months, now }: RetentionOptions): Promise<number> {
   if (months === 0) return 0;
   const today = new Date(now);
-  const cut = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - months));
-  // Detaching without holding up those who write is not possible inside a transaction.
+  const cutoff = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - months));
+  // `detach concurrently` does not block writers, and is not allowed inside a transaction.
   const client = await connect(database.url);
   try {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK]);
     if (!rows[0]?.locked) return 0;
     await client.query(`set lock_timeout = ${LOCK_MS}`);
     let removed = 0;
-    // Oldest first, so that what is kept has no holes.
-    for (const month of await readMonths(client, cut)) {
+    // Oldest first, so that the kept months have no gaps.
+    for (const month of await readMonths(client, cutoff)) {
       if (await isNeeded(client, month.end)) break;
       await client.query('update usage_kept set since = greatest(since, $1::date)', [month.end]);
       await remove(client, month);
@@ -52,7 +51,7 @@ interface Month {
   readonly state: 'attached' | 'detaching' | 'detached';
 }
 
-async function readMonths(client: Client, cut: Date): Promise<Month[]> {
+async function readMonths(client: Client, cutoff: Date): Promise<Month[]> {
   const { rows } = await client.query<Month>(
     `select c.relname as table, (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month')::date::text as end,
        case when i.inhrelid is null then 'detached' when i.inhdetachpending then 'detaching' else 'attached' end as state
@@ -61,12 +60,12 @@ async function readMonths(client: Client, cut: Date): Promise<Month[]> {
      where n.nspname = 'usage_months' and c.relkind = 'r' and c.relname ~ '^usage_\\d{4}_\\d{2}$'
        and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= $1::date
      order by c.relname`,
-    [cut.toISOString().slice(0, 10)],
+    [cutoff.toISOString().slice(0, 10)],
   );
   return rows;
 }
 
-/** Somebody has, or may have, records from before that day which are not in the database. */
+/** A replica has, or may have, records from before that day which are not in the database. */
 async function isNeeded(client: Client, end: string): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from replicas where pending_since < $1::date
@@ -76,7 +75,7 @@ async function isNeeded(client: Client, end: string): Promise<boolean> {
   return rowCount !== 0;
 }
 
-/** Each step leaves something that the next time goes on from. */
+/** Each step can be continued by the next run. */
 async function remove(client: Client, { table, state }: Month): Promise<void> {
   const name = `usage_months."${table}"`;
   if (state === 'attached') await client.query(`alter table usage_records detach partition ${name} concurrently`);
@@ -84,14 +83,15 @@ async function remove(client: Client, { table, state }: Month): Promise<void> {
   await client.query(`drop table ${name}`);
 }
 
-const BATCH = 1_000;
+/** Per run, so that the locks of one statement are short. */
+const BATCH_ROWS = 1_000;
 
-/** Records that were set aside and dealt with; those that nobody has looked at stay. */
+/** Removes old quarantined records that an operator has resolved; open ones stay. Returns their number. */
 export async function removeOldQuarantine(db: Db, { months, now }: RetentionOptions): Promise<number> {
   if (months === 0) return 0;
   const { numAffectedRows = 0n } = await sql`
     delete from usage_quarantine where id in (
       select id from usage_quarantine where resolved_at < ${new Date(now)}::timestamptz - ${months} * interval '1 month'
-      limit ${BATCH})`.execute(db);
+      limit ${BATCH_ROWS})`.execute(db);
   return Number(numAffectedRows);
 }

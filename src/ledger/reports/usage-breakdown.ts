@@ -4,7 +4,7 @@ import { formatNanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
 
-/** Names for operators, and the columns of the roll-ups. */
+/** Dimension -> column of the roll-ups. */
 const COLUMNS = {
   user: sql`user_id`,
   key: sql`key_id`,
@@ -12,7 +12,7 @@ const COLUMNS = {
   group: sql`group_id`,
   account: sql`account_id`,
   operation: sql`operation`,
-  // As text, so that a cursor compares what it holds.
+  // As text, because cursors hold and compare text.
   day: sql`day::text`,
 } as const;
 export type Dimension = keyof typeof COLUMNS;
@@ -24,7 +24,7 @@ export interface BreakdownQuery {
   readonly end: string;
   readonly by: readonly Dimension[];
   readonly only: Partial<Record<Dimension, string>>;
-  /** The values of `by` in the last row of the page before. */
+  /** The values of `by` in the last row of the previous page. */
   readonly after?: readonly string[] | undefined;
   readonly limit?: number | undefined;
 }
@@ -32,7 +32,7 @@ export interface BreakdownQuery {
 export type BreakdownRow = Readonly<Record<(typeof DAILY_SUMS)[number], bigint>> &
   Readonly<Partial<Record<Dimension, string>>>;
 
-/** Rows in the order of their dimensions, so that a page can be continued whatever is added meanwhile. */
+/** Rows ordered by their dimensions, so that a cursor stays valid while rows are added. */
 export function breakdownQuery({ start, end, by, only, after, limit }: BreakdownQuery): RawBuilder<BreakdownRow> {
   const columns = by.map((name) => COLUMNS[name]);
   const filters = Object.entries(only).map(([name, value]) => sql`and ${COLUMNS[name as Dimension]} = ${value}`);
@@ -50,10 +50,10 @@ export function breakdownQuery({ start, end, by, only, after, limit }: Breakdown
     ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
 
-export const readBreakdown = async (db: Db, wish: BreakdownQuery): Promise<readonly BreakdownRow[]> =>
-  (await breakdownQuery(wish).execute(db)).rows;
+export const readBreakdown = async (db: Db, query: BreakdownQuery): Promise<readonly BreakdownRow[]> =>
+  (await breakdownQuery(query).execute(db)).rows;
 
-/** What is told of each row, in this order. */
+/** The reported measures, in this order. */
 const MEASURES = {
   requests: (row) => Number(row.requests),
   input_tokens: (row) => Number(row.input_tokens),
@@ -66,9 +66,9 @@ const MEASURES = {
   searches: (row) => Number(row.searches),
   images: (row) => Number(row.images),
   estimated_requests: (row) => Number(row.estimated),
-  /** What users were charged. */
+  /** Charged to users. */
   revenue: (row) => formatNanos(row.nanos),
-  /** What providers took; null as soon as that is not known of one request. */
+  /** Charged by providers; null when the cost of any request is unknown. */
   cost: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.cost_nanos)),
   margin: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.nanos - row.cost_nanos)),
   known_cost: (row) => formatNanos(row.cost_nanos),
@@ -77,7 +77,7 @@ const MEASURES = {
 
 export const usageColumns = (by: readonly Dimension[]): string[] => [...by, ...Object.keys(MEASURES)];
 
-/** Its members are the columns, in their order. */
+/** Members are in the order of `usageColumns`. */
 export const usageLine = (row: BreakdownRow, by: readonly Dimension[]): Record<string, string | number | null> =>
   Object.fromEntries([
     ...by.map((name) => [name, row[name] ?? null]),

@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { ApiError, silentLog } from '../../core/index.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
-import { UsageWriter } from '../records/flusher.ts';
+import { UsageWriter } from '../records/usage-writer.ts';
 import { hold } from '../wallets/wallets.ts';
 import { balanceReport, dailyQuery, periodOf, usageReport, walletReports } from './usage-report.ts';
 
@@ -24,10 +24,10 @@ after(async () => {
 });
 
 const NOW = Date.UTC(2026, 10, 15, 23, 30);
-const refused = (param: string) => (error: unknown) =>
+const rejects = (param: string) => (error: unknown) =>
   error instanceof ApiError && error.code === 'invalid_request' && error.details.param === param;
 
-test('a period is checked, and filled in where it is not given', () => {
+test('G 4.10: periodOf() validates dates and fills in defaults', () => {
   assert.deepEqual(periodOf({}, NOW), { start: '2026-10-17', end: '2026-11-15', timezone: 'UTC' });
   assert.deepEqual(periodOf({ timezone: 'Asia/Shanghai' }, NOW), {
     start: '2026-10-18',
@@ -51,15 +51,15 @@ test('a period is checked, and filled in where it is not given', () => {
   });
   const query = { start_date: '2026-01-01', end_date: '2026-04-02' };
   assert.deepEqual(periodOf(query, NOW), { start: '2026-01-01', end: '2026-04-02', timezone: 'UTC' });
-  assert.throws(() => periodOf({ ...query, end_date: '2026-04-03' }, NOW), refused('start_date'));
-  assert.throws(() => periodOf({ ...query, end_date: '2025-12-31' }, NOW), refused('start_date'));
-  assert.throws(() => periodOf({ start_date: '2026-02-30' }, NOW), refused('start_date'));
-  assert.throws(() => periodOf({ end_date: '1.2.2026' }, NOW), refused('end_date'));
-  assert.throws(() => periodOf({ start_date: '0000-01-01', end_date: '0000-01-02' }, NOW), refused('end_date'));
-  assert.throws(() => periodOf({ timezone: 'Mars/Olympus' }, NOW), refused('timezone'));
+  assert.throws(() => periodOf({ ...query, end_date: '2026-04-03' }, NOW), rejects('start_date'));
+  assert.throws(() => periodOf({ ...query, end_date: '2025-12-31' }, NOW), rejects('start_date'));
+  assert.throws(() => periodOf({ start_date: '2026-02-30' }, NOW), rejects('start_date'));
+  assert.throws(() => periodOf({ end_date: '1.2.2026' }, NOW), rejects('end_date'));
+  assert.throws(() => periodOf({ start_date: '0000-01-01', end_date: '0000-01-02' }, NOW), rejects('end_date'));
+  assert.throws(() => periodOf({ timezone: 'Mars/Olympus' }, NOW), rejects('timezone'));
 });
 
-test('usage is counted in all, by day and by model', async () => {
+test('G 4.10: usageReport() counts usage in total, by day and by model', async () => {
   await makeUser(db, 'ann', 10n ** 9n);
   await makeUser(db, 'bob', 10n ** 9n);
   const at = (day: number): number => Date.UTC(2026, 10, day, 20);
@@ -99,11 +99,11 @@ test('usage is counted in all, by day and by model', async () => {
       ['video', 1],
     ],
   );
-  const none = await usageReport(db, 'nobody', period);
+  const none = await usageReport(db, 'unknown', period);
   assert.deepEqual([none.total.requests, none.total.cost, none.by_day, none.by_model], [0, '0', [], []]);
 });
 
-test('under another timezone a day is the one that holds most of it', async () => {
+test('G 4.10: usageReport() reports a UTC day under the local date that holds most of it', async () => {
   const days = async (timezone: string, date: string): Promise<unknown> => {
     const period = periodOf({ start_date: date, end_date: date, timezone }, NOW);
     return (await usageReport(db, 'ann', period)).by_day.map((day) => [day.date, day.requests]);
@@ -114,7 +114,7 @@ test('under another timezone a day is the one that holds most of it', async () =
   assert.deepEqual(await days('Pacific/Kiritimati', '2026-11-13'), []);
 });
 
-test('a balance shows what is held for work, and not what replicas have leased', async () => {
+test('balanceReport() includes holds and leaves out leases', async () => {
   const userId = await makeUser(db, 'cy', 1_000_000_000n);
   await hold(db, { userId, nanos: 250_000_000n, reference: 'task:c', checkAfter: FAR_FUTURE });
   await sql`insert into replicas (id, host) values ('rep_r', 'h')`.execute(db);
@@ -135,7 +135,7 @@ test('a balance shows what is held for work, and not what replicas have leased',
   ]);
 });
 
-test('the query reads a few roll-ups by their key, however many there are', async (t) => {
+test('dailyQuery() reads roll-ups by primary key', async (t) => {
   await sql`
     insert into usage_daily
     select 'u' || u, date '2026-08-01' + d, 'key_1', 'openai', 'gpt-' || m, 'oa1', 'chat.create', 10, 1, 1, 1, 1, 1, 0, 0, 0, 0, 5, 0

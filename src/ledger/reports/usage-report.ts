@@ -1,4 +1,4 @@
-/** What callers and operators are told of usage and money. Reads roll-ups and wallets only, never single records. */
+/** Usage and balance reports for callers and operators. Reads roll-ups and wallets only, never single records. */
 import { sql } from 'kysely';
 import {
   fail,
@@ -11,8 +11,9 @@ import {
 } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { readSpent } from '../admission/spend-limits.ts';
+import { unknownWallet } from '../wallets/wallets.ts';
 
-/** One count of the answer to GET /v1/usage (G 4.1). */
+/** One group of counts in the response to GET /v1/usage (G 4.10). */
 export interface UsageCount {
   readonly requests: number;
   readonly input_tokens: number;
@@ -22,7 +23,7 @@ export interface UsageCount {
   readonly reasoning_tokens: number;
   readonly images: number;
   readonly video_tasks: number;
-  /** Decimal dollars, exact. */
+  /** Exact decimal dollars. */
   readonly cost: string;
 }
 
@@ -46,11 +47,11 @@ export interface PeriodQuery {
 }
 
 const MAX_DAYS = 92;
-/** Without dates: the last 30 days, today included. */
-const USUAL_DAYS = 30;
+/** The default period: the last 30 days, today included. */
+const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 
-/** Checks the dates of a query and fills in what is absent. */
+/** Validates the dates of a query and fills in defaults. */
 export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): UsagePeriod {
   const timezone = query.timezone ?? 'UTC';
   const dateIn = dateReader(timezone);
@@ -58,17 +59,17 @@ export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): U
   const start = query.start_date === undefined ? undefined : dayOf('start_date', query.start_date);
   const today = dayOf('today', dateIn(now));
   const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (maxDays - 1) * DAY_MS)));
-  const first = start ?? last - (USUAL_DAYS - 1) * DAY_MS;
-  if (first > last) throw fail('invalid_request', 'start_date is after end_date.', { param: 'start_date' });
+  const first = start ?? last - (DEFAULT_DAYS - 1) * DAY_MS;
+  if (first > last) throw fail('invalid_request', 'start_date: must not be after end_date.', { param: 'start_date' });
   if (last - first >= maxDays * DAY_MS)
-    throw fail('invalid_request', `A period has at most ${maxDays} days.`, { param: 'start_date' });
+    throw fail('invalid_request', `start_date: the period must have at most ${maxDays} days.`, { param: 'start_date' });
   return { start: textOf(first), end: textOf(last), timezone };
 }
 
 /**
- * Days of the roll-ups are UTC days, and are not cut. Under another timezone each is reported as the local date that holds most
- * of it, the date at its noon: the same date from UTC-12 up to UTC+11:59, the next one from UTC+12 on. So the totals of a period are
- * exact for UTC, and elsewhere begin and end as many hours off local midnight as the zone is off UTC.
+ * Roll-ups are per UTC day and are not split. With another timezone, a UTC day is reported under the local date at its noon, which holds
+ * most of it: the same date from UTC-12 to UTC+11:59, the next one from UTC+12 on. The totals of a period are exact for UTC. Elsewhere
+ * the period is shifted from local midnight by the offset of the zone.
  */
 export async function usageReport(db: Db, userId: string, period: UsagePeriod): Promise<UsageReport> {
   const dateIn = dateReader(period.timezone);
@@ -78,12 +79,12 @@ export async function usageReport(db: Db, userId: string, period: UsagePeriod): 
     if (date >= period.start && date <= period.end) days.set(textOf(at), date);
   }
   const rows = days.size === 0 ? [] : await readDaily(db, userId, [...days.keys()]);
-  const named = rows.map((row) => ({ ...row, date: days.get(row.day) ?? row.day }));
+  const dated = rows.map((row) => ({ ...row, date: days.get(row.day) ?? row.day }));
   return {
     period,
-    total: countOf(named),
-    by_day: grouped(named, (row) => row.date).map(([date, own]) => ({ date, ...countOf(own) })),
-    by_model: grouped(named, (row) => row.model).map(([model, own]) => ({ model, ...countOf(own) })),
+    total: countOf(dated),
+    by_day: groupRows(dated, (row) => row.date).map(([date, group]) => ({ date, ...countOf(group) })),
+    by_model: groupRows(dated, (row) => row.model).map(([model, group]) => ({ model, ...countOf(group) })),
   };
 }
 
@@ -93,8 +94,8 @@ export interface BalanceReport {
 }
 
 /**
- * `held` leaves out what replicas have leased ahead: it is the user's to spend, whichever replica asks. A charge that is still in a
- * journal shows up within a second.
+ * `held` does not include leases of replicas, because the user can spend them. A charge that is still in a journal shows up within a
+ * second.
  */
 export async function balanceReport(db: Db, userId: string): Promise<BalanceReport> {
   const wallet = await db
@@ -107,42 +108,46 @@ export async function balanceReport(db: Db, userId: string): Promise<BalanceRepo
     )
     .where('w.user_id', '=', userId)
     .executeTakeFirst();
-  if (!wallet) throw new Error(`There is no wallet of ${userId}.`);
+  if (!wallet) throw unknownWallet(userId);
   return { available: formatNanos(wallet.credits - wallet.debits - wallet.held), held: formatNanos(wallet.held) };
 }
 
-/** Limits, and beside each of those in money what is spent of it. */
+/** Limits, and the amount spent under each spend limit. */
 export interface LimitsReport extends StoredLimits {
   readonly spent_day?: string;
   readonly spent_month?: string;
 }
 
-/** Of the key, and under `user` those of all keys of its user together. */
+/** The limits of the key; under `user`, those that all keys of the user share. */
 export async function limitsReport(
   db: Db,
   { id, userId, limits, userLimits }: LimitedKey,
   now: number,
 ): Promise<LimitsReport & { readonly user?: LimitsReport }> {
-  const hasSpend = [limits, userLimits].some((one) => one?.spendDay !== undefined || one?.spendMonth !== undefined);
-  const rows = hasSpend ? await readSpent(db, [userId], now) : [];
-  const report = (of: Limits | undefined, own: typeof rows): LimitsReport => ({
-    ...showLimits(of),
-    ...(of?.spendDay !== undefined && { spent_day: formatNanos(own.reduce((sum, { day }) => sum + day, 0n)) }),
-    ...(of?.spendMonth !== undefined && { spent_month: formatNanos(own.reduce((sum, { month }) => sum + month, 0n)) }),
+  const hasSpendLimit = [limits, userLimits].some(
+    (one) => one?.spendDay !== undefined || one?.spendMonth !== undefined,
+  );
+  const rows = hasSpendLimit ? await readSpent(db, [userId], now) : [];
+  const report = (scope: Limits | undefined, spent: typeof rows): LimitsReport => ({
+    ...showLimits(scope),
+    ...(scope?.spendDay !== undefined && { spent_day: formatNanos(spent.reduce((sum, { day }) => sum + day, 0n)) }),
+    ...(scope?.spendMonth !== undefined && {
+      spent_month: formatNanos(spent.reduce((sum, { month }) => sum + month, 0n)),
+    }),
   });
-  const ofKey = report(
+  const keyReport = report(
     limits,
     rows.filter(({ keyId }) => keyId === id),
   );
-  return { ...ofKey, ...(userLimits && { user: report(userLimits, rows) }) };
+  return { ...keyReport, ...(userLimits && { user: report(userLimits, rows) }) };
 }
 
 export interface WalletReport extends BalanceReport {
   readonly user: string;
-  /** Everything that ever came in, and that was ever charged. */
+  /** All credits and all charges since the wallet exists. */
   readonly credits: string;
   readonly debits: string;
-  /** What replicas have leased ahead; part of what is available. */
+  /** Leased by replicas; part of `available`. */
   readonly leased: string;
   readonly open_holds: number;
   readonly open_leases: number;
@@ -152,17 +157,17 @@ export interface WalletQuery {
   readonly user?: string | undefined;
   /** Only wallets with less than this available. */
   readonly below?: Nanos | undefined;
-  /** The last user of the page before. */
+  /** The last user of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
-/** For operators: wallets in the order of their users. `available` and `held` are what their users are told. */
+/** For operators: wallets by user id. `available` and `held` are the values that users see. */
 export async function walletReports(db: Db, { user, below, after, limit }: WalletQuery): Promise<WalletReport[]> {
   const filters = [
     ...(user === undefined ? [] : [sql`and w.user_id = ${user}`]),
     ...(after === undefined ? [] : [sql`and w.user_id > ${after}`]),
-    // The first half says nothing new, and spares the others a look at their leases.
+    // The first condition is implied by the second, and skips the lateral query for most wallets.
     ...(below === undefined
       ? []
       : [sql`and w.credits - w.debits - w.held < ${below} and w.credits - w.debits - w.held + l.nanos < ${below}`]),
@@ -209,7 +214,7 @@ interface DailyRow {
   readonly nanos: bigint;
 }
 
-/** One statement for the whole answer; at most 92 days times the models in use. */
+/** One statement for the whole report: at most 92 days times the number of models in use. */
 export const dailyQuery = (userId: string, days: readonly string[]) => sql<DailyRow>`
   select day::text as day, model, sum(requests)::bigint as requests, sum(input_tokens)::bigint as input_tokens,
     sum(cached_input_tokens)::bigint as cached_input_tokens, sum(cache_write_tokens)::bigint as cache_write_tokens,
@@ -238,18 +243,18 @@ function countOf(rows: readonly DailyRow[]): UsageCount {
   };
 }
 
-const grouped = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T[]][] =>
+const groupRows = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T[]][] =>
   [...Map.groupBy(rows, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** The database knows no year zero, nor a day before its first. */
+/** PostgreSQL has no year 0. */
 const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 
 /** Midnight UTC of a date, in milliseconds. */
 function dayOf(param: string, text: string): number {
   const at = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // 30 February is read as 2 March.
+  // Date.parse reads 30 February as 2 March.
   if (Number.isNaN(at) || textOf(at) !== text)
-    throw fail('invalid_request', `${param} is not a date such as 2030-01-31.`, { param });
+    throw fail('invalid_request', `${param}: expected a date such as 2030-01-31.`, { param });
   return at;
 }
 
@@ -257,10 +262,10 @@ const textOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 function dateReader(timeZone: string): (at: number) => string {
   try {
-    // The Swedish way to write a date is the one of ISO 8601.
+    // The Swedish date format is that of ISO 8601.
     const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
     return (at) => format.format(at);
   } catch {
-    throw fail('invalid_request', 'timezone is not a name such as Europe/Berlin.', { param: 'timezone' });
+    throw fail('invalid_request', 'timezone: expected an IANA name such as Europe/Berlin.', { param: 'timezone' });
   }
 }

@@ -1,24 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { FAR_FUTURE, inParallel, makeUser, random } from '../../../test/support/ledger-process.ts';
-import { connect, type Database, type Db, openDatabase } from '../../db/index.ts';
-import {
-  available,
-  charge,
-  checkLedger,
-  credit,
-  type HoldResult,
-  hold,
-  LedgerError,
-  release,
-  review,
-  settle,
-  statement,
-  statementPages,
-} from './wallets.ts';
+import { type Database, type Db, openDatabase } from '../../db/index.ts';
+import { checkLedger } from './check.ts';
+import { readStatement } from './statement.ts';
+import { charge, credit, type HoldResult, hold, readBalance, release, review, settle } from './wallets.ts';
 
 let own: TestDatabase;
 let database: Database;
@@ -38,40 +26,40 @@ const reason = 'test';
 const holdFor = (userId: string, nanos: bigint, reference: string): Promise<HoldResult> =>
   hold(db, { userId, nanos, reference, checkAfter: FAR_FUTURE });
 
-test('a credit is booked once by its reference', async () => {
+test('credit() books a reference once', async () => {
   const userId = await makeUser(db, 'ann');
   const gift = { userId, nanos: 500n, reference: 'gift:1', reason };
   assert.equal(await credit(db, gift), true);
   assert.equal(await credit(db, gift), false);
-  assert.deepEqual(await available(db, userId), { available: 500n, held: 0n });
-  await assert.rejects(credit(db, { ...gift, userId: 'nobody', reference: 'gift:2' }), /no wallet/);
+  assert.deepEqual(await readBalance(db, userId), { available: 500n, held: 0n });
+  await assert.rejects(credit(db, { ...gift, userId: 'unknown', reference: 'gift:2' }), /no wallet/);
 });
 
-test('a hold sets aside, a settlement charges and frees the rest, once', async () => {
+test('settle() charges a hold once and frees the rest', async () => {
   const userId = await makeUser(db, 'bob', 1000n);
   assert.equal(await holdFor(userId, 700n, 'task:b1'), 'held');
   assert.equal(await holdFor(userId, 700n, 'task:b1'), 'repeated');
   assert.equal(await holdFor(userId, 301n, 'task:b2'), 'short');
-  assert.deepEqual(await available(db, userId), { available: 300n, held: 700n });
+  assert.deepEqual(await readBalance(db, userId), { available: 300n, held: 700n });
   assert.deepEqual(await settle(db, 'task:b1', { nanos: 450n, reason, priceId: 3n }), { settled: true, excess: 0n });
   assert.deepEqual(await settle(db, 'task:b1', { nanos: 450n, reason }), { settled: false, excess: 0n });
   assert.equal(await release(db, 'task:b1'), false);
-  assert.deepEqual(await available(db, userId), { available: 550n, held: 0n });
+  assert.deepEqual(await readBalance(db, userId), { available: 550n, held: 0n });
   assert.equal(await holdFor(userId, 700n, 'task:b1'), 'repeated');
 });
 
-test('a settlement above the hold is charged in full, as an entry of its own', async () => {
+test('settle() charges the amount above the hold as a separate entry', async () => {
   const userId = await makeUser(db, 'cy', 100n);
   await holdFor(userId, 80n, 'task:c1');
   assert.equal(await review(db, 'task:c1'), true);
   assert.equal(await review(db, 'task:c1'), false);
   assert.deepEqual(await settle(db, 'task:c1', { nanos: 130n, reason, priceId: 9n }), { settled: true, excess: 50n });
-  assert.deepEqual(await available(db, userId), { available: -30n, held: 0n });
+  assert.deepEqual(await readBalance(db, userId), { available: -30n, held: 0n });
   assert.equal(await holdFor(userId, 1n, 'task:c2'), 'short');
-  // Work that costs nothing can be held for even so.
+  // A hold of zero needs no balance.
   assert.equal(await holdFor(userId, 0n, 'task:c3'), 'held');
   assert.deepEqual(await settle(db, 'task:c3', { nanos: 0n, reason }), { settled: true, excess: 0n });
-  const lines = await statement(db, userId);
+  const lines = await readStatement(db, userId);
   assert.deepEqual(
     lines.map(({ kind, nanos, reference, priceId }) => [kind, nanos, reference, priceId]),
     [
@@ -82,82 +70,26 @@ test('a settlement above the hold is charged in full, as an entry of its own', a
   );
 });
 
-test('a refund and a correction are entries like any other', async () => {
+test('credit() and charge() book refunds and corrections', async () => {
   const userId = await makeUser(db, 'dan', 100n);
   assert.equal(await charge(db, { userId, nanos: 130n, reference: 'fix:1', reason, to: '@adjustment' }), true);
   assert.equal(await charge(db, { userId, nanos: 130n, reference: 'fix:1', reason }), false);
   assert.equal(await credit(db, { userId, nanos: 5n, reference: 'back:1', reason, from: '@revenue' }), true);
-  assert.deepEqual(await available(db, userId), { available: -25n, held: 0n });
+  assert.deepEqual(await readBalance(db, userId), { available: -25n, held: 0n });
 });
 
-/** How many entries a task looked at, by index or not. On one connection: each tells of its own reads when it is asked to. */
-async function counted(task: (one: Db) => Promise<unknown>): Promise<number> {
-  return db.connection().execute(async (one) => {
-    const look = async (): Promise<number> => {
-      await sql`select pg_stat_force_next_flush()`.execute(one);
-      const { rows } = await sql<{ n: bigint }>`
-        select seq_tup_read + idx_tup_fetch as n from pg_stat_user_tables where relname = 'entries'`.execute(one);
-      return Number(rows[0]?.n);
-    };
-    const before = await look();
-    await task(one);
-    return (await look()) - before;
-  });
-}
-
-test('a page of a long history reads no more than itself and what is newer', async (t) => {
-  const userId = await makeUser(db, 'old', 1_000_000n);
-  await sql`
-    insert into entries (debit, credit, nanos, kind, reference, reason)
-      select 'old', '@revenue', 1, 'charge', 'long:' || n, 'x' from generate_series(1, 100000) n`.execute(db);
-  await sql`update wallets set debits = debits + 100000 where user_id = 'old'`.execute(db);
-  await sql`analyze entries`.execute(db);
-  const read = await counted((one) => statement(one, userId, { limit: 50 }));
-  assert.ok(read >= 50 && read < 1_000, `${read} rows read`);
-  const begun = performance.now();
-  const [first] = await statement(db, userId, { limit: 1 });
-  const [last] = await statement(db, userId, { limit: 1, before: (first?.id ?? 0n) - 99_999n });
-  assert.deepEqual([first?.balance, last?.balance], [900_000n, 1_000_000n]);
-  let lines = 0;
-  for await (const page of statementPages(db, userId, { limit: 1_000 })) {
-    for (const { balance, nanos, kind } of page) {
-      assert.equal(balance, 900_000n + BigInt(lines), 'one after the other');
-      assert.equal(nanos, kind === 'credit' ? 1_000_000n : -1n);
-      lines += 1;
-    }
-  }
-  assert.equal(lines, 100_001);
-  t.diagnostic(`first and last of 100,001 lines, then all: ${Math.round(performance.now() - begun)} ms`);
-});
-
-test('a statement is read page by page', async () => {
-  const userId = await makeUser(db, 'eve');
-  for (let n = 0; n < 7; n += 1) {
-    await credit(db, { userId, nanos: 10n, reference: `in:${n}`, reason });
-    await charge(db, { userId, nanos: 1n, reference: `out:${n}`, reason });
-  }
-  const all = await statement(db, userId);
-  const pages = [];
-  for (let page = await statement(db, userId, { limit: 4 }); page.length > 0; ) {
-    pages.push(...page);
-    page = await statement(db, userId, { limit: 4, before: page.at(-1)?.id ?? 0n });
-  }
-  assert.equal(all.length, 14);
-  assert.deepEqual(pages, all);
-});
-
-test('all of it works inside a transaction, and is taken back with it', async () => {
+test('wallet operations are rolled back with the transaction of the caller', async () => {
   const userId = await makeUser(db, 'fay', 100n);
   const task = db.transaction().execute(async (tx) => {
     await hold(tx, { userId, nanos: 60n, reference: 'task:f1', checkAfter: FAR_FUTURE });
     await settle(tx, 'task:f1', { nanos: 60n, reason });
-    throw new Error('changed my mind');
+    throw new Error('roll back');
   });
-  await assert.rejects(task, /changed my mind/);
-  assert.deepEqual(await available(db, userId), { available: 100n, held: 0n });
+  await assert.rejects(task, /roll back/);
+  assert.deepEqual(await readBalance(db, userId), { available: 100n, held: 0n });
 });
 
-test('entries cannot be changed or removed', async () => {
+test('the database rejects updates and deletes of entries', async () => {
   await makeUser(db, 'gil', 100n);
   for (const statement of [
     "update entries set nanos = 1 where credit = 'gil'",
@@ -167,7 +99,7 @@ test('entries cannot be changed or removed', async () => {
     await assert.rejects(sql.raw(statement).execute(db), /append-only/);
 });
 
-test('200 parallel holds on a balance for exactly 37 make exactly 37, and racing ends have one winner each', async () => {
+test('hold() admits exactly 37 of 200 parallel holds, and each is ended once, when the balance covers 37', async () => {
   const userId = await makeUser(db, 'hal', 37n * 11n);
   const results = await Promise.all(Array.from({ length: 200 }, (_, n) => holdFor(userId, 11n, `race:${n}`)));
   assert.equal(results.filter((result) => result === 'held').length, 37);
@@ -178,10 +110,10 @@ test('200 parallel holds on a balance for exactly 37 make exactly 37, and racing
   );
   const winners = (await Promise.all(ends)).filter(Boolean).length;
   assert.equal(winners, 37);
-  assert.equal((await available(db, userId)).held, 0n);
+  assert.equal((await readBalance(db, userId)).held, 0n);
 });
 
-test('the same reference in parallel moves money once', async () => {
+test('hold() and credit() move money once when the same reference is used in parallel', async () => {
   const userId = await makeUser(db, 'ida', 1000n);
   const held = await Promise.all(Array.from({ length: 20 }, () => holdFor(userId, 10n, 'same:hold')));
   assert.deepEqual(held.toSorted(), ['held', ...Array(19).fill('repeated')]);
@@ -189,7 +121,7 @@ test('the same reference in parallel moves money once', async () => {
     Array.from({ length: 20 }, () => credit(db, { userId, nanos: 7n, reference: 'same:credit', reason })),
   );
   assert.equal(booked.filter(Boolean).length, 1);
-  assert.deepEqual(await available(db, userId), { available: 997n, held: 10n });
+  assert.deepEqual(await readBalance(db, userId), { available: 997n, held: 10n });
 });
 
 // ---------------------------------------------------------------- against a model
@@ -199,7 +131,7 @@ interface ModelHold {
   state: 'held' | 'review' | 'settled' | 'released';
 }
 
-/** The same rules without a database. */
+/** The rules of wallets and holds, in memory. */
 class Model {
   credits = 0n;
   debits = 0n;
@@ -212,7 +144,7 @@ class Model {
   get available(): bigint {
     return this.credits - this.debits - this.held;
   }
-  book(reference: string): boolean {
+  isNew(reference: string): boolean {
     if (this.booked.has(reference)) return false;
     this.booked.add(reference);
     return true;
@@ -239,17 +171,17 @@ class Model {
 }
 const isOpen = (h: ModelHold): boolean => h.state === 'held' || h.state === 'review';
 
-/** One random operation on both; references come from a small set, so that repetitions are common. */
+/** Runs one random operation on both. References come from a small set, so that repetitions are common. */
 async function step(userId: string, model: Model, below: (n: number) => number): Promise<void> {
   const reference = `${userId}:${below(6)}`;
   const nanos = BigInt(below(100) + 1);
   const kind = below(9);
   if (kind <= 1) {
-    const isNew = model.book(`in:${reference}`);
+    const isNew = model.isNew(`in:${reference}`);
     if (isNew) model.credits += nanos;
     assert.equal(await credit(db, { userId, nanos, reference: `in:${reference}`, reason }), isNew);
   } else if (kind === 2) {
-    const isNew = model.book(`out:${reference}`);
+    const isNew = model.isNew(`out:${reference}`);
     if (isNew) model.debits += nanos;
     assert.equal(await charge(db, { userId, nanos, reference: `out:${reference}`, reason }), isNew);
   } else if (kind <= 5) {
@@ -265,7 +197,7 @@ async function step(userId: string, model: Model, below: (n: number) => number):
   }
 }
 
-test('2,000 random sequences do what the model does', async (t) => {
+test('2,000 random sequences of operations match the model', async (t) => {
   const SEED = 20_261_115;
   const begun = performance.now();
   await sql`insert into users (id) select 'model' || n from generate_series(0, 1999) n`.execute(db);
@@ -277,14 +209,14 @@ test('2,000 random sequences do what the model does', async (t) => {
     const length = 4 + below(9);
     operations += length;
     for (let at = 0; at < length; at += 1) await step(userId, model, below);
-    const balance = await available(db, userId);
+    const balance = await readBalance(db, userId);
     assert.deepEqual(balance, { available: model.available, held: model.held }, `seed ${SEED}, sequence ${n}`);
   });
   await checkLedger(db);
   t.diagnostic(`${operations} operations in ${Math.round(performance.now() - begun)} ms`);
 });
 
-test('20 clients with 500 operations each on five wallets leave a ledger that adds up', async (t) => {
+test('the ledger adds up after 20 clients ran 500 operations each on five wallets', async (t) => {
   const begun = performance.now();
   const users = await Promise.all(['v0', 'v1', 'v2', 'v3', 'v4'].map((id) => makeUser(db, id, 300n)));
   const counts = { held: 0, short: 0, settled: 0, released: 0 };
@@ -292,7 +224,7 @@ test('20 clients with 500 operations each on five wallets leave a ledger that ad
     const below = random(31 * (client + 1));
     for (let n = 0; n < 500; n += 1) {
       const userId = users[below(users.length)] ?? '';
-      // A few references for all clients, so that they fight for the same ones.
+      // Few references, so that clients compete for the same ones.
       const reference = `${userId}:${below(400)}`;
       const nanos = BigInt(below(60) + 1);
       const kind = below(6);
@@ -314,64 +246,4 @@ test('20 clients with 500 operations each on five wallets leave a ledger that ad
     JSON.stringify(counts),
   );
   t.diagnostic(`10,000 operations in ${Math.round(performance.now() - begun)} ms; ${JSON.stringify(counts)}`);
-});
-
-test('a ledger that does not add up is noticed, each fault by its name', async () => {
-  const userId = await makeUser(db, 'zed', 1_000n);
-  await holdFor(userId, 100n, 'task:z1');
-  await holdFor(userId, 50n, 'task:z2');
-  await settle(db, 'task:z2', { nanos: 20n, reason });
-  const tampering = {
-    "update wallets set credits = credits + 1 where user_id = 'zed'": /wallet.credits/,
-    "update wallets set debits = debits + 1 where user_id = 'zed'": /wallet.debits/,
-    "update wallets set held = held + 1 where user_id = 'zed'": /wallet.held/,
-    "update wallets set held = held + 5000 where user_id = 'zed'": /overspent/,
-    "update holds set settled_nanos = 21 where reference = 'task:z2'": /not charged what it says/,
-    "update holds set state = 'released', settled_nanos = null where reference = 'task:z2'": /not settled was charged/,
-    "update holds set check_after = now() - interval '2 hours' where reference = 'task:z1'": /overdue/,
-    "insert into entries (debit, credit, nanos, kind, reference, reason) values ('@funding', 'ghost', 1, 'credit', 'x', '')":
-      /nobody's wallet/,
-  };
-  for (const [statement, expected] of Object.entries(tampering)) {
-    await db
-      .transaction()
-      .execute(async (tx) => {
-        await sql.raw(statement).execute(tx);
-        const fault = await checkLedger(tx).catch((error: unknown) => error);
-        assert.ok(fault instanceof LedgerError, statement);
-        assert.match(fault.message, expected);
-        throw new Error('take it back');
-      })
-      .catch((error: Error) => assert.equal(error.message, 'take it back', error.message));
-  }
-});
-
-test('a test file whose ledger does not add up at its end fails', async () => {
-  const broken = await testDatabase();
-  const client = await connect(broken.url);
-  await client.query("insert into users (id) values ('eve'); update wallets set credits = 5 where user_id = 'eve'");
-  await client.end();
-  await assert.rejects(broken.drop(), /wallet\.credits is not the sum of its entries: eve, 0 expected, 5 found/);
-  await assert.rejects(connect(broken.url), { code: '3D000' });
-});
-
-test('the table of credits of earlier versions becomes entries', async () => {
-  const read = (name: string) => readFile(new URL(`../../../migrations/${name}`, import.meta.url), 'utf8');
-  const client = await connect(own.url);
-  try {
-    await client.query('create schema early; set search_path to early');
-    await client.query(await read('0001_foundation.sql'));
-    await client.query(`insert into users (id) values ('old'), ('poor');
-      insert into credits (reference, user_id, nanos, reason) values ('open:old', 'old', 500, 'opening balance'), ('gift', 'old', 20, 'gift')`);
-    await client.query((await read('0002_ledger.sql')).replaceAll('usage_months', 'early_months'));
-    const wallets = await client.query('select user_id, credits, debits, held from wallets order by user_id');
-    assert.deepEqual(wallets.rows, [
-      { user_id: 'old', credits: 520n, debits: 0n, held: 0n },
-      { user_id: 'poor', credits: 0n, debits: 0n, held: 0n },
-    ]);
-    assert.deepEqual((await client.query('select * from ledger_faults()')).rows, []);
-  } finally {
-    await client.query('drop schema if exists early cascade; drop schema if exists early_months cascade');
-    await client.end();
-  }
 });

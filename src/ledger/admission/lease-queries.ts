@@ -1,0 +1,84 @@
+/** The two statements that change the lease of a replica on a wallet. Both lock the wallet before the lease. */
+import { sql } from 'kysely';
+import type { Nanos } from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import type { LeaseState } from '../records/usage-writer.ts';
+import { unknownWallet } from '../wallets/wallets.ts';
+
+export interface TakeInput {
+  readonly userId: string;
+  readonly replicaId: string;
+  /** What the first waiting call needs, the first two, the first three, and so on. Empty when none waits. */
+  readonly needs: readonly Nanos[];
+  /** What to lease beyond the need. */
+  readonly ahead: Nanos;
+  /** Amounts ahead are multiples of this. Fractions on several replicas would add up to calls that none of them can admit. */
+  readonly unit: Nanos;
+}
+
+export interface TakeResult {
+  readonly granted: Nanos;
+  readonly available: Nanos;
+  /** The lease after the grant; undefined when nothing was granted. */
+  readonly lease: LeaseState | undefined;
+}
+
+/** The part of a wallet that one lease may take ahead of need, so that other replicas find something too. */
+const PART = 8n;
+
+/**
+ * Takes money from the wallet into the lease. When an eighth of the wallet covers the need, grants all of it and some ahead, at most
+ * that eighth. Otherwise grants exactly what the first waiting calls need, as many as fit, so that no money is stranded here.
+ */
+export async function takeLease(db: Db, { userId, replicaId, needs, ahead, unit }: TakeInput): Promise<TakeResult> {
+  const needed = needs.at(-1) ?? 0n;
+  const { rows } = await sql<{ granted: Nanos; available: Nanos; nanos: Nanos | null; version: bigint | null }>`
+    with wallet as (
+      select user_id, credits - debits - held as available from wallets where user_id = ${userId} for no key update),
+    grant_ as (
+      select user_id, available,
+        case when available / ${PART} > ${needed}::bigint
+          then ${needed}::bigint + least(${ahead}::bigint, available / ${PART} - ${needed}::bigint) / ${unit} * ${unit}
+          else coalesce((select max(need) from unnest(${needs.map(String)}::bigint[]) need where need <= available and need > 0), 0)
+        end as granted
+      from wallet),
+    lease as (
+      insert into leases as l (user_id, replica_id, nanos) select user_id, ${replicaId}, granted from grant_ where granted > 0
+      on conflict (user_id, replica_id) do update set nanos = l.nanos + excluded.nanos, version = l.version + 1
+      returning l.user_id, l.nanos, l.version),
+    counted as (
+      update wallets w set held = w.held + g.granted from grant_ g where w.user_id = g.user_id and g.granted > 0)
+    select g.granted, g.available, l.nanos, l.version from grant_ g left join lease l using (user_id)`.execute(db);
+  const [row] = rows;
+  if (!row) throw unknownWallet(userId);
+  const { granted, available, nanos, version } = row;
+  return {
+    granted,
+    available,
+    lease: nanos === null || version === null ? undefined : { replicaId, userId, nanos, version },
+  };
+}
+
+export interface ReturnInput {
+  readonly userId: string;
+  readonly replicaId: string;
+  readonly nanos: Nanos;
+  /** Returns only from this version of the lease; undefined for any version. */
+  readonly version: bigint | undefined;
+}
+
+/** Returns money to the wallet, and counts the version up. The result is undefined when the lease has another version or is gone. */
+export async function returnLease(db: Db, input: ReturnInput): Promise<LeaseState | undefined> {
+  const { userId, replicaId, nanos, version } = input;
+  const isVersion = version === undefined ? sql`` : sql`and l.version = ${version}`;
+  const { rows } = await sql<LeaseState>`
+    with wallet as (select user_id from wallets where user_id = ${userId} for no key update),
+    lease as (
+      update leases l set nanos = l.nanos - ${nanos}, version = l.version + 1 from wallet
+      where l.user_id = wallet.user_id and l.replica_id = ${replicaId} ${isVersion}
+      returning l.user_id, l.nanos, l.version),
+    counted as (
+      update wallets w set held = w.held - ${nanos} from lease where w.user_id = lease.user_id)
+    select ${replicaId}::text as "replicaId", user_id as "userId", nanos, version from lease`.execute(db);
+  return rows[0];
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from 'kysely';
+import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
+import { makeUser } from '../../../test/support/ledger-process.ts';
+import { type Database, type Db, openDatabase } from '../../db/index.ts';
+import { readStatement, readStatementPages } from './statement.ts';
+import { charge, credit } from './wallets.ts';
+
+let own: TestDatabase;
+let database: Database;
+let db: Db;
+
+before(async () => {
+  own = await testDatabase();
+  database = openDatabase(own.url);
+  db = database.db;
+});
+after(async () => {
+  await database.close();
+  await own.drop();
+});
+
+const reason = 'test';
+
+/** Counts the entries that a task reads. Uses one connection, because statistics are flushed per connection. */
+async function countReads(task: (one: Db) => Promise<unknown>): Promise<number> {
+  return db.connection().execute(async (one) => {
+    const readCount = async (): Promise<number> => {
+      await sql`select pg_stat_force_next_flush()`.execute(one);
+      const { rows } = await sql<{ n: bigint }>`
+        select seq_tup_read + idx_tup_fetch as n from pg_stat_user_tables where relname = 'entries'`.execute(one);
+      return Number(rows[0]?.n);
+    };
+    const before = await readCount();
+    await task(one);
+    return (await readCount()) - before;
+  });
+}
+
+test('readStatement() reads only the entries of the page and newer ones', async (t) => {
+  const userId = await makeUser(db, 'old', 1_000_000n);
+  await sql`
+    insert into entries (debit, credit, nanos, kind, reference, reason)
+      select 'old', '@revenue', 1, 'charge', 'long:' || n, 'x' from generate_series(1, 100000) n`.execute(db);
+  await sql`update wallets set debits = debits + 100000 where user_id = 'old'`.execute(db);
+  await sql`analyze entries`.execute(db);
+  const read = await countReads((one) => readStatement(one, userId, { limit: 50 }));
+  assert.ok(read >= 50 && read < 1_000, `${read} rows read`);
+  const begun = performance.now();
+  const [first] = await readStatement(db, userId, { limit: 1 });
+  const [last] = await readStatement(db, userId, { limit: 1, before: (first?.id ?? 0n) - 99_999n });
+  assert.deepEqual([first?.balance, last?.balance], [900_000n, 1_000_000n]);
+  let lines = 0;
+  for await (const page of readStatementPages(db, userId, { limit: 1_000 })) {
+    for (const { balance, nanos, kind } of page) {
+      assert.equal(balance, 900_000n + BigInt(lines), 'balances follow one another');
+      assert.equal(nanos, kind === 'credit' ? 1_000_000n : -1n);
+      lines += 1;
+    }
+  }
+  assert.equal(lines, 100_001);
+  t.diagnostic(`first and last of 100,001 lines, then all: ${Math.round(performance.now() - begun)} ms`);
+});
+
+test('readStatement() continues behind the last line of a page', async () => {
+  const userId = await makeUser(db, 'eve');
+  for (let n = 0; n < 7; n += 1) {
+    await credit(db, { userId, nanos: 10n, reference: `in:${n}`, reason });
+    await charge(db, { userId, nanos: 1n, reference: `out:${n}`, reason });
+  }
+  const all = await readStatement(db, userId);
+  const pages = [];
+  for (let page = await readStatement(db, userId, { limit: 4 }); page.length > 0; ) {
+    pages.push(...page);
+    page = await readStatement(db, userId, { limit: 4, before: page.at(-1)?.id ?? 0n });
+  }
+  assert.equal(all.length, 14);
+  assert.deepEqual(pages, all);
+});

@@ -1,0 +1,35 @@
+/** Loses responses of the database: the statement is executed, but its caller gets a connection error. */
+import pg from 'pg';
+
+export interface LossyStatement {
+  readonly name: string;
+  readonly pattern: RegExp;
+  /** One response in this many is lost. */
+  readonly oneIn: number;
+}
+
+export interface LostResponses {
+  /** Number of lost responses by the name of their statement. */
+  readonly counts: Readonly<Record<string, number>>;
+  restore(): void;
+}
+
+/** Affects all connections of this process until `restore`. `below` returns a random integer below its argument. */
+export function loseResponses(statements: readonly LossyStatement[], below: (limit: number) => number): LostResponses {
+  const counts: Record<string, number> = {};
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+    const result = await (query as (...args: unknown[]) => Promise<unknown>).apply(this, args);
+    const text = typeof args[0] === 'string' ? args[0] : '';
+    const lossy = statements.find(({ pattern }) => pattern.test(text));
+    if (!lossy || below(lossy.oneIn) > 0) return result;
+    counts[lossy.name] = (counts[lossy.name] ?? 0) + 1;
+    throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+  } as typeof query;
+  return {
+    counts,
+    restore: () => {
+      pg.Client.prototype.query = query;
+    },
+  };
+}
