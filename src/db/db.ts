@@ -1,4 +1,4 @@
-/** The database: Kysely over pg. The only folder that imports the driver. */
+/** Database access: Kysely over pg. Only this folder imports the driver. */
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Rows } from './rows.ts';
@@ -11,11 +11,11 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Money and counters are bigint in the schema; pg would hand them over as text. */
+/** Money and counters are bigint in the schema; by default pg returns them as text. */
 const INT8_OID = 20;
 pg.types.setTypeParser(INT8_OID, BigInt);
 
-/** No query of ours is honestly slower; one that is must not pile up behind a lock. */
+/** Far above any expected query: slower ones are blocked by a lock and must not pile up. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -27,28 +27,28 @@ export function openDatabase(url: string, connections = 10): Database {
     statement_timeout: STATEMENT_TIMEOUT_MS,
     application_name: 'dragoman',
   });
-  // An idle connection that breaks is replaced at the next query; without a listener the process would die of it.
+  // The pool replaces a broken idle connection at the next query. Without a listener the error would end the process.
   pool.on('error', () => {});
-  // So is one that breaks in the middle of a query; the query itself rejects, and that is where it is dealt with.
+  // A connection that breaks during a query rejects that query, so the event itself needs no handling.
   pool.on('connect', (client) => client.on('error', () => {}));
   const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
   return { db, url, close: () => db.destroy() };
 }
 
-/** Everything that the task reads is of one moment; it waits for nobody and nobody waits for it. */
+/** Runs the task on a snapshot: it reads the state of one moment, and neither takes nor waits for row locks. */
 export const snapshot = <T>(db: Db, task: (tx: Transaction<Rows>) => Promise<T>): Promise<T> =>
   db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(task);
 
 export class DatabaseUnavailable extends Error {}
 
-/** One question, to tell a database that cannot be reached from one that has other troubles. */
-export async function reach({ db }: Database): Promise<void> {
+/** Runs one query, so that an unreachable database is reported as such before other errors. */
+export async function checkConnection({ db }: Database): Promise<void> {
   await sql`select 1`.execute(db).catch((error: Error & { code?: string }) => {
     throw new DatabaseUnavailable(`The database cannot be used: ${error.message || error.code}.`, { cause: error });
   });
 }
 
-/** A connection of its own, for what lasts longer than a query (LISTEN, advisory locks). */
+/** Opens a dedicated connection, for state that outlasts a query (LISTEN, advisory locks). */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   await client.connect();

@@ -1,6 +1,7 @@
-export { connect, type Database, DatabaseUnavailable, type Db, openDatabase, reach, snapshot } from './db.ts';
+export { ADVISORY_LOCK } from './advisory-lock.ts';
+export { checkConnection, connect, type Database, DatabaseUnavailable, type Db, openDatabase, snapshot } from './db.ts';
 export { claimServer, type Embedded, EmbeddedUnavailable, joinEmbedded } from './embedded/index.ts';
 export { isMigrated, MigrationError, migrate } from './migrate.ts';
 export type { Json, Rows } from './rows.ts';
 export { streamRows } from './stream.ts';
-export { type Revised, type Watch, watchRevisions } from './watch.ts';
+export { type RevisionName, RevisionWatch } from './watch.ts';

@@ -1,4 +1,4 @@
-/** Runs migrations/*.sql, forward only, in order. Several replicas may call it at once: the first takes a lock, the rest wait. */
+/** Runs migrations/*.sql in order, forward only. Replicas that start at once wait for the lock of the first. */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { sql } from 'kysely';
@@ -9,28 +9,28 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 
 export class MigrationError extends Error {}
 
-/** Names of the steps that were run now. */
+/** Returns the names of the migrations that were run. */
 export async function migrate(db: Db): Promise<string[]> {
   const { error, results = [] } = await migratorOf(db).migrateToLatest();
   if (error) throw new MigrationError(explain(error), { cause: error });
   return results.map((result) => result.migrationName);
 }
 
-/** True when every step of this version has been run. */
+/** True when every migration of this version has been run. */
 export async function isMigrated(db: Db): Promise<boolean> {
-  const steps = await migratorOf(db).getMigrations();
-  return steps.every((step) => step.executedAt !== undefined);
+  const migrations = await migratorOf(db).getMigrations();
+  return migrations.every(({ executedAt }) => executedAt !== undefined);
 }
 
 const migratorOf = (db: Db): Migrator => new Migrator({ db, provider: { getMigrations: readMigrations } });
 
 async function readMigrations(): Promise<Record<string, Migration>> {
   const files = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort();
-  const steps = files.map(async (file): Promise<[string, Migration]> => {
+  const migrations = files.map(async (file): Promise<[string, Migration]> => {
     const text = await readFile(new URL(file, FOLDER), 'utf8');
     return [basename(file, '.sql'), { up: async (db) => void (await sql.raw(text).execute(db)) }];
   });
-  return Object.fromEntries(await Promise.all(steps));
+  return Object.fromEntries(await Promise.all(migrations));
 }
 
 function explain(error: unknown): string {

@@ -1,16 +1,16 @@
-/** Long results a piece at a time, so that neither we nor the driver ever hold the whole of one. */
+/** Streams long results in batches, so that neither the gateway nor the driver holds all rows in memory. */
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Rows } from './rows.ts';
 
-const PIECE = 1_000;
+const BATCH_ROWS = 1_000;
 
-/** One at a time in a transaction; the next piece is read when the last one has been taken. */
+/** Only one stream at a time per transaction, because the cursor has a fixed name. */
 export async function* streamRows<T>(tx: Transaction<Rows>, query: RawBuilder<T>): AsyncGenerator<readonly T[]> {
-  await sql`declare pieces no scroll cursor for ${query}`.execute(tx);
+  await sql`declare batches no scroll cursor for ${query}`.execute(tx);
   for (;;) {
-    const { rows } = await sql<T>`fetch ${sql.lit(PIECE)} from pieces`.execute(tx);
+    const { rows } = await sql<T>`fetch ${sql.lit(BATCH_ROWS)} from batches`.execute(tx);
     if (rows.length > 0) yield rows;
-    if (rows.length < PIECE) break;
+    if (rows.length < BATCH_ROWS) break;
   }
-  await sql`close pieces`.execute(tx);
+  await sql`close batches`.execute(tx);
 }

@@ -3,11 +3,11 @@ import { after, before, beforeEach, test } from 'node:test';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, silentLog } from '../core/index.ts';
-import { type Database, openDatabase, type Revised, watchRevisions } from './index.ts';
+import { type Database, openDatabase, type RevisionName, RevisionWatch } from './index.ts';
 
 let own: TestDatabase;
 let database: Database;
-let calls: Revised[];
+let calls: RevisionName[];
 
 before(async () => {
   own = await testDatabase();
@@ -21,21 +21,22 @@ after(async () => {
   await own.drop();
 });
 
-let made = 0;
+let users = 0;
 const change = () => {
-  made += 1;
+  users += 1;
   return database.db
     .insertInto('users')
-    .values({ id: `u${made}` })
+    .values({ id: `u${users}` })
     .execute();
 };
-const options = () => ({ clock: new FakeClock(), log: silentLog });
+const options = () => ({ database, clock: new FakeClock(), log: silentLog });
+const record = (name: RevisionName): void => void calls.push(name);
 
-test('the first look reports everything, a change reports its own, and silence nothing', async () => {
-  const watch = await watchRevisions(database, (name) => void calls.push(name), options());
+test('RevisionWatch reports every revision at the start, and later only what changed', async () => {
+  const watch = await RevisionWatch.start({ ...options(), onChange: record });
   try {
     assert.deepEqual(calls.toSorted(), ['catalog', 'identity']);
-    await watch.look();
+    await watch.check();
     assert.equal(calls.length, 2);
     await change();
     await until('the notification', () => calls.length > 2);
@@ -45,56 +46,56 @@ test('the first look reports everything, a change reports its own, and silence n
   }
 });
 
-test('a change is found by looking when its notification is lost', async () => {
+test('RevisionWatch finds a change without a notification', async () => {
   const clock = new FakeClock();
-  const watch = await watchRevisions(database, (name) => void calls.push(name), { clock, log: silentLog });
+  const watch = await RevisionWatch.start({ ...options(), clock, onChange: record });
   try {
-    // Moves the revision without a word on the channel.
+    // Changes the revision without a notification.
     await database.db.updateTable('revisions').set({ revision: 1_000_000n }).where('name', '=', 'catalog').execute();
     clock.advance(2_000);
-    await until('the look', () => calls.length > 2);
+    await until('the periodic check', () => calls.length > 2);
     assert.deepEqual(calls.slice(2), ['catalog']);
   } finally {
     await watch.stop();
   }
 });
 
-test('a reload that fails is tried again', async () => {
+test('RevisionWatch reports a change again when the reload failed', async () => {
   let isBroken = false;
-  const reload = (name: Revised): void => {
+  const reload = (name: RevisionName): void => {
     if (isBroken) throw new Error('not now');
     calls.push(name);
   };
-  const watch = await watchRevisions(database, reload, options());
+  const watch = await RevisionWatch.start({ ...options(), onChange: reload });
   try {
     isBroken = true;
     await change();
-    await assert.rejects(watch.look(), /not now/);
+    await assert.rejects(watch.check(), /not now/);
     isBroken = false;
-    await watch.look();
+    await watch.check();
     assert.deepEqual(calls.slice(2), ['identity']);
   } finally {
     await watch.stop();
   }
 });
 
-test('reloads follow one another, so that the last one sees the newest', async () => {
+test('RevisionWatch runs reloads one after another', async () => {
   let running = 0;
   let most = 0;
-  const reload = async (name: Revised): Promise<void> => {
+  const reload = async (name: RevisionName): Promise<void> => {
     running += 1;
     most = Math.max(most, running);
     await database.db.selectFrom('users').selectAll().execute();
     running -= 1;
     calls.push(name);
   };
-  const watch = await watchRevisions(database, reload, options());
+  const watch = await RevisionWatch.start({ ...options(), onChange: reload });
   try {
     for (let n = 0; n < 5; n += 1) {
       await change();
-      void watch.look();
+      void watch.check();
     }
-    await watch.look();
+    await watch.check();
     assert.equal(most, 1);
     assert.equal(calls.at(-1), 'identity');
   } finally {

@@ -1,84 +1,93 @@
 /**
- * Tells a replica that another process changed something: triggers move a revision on and notify; we listen, and also look
- * every two seconds, because a notification is lost when the connection is (and poolers do not pass LISTEN on).
+ * Watches the revisions of configuration and keys, so that a replica reloads what another process changed.
+ * Triggers count revisions up and notify. The watch listens, and also checks every two seconds: notifications are lost while the
+ * connection is down, and poolers do not forward LISTEN.
  */
-import { type Clock, errorFields, type Log } from '../core/index.ts';
+import { type Clock, errorFields, type Log, type Repetition, repeat } from '../core/index.ts';
 import { connect, type Database } from './db.ts';
 
-export type Revised = 'catalog' | 'identity';
+export type RevisionName = 'catalog' | 'identity';
 
-const LOOK_MS = 2_000;
-const RECONNECT_MS = 1_000;
-
-export interface Watch {
-  /** Looks at the revisions now. */
-  look(): Promise<void>;
-  stop(): Promise<void>;
+export interface RevisionWatchOptions {
+  readonly database: Database;
+  readonly onChange: (name: RevisionName) => Promise<void> | void;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
-export async function watchRevisions(
-  database: Database,
-  onChange: (name: Revised) => Promise<void> | void,
-  { clock, log }: { clock: Clock; log: Log },
-): Promise<Watch> {
-  const seen = new Map<string, bigint>();
-  let stopped = false;
-  let cancelTimer = () => {};
-  let endListening = async () => {};
-  let looking: Promise<void> = Promise.resolve();
+const CHECK_MS = 2_000;
+const RECONNECT_MS = 1_000;
 
-  /** The first one reports everything: what was loaded before may have missed a change already. */
-  const lookOnce = async (): Promise<void> => {
+export class RevisionWatch {
+  readonly #options: RevisionWatchOptions;
+  readonly #seen = new Map<string, bigint>();
+  #repetition: Repetition | undefined;
+  #endListening = async (): Promise<void> => {};
+  #checking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  /** The first check reports every revision, because data that was loaded before may have missed a change. */
+  static async start(options: RevisionWatchOptions): Promise<RevisionWatch> {
+    const watch = new RevisionWatch(options);
+    await watch.check();
+    await watch.#listen();
+    watch.#repetition = repeat(() => watch.check(), {
+      clock: options.clock,
+      intervalMs: CHECK_MS,
+      onError: watch.#logFailure,
+    });
+    return watch;
+  }
+
+  private constructor(options: RevisionWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Checks now. Checks run one after another: of two parallel reloads, the one with older data could finish last. */
+  check(): Promise<void> {
+    this.#checking = this.#checking.catch(() => {}).then(() => this.#checkOnce());
+    return this.#checking;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#repetition?.stop();
+    await this.#endListening();
+    await this.#checking.catch(() => {});
+  }
+
+  async #checkOnce(): Promise<void> {
+    const { database, onChange } = this.#options;
     const rows = await database.db.selectFrom('revisions').select(['name', 'revision']).execute();
     for (const { name, revision } of rows) {
-      if (seen.get(name) === revision) continue;
-      await onChange(name as Revised);
-      // Marked after the reload, so that one that failed is tried again.
-      seen.set(name, revision);
+      if (this.#seen.get(name) === revision) continue;
+      await onChange(name as RevisionName);
+      // After the reload, so that a failed reload is retried.
+      this.#seen.set(name, revision);
     }
-  };
-  /** One after the other: of two reloads at once, the older picture could be the last to arrive. */
-  const look = (): Promise<void> => {
-    looking = looking.catch(() => {}).then(lookOnce);
-    return looking;
-  };
-  const safeLook = () => look().catch((error: unknown) => log.warn('watch.failed', errorFields(error)));
+  }
 
-  const tick = (): void => {
-    cancelTimer = clock.after(LOOK_MS, () => {
-      void safeLook().finally(() => stopped || tick());
-    });
-  };
-
-  const listen = async (): Promise<void> => {
-    if (stopped) return;
+  async #listen(): Promise<void> {
+    if (this.#isStopped) return;
+    const { database, log } = this.#options;
     try {
       const client = await connect(database.url);
-      const again = (): void => {
-        if (!stopped) clock.after(RECONNECT_MS, () => void listen());
-      };
-      client.on('notification', () => void safeLook());
+      client.on('notification', () => void this.check().catch(this.#logFailure));
       client.on('error', () => {});
-      client.once('end', again);
-      endListening = () => client.end().catch(() => {});
+      this.#endListening = () => client.end().catch(() => {});
       await client.query('listen dragoman');
-      if (stopped) await endListening();
+      client.once('end', () => this.#reconnect());
+      if (this.#isStopped) await this.#endListening();
     } catch (error) {
       log.warn('watch.disconnected', errorFields(error));
-      clock.after(RECONNECT_MS, () => void listen());
+      await this.#endListening();
+      this.#reconnect();
     }
-  };
+  }
 
-  await look();
-  await listen();
-  tick();
-  return {
-    look,
-    async stop() {
-      stopped = true;
-      cancelTimer();
-      await endListening();
-      await looking.catch(() => {});
-    },
-  };
+  #reconnect(): void {
+    if (!this.#isStopped) this.#options.clock.after(RECONNECT_MS, () => void this.#listen());
+  }
+
+  readonly #logFailure = (error: unknown): void => this.#options.log.warn('watch.failed', errorFields(error));
 }

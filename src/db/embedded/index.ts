@@ -1,60 +1,64 @@
 /**
- * PostgreSQL without anything to install: joins the one that runs on a data directory, or makes and starts it, and
- * stops it when its last user leaves.
- * The only file of this folder that others import. Knows nothing of the gateway's tables.
+ * Embedded PostgreSQL: joins the server that runs on a data directory or creates and starts one, and stops it when the last process
+ * leaves.
+ * Other folders import only this file. It knows nothing of the gateway's tables.
  */
-
 import { openDataDir } from './data-location.ts';
 import { platformTransport, type Transport, urlOf } from './endpoint.ts';
-import { EmbeddedUnavailable, failed } from './failure.ts';
-import { holdLock } from './lock-connection.ts';
-import { depart, enter } from './membership.ts';
+import { EmbeddedUnavailable, embeddedFailure } from './failure.ts';
+import { LockConnection } from './lock-connection.ts';
+import { joinServer, leaveServer } from './membership.ts';
 
 export { EmbeddedUnavailable } from './failure.ts';
 export { claimServer, type ServerClaim } from './single-server.ts';
 
 export interface Embedded {
-  /** For `pg`; also a URL whose parts can be exchanged. */
+  /** Connection string for `pg`. Also a WHATWG URL, so its parts can be replaced. */
   readonly url: string;
   /** A postmaster was already running on this data directory. */
   readonly adopted: boolean;
-  /** Where the cluster really lives. */
+  /** The directory of the cluster. */
   readonly directory: string;
-  /** Stops the postmaster if nobody else uses it. Close your own connections first; calling it again does nothing. */
+  /** Stops the postmaster if no other process uses it. Close all connections first. Repeated calls do nothing. */
   leave(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
-  readonly say?: (sentence: string) => void;
-  /** False gives up safety for speed (no fsync): for tests only. */
+  /** Receives progress messages for the operator. */
+  readonly notify?: (message: string) => void;
+  /** False turns fsync off: faster, unsafe, for tests only. */
   readonly durable?: boolean;
 }
 
-export async function joinEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  return joinOver(platformTransport(), options);
-}
+export const joinEmbedded = (options: EmbeddedOptions): Promise<Embedded> => joinOver(platformTransport(), options);
 
-/** For tests of the transport that this platform does not use by itself. */
+/** As `joinEmbedded`, over a given transport: tests use the one that is not the default of the platform. */
 export async function joinOver(transport: Transport, options: EmbeddedOptions): Promise<Embedded> {
-  const { durable = true, say = () => undefined } = options;
+  const { durable = true, notify = () => undefined } = options;
   try {
     const dataDir = await openDataDir(options.dataDir);
-    const entry = await enter({ dataDir, transport, durable, say, port: null });
-    const { port } = entry.endpoint;
-    const held = holdLock(entry.client, async () => (await enter({ dataDir, transport, durable, say, port })).client);
-    let leaving: Promise<void> | null = null;
+    const membership = await joinServer({ dataDir, transport, durable, notify: notify, port: undefined });
+    const { port } = membership.endpoint;
+    const lock = new LockConnection(
+      membership.client,
+      async () => (await joinServer({ dataDir, transport, durable, notify: notify, port })).client,
+    );
+    let leaving: Promise<void> | undefined;
     return {
-      url: urlOf(entry.endpoint),
-      adopted: entry.adopted,
-      directory: entry.home.cluster,
+      url: urlOf(membership.endpoint),
+      adopted: membership.adopted,
+      directory: membership.location.cluster,
       leave() {
-        leaving ??= held.letGo().then((client) => depart(entry, client, say));
+        leaving ??= lock.release().then((client) => leaveServer(membership, client, notify));
         return leaving;
       },
     };
   } catch (error) {
     if (error instanceof EmbeddedUnavailable) throw error;
-    throw failed(`The database in ${options.dataDir} could not be opened`, String(error), null, error);
+    throw embeddedFailure(`The database in ${options.dataDir} could not be opened`, {
+      evidence: String(error),
+      cause: error,
+    });
   }
 }

@@ -1,60 +1,60 @@
 /**
- * A connection kept open for the sake of the session-level lock it carries. When it breaks (PostgreSQL crashed or was
- * stopped), it is acquired again until it is let go.
- * Never keeps the process alive by itself, and never decides what the lock means.
+ * A connection that is kept open for the session-level lock it holds. When it breaks, because PostgreSQL crashed or was stopped, the
+ * lock is acquired again until it is released.
+ * Never keeps the process alive by itself, and does not know what the lock means.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 
-export interface LockConnection {
-  /** Ends the keeping; the connection, if there is one at this moment, now belongs to the caller. */
-  letGo(): Promise<Client | null>;
-}
-
-/** Quick at first, for a restart takes about 100 ms; then at ease, for whatever is wrong now will stay for a while. */
+/** Short at first, because a restart takes about 100 ms; then longer, because other causes last a while. */
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
-export function holdLock(first: Client, again: () => Promise<Client>): LockConnection {
-  const letting = new AbortController();
-  let current: Client | null = null;
-  let regaining: Promise<void> = Promise.resolve();
+export class LockConnection {
+  readonly #reacquire: () => Promise<Client>;
+  readonly #releasing = new AbortController();
+  #current: Client | undefined;
+  #reacquiring: Promise<void> = Promise.resolve();
 
-  const keep = (client: Client): void => {
-    current = client;
+  constructor(client: Client, reacquire: () => Promise<Client>) {
+    this.#reacquire = reacquire;
+    this.#keep(client);
+  }
+
+  /** Stops keeping the lock. The open connection, if there is one at this moment, now belongs to the caller. */
+  async release(): Promise<Client | undefined> {
+    this.#releasing.abort();
+    await this.#reacquiring;
+    const client = this.#current;
+    this.#current = undefined;
+    if (client) setReferenced(client, true);
+    return client;
+  }
+
+  #keep(client: Client): void {
+    this.#current = client;
     setReferenced(client, false);
     client.once('end', () => {
-      if (current !== client) return;
-      current = null;
-      if (!letting.signal.aborted) regaining = regain();
+      if (this.#current !== client) return;
+      this.#current = undefined;
+      if (!this.#releasing.signal.aborted) this.#reacquiring = this.#retry();
     });
-  };
+  }
 
-  const regain = async (): Promise<void> => {
-    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
-      await sleep(wait, undefined, { signal: letting.signal, ref: false }).catch(() => undefined);
-      if (letting.signal.aborted) return;
-      const client = await again().catch(() => null);
-      if (client !== null) return keep(client);
+  async #retry(): Promise<void> {
+    const { signal } = this.#releasing;
+    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
+      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      const client = await this.#reacquire().catch(() => undefined);
+      if (client) return this.#keep(client);
     }
-  };
-
-  keep(first);
-  return {
-    async letGo() {
-      letting.abort();
-      await regaining;
-      const client = current;
-      current = null;
-      if (client !== null) setReferenced(client, true);
-      return client;
-    },
-  };
+  }
 }
 
-/** pg has ref and unref on its client, its types do not. */
-function setReferenced(client: Client, referenced: boolean): void {
-  const counted = client as Client & { ref(): void; unref(): void };
-  if (referenced) counted.ref();
-  else counted.unref();
+/** pg has ref() and unref() on its client, but its types do not. */
+function setReferenced(client: Client, isReferenced: boolean): void {
+  const socket = client as Client & { ref(): void; unref(): void };
+  if (isReferenced) socket.ref();
+  else socket.unref();
 }

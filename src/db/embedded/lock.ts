@@ -1,66 +1,69 @@
 /**
- * A lock between processes: one at a time starts, joins or leaves the database of a data directory.
- * The file names its owner, so a lock whose owner died is taken over. It keeps processes out of each other's way but is
- * not what protects the data: initdb works in a folder of its own, and postmaster.pid admits one postmaster.
+ * A lock file between processes: one at a time starts, joins or leaves the database of a data directory.
+ * The file names its owner, so the lock of a dead owner is taken over. It does not protect the data itself: initdb works in its own
+ * folder, and postmaster.pid admits one postmaster.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bootId, isProcessAlive, processStartTime } from '../../core/index.ts';
 import type { Notify } from './data-location.ts';
-import { errorCode, isAlive, startTimeOf } from './process.ts';
+import { errorCode } from './process.ts';
 
-/** Short against a warm start (about 100 ms), long against the cost of a look (about 0.1 ms). */
-const LOOK_EVERY_MS = 20;
-/** A start normally takes a second; whoever waits longer wants to know for whom. */
-const SAY_AFTER_MS = 3_000;
-/** Between making the file and filling it lie microseconds; an empty one this old was left by a crash. */
+/** Short against a warm start (about 100 ms), long against the cost of a check (about 0.1 ms). */
+const POLL_MS = 20;
+/** A start normally takes a second; a longer wait is reported to the operator. */
+const NOTIFY_AFTER_MS = 3_000;
+/** The file is filled microseconds after it is created; an empty one this old was left by a crash. */
 const EMPTY_IS_STALE_AFTER_MS = 2_000;
 
-/** In a container the next process often has the number of the last one: the number alone does not say "mine". */
-const mine = new Set<string>();
+/** Locks of this process. The process id alone does not identify them: in a container the next process often has the same id. */
+const ownLocks = new Set<string>();
 
-export async function withLock<T>(path: string, say: Notify, work: () => Promise<T>): Promise<T> {
-  const claim = JSON.stringify({
-    pid: process.pid,
-    birth: startTimeOf(process.pid),
-    token: randomBytes(8).toString('hex'),
-  });
-  await take(path, claim, say);
+interface Owner {
+  readonly pid: number;
+  readonly birth: string | undefined;
+}
+
+export async function withLock<T>(path: string, notify: Notify, work: () => Promise<T>): Promise<T> {
+  const token = randomBytes(8).toString('hex');
+  const lock = JSON.stringify({ pid: process.pid, birth: birthOf(process.pid), token });
+  await acquire(path, lock, notify);
   try {
     return await work();
   } finally {
-    mine.delete(claim);
+    ownLocks.delete(lock);
     await rm(path, { force: true });
   }
 }
 
-async function take(path: string, claim: string, say: Notify): Promise<void> {
-  mine.add(claim);
-  const sayAt = Date.now() + SAY_AFTER_MS;
-  let said = false;
+async function acquire(path: string, lock: string, notify: Notify): Promise<void> {
+  ownLocks.add(lock);
+  const notifyAt = Date.now() + NOTIFY_AFTER_MS;
+  let isNotified = false;
   try {
-    while (!(await create(path, claim))) {
+    while (!(await create(path, lock))) {
       const found = await read(path);
-      if (found === null) continue;
+      if (found === undefined) continue;
       if (await isStale(path, found)) {
         await remove(path, found);
         continue;
       }
-      if (!said && Date.now() > sayAt) {
-        said = true;
-        say(`Waiting for process ${ownerOf(found)?.pid ?? '?'}, which is starting or stopping the database.`);
+      if (!isNotified && Date.now() > notifyAt) {
+        isNotified = true;
+        notify(`Waiting for process ${ownerOf(found)?.pid ?? '?'}, which is starting or stopping the database.`);
       }
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_MS);
     }
   } catch (error) {
-    mine.delete(claim);
+    ownLocks.delete(lock);
     throw error;
   }
 }
 
-async function create(path: string, claim: string): Promise<boolean> {
+async function create(path: string, lock: string): Promise<boolean> {
   try {
-    await writeFile(path, claim, { flag: 'wx', mode: 0o644 });
+    await writeFile(path, lock, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
@@ -68,37 +71,44 @@ async function create(path: string, claim: string): Promise<boolean> {
   }
 }
 
-/** Null when its owner has just released it. */
-async function read(path: string): Promise<string | null> {
+/** Undefined when its owner has just released it. */
+async function read(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
 async function isStale(path: string, found: string): Promise<boolean> {
   const owner = ownerOf(found);
-  if (owner === null) {
-    const entry = await stat(path).catch(() => null);
-    return entry !== null && Date.now() - entry.mtimeMs > EMPTY_IS_STALE_AFTER_MS;
+  if (!owner) {
+    const entry = await stat(path).catch(() => undefined);
+    return entry !== undefined && Date.now() - entry.mtimeMs > EMPTY_IS_STALE_AFTER_MS;
   }
-  if (owner.pid === process.pid) return !mine.has(found);
-  return !isAlive(owner.pid) || (owner.birth !== null && owner.birth !== startTimeOf(owner.pid));
+  const { pid, birth } = owner;
+  if (pid === process.pid) return !ownLocks.has(found);
+  return !isProcessAlive(pid) || (birth !== undefined && birth !== birthOf(pid));
 }
 
-function ownerOf(found: string): { pid: number; birth: string | null } | null {
+/** Boot and start time: distinguishes processes that had the same id. Undefined where the system does not report it. */
+function birthOf(pid: number): string | undefined {
+  const start = processStartTime(pid);
+  return start === undefined ? undefined : `${bootId() ?? ''}/${start}`;
+}
+
+function ownerOf(found: string): Owner | undefined {
   try {
-    const owner: unknown = JSON.parse(found);
-    if (typeof owner !== 'object' || owner === null || !('pid' in owner) || typeof owner.pid !== 'number') return null;
-    return { pid: owner.pid, birth: 'birth' in owner && typeof owner.birth === 'string' ? owner.birth : null };
+    const { pid, birth } = JSON.parse(found) as Record<string, unknown>;
+    if (typeof pid !== 'number') return undefined;
+    return { pid, birth: typeof birth === 'string' ? birth : undefined };
   } catch {
-    return null;
+    return undefined;
   }
 }
 
-/** By a rename, so that of several waiters one removes it; the look afterwards notices a lock taken meanwhile. */
+/** Removes a stale lock by a rename, so that only one of several waiters does. Puts it back if it was replaced meanwhile. */
 async function remove(path: string, stale: string): Promise<void> {
   const aside = `${path}.${randomBytes(4).toString('hex')}`;
   try {

@@ -1,10 +1,12 @@
 /**
- * Who uses the postmaster of a data directory: every process that joined holds a shared advisory lock, and only who
- * gets the exclusive one, because nobody else is left, may stop it.
- * Owns entering and leaving; the file lock around both keeps a start and a stop from crossing.
+ * The processes that use the postmaster of a data directory. Each holds a shared advisory lock. A leaving process that gets the
+ * exclusive lock is the last one and stops the postmaster.
+ * A file lock around joining and leaving prevents that a start and a stop overlap.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { isProcessAlive } from '../../core/index.ts';
+import { ADVISORY_LOCK } from '../advisory-lock.ts';
 import { prepareBinaries } from './binaries.ts';
 import { ensureDatabase, passwordOf, prepareCluster } from './cluster.ts';
 import { type DataLocation, filesIn, type Notify, openDataLocation } from './data-location.ts';
@@ -12,176 +14,178 @@ import { connect, type Endpoint, LAUNCHER_DATABASE, LAUNCHER_ROLE, type Transpor
 import { withLock } from './lock.ts';
 import {
   findPostmaster,
-  findSettledPostmaster,
+  findReadyPostmaster,
+  notResponding,
   type Postmaster,
-  silent,
   startPostmaster,
   stopPostmaster,
 } from './postmaster.ts';
-import { errorCode, isAlive } from './process.ts';
+import { errorCode } from './process.ts';
 
-export interface Entry {
+export interface Membership {
   /** Holds the shared lock for as long as it is connected. */
   readonly client: Client;
-  readonly home: DataLocation;
+  readonly location: DataLocation;
   readonly endpoint: Endpoint;
   readonly adopted: boolean;
 }
 
-export interface EnterOptions {
+export interface JoinOptions {
   /** A real path. */
   readonly dataDir: string;
   readonly transport: Transport;
   readonly durable: boolean;
-  readonly say: Notify;
-  /** Where this process was told the postmaster listens, when it enters again. */
-  readonly port: number | null;
+  readonly notify: Notify;
+  /** The port from the first join, when this process joins again. */
+  readonly port: number | undefined;
 }
 
-/** "drag" in ASCII; the second number tells this lock from the server role's. */
-const LOCK_SPACE = 0x64726167;
+/** The second key of the lock: other locks of the project use other numbers. */
 const MEMBER_LOCK = 1;
 const NAME = 'dragoman-member';
 
-/** A postmaster that is alive and ready but refuses connections longer than this will not recover by itself. */
-const SILENCE_PATIENCE_MS = 5_000;
-/** After the crash of one of its processes PostgreSQL recovers first; see START_PATIENCE_MS of the postmaster. */
-const RECOVERY_PATIENCE_MS = 600_000;
-const RETRY_EVERY_MS = 50;
+/** A live postmaster that rejects connections for longer than this does not recover by itself. */
+const UNREACHABLE_TIMEOUT_MS = 5_000;
+/** After the crash of one of its processes PostgreSQL recovers first; see START_TIMEOUT_MS of the postmaster. */
+const RECOVERY_TIMEOUT_MS = 600_000;
+const RETRY_MS = 50;
 /** PostgreSQL notices within milliseconds that a killed member is gone; a second is ample. */
-const DEAD_MEMBER_PATIENCE_MS = 1_000;
+const DEAD_MEMBER_TIMEOUT_MS = 1_000;
 
-const NOT_NOW = '57P03'; // starting, stopping or recovering
-const CUT_OFF = ['57P01', '57P02', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'];
+/** SQLSTATE cannot_connect_now: starting, stopping or recovering. */
+const CANNOT_CONNECT_NOW = '57P03';
+const DISCONNECTED = ['57P01', '57P02', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'];
 
-/** Finds or starts the postmaster and becomes a member. If it goes away in the middle, begins anew. */
-export async function enter(options: EnterOptions): Promise<Entry> {
-  const begun = Date.now();
+/** Finds or starts the postmaster and becomes a member. Starts over if the postmaster stops meanwhile. */
+export async function joinServer(options: JoinOptions): Promise<Membership> {
+  const startedAt = Date.now();
   for (;;) {
-    let running: Postmaster | null = null;
+    let running: Postmaster | undefined;
     try {
-      return await withLock(filesIn(options.dataDir).lock, options.say, async () => {
-        const home = await openDataLocation(options.dataDir, options.say);
-        running = await findSettledPostmaster(home.cluster);
-        return running === null ? await startAndEnter(home, options) : await enterRunning(home, running, options, true);
+      return await withLock(filesIn(options.dataDir).lock, options.notify, async () => {
+        const location = await openDataLocation(options.dataDir, options.notify);
+        running = await findReadyPostmaster(location.cluster);
+        return running === undefined
+          ? await startAndJoin(location, options)
+          : await joinRunning(location, running, options, true);
       });
     } catch (error) {
-      const patience = patienceWith(error);
-      if (patience === 0) throw error;
-      if (Date.now() - begun > patience) throw running === null ? error : silent(running);
-      await sleep(RETRY_EVERY_MS);
+      const retryMs = retryTimeMs(error);
+      if (retryMs === 0) throw error;
+      if (Date.now() - startedAt > retryMs) throw running === undefined ? error : notResponding(running);
+      await sleep(RETRY_MS);
     }
   }
 }
 
-/** Ends the membership of `client`, or of one that lost its connection, and stops the postmaster after the last. */
-export async function depart(entry: Entry, client: Client | null, say: Notify): Promise<void> {
+/** Ends the membership and stops the postmaster after the last one. `client` is undefined when its connection is lost. */
+export async function leaveServer(membership: Membership, client: Client | undefined, notify: Notify): Promise<void> {
   const leave = async () => {
     try {
-      await departBy(entry, client ?? (await reopen(entry)));
+      await leaveBy(membership, client ?? (await reopen(membership)));
     } catch (error) {
-      // The connection was dead without our knowing. If the postmaster is not, it still may be ours to stop.
-      if (patienceWith(error) === 0) throw error;
-      await departBy(entry, await reopen(entry));
+      // The connection was broken. The postmaster may be running, and this process may be the last member.
+      if (retryTimeMs(error) === 0) throw error;
+      await leaveBy(membership, await reopen(membership));
     }
   };
   try {
-    await withLock(entry.home.lock, say, leave);
+    await withLock(membership.location.lock, notify, leave);
   } catch (error) {
-    // The data directory was deleted under us: no lock is possible, and nobody can start there either.
+    // The data directory was deleted: no lock is possible, and no other process can start there.
     if (errorCode(error) !== 'ENOENT') throw error;
     await leave();
   }
 }
 
-async function departBy(entry: Entry, session: Client | null): Promise<void> {
-  if (session === null) return;
-  const { home } = entry;
+async function leaveBy(membership: Membership, session: Client | undefined): Promise<void> {
+  if (session === undefined) return;
+  const { location } = membership;
   try {
-    const postmaster = await findPostmaster(home.cluster);
-    if (postmaster === null || !(await isLast(session))) return;
-    const binaries = process.platform === 'win32' ? await prepareBinaries(home.directory, home.account) : null;
-    await stopPostmaster(home, binaries, postmaster);
+    const postmaster = await findPostmaster(location.cluster);
+    if (postmaster === undefined || !(await isLast(session))) return;
+    const binaries =
+      process.platform === 'win32' ? await prepareBinaries(location.directory, location.osUser) : undefined;
+    await stopPostmaster(location, binaries, postmaster);
   } finally {
     await session.end().catch(() => undefined);
   }
 }
 
-/** Null when there is nothing left to leave. */
-async function reopen(entry: Entry): Promise<Client | null> {
-  if ((await findSettledPostmaster(entry.home.cluster)) === null) return null;
-  return openSession(entry.endpoint).catch(() => null);
+/** Undefined when the postmaster is not running. */
+async function reopen(membership: Membership): Promise<Client | undefined> {
+  if ((await findReadyPostmaster(membership.location.cluster)) === undefined) return undefined;
+  return openSession(membership.endpoint).catch(() => undefined);
 }
 
-async function startAndEnter(home: DataLocation, options: EnterOptions): Promise<Entry> {
-  const binaries = await prepareBinaries(home.directory, home.account);
-  await prepareCluster(home, binaries, options);
-  const started = await startPostmaster(home, binaries, options);
+async function startAndJoin(location: DataLocation, options: JoinOptions): Promise<Membership> {
+  const binaries = await prepareBinaries(location.directory, location.osUser);
+  await prepareCluster(location, binaries, options);
+  const started = await startPostmaster(location, binaries, options);
   try {
-    return await enterRunning(home, started, options, false);
+    return await joinRunning(location, started, options, false);
   } catch (error) {
-    await stopPostmaster(home, binaries, started).catch(() => undefined);
+    await stopPostmaster(location, binaries, started).catch(() => undefined);
     throw error;
   }
 }
 
-async function enterRunning(
-  home: DataLocation,
+async function joinRunning(
+  location: DataLocation,
   postmaster: Postmaster,
-  options: EnterOptions,
+  options: JoinOptions,
   adopted: boolean,
-): Promise<Entry> {
+): Promise<Membership> {
   const host = postmaster.socketDirectory === '' ? '127.0.0.1' : postmaster.socketDirectory;
-  const endpoint = { host, port: postmaster.port, password: await passwordOf(home, options.transport) };
+  const endpoint = { host, port: postmaster.port, password: await passwordOf(location, options.transport) };
   const client = await openSession(endpoint);
   try {
-    // Waits only for a leaver that is about to stop the postmaster: then this fails and we begin anew.
-    await client.query('select pg_advisory_lock_shared($1, $2)', [LOCK_SPACE, MEMBER_LOCK]);
+    // Waits only for a last member that is stopping the postmaster. The query then fails and joining starts over.
+    await client.query('select pg_advisory_lock_shared($1, $2)', [ADVISORY_LOCK, MEMBER_LOCK]);
     await ensureDatabase(client, endpoint.password);
-    return { client, home, endpoint, adopted };
+    return { client, location: location, endpoint, adopted };
   } catch (error) {
     await client.end().catch(() => undefined);
     throw error;
   }
 }
 
-function openSession(endpoint: Endpoint): Promise<Client> {
-  return connect(urlOf(endpoint, LAUNCHER_ROLE, LAUNCHER_DATABASE), `${NAME}:${process.pid}`);
-}
+const openSession = (endpoint: Endpoint): Promise<Client> =>
+  connect(urlOf(endpoint, LAUNCHER_ROLE, LAUNCHER_DATABASE), `${NAME}:${process.pid}`);
 
 async function isLast(client: Client): Promise<boolean> {
-  const lock = [LOCK_SPACE, MEMBER_LOCK];
+  const lock = [ADVISORY_LOCK, MEMBER_LOCK];
   await client.query('select pg_advisory_unlock_all()');
-  const patience = Date.now() + DEAD_MEMBER_PATIENCE_MS;
+  const deadline = Date.now() + DEAD_MEMBER_TIMEOUT_MS;
   for (;;) {
-    const got = await client.query('select pg_try_advisory_lock($1, $2) as got', lock);
-    if (got.rows[0]?.got === true) return true;
-    if ((await isAnyMemberAlive(client)) || Date.now() > patience) return false;
-    await sleep(RETRY_EVERY_MS);
+    const { rows } = await client.query('select pg_try_advisory_lock($1, $2) as locked', lock);
+    if (rows[0]?.locked === true) return true;
+    if ((await isAnyMemberAlive(client)) || Date.now() > deadline) return false;
+    await sleep(RETRY_MS);
   }
 }
 
-/** A member that was killed a moment ago may still be listed: its connection is closed but not yet noticed. */
+/** A killed member may be listed for a moment, until PostgreSQL notices that its connection is closed. */
 async function isAnyMemberAlive(client: Client): Promise<boolean> {
   const found = await client.query(
     `select a.application_name as name
        from pg_locks l join pg_stat_activity a on a.pid = l.pid
       where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = $1::oid and l.objid = $2::oid
         and l.pid <> pg_backend_pid()`,
-    [LOCK_SPACE, MEMBER_LOCK],
+    [ADVISORY_LOCK, MEMBER_LOCK],
   );
-  return found.rows.some((row) => isAlive(Number(String(row.name).split(':')[1])));
+  return found.rows.some((row) => isProcessAlive(Number(String(row.name).split(':')[1])));
 }
 
-/** How long to go on after this error; 0 for one that will not pass. */
-function patienceWith(error: unknown): number {
+/** How long to retry after this error; 0 for a permanent one. */
+function retryTimeMs(error: unknown): number {
   const code = errorCode(error);
-  if (code === NOT_NOW) return RECOVERY_PATIENCE_MS;
+  if (code === CANNOT_CONNECT_NOW) return RECOVERY_TIMEOUT_MS;
   if (!(error instanceof Error)) return 0;
-  const noSocket = code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect';
-  // pg gives no code to a connection that closes in the middle of a query, or that was closed before it.
-  const closed = /^Connection terminated|Client has encountered a connection error|Client was closed/.test(
+  const isSocketMissing = code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect';
+  // pg sets no code when the connection is closed before or during a query.
+  const isClosed = /^Connection terminated|Client has encountered a connection error|Client was closed/.test(
     error.message,
   );
-  return CUT_OFF.includes(code) || noSocket || closed ? SILENCE_PATIENCE_MS : 0;
+  return DISCONNECTED.includes(code) || isSocketMissing || isClosed ? UNREACHABLE_TIMEOUT_MS : 0;
 }

@@ -1,6 +1,6 @@
 /**
- * One running PostgreSQL server process: finding it through the cluster's postmaster.pid, starting it so that it
- * outlives us, stopping it and waiting for its end.
+ * The postmaster, the main process of a PostgreSQL server: finds it by postmaster.pid of the cluster, starts it so that it outlives this
+ * process, and stops it.
  * Never decides whether it should run, and never signals a process that is not the postmaster of the cluster.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -9,17 +9,18 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isProcessAlive } from '../../core/index.ts';
 import type { Binaries } from './binaries.ts';
 import type { DataLocation, Notify } from './data-location.ts';
 import type { Transport } from './endpoint.ts';
-import { EmbeddedUnavailable, failed, logSince } from './failure.ts';
+import { EmbeddedUnavailable, embeddedFailure, readLogSince } from './failure.ts';
 import type { OsUser } from './os-user.ts';
-import { cleanEnvironment, commandOf, errorCode, isAlive, runToEnd } from './process.ts';
+import { cleanEnvironment, commandOf, errorCode, runProgram } from './process.ts';
 import { openSocketDir, removeSocketDir, SOCKET_PORT } from './socket-dir.ts';
 
 export interface Postmaster {
   readonly pid: number;
-  /** As the postmaster itself spells it. */
+  /** As written by the postmaster. */
   readonly dataDirectory: string;
   readonly port: number;
   /** Empty when it listens on loopback instead. */
@@ -30,110 +31,109 @@ export interface Postmaster {
 export interface StartOptions {
   readonly transport: Transport;
   readonly durable: boolean;
-  /** Where it listened before, so that connection strings handed out stay true. */
-  readonly port: number | null;
-  readonly say: Notify;
+  /** The port to reuse, so that existing connection strings stay valid. */
+  readonly port: number | undefined;
+  readonly notify: Notify;
 }
 
-/** A warm start takes about 70 ms, so looking more rarely would be most of the wait. */
-const LOOK_EVERY_MS = 10;
+/** A warm start takes about 70 ms; a longer interval would dominate the wait. */
+const POLL_MS = 10;
 /** Only recovery after a crash takes longer than this. */
-const SAY_AFTER_MS = 3_000;
+const NOTIFY_AFTER_MS = 3_000;
 /** Recovery replays at most max_wal_size (1 GB), which a slow disk does in minutes. */
-const START_PATIENCE_MS = 600_000;
-/** Children of a killed postmaster end when they notice its death; PostgreSQL refuses to start until then. */
-const ORPHAN_PATIENCE_MS = 5_000;
-/** The shutdown checkpoint writes at most shared_buffers; after this the disk hangs and recovery must do instead. */
-const STOP_PATIENCE_MS = 60_000;
-/** PostgreSQL fills the file at once after making it; an empty one this old was left by a crash of the machine. */
+const START_TIMEOUT_MS = 600_000;
+/** Children of a killed postmaster end when they notice its death; until then PostgreSQL does not start. */
+const ORPHAN_TIMEOUT_MS = 5_000;
+/** The shutdown checkpoint writes at most shared_buffers. If it takes longer the disk hangs, and the next start recovers instead. */
+const STOP_TIMEOUT_MS = 60_000;
+/** PostgreSQL fills the file as soon as it creates it; an empty one this old was left by a crash of the machine. */
 const EMPTY_IS_STALE_AFTER_MS = 2_000;
-/** Logged are only starts, stops and crashes: this much means years or a crash loop. */
+/** Only starts, stops and crashes are logged: this much means years or a crash loop. */
 const LOG_LIMIT_BYTES = 5_000_000;
 
-/** What runs on the cluster now; null also for a file whose process is gone or is something else by now. */
-export async function findPostmaster(cluster: string): Promise<Postmaster | null> {
+/** The postmaster that runs on the cluster; undefined also when the process in the file is gone or another program. */
+export async function findPostmaster(cluster: string): Promise<Postmaster | undefined> {
   const written = await readPidFile(cluster);
-  return written !== null && (await isRunning(written)) ? written : null;
+  return written !== undefined && (await isRunning(written)) ? written : undefined;
 }
 
-/** Waits out a start or a stop that is under way; the answer is ready to connect to. */
-export async function findSettledPostmaster(cluster: string): Promise<Postmaster | null> {
-  const patience = Date.now() + START_PATIENCE_MS;
+/** Waits for a start or stop in progress. The result accepts connections. */
+export async function findReadyPostmaster(cluster: string): Promise<Postmaster | undefined> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     const found = await findPostmaster(cluster);
-    if (found === null || found.status === 'ready') return found;
-    if (Date.now() > patience) throw silent(found);
-    await sleep(LOOK_EVERY_MS);
+    if (found === undefined || found.status === 'ready') return found;
+    if (Date.now() > deadline) throw notResponding(found);
+    await sleep(POLL_MS);
   }
 }
 
 export async function startPostmaster(
-  home: DataLocation,
+  location: DataLocation,
   binaries: Binaries,
   options: StartOptions,
 ): Promise<Postmaster> {
-  const orphansUntil = Date.now() + ORPHAN_PATIENCE_MS;
+  const orphansUntil = Date.now() + ORPHAN_TIMEOUT_MS;
   for (;;) {
-    const stale = await staleOwner(home.cluster);
+    const stale = await staleOwner(location.cluster);
     const socketDirectory =
-      options.transport === 'socket' ? await openSocketDir(home.cluster, home.account, stale) : null;
+      options.transport === 'socket' ? await openSocketDir(location.cluster, location.osUser, stale) : undefined;
     const settings = await settingsFor(socketDirectory, options);
-    const offset = rotateLog(home.log);
+    const offset = rotateLog(location.log);
     const start = process.platform === 'win32' ? startWithControl : startDirectly;
-    const trouble = await start(home, binaries, settings, stale, options.say);
-    // If ours did not start, one that a killed starter had launched may have been quicker: it is as good.
-    const running = await findSettledPostmaster(home.cluster);
-    if (running !== null) return running;
-    const evidence = `${trouble ?? ''}\n${logSince(home.log, offset)}`;
-    const orphans = evidence.includes('pre-existing shared memory block');
-    if (!orphans || Date.now() > orphansUntil) {
-      if (socketDirectory !== null) await removeSocketDir(socketDirectory);
-      throw failed('PostgreSQL did not start', evidence, home.log);
+    const error = await start({ location, binaries, settings, stale, notify: options.notify });
+    // If this one did not start, another one whose starter was killed may be running, which is as good.
+    const running = await findReadyPostmaster(location.cluster);
+    if (running !== undefined) return running;
+    const evidence = `${error ?? ''}\n${readLogSince(location.log, offset)}`;
+    const hasOrphans = evidence.includes('pre-existing shared memory block');
+    if (!hasOrphans || Date.now() > orphansUntil) {
+      if (socketDirectory !== undefined) await removeSocketDir(socketDirectory);
+      throw embeddedFailure('PostgreSQL did not start', { evidence, log: location.log });
     }
-    await sleep(LOOK_EVERY_MS * 10);
+    await sleep(POLL_MS * 10);
   }
 }
 
-/** Returns when the process is gone and with it, since it waits for its children, every process of the cluster. */
+/** Returns when all processes of the cluster have ended: the postmaster waits for its children. */
 export async function stopPostmaster(
-  home: DataLocation,
-  binaries: Binaries | null,
+  location: DataLocation,
+  binaries: Binaries | undefined,
   postmaster: Postmaster,
 ): Promise<void> {
-  if (process.platform === 'win32' && binaries !== null) {
-    await runToEnd(binaries.pgCtl, ['stop', '-D', home.cluster, '-m', 'fast', '-w'], {
-      cwd: home.cluster,
-      account: null,
+  if (process.platform === 'win32' && binaries !== undefined) {
+    await runProgram(binaries.pgCtl, ['stop', '-D', location.cluster, '-m', 'fast', '-w'], {
+      cwd: location.cluster,
+      osUser: undefined,
     });
   } else {
-    signal(postmaster, 'SIGINT'); // fast: sessions are ended, everything is written
-    if (!(await isGone(postmaster, STOP_PATIENCE_MS))) {
-      signal(postmaster, 'SIGQUIT'); // immediate: nothing acknowledged is lost, the next start recovers
-      await isGone(postmaster, STOP_PATIENCE_MS);
+    signal(postmaster, 'SIGINT'); // fast shutdown: ends sessions and writes a checkpoint
+    if (!(await hasEnded(postmaster, STOP_TIMEOUT_MS))) {
+      signal(postmaster, 'SIGQUIT'); // immediate shutdown: commits are safe, the next start recovers
+      await hasEnded(postmaster, STOP_TIMEOUT_MS);
     }
   }
   if (postmaster.socketDirectory !== '') await removeSocketDir(postmaster.socketDirectory);
 }
 
-export function silent(postmaster: Postmaster): EmbeddedUnavailable {
-  return new EmbeddedUnavailable(
-    `PostgreSQL runs on ${postmaster.dataDirectory} as process ${postmaster.pid} but does not answer. ` +
+export const notResponding = (postmaster: Postmaster): EmbeddedUnavailable =>
+  new EmbeddedUnavailable(
+    `PostgreSQL runs on ${postmaster.dataDirectory} as process ${postmaster.pid} but does not respond. ` +
       `Stop it with kill -INT ${postmaster.pid} and start again.`,
   );
-}
 
-async function readPidFile(cluster: string): Promise<Postmaster | null> {
+async function readPidFile(cluster: string): Promise<Postmaster | undefined> {
   let text: string;
   try {
     text = await readFile(join(cluster, 'postmaster.pid'), 'utf8');
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
   // pid, data directory, start time, port, socket folder, address, shared memory key, status
   const lines = text.split('\n').map((line) => line.trim());
   const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 0) return null;
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
   return {
     pid,
     dataDirectory: lines[1] ?? '',
@@ -143,32 +143,35 @@ async function readPidFile(cluster: string): Promise<Postmaster | null> {
   };
 }
 
-/** After a reboot, or in a fresh container, the number in the file may belong to any other process. */
+/** After a reboot, or in a new container, the process id in the file may belong to any other process. */
 async function isRunning(written: Postmaster): Promise<boolean> {
-  if (!isAlive(written.pid)) return false;
+  if (!isProcessAlive(written.pid)) return false;
   const command = await commandOf(written.pid);
-  if (command === null) return isAlive(written.pid);
+  if (command === undefined) return isProcessAlive(written.pid);
   return command.includes(process.platform === 'win32' ? 'postgres' : `-D ${written.dataDirectory}`);
 }
 
-/** Null when it is ready, otherwise what went wrong. */
-async function startDirectly(
-  home: DataLocation,
-  binaries: Binaries,
-  settings: string[],
-  stale: number | null,
-  say: Notify,
-): Promise<string | null> {
-  const log = openLog(home);
+interface Start {
+  readonly location: DataLocation;
+  readonly binaries: Binaries;
+  readonly settings: readonly string[];
+  /** Process id in the postmaster.pid of a postmaster that is gone. */
+  readonly stale: number | undefined;
+  readonly notify: Notify;
+}
+
+/** Returns undefined when the postmaster is ready, otherwise the error. */
+async function startDirectly({ location, binaries, settings, stale, notify }: Start): Promise<string | undefined> {
+  const log = openLog(location);
   let child: ChildProcess;
   try {
-    child = spawn(binaries.postgres, ['-D', home.cluster, ...settings.flatMap((setting) => ['-c', setting])], {
-      cwd: home.cluster,
-      env: cleanEnvironment(stale === null ? {} : { PG_GRANDPARENT_PID: String(stale) }),
+    child = spawn(binaries.postgres, ['-D', location.cluster, ...settings.flatMap((setting) => ['-c', setting])], {
+      cwd: location.cluster,
+      env: cleanEnvironment(stale === undefined ? {} : { PG_GRANDPARENT_PID: String(stale) }),
       stdio: ['ignore', log, log],
-      // A session of its own: Ctrl-C in a terminal reaches us, and we stop PostgreSQL after our last query.
+      // A separate session: Ctrl-C in a terminal reaches only this process, which stops PostgreSQL after its last query.
       detached: true,
-      ...(home.account ?? {}),
+      ...location.osUser,
     });
   } finally {
     closeSync(log);
@@ -178,47 +181,47 @@ async function startDirectly(
     child.once('error', (error) => resolve(String(error)));
     child.once('exit', (code, by) => resolve(`It ended with ${by ?? `code ${code}`}.`));
   });
-  return Promise.race([ended, untilReady(home.cluster, child, say)]);
+  return Promise.race([ended, untilReady(location.cluster, child, notify)]);
 }
 
-async function untilReady(cluster: string, child: ChildProcess, say: Notify): Promise<string | null> {
-  const begun = Date.now();
-  let said = false;
+async function untilReady(cluster: string, child: ChildProcess, notify: Notify): Promise<string | undefined> {
+  const startedAt = Date.now();
+  let isNotified = false;
   while (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
     const written = await readPidFile(cluster);
-    if (written?.pid === child.pid && written.status === 'ready') return null;
-    const waited = Date.now() - begun;
-    if (waited > START_PATIENCE_MS) return `It was not ready after ${START_PATIENCE_MS / 60_000} minutes.`;
-    if (waited > SAY_AFTER_MS && !said) {
-      said = true;
-      say('PostgreSQL is still starting: after a crash it first replays what was written last.');
+    if (written?.pid === child.pid && written.status === 'ready') return undefined;
+    const waitedMs = Date.now() - startedAt;
+    if (waitedMs > START_TIMEOUT_MS) return `It was not ready after ${START_TIMEOUT_MS / 60_000} minutes.`;
+    if (waitedMs > NOTIFY_AFTER_MS && !isNotified) {
+      isNotified = true;
+      notify('PostgreSQL is still starting: after a crash it first replays its write-ahead log.');
     }
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_MS);
   }
-  // The exit event carries the reason and has won the race, or is about to.
+  // The exit event has the reason and settles the race.
   return new Promise(() => undefined);
 }
 
-/** Windows: only pg_ctl can drop an administrator's rights, which PostgreSQL refuses to run with. */
-async function startWithControl(home: DataLocation, binaries: Binaries, settings: string[]): Promise<string | null> {
+/** Windows: PostgreSQL does not run with administrator rights, and only pg_ctl can drop them. */
+async function startWithControl({ location, binaries, settings }: Start): Promise<string | undefined> {
   const passed = settings.map((setting) => `-c ${setting}`).join(' ');
-  const args = ['start', '-w', '-D', home.cluster, '-l', home.log, '-o', passed];
-  const ran = await runToEnd(binaries.pgCtl, args, { cwd: home.cluster, account: null });
-  return ran.ok ? null : ran.output;
+  const args = ['start', '-w', '-D', location.cluster, '-l', location.log, '-o', passed];
+  const ran = await runProgram(binaries.pgCtl, args, { cwd: location.cluster, osUser: undefined });
+  return ran.ok ? undefined : ran.output;
 }
 
-/** What must hold whatever the cluster's own configuration says; tunable numbers are written there by initdb. */
-async function settingsFor(socketDirectory: string | null, options: StartOptions): Promise<string[]> {
-  const where =
-    socketDirectory === null
+/** Settings that override postgresql.conf. Tunable ones are written there by initdb. */
+async function settingsFor(socketDirectory: string | undefined, options: StartOptions): Promise<string[]> {
+  const address =
+    socketDirectory === undefined
       ? ['listen_addresses=127.0.0.1', `port=${options.port ?? (await freePort())}`, 'unix_socket_directories=']
-      : ['listen_addresses=', `port=${SOCKET_PORT}`, `unix_socket_directories=${quotedForList(socketDirectory)}`];
-  return [...where, ...PRIVACY, ...(options.durable ? [] : UNSAFE_BUT_QUICK)];
+      : ['listen_addresses=', `port=${SOCKET_PORT}`, `unix_socket_directories=${quoteForList(socketDirectory)}`];
+  return [...address, ...PRIVACY, ...(options.durable ? [] : NOT_DURABLE)];
 }
 
 /**
- * Callers' data must not reach the log. Statements that fail are reported to the gateway anyway, and their messages and
- * details quote values; so the log keeps only the server's own life (LOG, FATAL, PANIC), without details.
+ * Data of callers must not reach the log, and messages of failed statements quote values. The gateway gets those errors anyway, so the
+ * log keeps only events of the server (LOG, FATAL, PANIC), without details.
  */
 const PRIVACY: readonly string[] = [
   'logging_collector=off',
@@ -234,11 +237,9 @@ const PRIVACY: readonly string[] = [
   'log_checkpoints=off',
 ];
 
-const UNSAFE_BUT_QUICK: readonly string[] = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+const NOT_DURABLE: readonly string[] = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 
-function quotedForList(path: string): string {
-  return `"${path.replaceAll('"', '""')}"`;
-}
+const quoteForList = (path: string): string => `"${path.replaceAll('"', '""')}"`;
 
 async function freePort(): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -252,30 +253,30 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * The number in a postmaster.pid whose postmaster is gone. If it belongs to some other process by now, PostgreSQL would
- * refuse to start; but it takes its grandparent's number for stale, and lets the environment say which that is. Unlike
- * deleting the file, this leaves PostgreSQL's own check for surviving children in force.
+ * The process id in a postmaster.pid whose postmaster is gone. PostgreSQL does not start when another process has that id now. But it
+ * ignores the id of its grandparent, which PG_GRANDPARENT_PID sets. Unlike deleting the file, this keeps PostgreSQL's check for
+ * surviving children.
  */
-async function staleOwner(cluster: string): Promise<number | null> {
+async function staleOwner(cluster: string): Promise<number | undefined> {
   const written = await readPidFile(cluster);
-  if (written !== null) return (await isRunning(written)) ? null : written.pid;
+  if (written !== undefined) return (await isRunning(written)) ? undefined : written.pid;
   const path = join(cluster, 'postmaster.pid');
-  const entry = await stat(path).catch(() => null);
-  // Without a number there is nothing to check, and PostgreSQL asks for the file to be removed by hand.
-  if (entry !== null && Date.now() - entry.mtimeMs > EMPTY_IS_STALE_AFTER_MS) await rm(path, { force: true });
-  return null;
+  const entry = await stat(path).catch(() => undefined);
+  // PostgreSQL does not start with an empty file and asks the operator to remove it.
+  if (entry !== undefined && Date.now() - entry.mtimeMs > EMPTY_IS_STALE_AFTER_MS) await rm(path, { force: true });
+  return undefined;
 }
 
-function openLog(home: DataLocation): number {
+function openLog(location: DataLocation): number {
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
-  const log = openSync(home.log, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600);
-  giveNewFile(log, home.account);
+  const log = openSync(location.log, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600);
+  chownNewFile(log, location.osUser);
   return log;
 }
 
-/** So that the owner of the cluster can start it as well, when root did it first. */
-function giveNewFile(file: number, account: OsUser | null): void {
-  if (account !== null && fstatSync(file).size === 0) fchownSync(file, account.uid, account.gid);
+/** Gives a new log to the owner of the cluster, who may start it next time without root. */
+function chownNewFile(file: number, osUser: OsUser | undefined): void {
+  if (osUser !== undefined && fstatSync(file).size === 0) fchownSync(file, osUser.uid, osUser.gid);
 }
 
 function rotateLog(path: string): number {
@@ -297,11 +298,11 @@ function signal(postmaster: Postmaster, name: 'SIGINT' | 'SIGQUIT'): void {
   }
 }
 
-async function isGone(postmaster: Postmaster, patience: number): Promise<boolean> {
-  const until = Date.now() + patience;
-  while (isAlive(postmaster.pid)) {
-    if (Date.now() > until) return false;
-    await sleep(LOOK_EVERY_MS);
+async function hasEnded(postmaster: Postmaster, timeoutMs: number): Promise<boolean> {
+  const deadline = Date.now() + timeoutMs;
+  while (isProcessAlive(postmaster.pid)) {
+    if (Date.now() > deadline) return false;
+    await sleep(POLL_MS);
   }
   return true;
 }

@@ -1,34 +1,17 @@
-/**
- * Questions about operating-system processes (alive? the same one? which command?) and running one to its end.
- * Never signals a process and knows nothing about PostgreSQL.
- */
+/** Child processes and command lines of the operating system. Never signals a process and knows nothing about PostgreSQL. */
 import { execFile, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { OsUser } from './os-user.ts';
 
 const execute = promisify(execFile);
 
-/** A zombie counts as gone: in a container whose first process is Node, nobody collects adopted children. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return errorCode(error) === 'EPERM' && !isZombie(pid);
+/** The command line of a process; undefined when it cannot be read. */
+export async function commandOf(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') {
+    const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
+    return text?.replaceAll('\0', ' ');
   }
-  return !isZombie(pid);
-}
-
-/** Tells two processes that had the same number apart; null where the system does not say. */
-export function startTimeOf(pid: number): string | null {
-  const started = linuxStat(pid)?.[19]; // field 22 of proc(5), counted after the pid and the name
-  if (started === undefined) return null;
-  return `${readOrNull('/proc/sys/kernel/random/boot_id')?.trim() ?? ''}/${started}`;
-}
-
-/** The command line, or null when it cannot be known. */
-export async function commandOf(pid: number): Promise<string | null> {
-  if (process.platform === 'linux') return readOrNull(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ') ?? null;
   const [program, ...args] =
     process.platform === 'win32'
       ? ['tasklist', '/FI', `PID eq ${pid}`, '/FO', 'CSV', '/NH']
@@ -36,13 +19,13 @@ export async function commandOf(pid: number): Promise<string | null> {
   try {
     return (await execute(program ?? '', args)).stdout;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
 /**
- * PostgreSQL gets only what it needs: our own environment holds secrets, and PG* or LC_* variables of the shell would
- * change how it starts. TZ saves initdb from guessing the zone by comparing hundreds of files.
+ * The environment of PostgreSQL: only what it needs. Our own environment holds secrets, and PG* or LC_* variables of the shell would
+ * change how it starts. TZ keeps initdb from guessing the zone by comparing hundreds of files.
  */
 export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = ['PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'SYSTEMROOT', 'ComSpec', 'LD_LIBRARY_PATH'];
@@ -51,20 +34,21 @@ export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.Pro
   return environment;
 }
 
-export async function runToEnd(
+/** Runs a program to its end and collects both of its outputs. */
+export async function runProgram(
   program: string,
   args: readonly string[],
-  options: { cwd: string; account: OsUser | null },
+  { cwd, osUser }: { cwd: string; osUser: OsUser | undefined },
 ): Promise<{ ok: boolean; output: string }> {
   const child = spawn(program, args, {
-    cwd: options.cwd,
+    cwd,
     env: cleanEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
     windowsHide: true,
-    ...(options.account ?? {}),
+    ...osUser,
   });
   let output = '';
-  const collect = (chunk: Buffer) => {
+  const collect = (chunk: Buffer): void => {
     output += chunk.toString('utf8');
   };
   child.stdout.on('data', collect);
@@ -75,25 +59,5 @@ export async function runToEnd(
   return { ok: (await promise) === 0, output };
 }
 
-export function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
-function isZombie(pid: number): boolean {
-  return linuxStat(pid)?.[0] === 'Z';
-}
-
-/** The fields after the name; the name itself may contain spaces and brackets. */
-function linuxStat(pid: number): string[] | null {
-  if (process.platform !== 'linux') return null;
-  const text = readOrNull(`/proc/${pid}/stat`);
-  return text === null ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
-}
-
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
+export const errorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
