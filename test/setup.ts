@@ -1,4 +1,4 @@
-/** Once per test run: one PostgreSQL without fsync, and a migrated template that every test file copies its own database from. */
+/** Global setup of a test run: one PostgreSQL without fsync, and a migrated template database that each test file copies. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
-/** Long sessions of agents: the upstream gets a valid history with every opaque value in it, and never a changed beginning. */
+/** Long agent sessions: the provider gets a valid history with every opaque value, and the history only grows at its end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { mint } from '../../sim/opaque.ts';
-import { type Agent, type Answered, PIXEL, startAgent, type ToolCall, type ToolResult } from '../support/agent.ts';
-import type { Spoken } from '../support/conversion-harness.ts';
+import { type Agent, type AgentReply, PIXEL, startAgent, type ToolCall, type ToolResult } from '../support/agent.ts';
+import type { ClientDialect } from '../support/conversion-harness.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 
 type Json = Record<string, unknown>;
@@ -19,7 +19,7 @@ before(async () => {
   sim = await startSim();
   gateway = await startGateway();
   Object.assign(keys, await gateway.apply(basicSetup(sim.url)));
-  // Responses only: chat has to be converted.
+  // No chat feature, so chat requests are converted.
   const plain = { id: 'plain-1', group: 'plain', base_url: `${sim.url}/v1`, api_key: 'sk-x', features: ['responses'] };
   await gateway.apply({
     groups: [{ id: 'plain', style: 'responses' }],
@@ -33,7 +33,7 @@ after(async () => {
   await sim.close();
 });
 
-// ---------------------------------------------------------------- what was sent
+// ---------------------------------------------------------------- requests at the provider
 
 interface Sent {
   readonly upstream: Upstream;
@@ -54,10 +54,10 @@ const upstreamOf = (path: string): Upstream => {
   return path.endsWith('/responses') ? 'responses' : 'generate';
 };
 
-/** The one request that the upstream got since the last look. */
+/** The only request that the provider received since the last call. */
 function takeSent(): Sent {
   const { requests } = sim.journal;
-  assert.equal(requests.length, 1, 'one request, no second try');
+  assert.equal(requests.length, 1, 'one request, no retry');
   const [entry] = requests;
   assert.equal(entry?.status, 200);
   const text = entry?.body?.toString() ?? assert.fail('the body was not kept');
@@ -68,12 +68,12 @@ function takeSent(): Sent {
 
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 
-/** The only part that moves by design: where the prompt cache should end. */
-const unmarked = (json: string): string => json.replaceAll(',"cache_control":{"type":"ephemeral"}', '');
+/** Removes cache breakpoints, the only part of a history that moves. */
+const withoutBreakpoints = (json: string): string => json.replaceAll(',"cache_control":{"type":"ephemeral"}', '');
 
-/** A longer history begins with all elements of a shorter one, byte by byte. */
+/** Asserts that a history starts with all elements of an earlier one, byte for byte. */
 function assertGrown(shorter: string, longer: string): void {
-  // Without the bracket that ends it: what follows is a comma and more elements.
+  // Without the closing bracket: a comma and more elements follow.
   if (longer.startsWith(`${shorter.slice(0, -1)},`)) return;
   const elements = (JSON.parse(longer) as unknown[]).map((element) => JSON.stringify(element));
   for (const [n, element] of (JSON.parse(shorter) as unknown[]).entries())
@@ -81,12 +81,15 @@ function assertGrown(shorter: string, longer: string): void {
   assert.fail('nothing was added');
 }
 
-// ---------------------------------------------------------------- what must be in it
+// ---------------------------------------------------------------- opaque values in the history
 
 const THOUGHT = 'A short simulated answer will do';
 
-/** Every answer was thought about; what the provider signed must stand where it stood. A chat client can only keep what led to calls. */
-const CHECK: Readonly<Record<Upstream, (history: readonly Json[], client: Spoken) => void>> = {
+/**
+ * Every reply was preceded by reasoning, whose opaque value must be at its original position.
+ * A chat client can only return the values that led to tool calls.
+ */
+const CHECK: Readonly<Record<Upstream, (history: readonly Json[], client: ClientDialect) => void>> = {
   messages(history, client) {
     for (const { role, content } of history) {
       if (role !== 'assistant') continue;
@@ -124,28 +127,28 @@ const CHECK: Readonly<Record<Upstream, (history: readonly Json[], client: Spoken
       assert.doesNotMatch(JSON.stringify(parts), new RegExp(THOUGHT));
     }
   },
-  /** Nothing is carried there, and bytes pass as they came. */
+  /** Native: the gateway adds nothing to these bytes. */
   chat: () => {},
 };
 
 // ---------------------------------------------------------------- the session
 
 interface Step {
-  readonly say: (n: number) => string;
-  /** Names of the tools that each answer calls, up to the one that calls none. */
+  readonly prompt: (n: number) => string;
+  /** Names of the tools that each reply calls, until one calls none. */
   readonly calls: readonly (readonly string[])[];
 }
 
 const STEPS: readonly Step[] = [
-  { say: (n) => `Use read_file for "src/lamp-${n}.ts".`, calls: [['read_file']] },
-  { say: (n) => `Explain, and use edit_file for "src/lamp-${n}.ts".`, calls: [['edit_file']] },
-  { say: (n) => `Use read_file and run_tests for "lamp-${n}".`, calls: [['read_file', 'run_tests']] },
+  { prompt: (n) => `Use read_file for "src/lamp-${n}.ts".`, calls: [['read_file']] },
+  { prompt: (n) => `Explain, and use edit_file for "src/lamp-${n}.ts".`, calls: [['edit_file']] },
+  { prompt: (n) => `Use read_file and run_tests for "lamp-${n}".`, calls: [['read_file', 'run_tests']] },
   {
-    say: (n) => `Use read_file, then edit_file, then run_tests for "lamp-${n}".`,
+    prompt: (n) => `Use read_file, then edit_file, then run_tests for "lamp-${n}".`,
     calls: [['read_file'], ['edit_file'], ['run_tests']],
   },
-  { say: (n) => `Use take_photo for "window-${n}".`, calls: [['take_photo']] },
-  { say: (n) => `Thank you for number ${n}, which was redacted.`, calls: [] },
+  { prompt: (n) => `Use take_photo for "window-${n}".`, calls: [['take_photo']] },
+  { prompt: (n) => `Thank you for number ${n}, which was redacted.`, calls: [] },
 ];
 
 const RESULTS: Readonly<Record<string, (call: ToolCall) => ToolResult>> = {
@@ -155,100 +158,100 @@ const RESULTS: Readonly<Record<string, (call: ToolCall) => ToolResult>> = {
   take_photo: (call) => ({ call, text: 'a picture', image: PIXEL }),
 };
 
-/** Works through the steps until so many requests were sent; answers the last history. */
-async function work(agent: Agent, client: Spoken, requests: number): Promise<string> {
-  let asked = 0;
+/** Repeats the steps until `requests` requests were sent; returns the last history. */
+async function work(agent: Agent, client: ClientDialect, requests: number): Promise<string> {
+  let sentCount = 0;
   let known: string | undefined;
-  const ask = async (): Promise<Answered> => {
-    const answer = await agent.ask();
-    asked += 1;
+  const send = async (): Promise<AgentReply> => {
+    const reply = await agent.send();
+    sentCount += 1;
     const sent = takeSent();
-    const history = unmarked(JSON.stringify(sent.history));
+    const history = withoutBreakpoints(JSON.stringify(sent.history));
     if (known !== undefined) assertGrown(known, history);
     known = history;
-    // All of it is looked at now and then; the beginning cannot have changed in between.
-    if (asked % 10 === 0 || asked === requests) {
+    // A full check of every tenth history is enough: assertGrown covers the requests in between.
+    if (sentCount % 10 === 0 || sentCount === requests) {
       CHECK[sent.upstream](sent.history, client);
       assert.doesNotMatch(sent.text, /gw1\.|skip_thought_signature_validator/);
     }
-    return answer;
+    return reply;
   };
-  for (let n = 0; asked < requests; n += 1) {
+  for (let n = 0; sentCount < requests; n += 1) {
     const step = STEPS[n % STEPS.length] ?? assert.fail();
-    agent.say(step.say(n));
+    agent.addUserMessage(step.prompt(n));
     for (const names of step.calls) {
-      const { calls } = await ask();
+      const { calls } = await send();
       assert.deepEqual(
         calls.map(({ name }) => name),
         names,
       );
-      agent.give(calls.map((call) => RESULTS[call.name]?.(call) ?? assert.fail(call.name)));
+      agent.addToolResults(calls.map((call) => RESULTS[call.name]?.(call) ?? assert.fail(call.name)));
     }
-    const { calls, text } = await ask();
+    const { calls, text } = await send();
     assert.equal(calls.length, 0);
     assert.match(text, /simulated/);
   }
   return known ?? '';
 }
 
-const GROUPS: Readonly<Record<Spoken, readonly string[]>> = {
+const GROUPS: Readonly<Record<ClientDialect, readonly string[]>> = {
   messages: ['openai', 'claude', 'gemini'],
   chat: ['openai', 'plain', 'claude', 'gemini'],
   responses: ['openai', 'claude', 'gemini'],
 };
-/** One conversion of each dialect is followed for much longer. */
-const LONG: Readonly<Record<Spoken, string>> = { messages: 'openai', chat: 'claude', responses: 'gemini' };
+/** The conversion of each client dialect that runs ten times as long. */
+const LONG: Readonly<Record<ClientDialect, string>> = { messages: 'openai', chat: 'claude', responses: 'gemini' };
 
 for (const client of ['messages', 'chat', 'responses'] as const) {
-  describe(`an agent that speaks ${client}`, () => {
+  describe(`${client} agent`, () => {
     for (const group of GROUPS[client]) {
       const requests = LONG[client] === group ? 300 : 30;
-      test(`[N9] works through ${requests} requests on the ${group} group`, async () => {
+      test(`[N9] ${client} agent completes ${requests} requests on the ${group} group`, async () => {
         sim.journal.clear();
         const options = { url: gateway.url, key: key(group), model: 'demo-agent@strict' };
         const agent = startAgent(client, { ...options, stream: requests > 30 ? 7 : 2 });
         const history = await work(agent, client, requests);
-        assert.ok(history.includes(PIXEL), 'the picture arrived');
+        assert.ok(history.includes(PIXEL), 'the image reached the provider');
         assert.match(history, /exit code 1/);
       });
     }
   });
 }
 
-/** Sends every request to another group than the last; answers what each of them got in the end. */
+/** Sends each request to the next group in turn; returns the last request that each group received. */
 async function wander(agent: Agent, groups: readonly string[], steps: number): Promise<Map<string, Sent>> {
   const known = new Map<string, Sent>();
-  let asked = 0;
-  const ask = async (): Promise<Answered> => {
-    const group = groups[asked % groups.length] ?? assert.fail();
+  let sentCount = 0;
+  const send = async (): Promise<AgentReply> => {
+    const group = groups[sentCount % groups.length] ?? assert.fail();
     agent.key = key(group);
-    const answer = await agent.ask();
-    asked += 1;
+    const reply = await agent.send();
+    sentCount += 1;
     const sent = takeSent();
     const before = known.get(group);
     if (before && sent.upstream !== 'chat')
-      assertGrown(unmarked(JSON.stringify(before.history)), unmarked(JSON.stringify(sent.history)));
-    assert.doesNotMatch(sent.text, /gw1\./, 'no provider sees what is not its own');
+      assertGrown(withoutBreakpoints(JSON.stringify(before.history)), withoutBreakpoints(JSON.stringify(sent.history)));
+    assert.doesNotMatch(sent.text, /gw1\./, 'no envelope reaches a provider');
     known.set(group, sent);
-    return answer;
+    return reply;
   };
   for (let n = 0; n < steps; n += 1) {
     const step = STEPS[n % STEPS.length] ?? assert.fail();
-    agent.say(step.say(n));
+    agent.addUserMessage(step.prompt(n));
     for (const names of step.calls) {
-      const { calls } = await ask();
+      const { calls } = await send();
       assert.deepEqual(
         calls.map(({ name }) => name),
         names,
       );
-      agent.give(calls.map((call) => RESULTS[call.name]?.(call) ?? assert.fail(call.name)));
+      agent.addToolResults(calls.map((call) => RESULTS[call.name]?.(call) ?? assert.fail(call.name)));
     }
-    assert.equal((await ask()).calls.length, 0);
+    assert.equal((await send()).calls.length, 0);
   }
   return known;
 }
 
-/** How many thoughts of its own a provider finds in the history. */
+/** Reasoning items that a provider issued itself. */
 const OWN_THOUGHTS: Readonly<Record<Upstream, RegExp>> = {
   messages: /"type":"(?:redacted_)?thinking"/g,
   responses: /"type":"reasoning"/g,
@@ -257,15 +260,15 @@ const OWN_THOUGHTS: Readonly<Record<Upstream, RegExp>> = {
 };
 
 for (const client of ['messages', 'chat', 'responses'] as const) {
-  test(`[L7] an agent that speaks ${client} changes its group with every request, also between a call and its result`, async () => {
+  test(`[L7] ${client} agent keeps each provider's reasoning when it changes the group with every request`, async () => {
     sim.journal.clear();
     const groups = GROUPS[client].filter((group) => !(client === 'chat' && group === 'openai'));
     const agent = startAgent(client, { url: gateway.url, key: '', model: 'demo-agent@strict', stream: 2 });
     const known = await wander(agent, groups, 3 * STEPS.length);
     for (const [group, { upstream, text }] of known) {
       const thoughts = text.match(OWN_THOUGHTS[upstream])?.length ?? 0;
-      assert.ok(thoughts >= 3, `${group} got ${thoughts} of its own thoughts back`);
-      assert.ok(text.includes(PIXEL), 'the picture arrived');
+      assert.ok(thoughts >= 3, `${group} got ${thoughts} of its reasoning items back`);
+      assert.ok(text.includes(PIXEL), 'the image reached the provider');
       assert.match(text, /exit code 1/);
     }
   });

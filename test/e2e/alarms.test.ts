@@ -21,7 +21,7 @@ before(async () => {
     ...basicSetup(sim.url),
     models: [
       { id: 'demo-messages', groups: ['claude'], prices: { input: '1', output: '1' } },
-      // Admitted for one token at a dollar, charged for what it really reads.
+      // Admitted for one token at a dollar, but charged for its real input.
       {
         id: 'demo-steep',
         groups: ['claude'],
@@ -42,7 +42,7 @@ after(async () => {
   await gateway.stop().finally(() => sim.close());
 });
 
-const execute = (statement: RawBuilder<unknown>) => statement.execute(gateway.ground.database.db);
+const execute = (statement: RawBuilder<unknown>) => statement.execute(gateway.context.database.db);
 
 async function metric(name: string): Promise<number | undefined> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
@@ -50,17 +50,18 @@ async function metric(name: string): Promise<number | undefined> {
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }
 const alarm = (name: AlarmName) => metric(`dragoman_alarm{alarm="${name}"}`);
-const raised = (name: AlarmName) => until(`${name} to be raised`, async () => ((await alarm(name)) ?? 0) > 0, 10_000);
-const cleared = (name: AlarmName) => until(`${name} to be over`, async () => (await alarm(name)) === 0, 15_000);
-const told = (event: string, name: AlarmName) =>
+const untilRaised = (name: AlarmName) =>
+  until(`${name} to be untilRaised`, async () => ((await alarm(name)) ?? 0) > 0, 10_000);
+const untilCleared = (name: AlarmName) => until(`${name} to be cleared`, async () => (await alarm(name)) === 0, 15_000);
+const logLines = (event: string, name: AlarmName) =>
   gateway.log.filter(({ msg, alarm: of }) => msg === event && of === name);
 
 const dragoman = (...args: string[]) =>
   run(args, {
     env: {
       DATABASE_URL: gateway.database.url,
-      DATA_DIR: gateway.ground.config.DATA_DIR,
-      MASTER_KEY: gateway.ground.config.MASTER_KEY,
+      DATA_DIR: gateway.context.config.DATA_DIR,
+      MASTER_KEY: gateway.context.config.MASTER_KEY,
     },
   });
 
@@ -73,16 +74,16 @@ async function call(model: string, by = key): Promise<void> {
   assert.equal(response.status, 200, await response.text());
 }
 
-test('while all is well every alarm says nought, and somebody looks', async () => {
-  await until('a look', async () => (await metric('dragoman_alarm_check_age_seconds')) !== undefined);
+test('every alarm is 0 in a healthy system, and the last check has an age', async () => {
+  await until('an alarm check', async () => (await metric('dragoman_alarm_check_age_seconds')) !== undefined);
   for (const name of Object.keys(ALARMS) as AlarmName[]) assert.equal(await alarm(name), 0, name);
   const { code, stdout } = await dragoman('doctor');
   assert.equal(code, 0, stdout);
   assert.match(stdout, /^ok {4}Alarms +nothing needs an operator$/m);
 });
 
-/** Breaks it and puts it right again; what cannot be put right in a moment has no second half. */
-const BREAKS: readonly {
+/** How to raise and clear each alarm; one that cannot be cleared at once has no `end`. */
+const CASES: readonly {
   name: AlarmName;
   begin: () => Promise<unknown>;
   end?: () => Promise<unknown>;
@@ -92,14 +93,14 @@ const BREAKS: readonly {
     name: 'ledger_faults',
     begin: () => execute(sql`update wallets set credits = credits + 5 where user_id = 'ana'`),
     end: () => execute(sql`update wallets set credits = credits - 5 where user_id = 'ana'`),
-    doctor: /^BAD {3}Alarm +ledger\.faults 2: .*\(wallet\.credits is not the sum of its entries: ana/m,
+    doctor: /^BAD {3}Alarm +ledger_faults 2: .*\(wallet\.credits is not the sum of its entries: ana/m,
   },
   {
     name: 'usage_quarantined',
-    begin: () => execute(sql`insert into usage_quarantine (id, fault, raw) values ('use_odd', 'negative', '{}')`),
+    begin: () => execute(sql`insert into usage_quarantine (id, fault, raw) values ('use_invalid', 'negative', '{}')`),
     end: () =>
       execute(sql`update usage_quarantine set outcome = 'dismissed', outcome_reason = 'test', resolved_at = now()`),
-    doctor: /usage\.quarantined 1: .*\(use_odd\); look at them at \/admin\/v1\/quarantine/,
+    doctor: /usage_quarantined 1: .*\(use_invalid\); review them at \/admin\/v1\/quarantine/,
   },
   {
     name: 'replicas_stale',
@@ -111,7 +112,7 @@ const BREAKS: readonly {
     end: async () => {
       const list = await dragoman('replica', 'list');
       assert.match(list.stdout, /^rep_gone\tfar\t\S+\t0\.00000007$/m);
-      const { code, stderr } = await dragoman('replica', 'forget', 'rep_gone');
+      const { code, stderr } = await dragoman('replica', 'remove', 'rep_gone');
       assert.equal(code, 0, stderr);
       const rows = await execute(sql`select from leases where replica_id = 'rep_gone'`);
       assert.equal(rows.rows.length, 0);
@@ -120,7 +121,7 @@ const BREAKS: readonly {
       );
       assert.equal(audited.rows.length, 1);
     },
-    doctor: /replicas\.silent 1: .*\(rep_gone on far\); .*dragoman replica forget/,
+    doctor: /replicas_stale 1: .*\(rep_gone on far\); .*dragoman replica remove/,
   },
   {
     name: 'journal_backlog',
@@ -128,37 +129,37 @@ const BREAKS: readonly {
       execute(sql`insert into replicas (id, host, pending, pending_since, seen_at)
         values ('rep_slow', 'near', 12, now() - interval '5 minutes', now() + interval '1 hour')`),
     end: () => execute(sql`delete from replicas where id = 'rep_slow'`),
-    doctor: /journals\.behind 1: .*\(12 of rep_slow\)/,
+    doctor: /journal_backlog 1: .*\(12 of rep_slow\)/,
   },
   {
     name: 'charges_above_reservation',
     begin: () => call('demo-steep', poorKey),
-    doctor: /wallets\.beyond 1: .*\(1 of poor\)/,
+    doctor: /charges_above_reservation 1: .*\(1 of poor\)/,
   },
 ];
 
-test('each thing that is wrong shows in the metrics, in the log once, in the doctor with advice, and when it is over', async () => {
-  for (const { name, begin } of BREAKS) {
+test('alarms appear in the metrics, once in the log and in doctor with advice, and disappear when cleared', async () => {
+  for (const { name, begin } of CASES) {
     await begin();
-    await raised(name);
+    await untilRaised(name);
   }
   const { code, stdout } = await dragoman('doctor');
   assert.equal(code, 1);
-  for (const { doctor } of BREAKS) assert.match(stdout, doctor);
-  for (const { name, end } of BREAKS) {
-    const [line, ...more] = told('alarm.raised', name);
-    assert.deepEqual(more, [], `${name} is told once`);
+  for (const { doctor } of CASES) assert.match(stdout, doctor);
+  for (const { name, end } of CASES) {
+    const [line, ...more] = logLines('alarm.raised', name);
+    assert.deepEqual(more, [], `${name} is logged once`);
     assert.deepEqual([line?.about, line?.advice], [ALARMS[name].about, ALARMS[name].advice]);
     if (!end) continue;
-    assert.deepEqual(told('alarm.cleared', name), []);
+    assert.deepEqual(logLines('alarm.cleared', name), []);
     await end();
-    await cleared(name);
-    await until('the line', () => told('alarm.cleared', name).length === 1);
+    await untilCleared(name);
+    await until('the log line', () => logLines('alarm.cleared', name).length === 1);
   }
 });
 
-test('records that the database does not take show as a backlog and a failing flusher, and then they are in', async () => {
-  const { db } = gateway.ground.database;
+test('flusher_failing and the journal metrics show records that the database rejects, until they are flushed', async () => {
+  const { db } = gateway.context.database;
   const count = async (): Promise<number> => (await db.selectFrom('usage_records').select('id').execute()).length;
   const before = await count();
   await execute(sql`alter table usage_daily rename to usage_daily_away`);
@@ -168,28 +169,28 @@ test('records that the database does not take show as a backlog and a failing fl
   assert.ok(((await metric('dragoman_journal_oldest_seconds')) ?? 0) > 0);
   assert.ok(((await metric('dragoman_journal_disk_bytes')) ?? 0) > 100);
   assert.ok(((await metric('dragoman_flush_failures')) ?? 0) >= 3);
-  assert.equal(told('alarm.raised', 'flusher_failing').length, 1);
+  assert.equal(logLines('alarm.raised', 'flusher_failing').length, 1);
   await execute(sql`alter table usage_daily_away rename to usage_daily`);
-  await cleared('flusher_failing');
-  await until('the line', () => told('alarm.cleared', 'flusher_failing').length === 1);
+  await untilCleared('flusher_failing');
+  await until('the log line', () => logLines('alarm.cleared', 'flusher_failing').length === 1);
   assert.equal(await metric('dragoman_journal_pending_records'), 0);
   assert.equal(await count(), before + 1);
 });
 
-test('a replica that lives cannot be forgotten, nor one that nobody knows', async () => {
-  const { db } = gateway.ground.database;
+test('replica remove rejects a live replica and an unknown one', async () => {
+  const { db } = gateway.context.database;
   const { id } = await db.selectFrom('replicas').select('id').where('host', '=', hostname()).executeTakeFirstOrThrow();
-  const [alive, stranger] = await Promise.all([
-    dragoman('replica', 'forget', id),
-    dragoman('replica', 'forget', 'rep_x'),
+  const [alive, unknown] = await Promise.all([
+    dragoman('replica', 'remove', id),
+    dragoman('replica', 'remove', 'rep_x'),
   ]);
   assert.equal(alive.code, 1);
   assert.match(alive.stderr, /was seen within the last minute/);
-  assert.equal(stranger.code, 1);
-  assert.match(stranger.stderr, /There is no replica rep_x/);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /There is no replica rep_x/);
 });
 
-test('the manual names every alarm and every metric', async () => {
+test('docs/operating.md names every alarm and every metric', async () => {
   const manual = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
   const metrics = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? '');

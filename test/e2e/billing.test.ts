@@ -5,11 +5,11 @@ import { after, before, test } from 'node:test';
 import { toFile } from 'openai';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { available, checkLedger } from '../../src/ledger/index.ts';
+import { checkLedger, readBalance } from '../../src/ledger/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
-import { SocketClient } from '../support/websocket.ts';
+import { ResponsesSocketClient } from '../support/websocket.ts';
 
 const PRICES = { input: '2', cached_input: '0.5', cache_write: '2.5', output: '10' };
 const MODELS = [
@@ -45,7 +45,7 @@ interface Usage {
 const usageOf = async (key: string): Promise<Usage> =>
   (await fetch(`${gateway.url}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json() as Promise<Usage>;
 
-/** Waits until the flusher has moved `requests` records for the key's user. */
+/** Waits until the flusher has written `requests` records of the key's user. */
 async function recorded(key: string, requests: number): Promise<Usage> {
   for (let n = 0; n < 200; n++) {
     const usage = await usageOf(key);
@@ -61,7 +61,7 @@ const userKeys = async (user: string, balance: string): Promise<Record<string, s
     keys: ['openai', 'claude', 'gemini'].map((group) => ({ user, group })),
   });
 
-test('every kind of call is metered once: native, converted, streamed, images, embeddings, a socket turn', async () => {
+test('G 8: every kind of call is metered once: native, converted, streamed, image, embedding and WebSocket turn', async () => {
   const own = await userKeys('meter', '10');
   const [r, m, g] = [own.openai ?? '', own.claude ?? '', own.gemini ?? ''];
   await anthropic(gateway.url, m).messages.create({
@@ -99,11 +99,11 @@ test('every kind of call is metered once: native, converted, streamed, images, e
   const usage = await recorded(r, 8);
   assert.equal(usage.total.requests, 8);
   assert.ok(usage.total.input_tokens > 0 && usage.total.output_tokens > 0);
-  assert.ok(Number(usage.total.cost) > 0.17, 'the image alone costs that');
+  assert.ok(Number(usage.total.cost) > 0.17, 'the price of the image');
   assert.equal(Number(usage.balance.available).toFixed(9), (10 - Number(usage.total.cost)).toFixed(9));
 });
 
-test('a call costs what its usage says at its price, cached input once at its own', async () => {
+test('G 8: a call costs its reported usage at the price of the model, cached input once at its own price', async () => {
   const own = await userKeys('exact', '10');
   const body = {
     model: 'demo-messages',
@@ -112,9 +112,9 @@ test('a call costs what its usage says at its price, cached input once at its ow
     messages: [{ role: 'user' as const, content: 'same beginning' }],
   };
   const client = anthropic(gateway.url, own.claude ?? '');
-  const answers = [await client.messages.create(body), await client.messages.create(body)];
+  const responses = [await client.messages.create(body), await client.messages.create(body)];
   const cost =
-    answers.reduce(
+    responses.reduce(
       (sum, { usage }) =>
         sum +
         usage.input_tokens * 2 +
@@ -128,7 +128,7 @@ test('a call costs what its usage says at its price, cached input once at its ow
   assert.ok(usage.total.cached_input_tokens > 0);
 });
 
-test('a failed call, a count and a list cost nothing', async () => {
+test('G 8: failed calls, token counts and model lists are free', async () => {
   const own = await userKeys('frugal', '10');
   const client = anthropic(gateway.url, own.claude ?? '');
   await assert.rejects(
@@ -151,7 +151,7 @@ test('a failed call, a count and a list cost nothing', async () => {
   assert.equal((await recorded(own.claude ?? '', 1)).total.requests, 1);
 });
 
-test('[N7] an empty balance is refused with 402 in every dialect, before anything is sent, and still sees its usage', async () => {
+test('[N7] G 7 r3: an empty balance gets 402 in every dialect before anything is sent, and GET /v1/usage still works', async () => {
   const own = await gateway.apply({
     users: [{ id: 'broke' }],
     keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'broke', group })),
@@ -164,7 +164,7 @@ test('[N7] an empty balance is refused with 402 in every dialect, before anythin
       body: JSON.stringify(body),
     });
   const message = { max_tokens: 10, messages: [{ role: 'user', content: 'x' }] };
-  const answers = [
+  const responses = [
     await post('/v1/messages', own.claude ?? '', { model: 'demo-messages', ...message }),
     await post('/v1/messages', own.openai ?? '', { model: 'demo-responses', ...message }),
     await post('/v1/responses', own.openai ?? '', { model: 'demo-responses', input: 'x' }),
@@ -172,16 +172,16 @@ test('[N7] an empty balance is refused with 402 in every dialect, before anythin
       contents: [{ role: 'user', parts: [{ text: 'x' }] }],
     }),
   ];
-  for (const answer of answers) {
-    assert.equal(answer.status, 402);
-    assert.equal(answer.headers.get('x-should-retry'), 'false');
-    assert.match(await answer.text(), /insufficient_balance/);
+  for (const response of responses) {
+    assert.equal(response.status, 402);
+    assert.equal(response.headers.get('x-should-retry'), 'false');
+    assert.match(await response.text(), /insufficient_balance/);
   }
   assert.equal(sim.journal.requests.length, 0);
   assert.equal((await usageOf(own.claude ?? '')).balance.available, '0');
 });
 
-test('a client that leaves in the middle of a stream pays for about what it got', async () => {
+test('G 8: a client disconnect in a stream is charged an estimate of the output sent', async () => {
   const own = await userKeys('leaver', '10');
   for (const group of ['claude', 'gemini']) {
     const model = group === 'claude' ? 'demo-messages' : 'demo-generate';
@@ -200,8 +200,8 @@ test('a client that leaves in the middle of a stream pays for about what it got'
   assert.equal(line?.outcome, 'client_closed');
 });
 
-test('200 calls at once on a balance for exactly 37 are 37 answers and no more', async () => {
-  // One output token of bound and two bytes of body per token, each at a price of one dollar a token-million: a known bound per call.
+test('admission lets at most 37 of 200 concurrent calls through when the balance pays for 37', async () => {
+  // A context of one token at one dollar per token: each call reserves exactly one dollar.
   await gateway.apply({
     models: [
       {
@@ -217,7 +217,7 @@ test('200 calls at once on a balance for exactly 37 are 37 answers and no more',
     users: [{ id: 'rush', balance: '37' }],
     keys: [{ user: 'rush', group: 'claude' }],
   });
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 200 }, async () => {
       const response = await fetch(`${gateway.url}/v1/messages`, {
         method: 'POST',
@@ -228,13 +228,13 @@ test('200 calls at once on a balance for exactly 37 are 37 answers and no more',
       return response.status;
     }),
   );
-  assert.ok(answers.every((status) => status === 200 || status === 402));
-  assert.ok(answers.filter((status) => status === 200).length <= 37);
-  await checkLedger(gateway.ground.database.db);
-  assert.ok((await available(gateway.ground.database.db, 'rush')) !== undefined);
+  assert.ok(responses.every((status) => status === 200 || status === 402));
+  assert.ok(responses.filter((status) => status === 200).length <= 37);
+  await checkLedger(gateway.context.database.db);
+  assert.ok((await readBalance(gateway.context.database.db, 'rush')) !== undefined);
 });
 
-// ---------------------------------------------------------------- what upstreams report
+// ---------------------------------------------------------------- reported usage
 
 interface Recorded {
   readonly model: string;
@@ -245,7 +245,7 @@ interface Recorded {
 }
 
 const recordsOf = async (user: string): Promise<Recorded[]> =>
-  (await gateway.ground.database.db
+  (await gateway.context.database.db
     .selectFrom('usage_records')
     .select(['model', 'operation', 'nanos', 'estimated', 'usage'])
     .where('user_id', '=', user)
@@ -253,21 +253,21 @@ const recordsOf = async (user: string): Promise<Recorded[]> =>
     .execute()) as unknown as Recorded[];
 
 const quarantined = async (user: string): Promise<{ fault: string; model: string }[]> => {
-  const rows = await gateway.ground.database.db.selectFrom('usage_quarantine').selectAll().execute();
+  const rows = await gateway.context.database.db.selectFrom('usage_quarantine').selectAll().execute();
   return rows.flatMap(({ fault, raw }) => {
     const record = JSON.parse(raw) as { userId: string; model: string };
     return record.userId === user ? [{ fault, model: record.model }] : [];
   });
 };
 
-type Ask = (own: Record<string, string>, oddity: string) => Promise<string>;
+type SendWithFault = (own: Record<string, string>, usageFault: string) => Promise<string>;
 
 const HELLO = [{ role: 'user', content: 'hello' }];
 const posting =
-  (group: string, path: string, body: object): Ask =>
-  async (own, oddity) => {
-    const text = JSON.stringify(body).replaceAll('ODDITY', oddity);
-    const response = await fetch(gateway.url + path.replace('ODDITY', encodeURIComponent(oddity)), {
+  (group: string, path: string, body: object): SendWithFault =>
+  async (own, usageFault) => {
+    const text = JSON.stringify(body).replaceAll('FAULT', usageFault);
+    const response = await fetch(gateway.url + path.replace('FAULT', encodeURIComponent(usageFault)), {
       method: 'POST',
       headers: { authorization: `Bearer ${own[group]}`, 'content-type': 'application/json' },
       body: text,
@@ -276,32 +276,32 @@ const posting =
     return response.text();
   };
 const turning =
-  (group: string, model: string): Ask =>
-  async (own, oddity) => {
-    const client = await new SocketClient(gateway.url, own[group] ?? '').open();
-    const end = await client.turn({ model: model.replace('ODDITY', oddity), input: 'hello' });
+  (group: string, model: string): SendWithFault =>
+  async (own, usageFault) => {
+    const client = await new ResponsesSocketClient(gateway.url, own[group] ?? '').open();
+    const end = await client.turn({ model: model.replace('FAULT', usageFault), input: 'hello' });
     client.socket.close();
     return end.type;
   };
 
-/** Every way that usage comes in by: the word that a whole answer ends with, and how to get one. */
-const WAYS: Readonly<Record<string, readonly [string, Ask]>> = {
+/** Every path by which usage arrives: text that ends a complete response, and how to get one. `FAULT` selects the simulator's usage. */
+const ROUTES: Readonly<Record<string, readonly [string, SendWithFault]>> = {
   'native messages': [
     'end_turn',
-    posting('claude', '/v1/messages', { model: 'demo-messages@ODDITY', max_tokens: 50, messages: HELLO }),
+    posting('claude', '/v1/messages', { model: 'demo-messages@FAULT', max_tokens: 50, messages: HELLO }),
   ],
   'native messages stream': [
     'message_stop',
-    posting('claude', '/v1/messages', { model: 'demo-messages@ODDITY', max_tokens: 50, messages: HELLO, stream: true }),
+    posting('claude', '/v1/messages', { model: 'demo-messages@FAULT', max_tokens: 50, messages: HELLO, stream: true }),
   ],
   'native chat': [
     '"finish_reason":"stop"',
-    posting('openai', '/v1/chat/completions', { model: 'demo-responses@ODDITY', messages: HELLO }),
+    posting('openai', '/v1/chat/completions', { model: 'demo-responses@FAULT', messages: HELLO }),
   ],
   'native chat stream': [
     '[DONE]',
     posting('openai', '/v1/chat/completions', {
-      model: 'demo-responses@ODDITY',
+      model: 'demo-responses@FAULT',
       messages: HELLO,
       stream: true,
       stream_options: { include_usage: true },
@@ -309,81 +309,82 @@ const WAYS: Readonly<Record<string, readonly [string, Ask]>> = {
   ],
   'native responses': [
     '"status":"completed"',
-    posting('openai', '/v1/responses', { model: 'demo-responses@ODDITY', input: 'hello' }),
+    posting('openai', '/v1/responses', { model: 'demo-responses@FAULT', input: 'hello' }),
   ],
   'native responses stream': [
     'response.completed',
-    posting('openai', '/v1/responses', { model: 'demo-responses@ODDITY', input: 'hello', stream: true }),
+    posting('openai', '/v1/responses', { model: 'demo-responses@FAULT', input: 'hello', stream: true }),
   ],
   'native generate': [
     'STOP',
-    posting('gemini', '/v1beta/models/demo-generate@ODDITY:generateContent', {
+    posting('gemini', '/v1beta/models/demo-generate@FAULT:generateContent', {
       contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
     }),
   ],
   'native generate stream': [
     'STOP',
-    posting('gemini', '/v1beta/models/demo-generate@ODDITY:streamGenerateContent?alt=sse', {
+    posting('gemini', '/v1beta/models/demo-generate@FAULT:streamGenerateContent?alt=sse', {
       contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
     }),
   ],
-  'raw socket': ['response.completed', turning('openai', 'demo-responses@ODDITY')],
-  'bridged socket': ['response.completed', turning('claude', 'demo-messages@ODDITY')],
+  'relayed WebSocket': ['response.completed', turning('openai', 'demo-responses@FAULT')],
+  'converted WebSocket': ['response.completed', turning('claude', 'demo-messages@FAULT')],
   'messages -> responses': [
     'end_turn',
-    posting('openai', '/v1/messages', { model: 'demo-responses@ODDITY', max_tokens: 50, messages: HELLO }),
+    posting('openai', '/v1/messages', { model: 'demo-responses@FAULT', max_tokens: 50, messages: HELLO }),
   ],
   'messages -> generate stream': [
     'message_stop',
-    posting('gemini', '/v1/messages', { model: 'demo-generate@ODDITY', max_tokens: 50, messages: HELLO, stream: true }),
+    posting('gemini', '/v1/messages', { model: 'demo-generate@FAULT', max_tokens: 50, messages: HELLO, stream: true }),
   ],
   'chat -> messages': [
     '"finish_reason":"stop"',
-    posting('claude', '/v1/chat/completions', { model: 'demo-messages@ODDITY', messages: HELLO }),
+    posting('claude', '/v1/chat/completions', { model: 'demo-messages@FAULT', messages: HELLO }),
   ],
   'chat -> messages stream': [
     '[DONE]',
-    posting('claude', '/v1/chat/completions', { model: 'demo-messages@ODDITY', messages: HELLO, stream: true }),
+    posting('claude', '/v1/chat/completions', { model: 'demo-messages@FAULT', messages: HELLO, stream: true }),
   ],
   'chat -> generate': [
     '"finish_reason":"stop"',
-    posting('gemini', '/v1/chat/completions', { model: 'demo-generate@ODDITY', messages: HELLO }),
+    posting('gemini', '/v1/chat/completions', { model: 'demo-generate@FAULT', messages: HELLO }),
   ],
   'responses -> messages stream': [
     'response.completed',
-    posting('claude', '/v1/responses', { model: 'demo-messages@ODDITY', input: 'hello', stream: true }),
+    posting('claude', '/v1/responses', { model: 'demo-messages@FAULT', input: 'hello', stream: true }),
   ],
 };
 
-test('usage that cannot be true is set aside and never charged, and the caller gets the answer all the same', async () => {
-  const own = await userKeys('odd', '10');
-  const ways = Object.entries(WAYS);
-  for (const [n, oddity] of ['negative', 'fraction', 'huge', 'text'].entries()) {
+test('impossible usage numbers are quarantined and not charged, and the client still gets the response', async () => {
+  const own = await userKeys('invalid', '10');
+  const routes = Object.entries(ROUTES);
+  for (const [n, usageFault] of ['negative', 'fraction', 'huge', 'text'].entries()) {
     await Promise.all(
-      ways.map(async ([way, [lastWord, ask]]) => {
-        const said = (await ask(own, `usage=${oddity}`)).replaceAll('": ', '":');
-        assert.ok(said.includes(lastWord), `${way}, ${oddity}: ${said.slice(-300)}`);
+      routes.map(async ([route, [lastText, send]]) => {
+        const text = (await send(own, `usage=${usageFault}`)).replaceAll('": ', '":');
+        assert.ok(text.includes(lastText), `${route}, ${usageFault}: ${text.slice(-300)}`);
       }),
     );
-    const all = (n + 1) * ways.length;
-    await until(`${all} calls to be set aside`, async () => (await quarantined('odd')).length === all);
+    const all = (n + 1) * routes.length;
+    await until(`${all} calls to be quarantined`, async () => (await quarantined('invalid')).length === all);
   }
-  const aside = await quarantined('odd');
+  const records = await quarantined('invalid');
   assert.ok(
-    aside.every(({ fault }) => /is -|is \d+\.5|is 1e|is 1000000000000000000|is a string/.test(fault)),
-    JSON.stringify(aside),
+    records.every(({ fault }) => /is -|is \d+\.5|is 1e|is 1000000000000000000|is a string/.test(fault)),
+    JSON.stringify(records),
   );
-  assert.deepEqual(await recordsOf('odd'), []);
+  assert.deepEqual(await recordsOf('invalid'), []);
   assert.equal((await usageOf(own.claude ?? '')).balance.available, '10');
 });
 
-test('an explicit zero is zero; usage that is missing is estimated, and says so', async () => {
+test('G 8: reported zero usage is free; missing usage is estimated and flagged', async () => {
   const own = await userKeys('quiet', '10');
-  const ways = Object.values(WAYS);
-  for (const oddity of ['zero', 'missing']) await Promise.all(ways.map(([, ask]) => ask(own, `usage=${oddity}`)));
+  const routes = Object.values(ROUTES);
+  for (const usageFault of ['zero', 'missing'])
+    await Promise.all(routes.map(([, send]) => send(own, `usage=${usageFault}`)));
   const records = await until('all to be recorded', async () => {
     const rows = await recordsOf('quiet');
-    return rows.length === 2 * ways.length ? rows : undefined;
+    return rows.length === 2 * routes.length ? rows : undefined;
   });
   for (const { model, operation, estimated, nanos, usage } of records)
     if (model.endsWith('zero')) assert.deepEqual([estimated, nanos], [false, 0n], `${operation} ${model}`);
@@ -395,19 +396,19 @@ test('an explicit zero is zero; usage that is missing is estimated, and says so'
   assert.deepEqual(await quarantined('quiet'), []);
 });
 
-test('a client that leaves pays by what was reported until then, or by an estimate that says so', async () => {
+test('G 8: a client disconnect is charged by the usage reported so far, else by a flagged estimate', async () => {
   const own = await userKeys('gone', '10');
-  const leave = async (group: string, path: string, body: object): Promise<Recorded> => {
+  const disconnect = async (group: string, path: string, body: object): Promise<Recorded> => {
     const before = (await recordsOf('gone')).length;
     const response = await fetch(gateway.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${own[group]}`, 'content-type': 'application/json' },
       body: JSON.stringify(path.startsWith('/v1beta') ? body : { ...body, stream: true }),
     });
-    let said = '';
+    let text = '';
     for await (const chunk of response.body ?? []) {
-      said += Buffer.from(chunk).toString();
-      if (said.split('word').length > 40) break;
+      text += Buffer.from(chunk).toString();
+      if (text.split('word').length > 40) break;
     }
     return until('the record', async () => (await recordsOf('gone'))[before]);
   };
@@ -420,20 +421,20 @@ test('a client that leaves pays by what was reported until then, or by an estima
     ['openai', '/v1/messages', { model: `demo-responses${endless}`, ...messages }],
     ['claude', '/v1/chat/completions', { model: `demo-messages${endless}`, messages: HELLO }],
   ] as const) {
-    const { estimated, nanos, usage } = await leave(group, path, body);
+    const { estimated, nanos, usage } = await disconnect(group, path, body);
     assert.ok(estimated && nanos > 0n && usage.input > 0, `${group} ${path}`);
-    // Forty words and what was under way.
+    // Forty words plus the events that were on their way.
     assert.ok(usage.output >= 25 && usage.output <= 250, `${group} ${path}: ${usage.output} tokens for 40 words`);
   }
-  // This dialect says with every piece what it has written so far.
+  // generate-content reports cumulative usage with every chunk.
   const body = { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] };
   const path = `/v1beta/models/${encodeURIComponent(`demo-generate${endless}`)}:streamGenerateContent?alt=sse`;
-  assert.equal((await leave('gemini', path, body)).estimated, false);
+  assert.equal((await disconnect('gemini', path, body)).estimated, false);
 });
 
-// ---------------------------------------------------------------- pictures and vectors
+// ---------------------------------------------------------------- images and embeddings
 
-test('embeddings and pictures cost exactly what they report, or what a piece costs', async () => {
+test('embeddings and images cost their reported tokens, or the price per image', async () => {
   const own = await userKeys('maker', '10');
   await gateway.apply({
     models: [
@@ -455,16 +456,19 @@ test('embeddings and pictures cost exactly what they report, or what a piece cos
   assert.ok(usage.prompt_tokens > 100);
   assert.equal(vectorCost, BigInt(usage.prompt_tokens) * 20n);
 
-  const picture = client.images.generate({ model: 'demo-image-tokens', prompt: 'a lamp', quality: 'low' });
-  const [made, pictureCost] = await Promise.all([picture, cost()]);
-  assert.ok(made.usage && made.usage.output_tokens > 0);
-  assert.equal(pictureCost, BigInt(made.usage.input_tokens) * 5_000n + BigInt(made.usage.output_tokens) * 40_000n);
+  const image = client.images.generate({ model: 'demo-image-tokens', prompt: 'a lamp', quality: 'low' });
+  const [generated, imageCost] = await Promise.all([image, cost()]);
+  assert.ok(generated.usage && generated.usage.output_tokens > 0);
+  assert.equal(
+    imageCost,
+    BigInt(generated.usage.input_tokens) * 5_000n + BigInt(generated.usage.output_tokens) * 40_000n,
+  );
 
-  const image = await toFile(Buffer.from('not really a picture'), 'lamp.png', { type: 'image/png' });
+  const file = await toFile(Buffer.from('not really an image'), 'lamp.png', { type: 'image/png' });
   const edit = client.images.edit({
     model: 'demo-image',
     prompt: 'brighter',
-    image,
+    image: file,
     size: '1024x1024',
     quality: 'high',
     n: 2,
@@ -473,7 +477,7 @@ test('embeddings and pictures cost exactly what they report, or what a piece cos
   assert.equal(editCost, 340_000_000n + BigInt(edited.usage?.input_tokens ?? 0) * 5_000n);
 });
 
-test('pictures that a balance cannot pay for are not made', async () => {
+test('images are rejected before the provider call when the balance is too low', async () => {
   await gateway.apply({
     models: [
       { id: 'demo-image-piece', groups: ['openai'], upstream: 'demo-image', prices: { per_image: { '*': '0.17' } } },
@@ -481,12 +485,12 @@ test('pictures that a balance cannot pay for are not made', async () => {
   });
   const own = await userKeys('thrifty', '0.3');
   const client = openai(gateway.url, own.openai ?? '');
-  const wish = { model: 'demo-image-piece', prompt: 'a lamp', size: '1024x1024', quality: 'high' } as const;
-  await assert.rejects(client.images.generate({ ...wish, n: 2 }), /insufficient_balance|balance/);
-  assert.equal((await client.images.generate(wish)).data?.length, 1);
+  const request = { model: 'demo-image-piece', prompt: 'a lamp', size: '1024x1024', quality: 'high' } as const;
+  await assert.rejects(client.images.generate({ ...request, n: 2 }), /insufficient_balance|balance/);
+  assert.equal((await client.images.generate(request)).data?.length, 1);
 });
 
-test('a call that goes on from a stored conversation is admitted by all that will be read', async () => {
+test('admission counts the whole stored conversation when a call continues it', async () => {
   const own = await userKeys('chain', '0.14');
   const client = openai(gateway.url, own.claude ?? '');
   const base = { model: 'demo-messages', max_output_tokens: 16 };
@@ -499,7 +503,7 @@ test('a call that goes on from a stored conversation is admitted by all that wil
   assert.equal((await client.responses.create({ ...base, input: 'something else' })).object, 'response');
 });
 
-test('a form whose length is not announced is admitted by its real size', async () => {
+test('admission counts the real size of a multipart body without content-length', async () => {
   await gateway.apply({
     models: [{ id: 'demo-image-read', groups: ['openai'], upstream: 'demo-image', prices: { input: '100' } }],
   });
@@ -511,27 +515,27 @@ test('a form whose length is not announced is admitted by its real size', async 
     part('name="model"', 'demo-image-read') +
     part('name="prompt"', 'a lamp') +
     part('name="image"; filename="lamp.png"', 'x'.repeat(200_000));
-  const answer = await fetch(`${gateway.url}/v1/images/edits`, {
+  const response = await fetch(`${gateway.url}/v1/images/edits`, {
     method: 'POST',
     headers: { authorization: `Bearer ${own.openai}`, 'content-type': `multipart/form-data; boundary=${boundary}` },
     body: new Blob([`${form}--${boundary}--\r\n`]).stream(),
     duplex: 'half',
   } as RequestInit);
-  assert.equal(answer.status, 402, await answer.text());
+  assert.equal(response.status, 402, await response.text());
 });
 
-test('with a disk that takes nothing, calls are answered and charged all the same', async () => {
+test('a call succeeds and is charged when its journal write fails', async () => {
   const other = await startGateway({ database: gateway.database });
   try {
-    // Nobody has written a record yet: the file that it would begin has no folder.
-    rmSync(join(other.ground.config.DATA_DIR, 'journal'), { recursive: true });
+    // No record was written yet, so the first journal file needs this directory.
+    rmSync(join(other.context.config.DATA_DIR, 'journal'), { recursive: true });
     const own = await userKeys('full', '10');
-    const answer = await anthropic(other.url, own.claude ?? '').messages.create({
+    const response = await anthropic(other.url, own.claude ?? '').messages.create({
       model: 'demo-messages',
       max_tokens: 10,
       messages: [{ role: 'user', content: 'x' }],
     });
-    assert.equal(answer.role, 'assistant');
+    assert.equal(response.role, 'assistant');
     assert.equal((await recorded(own.claude ?? '', 1)).total.requests, 1);
     assert.ok(other.log.some(({ msg }) => msg === 'journal.failed'));
   } finally {

@@ -1,4 +1,4 @@
-/** Loops that libraries run for their users: the AI SDK with each of its providers, and the tool runners of the official SDKs. */
+/** Tool loops of client libraries: the AI SDK with each of its providers, and the tool runners of the official SDKs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createAnthropic } from '@ai-sdk/anthropic';
@@ -36,7 +36,7 @@ const PATH = {
   required: ['path' as const],
   additionalProperties: false,
 };
-/** The second answer calls again, so that what the first one carried has to come back. */
+/** The second reply calls a tool again, so that opaque values of the first must be sent back. */
 const ASK = 'Use read_file, then edit_file for "src/lamp.ts".';
 const sentBodies = (): string[] => sim.journal.requests.map(({ body }) => body?.toString() ?? '');
 
@@ -50,7 +50,7 @@ interface Provider {
 }
 
 const settings = (group: string, version = 'v1') => ({ baseURL: `${gateway.url}/${version}`, apiKey: key(group) });
-/** Damaged values are rejected. */
+/** The simulator rejects damaged opaque values of this model. */
 const MODEL = 'demo-text@strict';
 const THINKS = { forceReasoning: true, reasoningEffort: 'high', reasoningSummary: 'auto' };
 
@@ -102,23 +102,23 @@ const aiTools = {
   }),
 };
 
-for (const { name, groups, model, options } of PROVIDERS) {
+for (const { name, groups, model, options: providerOptions } of PROVIDERS) {
   for (const group of groups) {
     describe(`${name} on the ${group} group`, () => {
-      const asked = (prompt: string) => ({
+      const options = (prompt: string) => ({
         model: model(group),
         maxRetries: 0,
-        ...(options && { providerOptions: options }),
+        ...(providerOptions && { providerOptions }),
         prompt,
       });
 
-      test('[N26] a text is generated, and streams to the same', async () => {
-        const whole = await generateText({ ...asked('hello there'), instructions: 'Be brief.' });
+      test(`[N26] ${name} generates the same text unary and streamed on the ${group} group`, async () => {
+        const whole = await generateText({ ...options('hello there'), instructions: 'Be brief.' });
         assert.match(whole.text, /simulated answer/);
         assert.equal(whole.finishReason, 'stop');
         assert.ok((whole.usage.inputTokens ?? 0) > 0 && (whole.usage.outputTokens ?? 0) > 0);
         const streamed = streamText({
-          ...asked('hello there'),
+          ...options('hello there'),
           instructions: 'Be brief.',
           onError: ({ error }) => assert.fail(String(error)),
         });
@@ -127,18 +127,18 @@ for (const { name, groups, model, options } of PROVIDERS) {
         assert.equal((await streamed.usage).outputTokens, whole.usage.outputTokens);
       });
 
-      test('[N26] a loop of three steps uses two tools', async () => {
+      test(`[N26] ${name} runs a loop of three steps with two tools on the ${group} group`, async () => {
         sim.journal.clear();
-        const { steps, text } = await generateText({ ...asked(ASK), tools: aiTools, stopWhen: isStepCount(5) });
+        const { steps, text } = await generateText({ ...options(ASK), tools: aiTools, stopWhen: isStepCount(5) });
         assertLoop(steps, text);
-        assert.equal(sim.journal.requests.length, 3, 'no request was sent twice');
+        assert.equal(sim.journal.requests.length, 3, 'no retry');
       });
 
-      test('[N26] a streamed loop of three steps uses two tools', async () => {
+      test(`[N26] ${name} runs a streamed loop of three steps with two tools on the ${group} group`, async () => {
         sim.journal.clear();
         const errors: unknown[] = [];
         const result = streamText({
-          ...asked(ASK),
+          ...options(ASK),
           tools: aiTools,
           stopWhen: isStepCount(5),
           onError: ({ error }) => void errors.push(error),
@@ -152,14 +152,14 @@ for (const { name, groups, model, options } of PROVIDERS) {
         assert.equal(sim.journal.requests.length, 3);
       });
 
-      test('[N26] an object comes in the asked shape', async () => {
+      test(`[N26] ${name} generates an object of the given schema on the ${group} group`, async () => {
         const schema = jsonSchema<{ name: string; age: number }>({
           type: 'object',
           properties: { name: { type: 'string' }, age: { type: 'number' } },
           required: ['name', 'age'],
           additionalProperties: false,
         });
-        const { output } = await generateText({ ...asked('Describe "Ada".'), output: Output.object({ schema }) });
+        const { output } = await generateText({ ...options('Describe "Ada".'), output: Output.object({ schema }) });
         assert.equal(output.name, 'Ada');
         assert.equal(typeof output.age, 'number');
       });
@@ -175,7 +175,7 @@ function assertLoop(steps: readonly { toolCalls: readonly { toolName: string; in
 }
 
 for (const group of ['claude', 'gemini']) {
-  test(`[N28] items that the AI SDK only refers to are put in for the ${group} group`, async () => {
+  test(`[N28] AI SDK item references are expanded for the ${group} group`, async () => {
     sim.journal.clear();
     const model = createOpenAI(settings(group)).responses(MODEL);
     await generateText({ model, prompt: ASK, tools: aiTools, stopWhen: isStepCount(5), maxRetries: 0 });
@@ -205,7 +205,7 @@ for (const [name, sdk] of [
         },
       }));
 
-      test('[N31] runTools works through its calls, streamed or not', async () => {
+      test(`[N31] ${name} runTools runs all tool calls, streamed and unary, on the ${group} group`, async () => {
         const body = { model: 'demo-text', messages: [{ role: 'user' as const, content: ASK }], tools: functions };
         const whole = await client().chat.completions.runTools(body).finalContent();
         const streamed = await client()
@@ -215,7 +215,7 @@ for (const [name, sdk] of [
         assert.equal(streamed, whole);
       });
 
-      test('[N32] responses.stream tells of text and calls while they come', async () => {
+      test(`[N32] ${name} responses.stream emits text and tool arguments as they arrive on the ${group} group`, async () => {
         const seen: string[] = [];
         const stream = client().responses.stream({
           model: 'demo-text',
@@ -231,7 +231,7 @@ for (const [name, sdk] of [
         assert.deepEqual(call.parsed_arguments, { path: 'a.ts' });
       });
 
-      test('[N34] responses.parse and chat.completions.parse read what was asked for', async () => {
+      test(`[N34] ${name} responses.parse and chat.completions.parse return structured output on the ${group} group`, async () => {
         const format = { type: 'json_schema' as const, name: 'file', strict: true, schema: PATH };
         const response = await client().responses.parse({
           model: 'demo-text',
@@ -269,29 +269,29 @@ for (const group of GROUPS) {
 
   describe(`the helpers of @anthropic-ai/sdk on the ${group} group`, () => {
     const tools = ['read_file', 'edit_file'].map((name) => betaTool(toolOf(name)));
-    test('[N35] 1.x runs its tools, streamed or not', async () => {
+    test(`[N35] @anthropic-ai/sdk 1.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
       const client = anthropic(gateway.url, key(group));
       const whole = await client.beta.messages.toolRunner({ ...body, tools });
       assert.match(JSON.stringify(whole.content), /edit_file of src\/lamp\.ts/);
       const runner = client.beta.messages.toolRunner({ ...body, tools, stream: true });
-      const answers = [];
-      for await (const stream of runner) answers.push(await stream.finalMessage());
-      assert.equal(textIn(answers.at(-1)?.content), textIn(whole.content));
-      assert.equal(answers.length, 3);
+      const responses = [];
+      for await (const stream of runner) responses.push(await stream.finalMessage());
+      assert.equal(textIn(responses.at(-1)?.content), textIn(whole.content));
+      assert.equal(responses.length, 3);
     });
 
-    test('[N35] 0.x runs its tools, streamed or not', async () => {
+    test(`[N35] @anthropic-ai/sdk 0.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
       const client = new Anthropic0({ baseURL: gateway.url, apiKey: key(group), maxRetries: 0 });
       const old = ['read_file', 'edit_file'].map((name) => betaTool0(toolOf(name)));
       const whole = await client.beta.messages.toolRunner({ ...body, tools: old });
       assert.match(JSON.stringify(whole.content), /edit_file of src\/lamp\.ts/);
       const runner = client.beta.messages.toolRunner({ ...body, tools: old, stream: true });
-      const answers = [];
-      for await (const stream of runner) answers.push(await stream.finalMessage());
-      assert.equal(answers.length, 3);
+      const responses = [];
+      for await (const stream of runner) responses.push(await stream.finalMessage());
+      assert.equal(responses.length, 3);
     });
 
-    test('[N35] 0.x and 1.x tell of text, thinking and input while they come', async () => {
+    test(`[N35] @anthropic-ai/sdk 0.x and 1.x emit text, thinking and tool input as they arrive on the ${group} group`, async () => {
       const plain = [{ name: 'read_file', description: 'A tool.', input_schema: PATH }];
       const ask = {
         ...body,
@@ -321,7 +321,7 @@ for (const group of GROUPS) {
         assert.match(seen.thinking, /The user wrote/);
         assert.deepEqual(JSON.parse(seen.json), { path: 'a.ts' });
         const kinds = message.content.map(({ type }) => type);
-        // What a call is signed with there stands in a block of its own, next to the call.
+        // The signature of a generate-content call travels in a thinking block next to the call.
         assert.deepEqual(kinds, ['thinking', 'text', ...(group === 'gemini' ? ['thinking'] : []), 'tool_use']);
         const whole = await client.messages.create({ ...ask, stream: false });
         assert.deepEqual(

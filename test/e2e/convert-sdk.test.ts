@@ -1,3 +1,4 @@
+/** Converted calls through the official SDKs, streamed and unary. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type OpenAI from 'openai';
@@ -21,23 +22,23 @@ after(async () => {
 });
 
 const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' as const } }, required: ['city'] };
-const ASK = 'Use get_weather for "Paris".';
+const PROMPT = 'Use get_weather for "Paris".';
 const MODEL = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' } as const;
 
 for (const group of ['openai', 'gemini'] as const) {
   describe(`the messages SDK on the ${group} group`, () => {
     const client = () => anthropic(gateway.url, key(group));
-    const ask = (content: string, more: object = {}) => ({
+    const body = (content: string, more: object = {}) => ({
       model: MODEL[group],
       max_tokens: 1000,
       messages: [{ role: 'user' as const, content }],
       ...more,
     });
 
-    test('a message is the same whether it is streamed or not', async () => {
-      const whole = await client().messages.create(ask('hello there', { system: 'Be brief.' }));
+    test(`@anthropic-ai/sdk gets the same message streamed and unary on the ${group} group`, async () => {
+      const whole = await client().messages.create(body('hello there', { system: 'Be brief.' }));
       const streamed = await client()
-        .messages.stream(ask('hello there', { system: 'Be brief.' }))
+        .messages.stream(body('hello there', { system: 'Be brief.' }))
         .finalMessage();
       assert.equal(whole.stop_reason, 'end_turn');
       assert.equal(whole.model, MODEL[group]);
@@ -46,11 +47,11 @@ for (const group of ['openai', 'gemini'] as const) {
       assert.ok(whole.usage.input_tokens + (whole.usage.cache_read_input_tokens ?? 0) > 0);
     });
 
-    test('a tool is called with its arguments, and its result is answered', async () => {
+    test(`@anthropic-ai/sdk gets a tool call with its arguments and continues with the result on the ${group} group`, async () => {
       const tools = [{ name: 'get_weather', description: 'Weather of a city', input_schema: SCHEMA }];
       for (const message of [
-        await client().messages.create(ask(ASK, { tools })),
-        await client().messages.stream(ask(ASK, { tools })).finalMessage(),
+        await client().messages.create(body(PROMPT, { tools })),
+        await client().messages.stream(body(PROMPT, { tools })).finalMessage(),
       ]) {
         assert.equal(message.stop_reason, 'tool_use');
         const use = message.content.find((block) => block.type === 'tool_use') ?? assert.fail('no tool_use');
@@ -60,7 +61,7 @@ for (const group of ['openai', 'gemini'] as const) {
           max_tokens: 1000,
           tools,
           messages: [
-            { role: 'user', content: ASK },
+            { role: 'user', content: PROMPT },
             { role: 'assistant', content: message.content },
             { role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, content: 'sunny' }] },
           ],
@@ -69,9 +70,9 @@ for (const group of ['openai', 'gemini'] as const) {
       }
     });
 
-    test('what is lost is named', async () => {
+    test(`G 4.1: @anthropic-ai/sdk can read dropped fields in x-gateway-dropped on the ${group} group`, async () => {
       const { response } = await client()
-        .messages.create(ask('hi', { top_k: 5 }))
+        .messages.create(body('hi', { top_k: 5 }))
         .withResponse();
       assert.equal(response.headers.get('x-gateway-dropped'), group === 'openai' ? 'top_k' : null);
       assert.match(response.headers.get('x-gateway-converted') ?? '', /^messages->/);
@@ -87,7 +88,7 @@ for (const [name, sdk] of [
     describe(`${name} on the ${group} group`, () => {
       const client = () => sdk(gateway.url, key(group)) as OpenAI;
 
-      test('chat is the same whether it is streamed or not', async () => {
+      test(`${name} gets the same chat completion streamed and unary on the ${group} group`, async () => {
         const body = {
           model: MODEL[group],
           messages: [
@@ -104,7 +105,7 @@ for (const [name, sdk] of [
         assert.ok((streamed.usage?.prompt_tokens ?? 0) > 0);
       });
 
-      test('chat calls a tool and takes its result', async () => {
+      test(`${name} chat calls a tool and continues with the result on the ${group} group`, async () => {
         const tools = [
           {
             type: 'function' as const,
@@ -114,7 +115,7 @@ for (const [name, sdk] of [
         const first = await client().chat.completions.create({
           model: MODEL[group],
           tools,
-          messages: [{ role: 'user', content: ASK }],
+          messages: [{ role: 'user', content: PROMPT }],
         });
         const message = first.choices[0]?.message ?? assert.fail();
         const call = message.tool_calls?.[0] ?? assert.fail('no call');
@@ -123,7 +124,7 @@ for (const [name, sdk] of [
           model: MODEL[group],
           tools,
           messages: [
-            { role: 'user', content: ASK },
+            { role: 'user', content: PROMPT },
             message,
             { role: 'tool', tool_call_id: call.id, content: 'sunny' },
           ],
@@ -131,7 +132,7 @@ for (const [name, sdk] of [
         assert.match(second.choices[0]?.message.content ?? '', /sunny/);
       });
 
-      test('a response is the same whether it is streamed or not', async () => {
+      test(`${name} gets the same response streamed and unary on the ${group} group`, async () => {
         const body = { model: MODEL[group], instructions: 'Be brief.', input: 'hello there' };
         const whole = await client().responses.create(body);
         const streamed = await client().responses.stream(body).finalResponse();
@@ -140,7 +141,7 @@ for (const [name, sdk] of [
         assert.match(whole.output_text, /simulated/i);
       });
 
-      test('a response calls a tool and takes its result', async () => {
+      test(`${name} responses call a tool and continue with the result on the ${group} group`, async () => {
         const tools = [
           {
             type: 'function' as const,
@@ -150,14 +151,14 @@ for (const [name, sdk] of [
             strict: false,
           },
         ];
-        const first = await client().responses.stream({ model: MODEL[group], input: ASK, tools }).finalResponse();
+        const first = await client().responses.stream({ model: MODEL[group], input: PROMPT, tools }).finalResponse();
         const call = first.output.find((item) => item.type === 'function_call') ?? assert.fail('no call');
         assert.deepEqual(JSON.parse(call.arguments), { city: 'Paris' });
         const second = await client().responses.create({
           model: MODEL[group],
           tools,
           input: [
-            { role: 'user', content: ASK },
+            { role: 'user', content: PROMPT },
             ...first.output,
             { type: 'function_call_output', call_id: call.call_id, output: 'sunny' },
           ] as OpenAI.Responses.ResponseInput,

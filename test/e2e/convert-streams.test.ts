@@ -1,53 +1,55 @@
-/** Converted calls that succeed: the same answer streamed or not, in the client's own slots, at the client's own pace. */
+/** Converted calls that succeed: equal replies streamed and unary, heartbeats, back-pressure and client disconnects. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type JournalEntry, type Sim, startSim } from '../../sim/index.ts';
 import {
-  type Ask,
-  type Block,
-  blocksOf,
-  bodyOf,
-  dataOf,
-  nameOf,
+  blockData,
+  type ChatInput,
+  type ClientDialect,
+  groupsSetup,
   PAIRS,
   type Pair,
+  pairName,
+  parseBlocks,
   post,
-  type Room,
-  type RoomAccount,
   rawPost,
-  roomsSetup,
-  type Spoken,
+  requestBody,
+  type SseBlock,
+  type TestAccount,
+  type TestGroup,
 } from '../support/conversion-harness.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { asStream, beginning, ending, type Scripted, startScripted } from '../support/scripted.ts';
+import { asStream, type Scripted, startScripted, streamEnd, streamStart } from '../support/scripted.ts';
 import { anthropic, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
 let sim: Sim;
 let scripted: Scripted;
 let gateway: TestGateway;
-/** Beats after a tenth of a second and cuts a stalled reader after one. */
-let hasty: TestGateway;
+/** Sends heartbeats after 100 ms and closes stalled clients after 1 s. */
+let impatient: TestGateway;
 const keys: Record<string, string> = {};
 
-type Declared = Omit<Room, 'url'> & { readonly at?: () => string };
-const rooms: Declared[] = PAIRS.map(({ group: id, upstream }) => ({ id, upstream, accounts: [{}] }));
+type DeclaredGroup = Omit<TestGroup, 'url'> & { readonly at?: () => string };
+const testGroups: DeclaredGroup[] = PAIRS.map(({ group: id, upstream }) => ({ id, upstream, accounts: [{}] }));
 
 before(async () => {
   sim = await startSim();
   scripted = await startScripted();
   gateway = await startGateway();
-  const distinct = [...new Map(rooms.map(({ at, ...room }) => [room.id, at ? { ...room, url: at() } : room])).values()];
-  Object.assign(keys, await gateway.apply(roomsSetup(distinct, sim.url)));
-  hasty = await startGateway({
+  const distinct = [
+    ...new Map(testGroups.map(({ at, ...group }) => [group.id, at ? { ...group, url: at() } : group])).values(),
+  ];
+  Object.assign(keys, await gateway.apply(groupsSetup(distinct, sim.url)));
+  impatient = await startGateway({
     database: gateway.database,
     env: { HEARTBEAT_MS: '100', STALLED_CLIENT_MS: '1000' },
   });
 });
 after(async () => {
-  await hasty.stop();
+  await impatient.stop();
   await gateway.stop();
   await scripted.close();
   await sim.close();
@@ -55,31 +57,32 @@ after(async () => {
 
 const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
 
-/** Declares a group of its own; its id. */
-function room({ upstream }: Pair, accounts: readonly RoomAccount[], at?: () => string): string {
-  const id = `room-${rooms.length}`;
-  rooms.push({ id, upstream, accounts, ...(at && { at }) });
+/** Declares a group with these accounts; returns its id. */
+function declareGroup({ upstream }: Pair, accounts: readonly TestAccount[], at?: () => string): string {
+  const id = `group-${testGroups.length}`;
+  testGroups.push({ id, upstream, accounts, ...(at && { at }) });
   return id;
 }
 
+/** Tests that wait for time to pass; they run concurrently. */
 const slow: (() => void)[] = [];
 const slowTest = (name: string, body: () => Promise<void>): void => void slow.push(() => void test(name, body));
 
-interface Answered {
+interface OkResponse {
   readonly headers: Headers;
   readonly text: string;
 }
 
-async function ask(pair: Pair, asked: Ask, token = key(pair.group), url = gateway.url): Promise<Answered> {
-  const response = await post(url, pair.client, token, bodyOf(pair.client, asked));
+async function send(pair: Pair, input: ChatInput, token = key(pair.group), url = gateway.url): Promise<OkResponse> {
+  const response = await post(url, pair.client, token, requestBody(pair.client, input));
   const text = await response.text();
   assert.equal(response.status, 200, text.slice(0, 500));
   return { headers: response.headers, text };
 }
 
-// ---------------------------------------------------------------- what a caller sees, whatever the dialect
+// ---------------------------------------------------------------- replies, independent of the dialect
 
-interface Seen {
+interface ReplyView {
   readonly text: string;
   readonly thoughts: string;
   readonly calls: readonly { readonly name: string; readonly args: unknown; readonly namespace?: string }[];
@@ -89,7 +92,7 @@ interface Seen {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
-  /** The whole answer, for comparing. */
+  /** The complete reply, for comparison. */
   readonly whole: unknown;
 }
 
@@ -157,7 +160,7 @@ interface Response {
   };
 }
 
-const SEE: Readonly<Record<Spoken, (whole: unknown) => Seen>> = {
+const READ_REPLY: Readonly<Record<ClientDialect, (whole: unknown) => ReplyView>> = {
   messages(whole) {
     const { model, content, stop_reason, stop_sequence, stop_details, usage } = whole as Message;
     const joined = (type: string, field: 'text' | 'thinking'): string =>
@@ -224,8 +227,10 @@ const SEE: Readonly<Record<Spoken, (whole: unknown) => Seen>> = {
   },
 };
 
-/** The answer that a stream tells, put together by the SDK where it keeps everything, by hand where it does not. */
-const FOLD: Readonly<Record<Spoken, (body: never, token: string, blocks: readonly Block[]) => Promise<unknown>>> = {
+/** The reply of a stream: accumulated by the SDK where it keeps every field, else by hand. */
+const FOLD: Readonly<
+  Record<ClientDialect, (body: never, token: string, blocks: readonly SseBlock[]) => Promise<unknown>>
+> = {
   messages: (body, token) => anthropic(gateway.url, token).messages.stream(body).finalMessage(),
   responses: (body, token) => openai(gateway.url, token).responses.stream(body).finalResponse(),
   chat: async (_body, _token, blocks) => foldChat(blocks),
@@ -245,14 +250,14 @@ interface Chunk {
   readonly service_tier?: unknown;
 }
 
-function foldChat(blocks: readonly Block[]): unknown {
-  const told = blocks.filter(({ data }) => data !== undefined);
-  assert.equal(told.pop()?.data, '[DONE]');
+function foldChat(blocks: readonly SseBlock[]): unknown {
+  const events = blocks.filter(({ data }) => data !== undefined);
+  assert.equal(events.pop()?.data, '[DONE]');
   const message: ChatMessage = { role: '', content: null, refusal: null };
   let usage: unknown;
   let tier: unknown;
   let finish: string | null | undefined;
-  for (const chunk of told.map((block) => dataOf(block) as unknown as Chunk)) {
+  for (const chunk of events.map((block) => blockData(block) as unknown as Chunk)) {
     usage = chunk.usage ?? usage;
     tier = chunk.service_tier ?? tier;
     for (const { delta, finish_reason } of chunk.choices) {
@@ -270,7 +275,7 @@ function foldChat(blocks: readonly Block[]): unknown {
       }
     }
   }
-  const [first] = told.map((block) => dataOf(block) as unknown as Chunk);
+  const [first] = events.map((block) => blockData(block) as unknown as Chunk);
   return {
     id: first?.id,
     object: 'chat.completion',
@@ -282,11 +287,12 @@ function foldChat(blocks: readonly Block[]): unknown {
   };
 }
 
-/** Differ from call to call, or say what the SDK adds by itself. */
+/** Fields that differ from call to call. */
 const VARYING = new Set([
   ...['id', 'call_id', 'created', 'created_at', 'completed_at'],
   ...['signature', 'encrypted_content', 'thought_signature'],
 ]);
+/** Fields that the SDK adds. */
 const ADDED = new Set(['_request_id', 'parsed_output', 'output_parsed', 'parsed', 'parsed_arguments', 'output_text']);
 
 function comparable(value: unknown): unknown {
@@ -296,20 +302,24 @@ function comparable(value: unknown): unknown {
     Object.entries(value)
       .filter(([name, member]) => !ADDED.has(name) && member !== undefined)
       .map(([name, member]) => [name, VARYING.has(name) && member !== null ? typeof member : comparable(member)])
-      // Of a text that does not exist a stream can only say that it is empty.
+      // A stream cannot distinguish missing content from empty content.
       .map(([name, member]) => [name, name === 'content' && member === '' ? null : member]),
   );
 }
 
-/** The same question three times: once for the provider's cache, once whole, once streamed. */
-async function bothWays(pair: Pair, asked: Ask, token = key(pair.group)): Promise<readonly [Seen, Seen]> {
-  await ask(pair, asked, token);
-  const unary = await ask(pair, asked, token);
-  const body = bodyOf(pair.client, { ...asked, stream: true });
-  const streamed = await ask(pair, { ...asked, stream: true }, token);
-  const folded = await FOLD[pair.client](body as never, token, blocksOf(streamed.text));
-  const see = SEE[pair.client];
-  return [see(JSON.parse(unary.text)), see(folded)];
+/** Sends the same request three times: to fill the provider's cache, unary, and streamed. */
+async function unaryAndStreamed(
+  pair: Pair,
+  input: ChatInput,
+  token = key(pair.group),
+): Promise<readonly [ReplyView, ReplyView]> {
+  await send(pair, input, token);
+  const unary = await send(pair, input, token);
+  const body = requestBody(pair.client, { ...input, stream: true });
+  const streamed = await send(pair, { ...input, stream: true }, token);
+  const folded = await FOLD[pair.client](body as never, token, parseBlocks(streamed.text));
+  const view = READ_REPLY[pair.client];
+  return [view(JSON.parse(unary.text)), view(folded)];
 }
 
 const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
@@ -324,41 +334,41 @@ const PERSON = {
   additionalProperties: false,
 };
 
-const STOP: Readonly<Record<Spoken, Readonly<Record<'end' | 'tool' | 'length' | 'refusal', string>>>> = {
+const STOP: Readonly<Record<ClientDialect, Readonly<Record<'end' | 'tool' | 'length' | 'refusal', string>>>> = {
   messages: { end: 'end_turn', tool: 'tool_use', length: 'max_tokens', refusal: 'refusal' },
   chat: { end: 'stop', tool: 'tool_calls', length: 'length', refusal: 'content_filter' },
   responses: { end: 'completed', tool: 'completed', length: 'max_output_tokens', refusal: 'completed' },
 };
 
-interface Question {
-  readonly about: string;
-  readonly ask: Ask;
+interface ReplyCase {
+  readonly title: string;
+  readonly input: ChatInput;
   readonly stop: keyof (typeof STOP)['chat'];
-  check?(seen: Seen, pair: Pair): void;
+  check?(seen: ReplyView, pair: Pair): void;
 }
 
-const QUESTIONS: readonly Question[] = [
+const REPLY_CASES: readonly ReplyCase[] = [
   {
-    about: 'plain text',
-    ask: { text: 'hello there', system: 'Be brief.' },
+    title: 'plain text',
+    input: { text: 'hello there', system: 'Be brief.' },
     stop: 'end',
     check: ({ text }) => assert.equal(text, 'This is a simulated answer from demo-text. You said: "hello there".'),
   },
   {
-    about: 'text of many scripts, with line and paragraph separators',
-    ask: { text: 'Grüße 👩‍👩‍👧‍👦 日本語 \u2028\u2029 \\n "quoted" \u0000 end' },
+    title: 'text of many scripts with line and paragraph separators',
+    input: { text: 'Grüße 👩‍👩‍👧‍👦 日本語 \u2028\u2029 \\n "quoted" \u0000 end' },
     stop: 'end',
     check: ({ text }) => assert.ok(text.includes('Grüße 👩‍👩‍👧‍👦 日本語 \u2028\u2029 \\n "quoted" \u0000 end')),
   },
   {
-    about: 'a tool call',
-    ask: { text: 'Use get_weather for "Paris".', tools: TOOLS },
+    title: 'a tool call',
+    input: { text: 'Use get_weather for "Paris".', tools: TOOLS },
     stop: 'tool',
     check: ({ calls }) => assert.deepEqual(calls, [{ name: 'get_weather', args: { city: 'Paris' } }]),
   },
   {
-    about: 'parallel tool calls, separate and in order',
-    ask: { text: 'use get_time and get_weather for "Zürich"', tools: TOOLS },
+    title: 'parallel tool calls in order',
+    input: { text: 'use get_time and get_weather for "Zürich"', tools: TOOLS },
     stop: 'tool',
     check: ({ calls }) =>
       assert.deepEqual(calls, [
@@ -367,8 +377,8 @@ const QUESTIONS: readonly Question[] = [
       ]),
   },
   {
-    about: 'a text before a tool call',
-    ask: { text: 'explain and use get_weather for "Paris"', tools: TOOLS },
+    title: 'text before a tool call',
+    input: { text: 'explain and use get_weather for "Paris"', tools: TOOLS },
     stop: 'tool',
     check: ({ text, calls }) => {
       assert.equal(text, 'I will use get_weather.');
@@ -376,8 +386,8 @@ const QUESTIONS: readonly Question[] = [
     },
   },
   {
-    about: 'thinking, in the slot of the client',
-    ask: { text: 'think about it', thinks: true },
+    title: 'thinking',
+    input: { text: 'think about it', thinks: true },
     stop: 'end',
     check: ({ text, thoughts }) => {
       assert.equal(thoughts, 'The user wrote "think about it". A short simulated answer will do.');
@@ -385,8 +395,8 @@ const QUESTIONS: readonly Question[] = [
     },
   },
   {
-    about: 'thinking before a tool call',
-    ask: { text: 'Use get_weather for "Oslo".', tools: TOOLS, thinks: true },
+    title: 'thinking before a tool call',
+    input: { text: 'Use get_weather for "Oslo".', tools: TOOLS, thinks: true },
     stop: 'tool',
     check: ({ thoughts, calls }) => {
       assert.match(thoughts, /The user wrote/);
@@ -394,27 +404,27 @@ const QUESTIONS: readonly Question[] = [
     },
   },
   {
-    about: 'a refusal',
-    ask: { text: 'please refuse' },
+    title: 'a refusal',
+    input: { text: 'please refuse' },
     stop: 'refusal',
     check: ({ text, refusal, calls }, pair) => {
-      // A messages client reads what was said before the refusal, and the responses side says it word by word.
+      // A messages client gets the text before the refusal; a responses provider streams the refusal as text.
       assert.equal(text, pair.client === 'messages' && pair.upstream === 'responses' ? refusal : '');
       assert.deepEqual(calls, []);
-      // The generate side says only that it declines, not why.
+      // generate-content gives no reason for a refusal.
       if (pair.upstream !== 'generate') assert.match(refusal, /declined/);
     },
   },
-  { about: 'a prompt that the provider blocks', ask: { text: 'please block' }, stop: 'refusal' },
+  { title: 'a blocked prompt', input: { text: 'please block' }, stop: 'refusal' },
   {
-    about: 'an answer cut by its limit',
-    ask: { text: 'a long story, please, with many words in it so that it must be cut', maxTokens: 16 },
+    title: 'a reply cut at its token limit',
+    input: { text: 'a long story, please, with many words in it so that it must be cut', maxTokens: 16 },
     stop: 'length',
     check: ({ text }) => assert.ok(text.length <= 64),
   },
   {
-    about: 'structured output',
-    ask: { text: 'Describe "Ada".', schema: PERSON },
+    title: 'structured output',
+    input: { text: 'Describe "Ada".', schema: PERSON },
     stop: 'end',
     check: ({ text }) => {
       const { name, age, ...rest } = JSON.parse(text);
@@ -426,10 +436,10 @@ const QUESTIONS: readonly Question[] = [
 ];
 
 for (const pair of PAIRS) {
-  describe(`the same answer streamed or not, ${nameOf(pair)}`, () => {
-    for (const { about, ask: asked, stop, check } of QUESTIONS) {
-      test(about, async () => {
-        const [unary, streamed] = await bothWays(pair, asked);
+  describe(`streamed and unary replies, ${pairName(pair)}`, () => {
+    for (const { title, input, stop, check } of REPLY_CASES) {
+      test(`${pairName(pair)} gives the same reply streamed and unary: ${title}`, async () => {
+        const [unary, streamed] = await unaryAndStreamed(pair, input);
         for (const seen of [unary, streamed]) {
           assert.equal(seen.stop, STOP[pair.client][stop]);
           check?.(seen, pair);
@@ -442,29 +452,29 @@ for (const pair of PAIRS) {
 
 // ---------------------------------------------------------------- usage
 
-const lineOf = ({ headers }: Answered) =>
+const lineOf = ({ headers }: OkResponse) =>
   until('the log line', () =>
     gateway.log.find(({ msg, request }) => msg === 'request.completed' && request === headers.get('x-request-id')),
   );
 
 for (const pair of PAIRS) {
-  test(`cached input is counted as the dialect counts it, ${nameOf(pair)}`, async () => {
-    const system = `About ${nameOf(pair)}: ${'s'.repeat(400)}`;
-    const asked: Ask = {
+  test(`cached input is counted by the rules of the client dialect, ${pairName(pair)}`, async () => {
+    const system = `About ${pairName(pair)}: ${'s'.repeat(400)}`;
+    const input: ChatInput = {
       text: 'Use get_weather for "Rome".',
       system,
       tools: TOOLS,
       more: { ...(pair.client === 'messages' && { max_tokens: 500 }) },
     };
-    const [unary, streamed] = await bothWays(pair, asked);
+    const [unary, streamed] = await unaryAndStreamed(pair, input);
     const tokens = (text: string): number => Math.ceil(text.length / 4);
     for (const seen of [unary, streamed]) {
       assert.ok(seen.cached >= tokens(system), `cached ${seen.cached}`);
-      assert.ok(seen.input > seen.cached, 'what is cached is a part of what is read');
+      assert.ok(seen.input > seen.cached, 'cached tokens are part of the input tokens');
       assert.ok(seen.output > 0);
     }
     assert.deepEqual([streamed.input, streamed.cached, streamed.output], [unary.input, unary.cached, unary.output]);
-    const line = await lineOf(await ask(pair, asked));
+    const line = await lineOf(await send(pair, input));
     assert.deepEqual([line.tokensIn, line.tokensCached, line.tokensOut], [unary.input, unary.cached, unary.output]);
     if (pair.client === 'chat')
       assert.equal((unary.whole as Completion).usage.total_tokens, unary.input + unary.output);
@@ -475,11 +485,11 @@ for (const pair of PAIRS) {
 
 // ---------------------------------------------------------------- headers
 
-const ODD = { 'odd field,é': 1 };
-const ODD_NAME = 'odd%20field%2C%C3%A9';
+const UNKNOWN_FIELD = { 'unknown field,é': 1 };
+const UNKNOWN_FIELD_NAME = 'unknown%20field%2C%C3%A9';
 
-/** Fields that the pair loses, and the names they are lost under. */
-const LOSSES: Readonly<Record<string, { readonly more: object; readonly names: readonly string[] }>> = {
+/** Fields that the conversion drops, and their names in `x-gateway-dropped`. */
+const DROPPED: Readonly<Record<string, { readonly more: object; readonly names: readonly string[] }>> = {
   'messages->responses': { more: { top_k: 5, inference_geo: 'eu' }, names: ['top_k', 'inference_geo'] },
   'messages->generate': {
     more: { metadata: { user_id: 'u1' }, inference_geo: 'eu' },
@@ -499,26 +509,26 @@ const LOSSES: Readonly<Record<string, { readonly more: object; readonly names: r
 };
 
 for (const pair of PAIRS) {
-  const named = room(pair, [{ text: 'demo-text@gap=0' }]);
+  const renaming = declareGroup(pair, [{ text: 'demo-text@gap=0' }]);
   for (const stream of [false, true]) {
-    test(`the head of a ${stream ? 'streamed' : 'whole'} answer says what was done, ${nameOf(pair)}`, async () => {
+    test(`G 4.1: response headers of a ${stream ? 'streamed' : 'unary'} reply name the conversion, upstream model and dropped fields, ${pairName(pair)}`, async () => {
       const converted = `${pair.client}->${pair.upstream}`;
-      const { more, names } = LOSSES[converted] ?? assert.fail();
-      const { headers, text } = await ask(
+      const { more, names } = DROPPED[converted] ?? assert.fail();
+      const { headers, text } = await send(
         pair,
-        { model: 'alias-one', text: 'hi', stream, more: { ...more, ...ODD } },
-        key(named),
+        { model: 'alias-one', text: 'hi', stream, more: { ...more, ...UNKNOWN_FIELD } },
+        key(renaming),
       );
       assert.equal(headers.get('x-gateway-converted'), converted);
       assert.equal(headers.get('x-gateway-upstream-model'), 'demo-text%40gap%3D0');
-      assert.deepEqual(headers.get('x-gateway-dropped')?.split(',').sort(), [...names, ODD_NAME].sort());
+      assert.deepEqual(headers.get('x-gateway-dropped')?.split(',').sort(), [...names, UNKNOWN_FIELD_NAME].sort());
       assert.match(headers.get('x-request-id') ?? '', /^req_/);
       assert.equal(headers.get('request-id'), pair.client === 'messages' ? headers.get('x-request-id') : null);
       for (const name of ['anthropic-organization-id', 'openai-organization', 'x-ratelimit-limit-requests', 'server'])
         assert.equal(headers.get(name), null, name);
       const models = [...text.matchAll(/"model":"([^"]*)"/g)].map(([, name]) => name);
       assert.ok(models.length > 0);
-      assert.deepEqual([...new Set(models)], ['alias-one'], 'the name that the client asked for');
+      assert.deepEqual([...new Set(models)], ['alias-one'], 'the model name of the request');
       if (!stream) return assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
       assert.equal(headers.get('content-type'), 'text/event-stream; charset=utf-8');
       assert.equal(headers.get('cache-control'), 'no-cache, no-transform');
@@ -527,15 +537,15 @@ for (const pair of PAIRS) {
     });
   }
 
-  test(`nothing is said of losses when there are none, ${nameOf(pair)}`, async () => {
-    const { headers } = await ask(pair, { text: 'hi' });
+  test(`G 4.1: x-gateway-dropped is absent when nothing is dropped, ${pairName(pair)}`, async () => {
+    const { headers } = await send(pair, { text: 'hi' });
     assert.equal(headers.get('x-gateway-dropped'), null);
   });
 }
 
-// ---------------------------------------------------------------- in the upstream's own form
+// ---------------------------------------------------------------- images
 
-/** One pixel. */
+/** A PNG of one pixel. */
 const IMAGE = {
   mime: 'image/png',
   data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -547,41 +557,41 @@ const IMAGE_FORM: Readonly<Record<Pair['upstream'], object>> = {
   generate: { inlineData: { mimeType: IMAGE.mime, data: IMAGE.data } },
 };
 
-/** Is this object somewhere in there, perhaps with more members? */
-function holds(value: unknown, wanted: object): boolean {
+/** Whether `value` contains an object with these members at any depth. */
+function containsObject(value: unknown, wanted: object): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const fits = Object.entries(wanted).every(([name, member]) =>
     typeof member === 'object'
       ? JSON.stringify(Reflect.get(value, name)) === JSON.stringify(member)
       : Reflect.get(value, name) === member,
   );
-  return fits || Object.values(value).some((member) => holds(member, wanted));
+  return fits || Object.values(value).some((member) => containsObject(member, wanted));
 }
 
 for (const pair of PAIRS) {
-  test(`an image reaches the provider in its own form, ${nameOf(pair)}`, async () => {
+  test(`an image reaches the provider in the form of its dialect, ${pairName(pair)}`, async () => {
     sim.journal.clear();
-    await ask(pair, { text: 'what is this?', image: IMAGE });
+    await send(pair, { text: 'what is this?', image: IMAGE });
     const sent = JSON.parse(sim.journal.requests[0]?.body?.toString('utf8') ?? '');
-    assert.ok(holds(sent, IMAGE_FORM[pair.upstream]), JSON.stringify(sent));
+    assert.ok(containsObject(sent, IMAGE_FORM[pair.upstream]), JSON.stringify(sent));
   });
 }
 
-// ---------------------------------------------------------------- names of tools
+// ---------------------------------------------------------------- tool names
 
-const FORCED: Readonly<Record<Spoken, (name: string) => object>> = {
+const FORCED: Readonly<Record<ClientDialect, (name: string) => object>> = {
   messages: (name) => ({ tool_choice: { type: 'tool', name } }),
   chat: (name) => ({ tool_choice: { type: 'function', function: { name } } }),
   responses: (name) => ({ tool_choice: { type: 'function', name } }),
 };
 
 for (const pair of PAIRS) {
-  test(`names that the provider would refuse come back as they were, ${nameOf(pair)}`, async () => {
+  test(`tool names that the provider would reject are restored in the reply, ${pairName(pair)}`, async () => {
     const names = ['files.read', 'files_read', `long.${'x'.repeat(70)}`];
     const tools = names.map((name) => ({ name, description: 'Reads', schema: CITY }));
     for (const name of names) {
       sim.journal.clear();
-      const [unary, streamed] = await bothWays(pair, { text: 'go', tools, more: FORCED[pair.client](name) });
+      const [unary, streamed] = await unaryAndStreamed(pair, { text: 'go', tools, more: FORCED[pair.client](name) });
       assert.deepEqual(
         unary.calls.map((call) => call.name),
         [name],
@@ -595,7 +605,7 @@ for (const pair of PAIRS) {
   });
 
   if (pair.client !== 'responses') continue;
-  test(`a namespace comes back with the name, ${nameOf(pair)}`, async () => {
+  test(`the namespace of a tool is restored in the reply, ${pairName(pair)}`, async () => {
     const inner = ['read.file', 'read_file'].map((name) => ({
       type: 'function',
       name,
@@ -605,7 +615,7 @@ for (const pair of PAIRS) {
     }));
     for (const ordered of [inner, inner.toReversed()]) {
       const tools = [{ type: 'namespace', name: 'mcp__files', description: 'Files', tools: ordered }];
-      const [unary, streamed] = await bothWays(pair, { text: 'go', more: { tools, tool_choice: 'required' } });
+      const [unary, streamed] = await unaryAndStreamed(pair, { text: 'go', more: { tools, tool_choice: 'required' } });
       for (const { calls } of [unary, streamed]) {
         assert.deepEqual(
           calls.map(({ name, namespace }) => [namespace, name]),
@@ -627,22 +637,25 @@ for (const pair of PAIRS) {
   const { client } = pair;
   if (client === 'responses') continue;
   const isEmulated = pair.upstream === 'responses';
-  /** Only where the match is our own do we know which sequence it was. */
+  /** The gateway knows which sequence matched only where it does the matching itself. */
   const stopped = (sequence: string): unknown =>
     client === 'chat' ? 'stop' : isEmulated ? ['stop_sequence', sequence] : 'end_turn';
 
-  test(`the text ends before a stop sequence, ${nameOf(pair)}`, async () => {
-    const [unary, streamed] = await bothWays(pair, { text: 'hi', more: STOPS[client]('nothing', ' simulated') });
+  test(`the text ends before a stop sequence, ${pairName(pair)}`, async () => {
+    const [unary, streamed] = await unaryAndStreamed(pair, {
+      text: 'hi',
+      more: STOPS[client]('nothing', ' simulated'),
+    });
     for (const seen of [unary, streamed]) {
       assert.equal(seen.text, 'This is a');
       assert.deepEqual(seen.stop, stopped(' simulated'));
     }
     assert.deepEqual(comparable(streamed.whole), comparable(unary.whole));
-    assert.ok(streamed.output > 0, 'the usage of the provider is still told');
+    assert.ok(streamed.output > 0, 'the usage of the provider is still reported');
   });
 
-  test(`a sequence that never comes changes nothing, ${nameOf(pair)}`, async () => {
-    const [unary, streamed] = await bothWays(pair, { text: 'hi', more: STOPS[client]('You said: "hi"!') });
+  test(`a stop sequence that never occurs changes nothing, ${pairName(pair)}`, async () => {
+    const [unary, streamed] = await unaryAndStreamed(pair, { text: 'hi', more: STOPS[client]('You said: "hi"!') });
     for (const seen of [unary, streamed]) {
       assert.match(seen.text, /You said: "hi"\.$/);
       assert.equal(seen.stop, STOP[client].end);
@@ -650,55 +663,55 @@ for (const pair of PAIRS) {
   });
 
   if (!isEmulated) continue;
-  const own = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
-  const streaming: Ask = { text: 'hi', stream: true, more: STOPS[client]('END') };
-  const fold = (text: string): Seen =>
-    SEE[client](client === 'chat' ? foldChat(blocksOf(text)) : foldMessages(blocksOf(text)));
+  const own = declareGroup(pair, [{ max_concurrency: 1 }], () => scripted.url);
+  const streaming: ChatInput = { text: 'hi', stream: true, more: STOPS[client]('END') };
+  const fold = (text: string): ReplyView =>
+    READ_REPLY[client](client === 'chat' ? foldChat(parseBlocks(text)) : foldMessages(parseBlocks(text)));
 
-  test(`a stop sequence that is split over events is met, ${nameOf(pair)}`, async () => {
-    scripted.answer(own, (response) =>
+  test(`a stop sequence split over several events is found, ${pairName(pair)}`, async () => {
+    scripted.respondWith(own, (response) =>
       asStream(response).end(
-        beginning('responses', 'One. E', 'N', 'D now', ' and more') + ending.responses('whatever'),
+        streamStart('responses', 'One. E', 'N', 'D now', ' and more') + streamEnd.responses('whatever'),
       ),
     );
-    const seen = fold((await ask(pair, streaming, key(own))).text);
+    const seen = fold((await send(pair, streaming, key(own))).text);
     assert.equal(seen.text, 'One. ');
     assert.deepEqual(seen.stop, stopped('END'));
     assert.equal(seen.output, 5);
   });
 
-  test(`the beginning of a sequence at the end of the text is told, ${nameOf(pair)}`, async () => {
-    scripted.answer(own, (response) =>
-      asStream(response).end(beginning('responses', 'One. ', 'EN') + ending.responses('One. EN')),
+  test(`a partial stop sequence at the end of the text is sent, ${pairName(pair)}`, async () => {
+    scripted.respondWith(own, (response) =>
+      asStream(response).end(streamStart('responses', 'One. ', 'EN') + streamEnd.responses('One. EN')),
     );
-    const seen = fold((await ask(pair, streaming, key(own))).text);
+    const seen = fold((await send(pair, streaming, key(own))).text);
     assert.equal(seen.text, 'One. EN');
     assert.equal(seen.stop, STOP[client].end);
   });
 
   for (const [how, then] of [
-    ['falls silent', () => {}],
+    ['stays open', () => {}],
     ['breaks off', (cut: () => void) => cut()],
   ] as const) {
-    const alone = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
-    slowTest(`a provider that ${how} after the stop sequence does not spoil the answer, ${nameOf(pair)}`, async () => {
-      const gone = Promise.withResolvers<void>();
-      scripted.answer(alone, (response) => {
-        response.on('close', gone.resolve);
-        asStream(response).write(beginning('responses', 'One. END', ' and more'), () =>
+    const alone = declareGroup(pair, [{ max_concurrency: 1 }], () => scripted.url);
+    slowTest(`a reply is complete when the provider ${how} after the stop sequence, ${pairName(pair)}`, async () => {
+      const closed = Promise.withResolvers<void>();
+      scripted.respondWith(alone, (response) => {
+        response.on('close', closed.resolve);
+        asStream(response).write(streamStart('responses', 'One. END', ' and more'), () =>
           then(() => response.socket?.resetAndDestroy()),
         );
       });
       const token = key(alone);
-      const seen = fold((await ask(pair, streaming, token)).text);
+      const seen = fold((await send(pair, streaming, token)).text);
       assert.equal(seen.text, 'One. ');
       assert.deepEqual(seen.stop, stopped('END'));
-      await gone.promise;
-      scripted.answer(alone, (response) =>
-        asStream(response).end(beginning('responses', 'Two.') + ending.responses('Two.')),
+      await closed.promise;
+      scripted.respondWith(alone, (response) =>
+        asStream(response).end(streamStart('responses', 'Two.') + streamEnd.responses('Two.')),
       );
-      await until('the place is free', async () => {
-        const response = await post(gateway.url, client, token, bodyOf(client, streaming));
+      await until('a free slot', async () => {
+        const response = await post(gateway.url, client, token, requestBody(client, streaming));
         const text = await response.text();
         return response.status === 200 && fold(text).text === 'Two.';
       });
@@ -706,9 +719,9 @@ for (const pair of PAIRS) {
   }
 }
 
-/** By hand, for a stream that cannot be asked for twice. */
-function foldMessages(blocks: readonly Block[]): unknown {
-  const events = blocks.map((block) => dataOf(block) as { type: string } & Record<string, unknown>);
+/** By hand, for a scripted stream that cannot be requested twice. */
+function foldMessages(blocks: readonly SseBlock[]): unknown {
+  const events = blocks.map((block) => blockData(block) as { type: string } & Record<string, unknown>);
   const start = events.find(({ type }) => type === 'message_start')?.message as Message;
   const end = events.find(({ type }) => type === 'message_delta') as unknown as { delta: object; usage: object };
   assert.equal(events.at(-1)?.type, 'message_stop');
@@ -719,7 +732,7 @@ function foldMessages(blocks: readonly Block[]): unknown {
   return { ...start, ...end.delta, content: [{ type: 'text', text }], usage: { ...start.usage, ...end.usage } };
 }
 
-// ---------------------------------------------------------------- odd providers
+// ---------------------------------------------------------------- unusual providers
 
 const WHOLE: Readonly<Record<Pair['upstream'], object>> = {
   messages: {
@@ -753,175 +766,175 @@ const WHOLE: Readonly<Record<Pair['upstream'], object>> = {
 };
 
 for (const pair of PAIRS) {
-  const own = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
+  const own = declareGroup(pair, [{ max_concurrency: 1 }], () => scripted.url);
 
-  test(`a whole answer to a request for a stream is told as a stream, ${nameOf(pair)}`, async () => {
-    scripted.answer(own, (response) =>
+  test(`a unary provider response to a streamed request is sent to the client as a stream, ${pairName(pair)}`, async () => {
+    scripted.respondWith(own, (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WHOLE[pair.upstream])),
     );
     const token = key(own);
-    const { headers, text } = await ask(pair, { text: 'hi', stream: true }, token);
+    const { headers, text } = await send(pair, { text: 'hi', stream: true }, token);
     assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
     const folded = await FOLD[pair.client](
-      bodyOf(pair.client, { text: 'hi', stream: true }) as never,
+      requestBody(pair.client, { text: 'hi', stream: true }) as never,
       token,
-      blocksOf(text),
+      parseBlocks(text),
     );
-    const seen = SEE[pair.client](folded);
+    const seen = READ_REPLY[pair.client](folded);
     assert.equal(seen.text, 'Once upon a time.');
     assert.equal(seen.stop, STOP[pair.client].end);
     assert.deepEqual([seen.input, seen.output], [3, 5]);
   });
 
-  test(`bytes may be cut anywhere, ${nameOf(pair)}`, async () => {
-    const words = 'Größe 👩‍👧 end';
-    const wire = Buffer.from(beginning(pair.upstream, words) + ending[pair.upstream](words));
-    scripted.answer(own, async (response) => {
+  test(`a stream is decoded when its bytes are split anywhere, ${pairName(pair)}`, async () => {
+    const expected = 'Größe 👩‍👧 end';
+    const wire = Buffer.from(streamStart(pair.upstream, expected) + streamEnd[pair.upstream](expected));
+    scripted.respondWith(own, async (response) => {
       asStream(response);
       for (let at = 0; at < wire.length; at += 7)
         await new Promise<void>((done) => response.write(wire.subarray(at, at + 7), () => setImmediate(done)));
       response.end();
     });
-    const { text } = await ask(pair, { text: 'hi', stream: true }, key(own));
-    const told = [...text.matchAll(/"(?:text|content|delta)":"([^"]*)"/g)].map(([, piece]) => piece).join('');
-    assert.ok(told.includes(words), told);
+    const { text } = await send(pair, { text: 'hi', stream: true }, key(own));
+    const received = [...text.matchAll(/"(?:text|content|delta)":"([^"]*)"/g)].map(([, piece]) => piece).join('');
+    assert.ok(received.includes(expected), received);
   });
 
-  const alone = room(pair, [{ max_concurrency: 1 }], () => scripted.url);
+  const alone = declareGroup(pair, [{ max_concurrency: 1 }], () => scripted.url);
   slowTest(
-    `a provider that does not close after its end holds its place only for moments, ${nameOf(pair)}`,
+    `the account slot is released soon after the last event when the provider does not close, ${pairName(pair)}`,
     async () => {
-      const gone = Promise.withResolvers<void>();
-      scripted.answer(alone, (response) => {
-        response.on('close', gone.resolve);
-        asStream(response).write(beginning(pair.upstream, 'Done.') + ending[pair.upstream]('Done.'));
+      const closed = Promise.withResolvers<void>();
+      scripted.respondWith(alone, (response) => {
+        response.on('close', closed.resolve);
+        asStream(response).write(streamStart(pair.upstream, 'Done.') + streamEnd[pair.upstream]('Done.'));
       });
       const token = key(alone);
-      assert.match((await ask(pair, { text: 'hi', stream: true }, token)).text, /Done\./);
-      await gone.promise;
-      scripted.answer(alone, (response) =>
-        asStream(response).end(beginning(pair.upstream, 'Next.') + ending[pair.upstream]('Next.')),
+      assert.match((await send(pair, { text: 'hi', stream: true }, token)).text, /Done\./);
+      await closed.promise;
+      scripted.respondWith(alone, (response) =>
+        asStream(response).end(streamStart(pair.upstream, 'Next.') + streamEnd[pair.upstream]('Next.')),
       );
-      assert.match((await ask(pair, { text: 'hi', stream: true }, token)).text, /Next\./);
+      assert.match((await send(pair, { text: 'hi', stream: true }, token)).text, /Next\./);
     },
   );
 
-  // Elsewhere an event says that all has been said; here usage may still follow the finish reason.
+  // Other dialects have a terminal event; here usage may follow the finish reason.
   if (pair.upstream !== 'generate') continue;
-  const late = room(pair, [{}], () => scripted.url);
-  slowTest(`usage that comes after the finish reason still counts, ${nameOf(pair)}`, async () => {
+  const late = declareGroup(pair, [{}], () => scripted.url);
+  slowTest(`usage after the finish reason is counted, ${pairName(pair)}`, async () => {
     const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 77, totalTokenCount: 80 };
-    scripted.answer(late, (response) => {
-      asStream(response).write(beginning('generate', 'Done.') + ending.generate('Done.'), () =>
+    scripted.respondWith(late, (response) => {
+      asStream(response).write(streamStart('generate', 'Done.') + streamEnd.generate('Done.'), () =>
         setTimeout(() => response.write(`data: ${JSON.stringify({ usageMetadata })}\n\n`), 100),
       );
     });
     const more = pair.client === 'chat' ? { stream_options: { include_usage: true } } : {};
-    const { text } = await ask(pair, { text: 'hi', stream: true, more }, key(late));
+    const { text } = await send(pair, { text: 'hi', stream: true, more }, key(late));
     assert.match(text, /Done\./);
     assert.match(text, /tokens":\s*77\b/);
   });
 }
 
-// ---------------------------------------------------------------- silence
+// ---------------------------------------------------------------- heartbeats
 
 for (const pair of PAIRS) {
-  slowTest(`[S68 N5] a silent stream is kept alive in the way of its dialect, ${nameOf(pair)}`, async () => {
-    const leave = new AbortController();
-    const body = bodyOf(pair.client, { model: 'demo-text@silent_mid', text: 'hello there', stream: true });
-    const response = await post(hasty.url, pair.client, key(pair.group), body, leave.signal);
+  slowTest(`[S68 N5] G 6: a silent stream gets the heartbeats of its dialect, ${pairName(pair)}`, async () => {
+    const controller = new AbortController();
+    const body = requestBody(pair.client, { model: 'demo-text@silent_mid', text: 'hello there', stream: true });
+    const response = await post(impatient.url, pair.client, key(pair.group), body, controller.signal);
     const isPings = pair.client === 'messages';
-    const isBeat = ({ event, comment }: Block): boolean => (isPings ? event === 'ping' : comment !== undefined);
-    // A messages stream has one ping of its own.
-    const blocks = await readUntil(response, (told) => told.filter(isBeat).length >= (isPings ? 4 : 3));
-    leave.abort();
+    const isBeat = ({ event, comment }: SseBlock): boolean => (isPings ? event === 'ping' : comment !== undefined);
+    // The messages encoder sends one ping at the beginning of every stream.
+    const blocks = await readUntil(response, (received) => received.filter(isBeat).length >= (isPings ? 4 : 3));
+    controller.abort();
     for (const block of blocks) {
       if (isBeat(block))
         assert.deepEqual(block, isPings ? { event: 'ping', data: '{"type":"ping"}' } : { comment: 'hb' });
-      else assert.ok(block.data !== undefined && block.comment === undefined, 'no beat is glued to an event');
+      else assert.ok(block.data !== undefined && block.comment === undefined, 'a heartbeat is a block of its own');
     }
   });
 
-  slowTest(`[S68] the SDK finishes a stream with silences in it, ${nameOf(pair)}`, async () => {
-    const body = bodyOf(pair.client, { model: 'demo-text@silent_mid=400', text: 'hello there' }) as never;
+  slowTest(`[S68] the official SDK completes a stream with heartbeats, ${pairName(pair)}`, async () => {
+    const body = requestBody(pair.client, { model: 'demo-text@silent_mid=400', text: 'hello there' }) as never;
     const token = key(pair.group);
     const { client } = pair;
     if (client === 'messages') {
-      const message = await anthropic(hasty.url, token).messages.stream(body).finalMessage();
+      const message = await anthropic(impatient.url, token).messages.stream(body).finalMessage();
       assert.equal(message.stop_reason, 'end_turn');
     } else if (client === 'chat') {
-      const completion = await openai(hasty.url, token).chat.completions.stream(body).finalChatCompletion();
+      const completion = await openai(impatient.url, token).chat.completions.stream(body).finalChatCompletion();
       assert.match(completion.choices[0]?.message.content ?? '', /hello there/);
     } else {
-      const response = await openai(hasty.url, token).responses.stream(body).finalResponse();
+      const response = await openai(impatient.url, token).responses.stream(body).finalResponse();
       assert.match(response.output_text, /hello there/);
     }
   });
 }
 
-slowTest('a stream without a first event is opened after a while, and told that something is coming', async () => {
+slowTest('G 6: a stream without a first event is opened after a while with a heartbeat', async () => {
   const opened = [PAIRS[0], PAIRS[2], PAIRS[5]].map(async (pair) => {
     assert.ok(pair);
     const model = `demo-late-${pair.client}@gap=60000`;
-    const leave = new AbortController();
-    const body = bodyOf(pair.client, { model, text: 'hi', stream: true });
-    const response = await post(gateway.url, pair.client, key(pair.group), body, leave.signal);
+    const controller = new AbortController();
+    const body = requestBody(pair.client, { model, text: 'hi', stream: true });
+    const response = await post(gateway.url, pair.client, key(pair.group), body, controller.signal);
     assert.equal(response.status, 200);
     const { value } = (await response.body?.getReader().read()) ?? {};
     assert.equal(
       Buffer.from(value ?? '').toString(),
       pair.client === 'messages' ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': hb\n\n',
     );
-    leave.abort();
+    controller.abort();
     await sim.journal.waitFor((entry) => entry.aborted && entry.model === model);
   });
   await Promise.all(opened);
 });
 
-describe('side by side, since each waits for the time to pass', { concurrency: true }, () => {
+describe('tests that wait for time to pass', { concurrency: true }, () => {
   for (const declare of slow) declare();
 });
 
-// ---------------------------------------------------------------- clients that leave or stall
+// ---------------------------------------------------------------- client disconnects and back-pressure
 
 for (const pair of PAIRS) {
   const { client } = pair;
-  describe(`a client that leaves, ${nameOf(pair)}`, () => {
+  describe(`client disconnect, ${pairName(pair)}`, () => {
     for (const [when, fault, stream] of [
-      ['before an answer', 'hang', false],
-      ['before the head of a stream', 'hang', true],
+      ['before a unary response', 'hang', false],
+      ['before the response head of a stream', 'hang', true],
       ['before the first event', 'gap=60000', true],
       ['in the middle of a stream', 'silent_mid', true],
-      ['in the middle of a whole answer', 'silent_mid', false],
+      ['in the middle of a unary response', 'silent_mid', false],
     ] as const) {
-      const own = room(pair, [{ max_concurrency: 1 }]);
-      test(`[S67] ${when} takes its upstream with it and frees its place`, async () => {
+      const own = declareGroup(pair, [{ max_concurrency: 1 }]);
+      test(`[S67] G 6: a client disconnect ${when} aborts the upstream call and releases the account slot, ${pairName(pair)}`, async () => {
         sim.journal.clear();
         const token = key(own);
         const model = `demo-text@${fault}`;
-        const leave = new AbortController();
+        const controller = new AbortController();
         const pending = post(
           gateway.url,
           client,
           token,
-          bodyOf(client, { model, text: 'hello', stream }),
-          leave.signal,
+          requestBody(client, { model, text: 'hello', stream }),
+          controller.signal,
         );
         pending.catch(() => {});
-        const entry = await until('the provider to be there', () =>
+        const entry = await until('the provider request', () =>
           sim.journal.requests.find(
             ({ complete, status, bytesSent }) =>
               complete && (fault === 'hang' || status === 200) && (fault !== 'silent_mid' || bytesSent > 0),
           ),
         );
-        if (fault === 'silent_mid' && stream) await firstWord(await pending);
-        const busy = await post(gateway.url, client, token, bodyOf(client, { text: 'hi' }));
-        assert.equal(busy.status, client === 'messages' ? 529 : 503, 'the place is taken');
+        if (fault === 'silent_mid' && stream) await firstText(await pending);
+        const busy = await post(gateway.url, client, token, requestBody(client, { text: 'hi' }));
+        assert.equal(busy.status, client === 'messages' ? 529 : 503, 'the slot is in use');
         await busy.text();
-        leave.abort();
-        await sim.journal.waitFor(({ id, aborted }) => id === entry.id && aborted, 1_000);
-        await until('the place is free', async () => {
-          const response = await post(gateway.url, client, token, bodyOf(client, { text: 'hi' }));
+        controller.abort();
+        await sim.journal.waitFor(({ id, aborted }) => id === entry.id && aborted, TIMEOUT_MS);
+        await until('a free slot', async () => {
+          const response = await post(gateway.url, client, token, requestBody(client, { text: 'hi' }));
           await response.text();
           return response.status === 200;
         });
@@ -935,46 +948,46 @@ for (const pair of PAIRS) {
   });
 }
 
-/** Reads until the blocks that came say enough. */
+/** Reads a stream until the received blocks satisfy the condition. */
 async function readUntil(
   response: globalThis.Response,
-  isEnough: (blocks: readonly Block[]) => boolean,
-): Promise<Block[]> {
+  isEnough: (blocks: readonly SseBlock[]) => boolean,
+): Promise<SseBlock[]> {
   const reader = response.body?.getReader() ?? assert.fail();
-  for (let told = ''; ; ) {
+  for (let received = ''; ; ) {
     const { value, done } = await reader.read();
-    assert.ok(!done, told);
-    told += Buffer.from(value).toString();
-    const blocks = blocksOf(told.slice(0, told.lastIndexOf('\n\n') + 2));
+    assert.ok(!done, received);
+    received += Buffer.from(value).toString();
+    const blocks = parseBlocks(received.slice(0, received.lastIndexOf('\n\n') + 2));
     if (isEnough(blocks)) return blocks;
   }
 }
 
-/** Reads until the answer has begun to say or to think something. */
-const firstWord = (response: globalThis.Response): Promise<unknown> =>
+/** Reads a stream until the first text or thinking. */
+const firstText = (response: globalThis.Response): Promise<unknown> =>
   readUntil(response, (blocks) => blocks.some(({ data }) => data?.includes('"Th')));
 
 const BY_CLIENT: readonly Pair[] = [...new Map(PAIRS.map((pair) => [pair.client, pair])).values()];
 
-/** A client that asks and does not read. */
-function askAndStall(url: string, pair: Pair, model: string, stream = true): Socket {
+/** A client that sends a request and does not read. */
+function sendAndStall(url: string, pair: Pair, model: string, stream = true): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.pause();
-  socket.write(rawPost(pair.client, key(pair.group), bodyOf(pair.client, { model, text: 'hi', stream })));
+  socket.write(rawPost(pair.client, key(pair.group), requestBody(pair.client, { model, text: 'hi', stream })));
   return socket;
 }
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
-test('a client that stops reading is cut in the end, and its provider with it', async () => {
+test('back-pressure: a stalled client is disconnected, and its upstream call aborted', async () => {
   await Promise.all(
     BY_CLIENT.map(async (pair) => {
       const model = `demo-stall-${pair.client}@events=200000`;
-      const socket = askAndStall(hasty.url, pair, model);
-      const entry = await sim.journal.waitFor((one) => one.model === model && one.aborted, PATIENCE_MS);
+      const socket = sendAndStall(impatient.url, pair, model);
+      const entry = await sim.journal.waitFor((one) => one.model === model && one.aborted, TIMEOUT_MS);
       assert.ok(entry.eventsSent < 200_000);
       await until('the log line', () =>
-        hasty.log.find(
+        impatient.log.find(
           (line) => line.msg === 'request.completed' && line.model === model && line.outcome === 'client_closed',
         ),
       );
@@ -983,31 +996,31 @@ test('a client that stops reading is cut in the end, and its provider with it', 
   );
 });
 
-/** More than the sockets on the way hold. */
+/** More than the socket buffers on the way hold. */
 const LONG_BYTES = 25_000_000;
 
-test('a client that never reads its whole answer is cut in the end', async () => {
+test('back-pressure: a client that never reads a unary response is disconnected', async () => {
   await Promise.all(
     BY_CLIENT.map(async (pair) => {
       const model = `demo-whole-${pair.client}@big=${LONG_BYTES}`;
-      const socket = askAndStall(hasty.url, pair, model, false);
+      const socket = sendAndStall(impatient.url, pair, model, false);
       await until(
         'the log line',
         () =>
-          hasty.log.find(
+          impatient.log.find(
             (line) => line.msg === 'request.completed' && line.model === model && line.outcome === 'client_closed',
           ),
-        PATIENCE_MS,
+        TIMEOUT_MS,
       );
       socket.destroy();
     }),
   );
 });
 
-test('a client that reads its whole answer slowly gets all of it', async () => {
+test('back-pressure: a client that reads a unary response slowly gets all of it', async () => {
   const [pair] = BY_CLIENT;
   assert.ok(pair);
-  const socket = askAndStall(hasty.url, pair, `demo-slow@big=${LONG_BYTES}`, false);
+  const socket = sendAndStall(impatient.url, pair, `demo-slow@big=${LONG_BYTES}`, false);
   let letters = 0;
   const began = performance.now();
   while (letters < LONG_BYTES) {
@@ -1016,17 +1029,17 @@ test('a client that reads its whole answer slowly gets all of it', async () => {
     assert.ok(!socket.destroyed || letters >= LONG_BYTES, `${letters} letters, then cut`);
     await new Promise((resolve) => setTimeout(resolve, chunk ? 25 : 5));
   }
-  assert.ok(performance.now() - began > 1_500, 'longer than a stalled client has');
+  assert.ok(performance.now() - began > 1_500, 'longer than the stall timeout');
   socket.destroy();
 });
 
 for (const pair of BY_CLIENT) {
-  test(`a client that pauses makes its provider wait, and misses nothing, ${nameOf(pair)}`, async () => {
+  test(`back-pressure: a paused client pauses the provider and loses nothing, ${pairName(pair)}`, async () => {
     const model = `demo-pause-${pair.client}@big=${LONG_BYTES}`;
-    const socket = askAndStall(gateway.url, pair, model);
+    const socket = sendAndStall(gateway.url, pair, model);
     const entry = await sim.journal.waitFor((one) => one.model === model);
-    await settled(entry);
-    assert.ok(entry.bytesSent < LONG_BYTES, `${entry.bytesSent} bytes were taken`);
+    await untilPaused(entry);
+    assert.ok(entry.bytesSent < LONG_BYTES, `${entry.bytesSent} bytes were sent`);
     let letters = 0;
     socket.on('data', (chunk: Buffer) => {
       for (const byte of chunk) if (byte === X) letters += 1;
@@ -1035,22 +1048,22 @@ for (const pair of BY_CLIENT) {
     socket.resume();
     await once(socket, 'close');
     assert.ok(entry.finished);
-    // The final event of a responses stream repeats the text, and so do those that close its parts.
-    const told = pair.client === 'responses' ? Math.round(letters / LONG_BYTES) : 1;
-    assert.ok(letters >= told * LONG_BYTES && letters < told * LONG_BYTES + 1_000_000, `${letters} letters`);
+    // The terminal event of a responses stream repeats the text, and so do the events that close its parts.
+    const repeats = pair.client === 'responses' ? Math.round(letters / LONG_BYTES) : 1;
+    assert.ok(letters >= repeats * LONG_BYTES && letters < repeats * LONG_BYTES + 1_000_000, `${letters} letters`);
   });
 }
 
 const X = 'x'.charCodeAt(0);
 
-/** Nothing was taken from the provider for a while. */
-function settled(entry: JournalEntry): Promise<unknown> {
+/** Waits until the provider has sent nothing for 25 checks in a row. */
+function untilPaused(entry: JournalEntry): Promise<unknown> {
   let before = 0;
   let same = 0;
-  const look = (): boolean => {
+  const isPaused = (): boolean => {
     same = entry.bytesSent > 0 && entry.bytesSent === before ? same + 1 : 0;
     before = entry.bytesSent;
     return same > 25;
   };
-  return until('the provider to wait', look, PATIENCE_MS);
+  return until('back-pressure at the provider', isPaused, TIMEOUT_MS);
 }

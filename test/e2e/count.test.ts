@@ -34,16 +34,16 @@ async function count(
   };
 }
 
-const MESSAGE = {
+const MESSAGES_BODY = {
   messages: [{ role: 'user', content: 'How long is this sentence, counted in tokens?' }],
   system: 'Be brief.',
 };
 
-test('a messages count on the native group is the count of its provider', async () => {
+test('G 4.3: count_tokens on a generate-content group returns the count of the provider', async () => {
   sim.journal.clear();
   const { status, body, estimated } = await count('gemini', '/v1/messages/count_tokens', {
     model: 'demo-generate',
-    ...MESSAGE,
+    ...MESSAGES_BODY,
   });
   assert.equal(status, 200);
   assert.ok(Number(body.input_tokens) > 5);
@@ -52,7 +52,7 @@ test('a messages count on the native group is the count of its provider', async 
 });
 
 for (const group of ['claude', 'gemini']) {
-  test(`responses input tokens on the ${group} group are the count of its provider`, async () => {
+  test(`input_tokens on the ${group} group returns the count of the provider`, async () => {
     const { body, estimated } = await count(group, '/v1/responses/input_tokens', {
       model: group === 'claude' ? 'demo-messages' : 'demo-generate',
       input: 'How long is this?',
@@ -63,18 +63,18 @@ for (const group of ['claude', 'gemini']) {
   });
 }
 
-test('a provider that cannot count is replaced by an estimate, and the answer says so', async () => {
+test('G 4.1: count_tokens returns an estimate, marked as one, when the provider fails to count', async () => {
   sim.next('status=500');
   const { status, body, estimated } = await count('gemini', '/v1/messages/count_tokens', {
     model: 'demo-generate',
-    ...MESSAGE,
+    ...MESSAGES_BODY,
   });
   assert.equal(status, 200);
   assert.ok(Number(body.input_tokens) > 5 && Number(body.input_tokens) < 60);
   assert.ok(estimated);
 });
 
-test('an account without counting gets estimates on the native endpoint too', async () => {
+test('G 4.1: countTokens returns estimates when the account has no count feature', async () => {
   await gateway.apply({
     groups: [{ id: 'plain', style: 'generate-content' }],
     accounts: [{ id: 'plain-1', group: 'plain', base_url: sim.url, api_key: 'sk-x', features: ['generate'] }],
@@ -90,14 +90,17 @@ test('an account without counting gets estimates on the native endpoint too', as
       },
     },
   ]) {
-    const answer = await count('plain', '/v1beta/models/demo-generate:countTokens', body);
-    assert.ok(Number(answer.body.totalTokens) > 1, JSON.stringify(answer.body));
-    assert.ok(answer.estimated);
+    const response = await count('plain', '/v1beta/models/demo-generate:countTokens', body);
+    assert.ok(Number(response.body.totalTokens) > 1, JSON.stringify(response.body));
+    assert.ok(response.estimated);
   }
 });
 
-test('[S77] counting on a responses group is refused for messages, as the matrix says', async () => {
-  const { status, body } = await count('openai', '/v1/messages/count_tokens', { model: 'demo-responses', ...MESSAGE });
+test('[S77] G 4.3: count_tokens on a responses group is not supported', async () => {
+  const { status, body } = await count('openai', '/v1/messages/count_tokens', {
+    model: 'demo-responses',
+    ...MESSAGES_BODY,
+  });
   assert.equal(status, 404);
   assert.equal((body.error as { type: string }).type, 'not_found_error');
 });

@@ -1,7 +1,7 @@
 /**
- * A gateway process is killed at every step between a request and its charge, over HTTP, server-sent events and sockets. Whatever the
- * step: the next process finds each call charged exactly or not at all, exactly when its caller had the whole answer, and
- * no money is left leased. With `CRASH_SEEDS=1,2,3` every step also meets every kind of call by itself, for each seed.
+ * A gateway process is killed at every crash point between a request and its charge, over HTTP, SSE and WebSocket.
+ * The next process must find each call charged exactly or not at all, charged if the client had the complete response,
+ * and no wallet lease left. With `CRASH_SEEDS=1,2,3` each crash point also meets each kind of call alone, for each seed.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,13 +17,13 @@ import { checkLedger } from '../../src/ledger/index.ts';
 import type { CrashStep } from '../support/crash.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { inParallel, random } from '../support/ledger-process.ts';
-import { launch, type Started } from '../support/process.ts';
+import { type LaunchedProcess, launch } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
 const SEEDS = process.env.CRASH_SEEDS?.split(',').map(Number) ?? [20_261_115];
 const IS_THOROUGH = process.env.CRASH_SEEDS !== undefined;
 const LANES = 2;
-/** A machine that is busy with other things may take its time. */
+/** Generous, because the machine may be busy with other tests. */
 const DYING_MS = 60_000;
 const READY_MS = 90_000;
 
@@ -34,30 +34,30 @@ type Kind = {
   readonly group: 'openai' | 'claude' | 'gemini';
   readonly model: string;
   readonly sort: 'unary' | 'stream' | 'socket';
-  /** True when the caller had the whole answer; false when it broke off. */
+  /** True when the client got the complete response; false when it broke off. */
   readonly call: (url: string, key: string, onBegun: () => void) => Promise<boolean>;
 };
 
-/** Every event in a read of its own. */
+/** One event per read. */
 const PACED = '@events=6;gap=8';
 const HELLO = [{ role: 'user', content: 'hello' }];
 
 const KINDS: readonly Kind[] = [
-  // So long that its beginning leaves before its end is known.
+  // Long enough that the first bytes are sent before the response is complete.
   kind('native unary', 'claude', 'unary', 'demo-messages@big=100000', (model) =>
     post('/v1/messages', { model, messages: HELLO, max_tokens: 100 }, '"stop_reason":"end_turn"'),
   ),
   kind('native stream', 'claude', 'stream', `demo-messages${PACED}`, (model) =>
     post('/v1/messages', { model, messages: HELLO, max_tokens: 100, stream: true }, 'event: message_stop'),
   ),
-  kind('raw turn', 'openai', 'socket', `demo-responses${PACED}`, turn),
+  kind('relayed turn', 'openai', 'socket', `demo-responses${PACED}`, turn),
   kind('converted unary', 'openai', 'unary', 'demo-responses', (model) =>
     post('/v1/messages', { model, messages: HELLO, max_tokens: 100 }, '"stop_reason":"end_turn"'),
   ),
   kind('converted stream', 'gemini', 'stream', `demo-generate${PACED}`, (model) =>
     post('/v1/chat/completions', { model, messages: HELLO, stream: true }, 'data: [DONE]'),
   ),
-  kind('bridged turn', 'claude', 'socket', 'demo-messages@events=7;gap=8', turn),
+  kind('converted turn', 'claude', 'socket', 'demo-messages@events=7;gap=8', turn),
   kind('image', 'openai', 'unary', 'demo-image', (model) =>
     post('/v1/images/generations', { model, prompt: 'a lamp', size: '1024x1024', quality: 'high' }, '"b64_json"'),
   ),
@@ -76,8 +76,8 @@ function kind(
   return { name, group, sort, model, call: callOf(model) };
 }
 
-/** An answer is whole when HTTP says that it ended and its last word is there. */
-function post(path: string, body: object, lastWord: string): Kind['call'] {
+/** A response is complete when HTTP ended it and its last text is there. */
+function post(path: string, body: object, lastText: string): Kind['call'] {
   return async (url, key, onBegun) => {
     try {
       const response = await fetch(url + path, {
@@ -87,7 +87,10 @@ function post(path: string, body: object, lastWord: string): Kind['call'] {
       });
       assert.equal(response.status, 200, path);
       onBegun();
-      assert.ok((await response.text()).replaceAll('": "', '":"').includes(lastWord), `${path} ended without its end`);
+      assert.ok(
+        (await response.text()).replaceAll('": "', '":"').includes(lastText),
+        `${path} ended without its last text`,
+      );
       return true;
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;
@@ -119,7 +122,7 @@ function turn(model: string): Kind['call'] {
   };
 }
 
-// ---------------------------------------------------------------- the world
+// ---------------------------------------------------------------- processes and database
 
 const PRICES = { input: '2', cached_input: '0.5', cache_write: '2.5', output: '10' };
 const GROUPS = ['openai', 'claude', 'gemini'] as const;
@@ -134,17 +137,17 @@ const keyOf = (user: string, group: string): string => `key-of-${user}-for-the-g
 let own: TestDatabase;
 let database: Database;
 let sim: Sim;
-let home: string;
+let directory: string;
 const lanes: Lane[] = [];
-/** What one call of the kind costs, in nano-dollars, once the simulated prompt cache is warm. */
+/** Cost of one call of each kind in nano-dollars, once the simulated prompt cache is warm. */
 const costs = new Map<Kind, bigint>();
 
 before(async () => {
   own = await testDatabase();
   database = openDatabase(own.url);
   sim = await startSim();
-  home = mkdtempSync(join(tmpdir(), 'dragoman-kill-'));
-  writeFileSync(join(home, 'setup.json'), JSON.stringify(setup()));
+  directory = mkdtempSync(join(tmpdir(), 'dragoman-kill-'));
+  writeFileSync(join(directory, 'setup.json'), JSON.stringify(setup()));
   for (let n = 0; n < LANES; n += 1) lanes.push(new Lane(n));
   await lanes[0]?.start({ isFirst: true });
   await lanes[0]?.arm('call.admitting', Number.POSITIVE_INFINITY);
@@ -160,7 +163,7 @@ after(async () => {
   await checkLedger(database.db).finally(async () => {
     await database.close();
     await own.drop();
-    rmSync(home, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   });
 });
 
@@ -203,37 +206,37 @@ async function costOfLast(user: string): Promise<bigint> {
     return found.length === 2 ? found : undefined;
   });
   const cost = rows[0]?.nanos ?? 0n;
-  assert.ok(cost > 0n, `${user} costs something`);
+  assert.ok(cost > 0n, `${user} has a cost`);
   return cost;
 }
 
-/** A folder and the gateway process that runs on it at the moment. */
+/** A data directory and the gateway process that currently runs on it. */
 class Lane {
   readonly user: string;
   readonly dataDir: string;
-  #process: Started | undefined;
+  #process: LaunchedProcess | undefined;
   #url = '';
 
   constructor(n: number, user = laneUser(n)) {
     this.user = user;
-    this.dataDir = join(home, `data${n}`);
+    this.dataDir = join(directory, `data${n}`);
   }
 
-  /** Ready means that whatever the last process left has been brought home. */
+  /** Ready means that the records of the previous process are recovered. */
   async start({ isFirst = false } = {}): Promise<void> {
-    const process = this.launch(isFirst ? ['--config', join(home, 'setup.json')] : []);
+    const process = this.launch(isFirst ? ['--config', join(directory, 'setup.json')] : []);
     this.#process = process;
     const [, url] = await process.until(/Dragoman is ready at (\S+)/, READY_MS);
     this.#url = url ?? '';
   }
 
-  /** Ends at that step before it is ready. */
+  /** Starts a process that is killed at that crash point before it is ready. */
   async dieStarting(step: CrashStep, nth = 1): Promise<void> {
     this.#process = this.launch([], { CRASH_AT: `${step}#${nth}` });
     await this.died(step);
   }
 
-  launch(args: readonly string[], env: Record<string, string> = {}): Started {
+  launch(args: readonly string[], env: Record<string, string> = {}): LaunchedProcess {
     const settings = {
       HOST: '127.0.0.1',
       PORT: '0',
@@ -243,12 +246,12 @@ class Lane {
       DATA_DIR: this.dataDir,
       DATABASE_URL: own.url,
       // The same code is started dozens of times.
-      NODE_COMPILE_CACHE: join(home, 'compiled'),
+      NODE_COMPILE_CACHE: join(directory, 'compiled'),
     };
     return launch(['serve', '--no-worker', ...args], { ...settings, ...env }, PRELOAD);
   }
 
-  get child(): Started['child'] {
+  get child(): LaunchedProcess['child'] {
     assert.ok(this.#process);
     return this.#process.child;
   }
@@ -275,9 +278,9 @@ class Lane {
   }
 }
 
-// ---------------------------------------------------------------- what must hold
+// ---------------------------------------------------------------- assertions
 
-/** Calls that are charged, and what all of them cost, by the model's name: every kind of call has its own. */
+/** Charged calls and their total cost, by model name: every kind of call has its own model. */
 type Charged = ReadonlyMap<string, { readonly calls: number; readonly nanos: bigint }>;
 
 async function chargedTo(user: string): Promise<Charged> {
@@ -288,26 +291,29 @@ async function chargedTo(user: string): Promise<Charged> {
   return new Map(rows.map(({ model, calls, nanos }) => [model, { calls: Number(calls), nanos }]));
 }
 
-interface Asked {
+interface SentCalls {
   readonly kind: Kind;
-  /** Calls whose callers had the whole answer, and all calls. */
+  /** Calls whose client got the complete response, and all calls. */
   readonly whole: number;
   readonly all: number;
 }
 
-/** After the next process is ready: every call is charged exactly or not at all, whole ones are, and everything else is in place. */
-async function expectExact(lane: Lane, then: Charged, asked: readonly Asked[], about: string): Promise<string> {
+/**
+ * Once the next process is ready: every call is charged exactly or not at all, complete ones are charged, and ledger,
+ * leases and journal are consistent.
+ */
+async function expectExact(lane: Lane, then: Charged, sent: readonly SentCalls[], about: string): Promise<string> {
   const { user } = lane;
   const now = await chargedTo(user);
-  const ends = asked.map(({ kind, whole, all }) => {
+  const ends = sent.map(({ kind, whole, all }) => {
     const before = then.get(kind.model) ?? NOTHING;
     const after = now.get(kind.model) ?? NOTHING;
     const calls = after.calls - before.calls;
-    assert.ok(calls >= whole && calls <= all, `${about}: ${kind.name}: ${calls} charged of ${all}, ${whole} whole`);
+    assert.ok(calls >= whole && calls <= all, `${about}: ${kind.name}: ${calls} charged of ${all}, ${whole} complete`);
     assert.equal(
       after.nanos - before.nanos,
       BigInt(calls) * (costs.get(kind) ?? 0n),
-      `${about}: ${kind.name}: exactly`,
+      `${about}: ${kind.name}: exact cost`,
     );
     return `${kind.name} ${calls}/${whole}/${all}`;
   });
@@ -327,55 +333,58 @@ async function expectExact(lane: Lane, then: Charged, asked: readonly Asked[], a
 
 const NOTHING = { calls: 0, nanos: 0n };
 
-// ---------------------------------------------------------------- on the way of a call
+// ---------------------------------------------------------------- crash points of a call
 
 interface Point {
   readonly step: CrashStep;
-  /** How often so many calls reach it at least. */
+  /** How often these calls reach the crash point at least. */
   readonly times: (kinds: readonly Kind[]) => number;
-  /** Only a process that has served nothing yet comes there. */
+  /** Reached only by a process that has not served a call yet. */
   readonly isFirst?: true;
 }
 
-const isRaw = ({ sort, group }: Kind): boolean => sort === 'socket' && group === 'openai';
-const justOnce = (): number => 1;
+const isRelayed = ({ sort, group }: Kind): boolean => sort === 'socket' && group === 'openai';
+const onceOnly = (): number => 1;
 const eachCall = (kinds: readonly Kind[]): number => kinds.length;
 
-const ON_THE_WAY: readonly Point[] = [
+const DURING_CALL: readonly Point[] = [
   { step: 'call.admitting', times: eachCall },
-  { step: 'lease.taken', times: justOnce, isFirst: true },
+  { step: 'lease.taken', times: onceOnly, isFirst: true },
   { step: 'call.admitted', times: eachCall },
-  { step: 'upstream.asked', times: eachCall },
-  // A provider's own socket has answered when it was opened.
-  { step: 'upstream.answered', times: (kinds) => kinds.filter((one) => !isRaw(one)).length },
-  { step: 'upstream.told', times: (kinds) => kinds.reduce((sum, { sort }) => sum + (sort === 'unary' ? 1 : 6), 0) },
+  { step: 'upstream.sent', times: eachCall },
+  // The head of a relayed turn arrived when its upstream WebSocket was opened.
+  { step: 'upstream.head_received', times: (kinds) => kinds.filter((one) => !isRelayed(one)).length },
+  {
+    step: 'upstream.data_received',
+    times: (kinds) => kinds.reduce((sum, { sort }) => sum + (sort === 'unary' ? 1 : 6), 0),
+  },
   { step: 'record.appended', times: eachCall },
-  { step: 'journal.rotated', times: justOnce, isFirst: true },
-  { step: 'journal.writing', times: justOnce },
-  { step: 'journal.torn', times: justOnce },
-  { step: 'journal.written', times: justOnce },
-  { step: 'call.flushed', times: eachCall },
-  { step: 'flush.begun', times: justOnce },
-  { step: 'flush.recorded', times: justOnce },
-  { step: 'flush.committed', times: justOnce },
+  { step: 'journal.rotated', times: onceOnly, isFirst: true },
+  { step: 'journal.writing', times: onceOnly },
+  { step: 'journal.torn', times: onceOnly },
+  { step: 'journal.written', times: onceOnly },
+  { step: 'call.written', times: eachCall },
+  { step: 'flush.begun', times: onceOnly },
+  { step: 'flush.recorded', times: onceOnly },
+  { step: 'flush.committed', times: onceOnly },
 ];
-/** While what those above left is brought home. */
-const COMING_HOME: readonly CrashStep[] = [
+/** Crash points of the recovery at the next start. */
+const DURING_RECOVERY: readonly CrashStep[] = [
   'recover.claimed',
   'flush.begun',
   'flush.recorded',
   'flush.committed',
   'recover.replayed',
-  'recover.retired',
+  'recover.removed',
 ];
-const STOPPING: readonly CrashStep[] = ['close.begun', 'close.drained', 'close.retired'];
+const STOPPING: readonly CrashStep[] = ['close.begun', 'close.drained', 'close.removed'];
 
 for (const seed of SEEDS) {
   const below = random(seed);
   const pick = <T>(all: readonly T[]): T => all[below(all.length)] as T;
 
-  test(`killed at every step of unary, streamed and socket calls (seed ${seed})`, async (t) => {
-    const runs = ON_THE_WAY.flatMap((point) =>
+  test(`crash recovery charges exactly after SIGKILL at every crash point of unary, streamed and WebSocket calls (seed ${seed})`, async (t) => {
+    const runs = DURING_CALL.flatMap((point) =>
       [KINDS, ...(IS_THOROUGH ? KINDS.map((one) => [one]) : [])].flatMap((kinds) => {
         const times = point.times(kinds);
         return times === 0 ? [] : [{ point, kinds, warm: point.isFirst ? 0 : below(2), nth: 1 + below(times) }];
@@ -389,39 +398,39 @@ for (const seed of SEEDS) {
       const whole = await Promise.all(kinds.map((one) => lane.call(one)));
       await lane.died(`${step}#${nth}`);
       await lane.start();
-      const asked = kinds.map((one, n) => ({ kind: one, whole: warm + Number(whole[n]), all: warm + 1 }));
-      ends.push(await expectExact(lane, then, asked, `${step}#${nth}`));
+      const sent = kinds.map((one, n) => ({ kind: one, whole: warm + Number(whole[n]), all: warm + 1 }));
+      ends.push(await expectExact(lane, then, sent, `${step}#${nth}`));
     });
-    t.diagnostic(`seed ${seed}, ${runs.length} kills (charged/whole/all): ${ends.join('; ')}`);
+    t.diagnostic(`seed ${seed}, ${runs.length} kills (charged/complete/all): ${ends.join('; ')}`);
   });
 
-  test(`killed right after the answers (seed ${seed})`, async () => {
+  test(`crash recovery charges every complete response after SIGKILL (seed ${seed})`, async () => {
     await inLanes([1], async (lane) => {
       const then = await chargedTo(lane.user);
       const whole = await Promise.all(KINDS.map((one) => lane.call(one)));
       lane.child.kill('SIGKILL');
       assert.ok(whole.every(Boolean));
-      await lane.died('the answers');
+      await lane.died('SIGKILL');
       await lane.start();
-      const asked = KINDS.map((one) => ({ kind: one, whole: 1, all: 1 }));
-      await expectExact(lane, then, asked, 'after the answers');
+      const sent = KINDS.map((one) => ({ kind: one, whole: 1, all: 1 }));
+      await expectExact(lane, then, sent, 'after the responses');
     });
   });
 
-  test(`killed again while the next process brings home what was left (seed ${seed})`, async () => {
-    await inLanes(few(COMING_HOME), async (lane, step) => {
+  test(`crash recovery charges exactly when it is killed itself (seed ${seed})`, async () => {
+    await inLanes(someOf(DURING_RECOVERY), async (lane, step) => {
       const one = pick(KINDS);
       const then = await chargedTo(lane.user);
-      await lane.arm('call.flushed', 1);
+      await lane.arm('call.written', 1);
       await lane.call(one);
-      await lane.died('call.flushed');
+      await lane.died('call.written');
       await lane.dieStarting(step);
       await lane.start();
       await expectExact(lane, then, [{ kind: one, whole: 1, all: 1 }], step);
     });
   });
 
-  test(`killed in the middle of a graceful stop, which waits for what is running (seed ${seed})`, async () => {
+  test(`crash recovery charges exactly after SIGKILL during a graceful stop, which completes running calls (seed ${seed})`, async () => {
     await inLanes(STOPPING, async (lane, step) => {
       const one = pick(KINDS.filter(({ sort }) => sort !== 'unary'));
       const then = await chargedTo(lane.user);
@@ -434,21 +443,21 @@ for (const seed of SEEDS) {
     });
   });
 
-  test(`killed while many calls are running and the lease is renewed (seed ${seed})`, async () => {
+  test(`crash recovery charges exactly after SIGKILL while a wallet lease is renewed under load (seed ${seed})`, async () => {
     await inLanes([1], async (lane) => {
       const one = pick(KINDS.filter(({ sort }) => sort === 'stream'));
       const then = await chargedTo(lane.user);
       await lane.arm('lease.taken', 2);
-      const answers = await Promise.all(Array.from({ length: 60 }, () => lane.call(one)));
+      const responses = await Promise.all(Array.from({ length: 60 }, () => lane.call(one)));
       await lane.died('the second lease');
       await lane.start();
-      const asked = { kind: one, whole: answers.filter(Boolean).length, all: answers.length };
-      await expectExact(lane, then, [asked], 'lease.taken#2');
+      const sent = { kind: one, whole: responses.filter(Boolean).length, all: responses.length };
+      await expectExact(lane, then, [sent], 'lease.taken#2');
     });
   });
 }
 
-test('killed when a lease has just gone back', async () => {
+test('crash recovery charges exactly after SIGKILL right after a lease was returned', async () => {
   const lane = new Lane(LANES, SCARCE);
   const one = KINDS.find(({ name }) => name === 'converted unary') as Kind;
   await lane.start();
@@ -464,31 +473,31 @@ test('killed when a lease has just gone back', async () => {
   }
 });
 
-test('a process that another took for dead is killed as it notices, and the other as it takes over', async () => {
+test('crash recovery charges exactly when a fenced replica is killed as it learns of its fencing', async () => {
   const [one] = KINDS as [Kind];
-  const steps = few<CrashStep>(['replica.fenced', 'replica.renewed']);
+  const steps = someOf<CrashStep>(['replica.fenced', 'replica.renewed']);
   await inParallel(LANES, steps.length, async (n) => {
     const step = steps[n] as CrashStep;
     const lane = new Lane(LANES + 1 + n, FENCED[n]);
-    const stranger = sampleUser(one);
-    let other: Started | undefined;
+    const otherUser = sampleUser(one);
+    let other: LaunchedProcess | undefined;
     try {
       await lane.start();
       const then = await chargedTo(lane.user);
-      const before = (await chargedTo(stranger)).get(one.model);
+      const before = (await chargedTo(otherUser)).get(one.model);
       assert.ok(await lane.call(one));
-      await seemDead(lane);
+      await makeStale(lane);
       other = lane.launch([]);
       await other.until(/Dragoman is ready/, READY_MS);
-      assert.equal(await leasesOf(lane.user), 0n, 'the other has given its leases back');
+      assert.equal(await leasesOf(lane.user), 0n, 'the other process has returned the leases');
       await lane.arm(step, 1);
-      // A wallet that it has no lease of: it asks the database, and hears that it is dead.
-      assert.equal(await lane.call(one, stranger), false);
+      // This replica has no lease on that wallet, so it asks the database and learns that it is fenced.
+      assert.equal(await lane.call(one, otherUser), false);
       await lane.died(step);
       await other.stop();
       await lane.start();
       await expectExact(lane, then, [{ kind: one, whole: 1, all: 1 }], step);
-      assert.deepEqual((await chargedTo(stranger)).get(one.model), before);
+      assert.deepEqual((await chargedTo(otherUser)).get(one.model), before);
     } finally {
       await other?.stop();
       await lane.stop();
@@ -496,8 +505,8 @@ test('a process that another took for dead is killed as it notices, and the othe
   });
 });
 
-/** As if it ran on another machine, and had not been heard of for an hour. */
-async function seemDead(lane: Lane): Promise<void> {
+/** Makes the replica look like one on another host without a heartbeat for an hour. */
+async function makeStale(lane: Lane): Promise<void> {
   const journal = join(lane.dataDir, 'journal');
   const [replica = ''] = readdirSync(journal);
   const path = join(journal, replica, 'owner.json');
@@ -512,14 +521,14 @@ async function leasesOf(user: string): Promise<bigint> {
   return rows[0]?.n ?? 0n;
 }
 
-// ---------------------------------------------------------------- running them
+// ---------------------------------------------------------------- running the kills
 
-/** Every second one, where every start of a process is paid for by everybody who runs the tests. */
-function few<T>(all: readonly T[]): readonly T[] {
+/** Every second element in a normal run, because each process start takes time. */
+function someOf<T>(all: readonly T[]): readonly T[] {
   return IS_THOROUGH ? all : all.filter((_, n) => n % 2 === 0);
 }
 
-/** Two at a time, each on a lane of its own. A lane whose run failed begins afresh. */
+/** Runs two kills at a time, each on its own lane. A lane whose run failed is restarted. */
 async function inLanes<T>(runs: readonly T[], run: (lane: Lane, given: T) => Promise<void>): Promise<void> {
   const free = [...lanes];
   const failures: unknown[] = [];

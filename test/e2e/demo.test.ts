@@ -18,10 +18,10 @@ const commandsIn = (output: string): string[] =>
     .filter((line) => line.startsWith('  curl '))
     .map((line) => line.trim());
 
-test('every command that the first start prints works when it is pasted, and the second start shows no key', async (t) => {
+test('demo: every command printed at the first start works as pasted, and the second start shows no key', async (t) => {
   const first = launch(['serve'], env);
   t.after(() => first.stop('SIGKILL'));
-  await first.until(/what a key may use\n.*\n/);
+  await first.until(/models that a key may use\n.*\n/);
   const commands = commandsIn(first.output());
   assert.ok(commands.length >= 9, `only ${commands.length} commands`);
   for (const command of commands) {
@@ -33,7 +33,7 @@ test('every command that the first start prints works when it is pasted, and the
   const keys = [...first.output().matchAll(/\bdg-[0-9A-Za-z]{49}\b/g)].map(([key]) => key);
   assert.equal(new Set(keys).size, 3);
   const tokens = [...first.output().matchAll(/\bdga-[0-9A-Za-z]{43}\b/g)].map(([token]) => token);
-  assert.equal(new Set(tokens).size, 1, 'and the one admin token');
+  assert.equal(new Set(tokens).size, 1, 'one admin token');
   assert.equal(await first.stop(), 0);
 
   const second = launch(['serve'], env);
@@ -41,9 +41,9 @@ test('every command that the first start prints works when it is pasted, and the
   const [, url] = await second.until(/ready at (http:\S+)/);
   await second.until(/shown at the first start/);
   assert.doesNotMatch(second.output(), /\bdga?-/);
-  const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${keys[0]}` } });
-  assert.equal(answer.status, 200, 'the keys of the first start still work');
+  const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${keys[0]}` } });
+  assert.equal(response.status, 200, 'the first keys still work');
   const balances = await fetch(`${url}/admin/v1/balances`, { headers: { authorization: `Bearer ${tokens[0]}` } });
-  assert.equal(balances.status, 200, 'so does the admin token');
+  assert.equal(balances.status, 200, 'the admin token still works');
   assert.equal(await second.stop(), 0);
 });

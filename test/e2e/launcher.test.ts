@@ -6,15 +6,15 @@ import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { joinOver } from '../../src/db/embedded/index.ts';
-import { Command, type CommandOptions, type Ended, run } from '../support/command.ts';
-import { ask, familyOf, makeFolder, postmasterPid, removeFolder, survivors } from '../support/embedded.ts';
+import { Command, type CommandOptions, type CommandResult, run } from '../support/command.ts';
+import { createFolder, familyOf, postmasterPid, queryValue, removeFolder, survivors } from '../support/embedded.ts';
 import { until } from '../support/wait.ts';
 
 let folder: string;
 let setupFile: string;
 
 before(async () => {
-  folder = await makeFolder();
+  folder = await createFolder();
   setupFile = join(folder, 'setup.yaml');
   await writeFile(
     setupFile,
@@ -23,23 +23,23 @@ before(async () => {
 });
 after(() => removeFolder(folder));
 
-/** The cluster's processes, while it runs. */
+/** The processes of the embedded PostgreSQL, while it runs. */
 const postgresOf = async (dataDir: string): Promise<number[]> =>
   familyOf(await postmasterPid(join(dataDir, 'postgres')));
 const isRunning = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres', 'postmaster.pid'));
 const statusOf = async (url: string, key: string): Promise<number> =>
   (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
 
-/** A person reads this: something, short, and no trace of code. */
-function assertSentence({ code, stderr, stdout }: Ended, expected: RegExp): void {
+/** Asserts an error message for people: on stderr, at most three lines, no stack trace. */
+function assertMessage({ code, stderr, stdout }: CommandResult, expected: RegExp): void {
   assert.equal(code, 1, stderr);
   assert.equal(stdout, '');
   assert.match(stderr, expected);
-  assert.doesNotMatch(stderr, /^\s+at |node_modules|node:internal|\.ts:\d|should not have/m);
+  assert.doesNotMatch(stderr, /^\s+at |node_modules|node:internal|\.ts:\d|Unexpected error/m);
   assert.ok(stderr.trim().split('\n').length <= 3, stderr);
 }
 
-test('--help lists every command, --version says which', async () => {
+test('CLI --help lists every command, and --version prints the version', async () => {
   const [help, version] = await Promise.all([run(['--help']), run(['--version'])]);
   assert.equal(help.code, 0);
   for (const command of ['serve', 'work', 'migrate', 'apply', 'key', 'admin', 'doctor'])
@@ -47,38 +47,30 @@ test('--help lists every command, --version says which', async () => {
   assert.deepEqual([version.code, /^\d+\.\d+\.\d+/.test(version.stdout)], [0, true]);
 });
 
-test('what is wrong before anything starts is said in a sentence', async () => {
+test('CLI reports usage and configuration errors in a short message before anything starts', async () => {
   const dataDir = join(folder, 'never-made');
   const bad = join(folder, 'bad.yaml');
   await writeFile(bad, 'groups:\n  - { id: a, style: messages, colour: red }\n');
   const cases: [readonly string[], RegExp, CommandOptions['env']?][] = [
-    [['nonsense'], /^error: unknown command 'nonsense'/],
-    [['serve', '--nonsense'], /^error: unknown option '--nonsense'/],
-    [['key', 'create'], /^error: required option '--user <id>' not specified/],
-    [['apply'], /^error: missing required argument 'file'/],
-    [['apply', join(folder, 'missing.yaml')], /^There is no file .*missing\.yaml\.$/m],
-    [['apply', folder], /cannot be read: /],
-    [['apply', bad], /nothing was applied\.\n {2}groups\[0\]\.colour: no such field$/m],
-    [['serve', '--config', bad], /groups\[0\]\.colour: no such field$/m],
-    [['serve'], /^The environment is not usable\.\n {2}PORT: /, { PORT: 'eighty' }],
-    [['serve'], /^The environment is not usable\.\n {2}MASTER_KEY: must be k1:SECRET/, { MASTER_KEY: 'short' }],
-    [
-      ['migrate'],
-      /^The database cannot be used: .*ECONNREFUSED.* Check DATABASE_URL/,
-      { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' },
-    ],
-    [
-      ['serve'],
-      /^Connecting to PostgreSQL \.\.\.\nThe database cannot be used: .*ECONNREFUSED/,
-      { DATABASE_URL: 'postgres://x@localhost:1/x' },
-    ],
+    [['nonsense'], /unknown command 'nonsense'/],
+    [['serve', '--nonsense'], /unknown option '--nonsense'/],
+    [['key', 'create'], /--user/],
+    [['apply'], /'file'/],
+    [['apply', join(folder, 'missing.yaml')], /missing\.yaml/],
+    [['apply', folder], new RegExp(folder)],
+    [['apply', bad], /groups\[0\]\.colour: /],
+    [['serve', '--config', bad], /groups\[0\]\.colour: /],
+    [['serve'], /\bPORT: /, { PORT: 'eighty' }],
+    [['serve'], /\bMASTER_KEY: .*k1:/, { MASTER_KEY: 'short' }],
+    [['migrate'], /ECONNREFUSED.*DATABASE_URL/, { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }],
+    [['serve'], /ECONNREFUSED/, { DATABASE_URL: 'postgres://x@localhost:1/x' }],
   ];
-  const answers = await Promise.all(cases.map(([args, , env]) => run(args, { env: { DATA_DIR: dataDir, ...env } })));
-  for (const [n, answer] of answers.entries()) assertSentence(answer, cases[n]?.[1] ?? /./);
+  const responses = await Promise.all(cases.map(([args, , env]) => run(args, { env: { DATA_DIR: dataDir, ...env } })));
+  for (const [n, response] of responses.entries()) assertMessage(response, cases[n]?.[1] ?? /./);
   assert.ok(!isRunning(dataDir));
 });
 
-test('a server on an empty directory becomes ready, others are told or join, and nothing is left of it', async (t) => {
+test('dragoman serve starts on an empty directory, a second server is rejected, commands join its database, and a stop leaves no process', async (t) => {
   const dataDir = join(folder, 'life');
   const env = { DATA_DIR: dataDir };
   const begun = performance.now();
@@ -94,19 +86,18 @@ test('a server on an empty directory becomes ready, others are told or join, and
       run(['apply', setupFile], { env }),
       run(['migrate'], { env }),
     ]);
-    assertSentence(
+    assertMessage(
       { ...second, stderr: second.stderr.replace(/^Starting PostgreSQL .*\n/, '') },
-      new RegExp(`^Another Dragoman server \\(process ${first.process.pid}\\) runs on `),
+      new RegExp(`\\b${first.process.pid}\\b`),
     );
     assert.equal(applied.code, 0, applied.stderr);
-    assert.match(applied.stdout, /^dg-\w{49}\n$/, 'a new key alone goes to stdout');
-    assert.deepEqual([migrated.code, migrated.stderr], [0, 'The database is up to date.\n']);
+    assert.match(applied.stdout, /^dg-\w{49}\n$/, 'only the new key goes to stdout');
+    assert.equal(migrated.code, 0, migrated.stderr);
 
-    const [created, again, doctor, admin, badUser, badGroup, badAddress] = await Promise.all([
+    const [created, again, doctor, badUser, badGroup, badAddress] = await Promise.all([
       run(['key', 'create', '--user', 'bob', '--group', 'claude'], { env }),
       run(['apply', setupFile], { env }),
       run(['doctor'], { env }),
-      run(['admin', 'create', 'Root@Example.test'], { env }),
       run(['key', 'create', '--user', 'not an id', '--group', 'claude'], { env }),
       run(['key', 'create', '--user', 'bob', '--group', 'nowhere'], { env }),
       run(['key', 'create', '--user', 'bob', '--group', 'claude', '--name', 'x', '--addresses', '10.0.0.1,home'], {
@@ -114,38 +105,34 @@ test('a server on an empty directory becomes ready, others are told or join, and
       }),
     ]);
     assert.match(created.stdout, /^dg-\w{49}\n$/);
-    assert.deepEqual([again.stdout, again.stderr], ['', 'The configuration matches already.\n']);
+    assert.deepEqual([again.code, again.stdout], [0, ''], 'applying it again changes nothing');
     assert.equal(doctor.code, 0, doctor.stdout);
     assert.match(doctor.stdout, /^ok {4}Database {7}PostgreSQL \d+\.\d+, embedded$/m);
     assert.match(doctor.stdout, /^ok {4}Configuration {2}1 groups, 0 accounts, 0 models, \d keys$/m);
-    assertSentence(badUser, /^--user: "not an id" is not an id/);
-    assertSentence(badGroup, /^There is no provider group "nowhere"\. There are: claude\.$/m);
-    assertSentence(badAddress, /^--addresses: "home" is not an IP address/);
+    assertMessage(badUser, /--user: .*"not an id"/);
+    assertMessage(badGroup, /"nowhere".*\bclaude\b/);
+    assertMessage(badAddress, /--addresses: .*"home"/);
 
-    const password = admin.stdout.trim();
-    assert.match(password, /^\w{20,}$/);
-    assert.match(admin.stderr, /not shown again/);
-    assert.ok(!admin.stderr.includes(password));
     const list = await run(['key', 'list'], { env });
     assert.match(list.stdout, /^key_\w+\tvalid\tana\tclaude\tfiled\tdg-\w{3}\.\.\.\w{4}$/m);
     const key = created.stdout.trim();
     assert.ok(!list.stdout.includes(key));
-    await until('the server to know the key', async () => (await statusOf(url, key)) !== 401);
+    await until('the server to accept the key', async () => (await statusOf(url, key)) !== 401);
 
     const family = await postgresOf(dataDir);
     await first.stop('SIGKILL');
-    assert.ok(survivors(family).length > 0, 'a killed server cannot stop its database');
+    assert.ok(survivors(family).length > 0, 'a killed server leaves its database running');
     const warm = performance.now();
     const next = new Command(['serve'], { env });
     later.push(next);
     const nextUrl = await next.ready();
     t.diagnostic(`ready again after a kill in ${Math.round(performance.now() - warm)} ms`);
-    assert.equal(await postmasterPid(join(dataDir, 'postgres')), family[0], 'the same database goes on');
+    assert.equal(await postmasterPid(join(dataDir, 'postgres')), family[0], 'the running database is adopted');
     assert.notEqual(await statusOf(nextUrl, key), 401, 'the key is still valid');
     const all = await postgresOf(dataDir);
     const { code, stderr } = await next.stop('SIGTERM');
     assert.equal(code, 0, stderr);
-    assert.deepEqual(survivors(all), [], 'no process of PostgreSQL is left');
+    assert.deepEqual(survivors(all), [], 'no PostgreSQL process is left');
     assert.ok(!(await readFile(join(dataDir, 'postgres.log'), 'utf8')).includes(key));
 
     const alone = await run(['key', 'list'], { env });
@@ -161,43 +148,47 @@ test('a server on an empty directory becomes ready, others are told or join, and
   }
 });
 
-test('on a PostgreSQL over TCP, servers and commands start at once and share it', async () => {
+test('servers and commands start concurrently on a shared PostgreSQL over TCP', async () => {
   const postgres = await joinOver('tcp', { dataDir: join(folder, 'tcp'), durable: false });
   const env = { DATABASE_URL: postgres.url, DATA_DIR: join(folder, 'tcp-data') };
   const server = new Command(['serve'], { env });
   try {
     const migrations = await Promise.all([1, 2, 3].map(() => run(['migrate'], { env })));
     assert.deepEqual(
-      migrations.map(({ code, stderr }) => [code, stderr]),
-      [1, 2, 3].map(() => [0, 'The database is up to date.\n']),
+      migrations.map(({ code }) => code),
+      [0, 0, 0],
     );
     const url = await server.ready();
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
     const steps = await readdir(new URL('../../migrations/', import.meta.url));
-    assert.equal(await ask(postgres.url, 'select count(*)::int from kysely_migration'), steps.length, 'each ran once');
+    assert.equal(
+      await queryValue(postgres.url, 'select count(*)::int from kysely_migration'),
+      steps.length,
+      'each migration ran once',
+    );
 
     const taken = await run(['serve'], { env: { ...env, PORT: new URL(url).port } });
-    assertSentence(
+    assertMessage(
       { ...taken, stderr: taken.stderr.replace(/^Connecting .*\n/, ''), stdout: '' },
-      /^Port \d+ on 127\.0\.0\.1 is taken\. Stop what uses it, or set PORT to another one\.$/m,
+      new RegExp(`${new URL(url).port}.*\\bPORT\\b`),
     );
     const replica = new Command(['serve'], { env });
     await replica.ready();
-    assert.equal((await replica.stop()).code, 0, 'several servers may share it');
+    assert.equal((await replica.stop()).code, 0, 'several servers may share a database');
 
     await run(['apply', setupFile], { env });
     const empty = join(folder, 'empty.yaml');
     await writeFile(empty, '{}');
-    const [dry, asked] = await Promise.all([
+    const [dry, unconfirmed] = await Promise.all([
       run(['apply', empty, '--prune', '--dry-run'], { env }),
       run(['apply', empty, '--prune'], { env }),
     ]);
     assert.equal(dry.code, 0);
-    assert.match(dry.stderr, /^ {2}group claude would be removed$/m);
-    assert.equal(asked.code, 1);
-    assert.match(asked.stderr, /^Pruning asks first; add --yes where nobody can answer\.$/m);
+    assert.match(dry.stderr, /group claude/);
+    assert.equal(unconfirmed.code, 1);
+    assert.match(unconfirmed.stderr, /--yes/);
     const pruned = await run(['apply', empty, '--prune', '--yes'], { env });
-    assert.match(pruned.stderr, /^ {2}group claude removed$/m, 'neither of the two had changed anything');
+    assert.match(pruned.stderr, /group claude/, 'the dry run and the unconfirmed run changed nothing');
 
     const { code, stdout } = await server.stop();
     assert.equal(code, 0);
@@ -205,10 +196,7 @@ test('on a PostgreSQL over TCP, servers and commands start at once and share it'
       .trim()
       .split('\n')
       .map((line) => (JSON.parse(line) as { msg: string }).msg);
-    assert.ok(
-      events.includes('server.ready') && events.includes('server.stopped'),
-      'the log is JSON, to its last line',
-    );
+    assert.ok(events.includes('server.ready') && events.includes('server.stopped'), 'every log line is JSON');
   } finally {
     server.process.kill('SIGKILL');
     await server.ended;
@@ -216,37 +204,37 @@ test('on a PostgreSQL over TCP, servers and commands start at once and share it'
   }
 });
 
-test('a taken port is said so before the embedded database is left behind', async () => {
-  const taker = createServer().listen(0, '127.0.0.1');
-  await until('the port', () => taker.listening);
-  const address = taker.address();
+test('dragoman serve reports a port in use and stops the embedded database', async () => {
+  const occupant = createServer().listen(0, '127.0.0.1');
+  await until('the port', () => occupant.listening);
+  const address = occupant.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   const dataDir = join(folder, 'port');
   try {
     const taken = await run(['serve'], { env: { DATA_DIR: dataDir, PORT: String(port) } });
     assert.equal(taken.code, 1);
-    assert.match(taken.stderr, /^Port \d+ on 127\.0\.0\.1 is taken\./m);
+    assert.match(taken.stderr, new RegExp(String(port)));
     assert.ok(!isRunning(dataDir));
   } finally {
-    taker.close();
+    occupant.close();
   }
 });
 
-test('a wrong master key refuses to start with a sentence', async () => {
+test('dragoman serve rejects a wrong master key', async () => {
   const dataDir = join(folder, 'port');
   const wrong = await run(['serve'], { env: { DATA_DIR: dataDir, MASTER_KEY: `k1:${'wrong'.repeat(8)}` } });
-  assertSentence({ ...wrong, stderr: wrong.stderr.replace(/^Starting .*\n/, '') }, /master key/i);
+  assertMessage({ ...wrong, stderr: wrong.stderr.replace(/^Starting .*\n/, '') }, /master key/i);
   assert.ok(!isRunning(dataDir));
 });
 
-/** A Node outside this project that is too old for the code. */
+/** A Node on the PATH that is too old for the code. */
 const oldNode = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((entry) => !entry.includes('node_modules'))
   .map((entry) => join(entry, 'node'))
   .find((file) => existsSync(file) && Number(/^v(\d+)/.exec(String(execFileSync(file, ['--version'])))?.[1]) < 24);
 
-test('an old Node hands over to the bundled one, with exit codes and signals', {
+test('launcher runs the bundled Node when started by an old one, and passes on exit codes and signals', {
   skip: oldNode === undefined && 'no Node below 24 is on the PATH',
 }, async () => {
   assert.ok(oldNode);
@@ -257,8 +245,8 @@ test('an old Node hands over to the bundled one, with exit codes and signals', {
     run(['doctor'], options),
   ]);
   assert.equal(good.code, 0);
-  assertSentence(bad, /unknown command/);
-  assert.match(doctor.stdout, /^ok {4}Node +v(2[4-9]|[3-9]\d)\./m, 'the code runs on the bundled one');
+  assertMessage(bad, /unknown command/);
+  assert.match(doctor.stdout, /^ok {4}Node +v(2[4-9]|[3-9]\d)\./m, 'the code runs on the bundled Node');
   const server = new Command(['serve'], options);
   try {
     const url = await server.ready();

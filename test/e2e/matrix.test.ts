@@ -1,75 +1,286 @@
+/**
+ * The matrix of G 4.1 over HTTP: what each endpoint does with a key of each group.
+ * `EXPECTED` is written out by hand, so that a change of the endpoint table fails here.
+ */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { type Cell, ENDPOINTS, type EndpointRow, OPERATIONS, STYLES, type Style } from '../../src/rules/index.ts';
+import { after, before, beforeEach, test } from 'node:test';
+import { type Sim, startSim } from '../../sim/index.ts';
+import {
+  ENDPOINTS,
+  type EndpointRow,
+  type INFERENCE_ENDPOINTS,
+  OPERATIONS,
+  STYLES,
+  type Style,
+  VIDEO_ENDPOINTS,
+} from '../../src/rules/index.ts';
+import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { ResponsesSocketClient } from '../support/websocket.ts';
 
-const GROUP: Record<Style, string> = { responses: 'openai', messages: 'claude', 'generate-content': 'gemini' };
+type TextOperation = keyof typeof INFERENCE_ENDPOINTS;
+/** `native`, `own` (no provider is called), `unsupported` (404), or the conversion as in `x-gateway-converted`. */
+type Expected = 'native' | 'own' | 'unsupported' | `${string}->${string}`;
 
+const onlyResponses = { responses: 'native', messages: 'unsupported', 'generate-content': 'unsupported' } as const;
+const onlyGenerate = { responses: 'unsupported', messages: 'unsupported', 'generate-content': 'native' } as const;
+const onlyGenerateOwn = { ...onlyGenerate, 'generate-content': 'own' } as const;
+const everywhere = { responses: 'own', messages: 'own', 'generate-content': 'own' } as const;
+const stored = { responses: 'native', messages: 'own', 'generate-content': 'own' } as const;
+const responses = {
+  responses: 'native',
+  messages: 'responses->messages',
+  'generate-content': 'responses->generate',
+} as const;
+
+const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>>> = {
+  'messages.create': {
+    responses: 'messages->responses',
+    messages: 'native',
+    'generate-content': 'messages->generate',
+  },
+  'messages.count': { responses: 'unsupported', messages: 'native', 'generate-content': 'messages->generate' },
+  'chat.create': { responses: 'native', messages: 'chat->messages', 'generate-content': 'chat->generate' },
+  'responses.create': responses,
+  'responses.socket': responses,
+  'responses.inputTokens': responses,
+  'responses.compact': onlyResponses,
+  'responses.get': stored,
+  'responses.delete': stored,
+  'responses.cancel': onlyResponses,
+  'responses.inputItems': stored,
+  'embeddings.create': onlyResponses,
+  'images.generate': onlyResponses,
+  'images.edit': onlyResponses,
+  'models.list': everywhere,
+  'models.get': everywhere,
+  'usage.get': everywhere,
+  'generate.models': onlyGenerateOwn,
+  'generate.model': onlyGenerateOwn,
+  'generate.create': onlyGenerate,
+  'generate.stream': onlyGenerate,
+  'generate.count': onlyGenerate,
+};
+
+/** Every group offers it by name, so that the models endpoints know it. */
+const MODEL = 'demo-x';
+const MESSAGES = '[{"role":"user","content":"hi"}]';
+const CONTENTS = '{ "contents": [{"parts":[{"text":"hi"}]}] }';
+/** Spacing and number formats that no serializer writes: they show that native bodies are forwarded byte for byte. */
+const BODIES: Readonly<Partial<Record<TextOperation, string>>> = {
+  'messages.create': `{ "model":"${MODEL}", "max_tokens":5e1,"messages" : ${MESSAGES} }`,
+  'messages.count': `{ "model":"${MODEL}","messages" : ${MESSAGES} }`,
+  'chat.create': `{ "model":"${MODEL}","messages" : ${MESSAGES} }`,
+  'responses.create': `{ "model":"${MODEL}", "input" :"hi" }`,
+  'responses.inputTokens': `{ "model":"${MODEL}", "input" :"hi" }`,
+  'responses.compact': `{ "model":"${MODEL}", "input" :"hi" }`,
+  'responses.cancel': '{ }',
+  'embeddings.create': '{ "model":"demo-embedding", "input" :"hi" }',
+  'images.generate': '{ "model":"demo-image", "prompt" :"a lamp" }',
+  'images.edit': [
+    '--frontier\r\ncontent-disposition: form-data; name="model"\r\n\r\ndemo-image',
+    '--frontier\r\ncontent-disposition: form-data; name="prompt"\r\n\r\na lamp',
+    '--frontier\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n\x89PNG\r\n\x1a\n',
+    '--frontier--\r\n',
+  ].join('\r\n'),
+  'generate.create': CONTENTS,
+  'generate.stream': CONTENTS,
+  'generate.count': CONTENTS,
+};
+
+const GROUP: Readonly<Record<Style, string>> = {
+  responses: 'openai',
+  messages: 'claude',
+  'generate-content': 'gemini',
+};
+/** A responses-style group whose account has no chat endpoint. */
+const WITHOUT_CHAT = 'plain';
+/** The path of a converted request at the simulated provider. */
+const UPSTREAM_PATH: Readonly<Record<string, RegExp>> = {
+  responses: /^\/v1\/responses$/,
+  messages: /^\/v1\/messages(?:\/count_tokens)?$/,
+  generate: /^\/v1beta\/models\/demo-x:\w+$/,
+};
+
+let sim: Sim;
 let gateway: TestGateway;
-let keys: Record<string, string>;
+const keys: Record<string, string> = {};
+const keyOf = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
 
 before(async () => {
+  sim = await startSim();
   gateway = await startGateway();
-  keys = await gateway.apply(basicSetup());
+  const setup = basicSetup(sim.url) as { models: object[] };
+  const models = [{ id: MODEL, groups: Object.values(GROUP) }, ...setup.models];
+  Object.assign(keys, await gateway.apply({ ...setup, models }));
+  const withoutChat = { group: WITHOUT_CHAT, base_url: `${sim.url}/v1`, api_key: 'sk-plain', features: ['responses'] };
+  Object.assign(
+    keys,
+    await gateway.apply({
+      groups: [{ id: WITHOUT_CHAT, style: 'responses' }],
+      accounts: [{ id: 'plain1', ...withoutChat }],
+      models: [{ id: 'demo-*', groups: [WITHOUT_CHAT] }],
+      keys: [{ user: 'ana', group: WITHOUT_CHAT }],
+    }),
+  );
 });
-after(() => gateway.stop());
+after(async () => {
+  await gateway.stop();
+  await sim.close();
+});
+beforeEach(() => sim.journal.clear());
 
-const pathOf = (path: string): string => path.replaceAll(/\{\w+\}/g, 'demo-x');
-
-async function send(
-  row: EndpointRow,
-  path: string,
-  key?: string,
-): Promise<{ status: number; headers: Headers; body: unknown }> {
-  const response = await fetch(gateway.url + pathOf(path), {
-    method: row.method,
-    headers: {
-      ...(key && { authorization: `Bearer ${key}` }),
-      ...(row.body !== 'none' && { 'content-type': 'application/json' }),
-    },
-    ...(row.body !== 'none' && { body: '{"model":"demo-x"}' }),
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+interface Exchange {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
 }
 
-/** The stable code, wherever the dialect of the path puts it. */
-function codeOf(row: EndpointRow, body: unknown): unknown {
-  const { error } = body as {
-    error: { code: unknown; details?: { reason?: string }[]; type?: string; status?: string; message: string };
-  };
-  assert.ok(error.message.length > 10, 'an error says something');
-  if (row.errorFormat === 'generate') {
-    assert.equal(typeof error.status, 'string');
-    return error.details?.[0]?.reason;
-  }
-  assert.equal(typeof error.type, 'string');
-  if (row.errorFormat === 'messages') assert.equal((body as { type: string }).type, 'error');
-  return error.code;
+/** One request with a valid body; path parameters are replaced by the model or by `id`. */
+async function send(
+  operation: keyof typeof ENDPOINTS,
+  path: string,
+  key?: string,
+  id = 'resp_unknown',
+): Promise<Exchange> {
+  const row: EndpointRow = ENDPOINTS[operation];
+  const { content } = row.body;
+  const type = content === 'multipart' ? 'multipart/form-data; boundary=frontier' : 'application/json';
+  const response = await fetch(gateway.url + fillPath(path, id), {
+    method: row.method,
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(content !== 'none' && { 'content-type': type }),
+    },
+    ...(content !== 'none' && { body: Buffer.from(BODIES[operation as TextOperation] ?? '{}', 'latin1') }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+const fillPath = (path: string, id: string): string =>
+  path.replaceAll(/\{\w+\}/g, (name) => (name === '{model}' ? MODEL : id));
+
+const codeOf = (row: EndpointRow, { status, text }: Exchange): string =>
+  errorCode(row.errorFormat, status, JSON.parse(text));
+
+/** The id of a new stored response, for endpoints that need one. */
+async function storedId(path: string, key: string): Promise<string | undefined> {
+  if (!path.includes('{response_id}')) return undefined;
+  const { status, text } = await send('responses.create', '/v1/responses', key);
+  assert.equal(status, 200, text);
+  sim.journal.clear();
+  return JSON.parse(text).id;
 }
 
 for (const operation of OPERATIONS) {
   const row: EndpointRow = ENDPOINTS[operation];
-  for (const path of row.alias ? [row.path, row.alias] : [row.path]) {
-    test(`${row.method} ${path} without a key is 401 in the dialect of the path`, async () => {
-      const { status, headers, body } = await send(row, path);
-      assert.equal(status, 401);
-      assert.equal(codeOf(row, body), 'invalid_api_key');
-      assert.match(headers.get('x-request-id') ?? '', /^req_/);
+  for (const path of pathsOf(row)) {
+    test(`G 5 r1: ${row.method} ${path} without a key returns 401 in the error format of the path`, async () => {
+      const exchange = await send(operation, path);
+      assert.equal(exchange.status, 401);
+      assert.equal(codeOf(row, exchange), 'invalid_api_key');
+      assert.match(exchange.headers.get('x-request-id') ?? '', /^req_/);
     });
-    if (!('groups' in row)) continue;
+  }
+}
+
+for (const row of Object.values<EndpointRow>(VIDEO_ENDPOINTS)) {
+  test(`${row.doc}: ${row.method} ${row.path} is planned and returns 501 not_implemented`, async () => {
+    const operation = OPERATIONS.find((one) => ENDPOINTS[one] === row) ?? assert.fail('no operation');
+    const exchange = await send(operation, row.path, keyOf('openai'));
+    assert.equal(exchange.status, 501);
+    assert.equal(codeOf(row, exchange), 'not_implemented');
+  });
+}
+
+for (const operation of Object.keys(EXPECTED) as TextOperation[]) {
+  if (operation === 'responses.socket') continue;
+  const row: EndpointRow = ENDPOINTS[operation];
+  for (const path of pathsOf(row)) {
     for (const style of STYLES) {
-      const cell: Cell = row.groups[style];
-      test(`[S77] ${row.method} ${path} with a ${style} key is ${cell.kind === 'refuse' ? 'refused' : 'not refused'}`, async () => {
-        const { status, body } = await send(row, path, keys[GROUP[style]]);
-        if (cell.kind === 'refuse') {
-          assert.equal(status, 404);
-          assert.equal(codeOf(row, body), 'endpoint_not_supported');
-          assert.ok(JSON.stringify(body).includes(GROUP[style]), 'names the group');
-        } else if (status >= 400) {
-          assert.notEqual(codeOf(row, body), 'endpoint_not_supported');
-        }
-      });
+      const expected = EXPECTED[operation][style];
+      test(`[S77] G 4.1: ${row.method} ${path} with a ${style} key is ${describeCell(expected)}`, () =>
+        assertCell(operation, path, GROUP[style], expected));
     }
   }
+}
+
+for (const path of pathsOf(ENDPOINTS['chat.create'])) {
+  test(`G 4.1: POST ${path} with a responses key is converted when no account has a chat endpoint`, () =>
+    assertCell('chat.create', path, WITHOUT_CHAT, 'chat->responses'));
+}
+
+for (const path of pathsOf(ENDPOINTS['responses.socket'])) {
+  for (const style of STYLES) {
+    const expected = EXPECTED['responses.socket'][style];
+    test(`G 4.10: WebSocket ${path} with a ${style} key is ${describeCell(expected)}, and 426 without an upgrade`, async () => {
+      const plain = await send('responses.socket', path, keyOf(GROUP[style]));
+      assert.equal(plain.status, 426);
+      const client = await new ResponsesSocketClient(gateway.url, keyOf(GROUP[style]), path).open();
+      const end = await client.turn({ model: MODEL, input: 'hi' });
+      assert.equal(end.type, 'response.completed');
+      client.socket.close();
+      // A relayed turn is recorded after the connection that carries it.
+      const [first, ...others] = sim.journal.requests;
+      assert.match(first?.path ?? '', UPSTREAM_PATH[upstreamOf(expected)] ?? /^$/);
+      assert.equal(first?.method, expected === 'native' ? 'WS' : 'POST');
+      assert.equal(others.length, expected === 'native' ? 1 : 0);
+    });
+  }
+}
+
+for (const style of ['messages', 'generate-content'] as const) {
+  for (const operation of ['responses.get', 'responses.delete', 'responses.inputItems'] as const) {
+    const row: EndpointRow = ENDPOINTS[operation];
+    test(`G 4.4: ${row.method} ${row.path} with a ${style} key and an unknown id returns 404`, async () => {
+      const exchange = await send(operation, row.path, keyOf(GROUP[style]));
+      assert.equal(exchange.status, 404);
+      assert.notEqual(codeOf(row, exchange), 'endpoint_not_supported');
+    });
+  }
+}
+
+async function assertCell(operation: TextOperation, path: string, group: string, expected: Expected): Promise<void> {
+  const row: EndpointRow = ENDPOINTS[operation];
+  const id = expected === 'unsupported' ? undefined : await storedId(path, keyOf(group));
+  const exchange = await send(operation, path, keyOf(group), id);
+  const converted = exchange.headers.get('x-gateway-converted');
+  if (expected === 'unsupported') {
+    assert.equal(exchange.status, 404);
+    assert.equal(codeOf(row, exchange), 'endpoint_not_supported');
+    assert.ok(exchange.text.includes(group), 'the error names the group');
+    assert.deepEqual(sim.journal.requests, [], 'no provider is called');
+  } else if (expected === 'own') {
+    assert.equal(exchange.status, 200, exchange.text);
+    assert.equal(converted, null);
+    assert.ok(
+      sim.journal.requests.every((entry) => /\/models$/.test(entry.path)),
+      'only model lists are read',
+    );
+  } else if (expected === 'native') {
+    const entry = sim.journal.requests[0] ?? assert.fail('the provider was not called');
+    assert.equal(entry.path, fillPath(row.path, id ?? ''));
+    if (row.body.content !== 'none') assert.equal(entry.body?.toString('latin1'), BODIES[operation]);
+    // The simulated provider cancels only background responses.
+    assert.equal(exchange.status, operation === 'responses.cancel' ? 400 : 200, exchange.text);
+    assert.equal(exchange.status, entry.status);
+    assert.equal(converted, null);
+  } else {
+    assert.equal(exchange.status, 200, exchange.text);
+    assert.equal(converted, expected);
+    assert.equal(sim.journal.requests.length, 1, 'one request to the provider');
+    assert.match(sim.journal.requests[0]?.path ?? '', UPSTREAM_PATH[upstreamOf(expected)] ?? /^$/);
+  }
+}
+
+/** The dialect that the provider receives; a native WebSocket is one of responses. */
+const upstreamOf = (expected: Expected): string => expected.split('->')[1] ?? 'responses';
+
+function describeCell(expected: Expected): string {
+  if (expected.includes('->')) return `converted (${expected})`;
+  return expected === 'own' ? 'handled by the gateway' : expected;
+}
+
+function pathsOf(row: EndpointRow): string[] {
+  return row.alias === undefined ? [row.path] : [row.path, row.alias];
 }

@@ -13,18 +13,18 @@ const PNG = Buffer.from(
 let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
-let pictures: Server;
+let imageServer: Server;
 let origin: string;
-let asked = 0;
+let fetchCount = 0;
 
 before(async () => {
-  pictures = createServer((request, response) => {
-    asked += 1;
+  imageServer = createServer((request, response) => {
+    fetchCount += 1;
     if (request.url === '/moved.png') return void response.writeHead(302, { location: '/lamp.png' }).end();
     response.writeHead(200, { 'content-type': 'image/png' }).end(PNG);
   });
-  await new Promise<void>((resolve) => pictures.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => imageServer.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(imageServer.address() as AddressInfo).port}`;
   sim = await startSim();
   gateway = await startGateway({ env: { EGRESS_ALLOW: origin } });
   keys = await gateway.apply(basicSetup(sim.url));
@@ -32,10 +32,10 @@ before(async () => {
 after(async () => {
   await gateway.stop();
   await sim.close();
-  pictures.close();
+  imageServer.close();
 });
 
-const show = (url: string) =>
+const sendImage = (url: string) =>
   fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${keys.gemini}`, 'content-type': 'application/json' },
@@ -53,9 +53,9 @@ const show = (url: string) =>
     }),
   });
 
-test('[S23 L20] an image named by its address reaches an upstream that wants bytes as bytes, with the type its bytes say', async () => {
+test('[S23 L20] image URLs are fetched and sent inline, with the type of their bytes, to a provider that needs bytes', async () => {
   sim.journal.clear();
-  assert.equal((await show(`${origin}/lamp.png`)).status, 200);
+  assert.equal((await sendImage(`${origin}/lamp.png`)).status, 200);
   const sent = JSON.parse(sim.journal.requests.at(-1)?.body?.toString() ?? '{}');
   const part = sent.contents[0].parts.find((entry: { inlineData?: unknown }) => entry.inlineData);
   assert.deepEqual(part.inlineData, { mimeType: 'image/png', data: PNG.toString('base64') });
@@ -70,17 +70,17 @@ for (const url of [
   'https://user:pw@example.com/x',
   'https://2130706433/',
 ]) {
-  test(`[S23 L20] ${url} is refused before anything is asked`, async () => {
-    const before = asked;
+  test(`[S23 L20] SSRF: ${url} is rejected before any request is made`, async () => {
+    const before = fetchCount;
     sim.journal.clear();
-    const response = await show(url);
+    const response = await sendImage(url);
     assert.equal(response.status, 400);
-    assert.equal(asked, before);
+    assert.equal(fetchCount, before);
     assert.equal(sim.journal.requests.length, 0);
   });
 }
 
-test('a redirect is not followed', async () => {
-  const response = await show(`${origin}/moved.png`);
+test('image URL redirects are not followed', async () => {
+  const response = await sendImage(`${origin}/moved.png`);
   assert.equal(response.status, 400);
 });

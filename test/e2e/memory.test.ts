@@ -1,4 +1,4 @@
-/** Thousands of converted streams through a process of its own, some of them left in the middle: nothing of them stays. */
+/** Memory of a gateway process that serves thousands of converted streams, some of them abandoned by the client. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,21 +7,21 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { Command } from '../support/command.ts';
-import { bodyOf, nameOf, PAIRS, type Pair, post, roomsSetup } from '../support/conversion-harness.ts';
+import { groupsSetup, PAIRS, type Pair, pairName, post, requestBody } from '../support/conversion-harness.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { until } from '../support/wait.ts';
 
 const STREAMS = process.env.SOAK === '1' ? 10_000 : 2_000;
-/** Until then code is compiled, buffers are made and caches filled. */
+/** Warm-up: code is compiled, buffers are allocated and caches filled. */
 const WARM = 500;
 const AT_ONCE = 16;
-const LEFT_EVERY = 10;
-/** A prompt of 40 kB is copied some five times on its way; kept, they would be far more than may be gained. */
+const ABANDON_EVERY = 10;
+/** A prompt of 40 kB is copied about five times on its way; prompts that are kept would exceed the allowed growth. */
 const PROMPT = 'word '.repeat(8_000);
 const MB = 2 ** 20;
-/** The heap still finds its size after the warm-up; streams that were kept would be some 300 MB, with SOAK 2 GB. */
+/** The heap still adjusts its size after the warm-up. Streams that are kept would be some 300 MB, with SOAK 2 GB. */
 const GROWTH = 128 * MB;
-/** With SOAK the last third, in which nothing should change any more; one copy of each prompt would be 120 MB. */
+/** Allowed growth in the last third with SOAK, when nothing should change any more. One copy of each prompt is 120 MB. */
 const LATE_GROWTH = 48 * MB;
 
 let sim: Sim;
@@ -36,15 +36,15 @@ const GROUPS = [...new Map(PAIRS.map(({ group, upstream }) => [group, upstream])
 before(async () => {
   sim = await startSim();
   database = await testDatabase();
-  const rooms = GROUPS.map(([id, upstream]) => ({ id, upstream, accounts: [{ max_concurrency: 1_000 }] }));
+  const groups = GROUPS.map(([id, upstream]) => ({ id, upstream, accounts: [{ max_concurrency: 1_000 }] }));
   const file = join(dataDir, 'setup.json');
-  writeFileSync(file, JSON.stringify(roomsSetup(rooms, sim.url)));
+  writeFileSync(file, JSON.stringify(groupsSetup(groups, sim.url)));
   command = new Command(['serve', '--config', file], {
     env: {
       DATABASE_URL: database.url,
       DATA_DIR: dataDir,
       LOG_LEVEL: 'error',
-      // A small young generation shows what is kept sooner.
+      // A small young generation shows retained objects sooner.
       NODE_OPTIONS: '--max-semi-space-size=4',
     },
   });
@@ -67,39 +67,39 @@ async function metric(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1] ?? assert.fail(text));
 }
 
-/** The least of a few looks: between two collections there is always something that is not needed any more. */
+/** The smallest of five samples: between two collections there is always garbage. */
 async function memory(): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let n = 0; n < 5; n += 1) {
-    least = Math.min(least, await metric('dragoman_memory_bytes'));
+    least = Math.min(least, await metric('process_resident_memory_bytes'));
     await pause(50);
   }
   return least;
 }
 
-const TOOLS = [{ name: 'read_file', description: 'Gives a file.', schema: { type: 'object', properties: {} } }];
+const TOOLS = [{ name: 'read_file', description: 'Reads a file.', schema: { type: 'object', properties: {} } }];
 
 async function stream(n: number): Promise<void> {
   const pair = PAIRS[n % PAIRS.length] ?? assert.fail();
-  const isLeft = n % LEFT_EVERY === 3;
-  const body = bodyOf(pair.client, {
-    model: isLeft ? 'demo-text@events=100000;gap=1' : 'demo-text',
+  const isAbandoned = n % ABANDON_EVERY === 3;
+  const body = requestBody(pair.client, {
+    model: isAbandoned ? 'demo-text@events=100000;gap=1' : 'demo-text',
     text: `${PROMPT} ${n % 3 === 0 ? 'Use read_file.' : 'hello'}`,
     stream: true,
     thinks: true,
     tools: TOOLS,
     more: pair.client === 'responses' ? { store: false } : {},
   });
-  const leaving = new AbortController();
-  const ask = () => post(url, pair.client, keys[pair.group] ?? '', body, leaving.signal);
-  // A connection that had been idle for long may close just as it is taken; a server that is gone refuses the second try.
-  const answer = await ask().catch(ask);
-  assert.equal(answer.status, 200, `${nameOf(pair)}: ${answer.ok ? '' : await answer.text()}`);
-  if (!isLeft) return assertWhole(pair, await answer.text());
-  const reader = answer.body?.getReader() ?? assert.fail('no body');
+  const controller = new AbortController();
+  const send = () => post(url, pair.client, keys[pair.group] ?? '', body, controller.signal);
+  // An idle connection may close just as it is reused, so one retry is allowed. A dead server refuses that as well.
+  const response = await send().catch(send);
+  assert.equal(response.status, 200, `${pairName(pair)}: ${response.ok ? '' : await response.text()}`);
+  if (!isAbandoned) return assertComplete(pair, await response.text());
+  const reader = response.body?.getReader() ?? assert.fail('no body');
   await reader.read();
   await reader.read();
-  leaving.abort();
+  controller.abort();
   await reader.read().catch(() => {});
 }
 
@@ -109,7 +109,7 @@ const END: Readonly<Record<Pair['client'], RegExp>> = {
   responses: /event: response\.completed/,
 };
 
-const assertWhole = ({ client }: Pair, text: string): void => assert.match(text.slice(-20_000), END[client]);
+const assertComplete = ({ client }: Pair, text: string): void => assert.match(text.slice(-20_000), END[client]);
 
 async function run(from: number, to: number): Promise<void> {
   let next = from;
@@ -124,7 +124,7 @@ async function run(from: number, to: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-const title = `${STREAMS} streams leave no trace in memory, though every tenth caller leaves in the middle`;
+const title = `memory does not grow over ${STREAMS} converted streams with a client disconnect in every tenth`;
 test(title, { timeout: STREAMS * 100 }, async (t) => {
   await run(0, WARM);
   const warm = await memory();
@@ -134,8 +134,8 @@ test(title, { timeout: STREAMS * 100 }, async (t) => {
     await run(from, from + step);
     sizes.push(await memory());
   }
-  await until('every call to be over', async () => (await metric('dragoman_open_requests')) <= 1);
-  await until('every account to be free', () => sim.journal.requests.every((one) => one.finished || one.aborted));
+  await until('all requests to end', async () => (await metric('dragoman_open_requests')) <= 1);
+  await until('all provider requests to end', () => sim.journal.requests.every((one) => one.finished || one.aborted));
   t.diagnostic(`${sizes.map((size) => Math.round(size / MB)).join(', ')} MB`);
   const grown = (await memory()) - warm;
   assert.ok(grown < GROWTH, `${grown} bytes`);

@@ -1,16 +1,18 @@
-/** Twenty thousand requests that nobody honest would send. Set MUTATION_SEED to repeat a run, MUTATIONS for more of them. */
+/** Twenty thousand malformed and unusual requests. `LAWS_SEED` repeats a run, `LAWS_RUNS` sends more of them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { ENDPOINTS, errorFormatOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../../src/rules/index.ts';
-import { codeIn } from '../support/envelope.ts';
+import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
-import { type RawAnswer, Wire } from '../support/raw.ts';
+import { runs, SEED } from '../support/properties.ts';
+import { type RawResponse, Wire } from '../support/raw.ts';
 
-const COUNT = Number(process.env.MUTATIONS ?? 20_000);
-const SEED = Number(process.env.MUTATION_SEED ?? Date.now() % 2 ** 31);
+const COUNT = runs(20_000);
+/** Connections at a time. */
 const LANES = 16;
-/** On a busy machine fewer are sent rather than waited for; the number is printed. */
+/** A busy machine sends fewer requests instead of taking longer; the number is printed. */
 const BUDGET_MS = 50_000;
 
 let gateway: TestGateway;
@@ -21,29 +23,6 @@ before(async () => {
   keys = Object.values(await gateway.apply(basicSetup()));
 });
 after(() => gateway.stop());
-
-/** mulberry32: small, fast, and the same everywhere. */
-class Dice {
-  #state: number;
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  }
-  below(limit: number): number {
-    return Math.floor(this.next() * limit);
-  }
-  chance(part: number): boolean {
-    return this.next() < part;
-  }
-  of<T>(choices: readonly T[]): T {
-    return choices[this.below(choices.length)] as T;
-  }
-}
 
 const METHODS = [
   'GET',
@@ -158,156 +137,210 @@ const HEADERS: readonly [string, string][] = [
   ['__proto__', 'x'],
   ['constructor', 'x'],
 ];
-const HONEST =
+const VALID_BODY =
   '{"model":"demo-responses","input":"hi","messages":[{"role":"user","content":"hi"}],"contents":[{"parts":[{"text":"hi"}]}]}';
+const SMALL_BODIES = [
+  'null',
+  '1',
+  '"x"',
+  '[]',
+  '{}',
+  'true',
+  'NaN',
+  '\ufeff{}',
+  '{"model":1}',
+  '{"model":null}',
+  '{"model":"\\ud800"}',
+  '{"a":1,"a":2}',
+  '1e999',
+  '{"__proto__":{"x":1},"model":"demo-x"}',
+  '{"model":"demo-x","stream":"yes"}',
+  '{"model":"demo-x","messages":{}}',
+  '{"model":"demo-x","input":[[[]]]}',
+];
+const FORM = '--x\r\ncontent-disposition: form-data; name="model"\r\n\r\ndemo-image\r\n--x--\r\n';
 
-function mutatePath(dice: Dice, path: string): string {
-  let text = path.replaceAll(/\{\w+\}/g, () => dice.of(SEGMENTS));
-  if (dice.chance(0.25)) {
-    const at = dice.below(text.length + 1);
-    text =
-      text.slice(0, at) +
-      dice.of(['/', '//', '%', '%2F', '\\', ':', '?', 'é', '.', '*', '\u007f', 'A']) +
-      text.slice(at + dice.below(3));
-  }
-  if (dice.chance(0.05)) text = dice.of(['http://x.test/healthz', '*', '', ' /healthz', '/healthz HTTP/1.1 x', 'x']);
-  return dice.chance(0.25) ? text + dice.of(QUERIES) : text;
-}
+// ---------------------------------------------------------------- arbitrary requests
 
-function body(dice: Dice): Buffer {
-  const kind = dice.below(14);
-  if (kind < 3) return Buffer.alloc(0);
-  if (kind === 3) return Buffer.from(HONEST.slice(0, dice.below(HONEST.length)));
-  if (kind === 4) return Buffer.from(dice.of(['[', '{"a":']).repeat(1 + dice.below(3_000)));
-  if (kind === 5) return Buffer.from(`{"model":${'['.repeat(400)}${']'.repeat(400)}}`);
-  if (kind === 6) return Buffer.from(Array.from({ length: 1 + dice.below(200) }, () => dice.below(256)));
-  if (kind === 7) return Buffer.from(`{"model":"demo-responses","input":"${'x'.repeat(dice.below(100_000))}"}`);
-  if (kind === 8)
-    return Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xc0, 0xed, 0xa0, 0x80]), Buffer.from('"}')]);
-  if (kind === 9)
-    return Buffer.from(
-      dice.of([
-        'null',
-        '1',
-        '"x"',
-        '[]',
-        '{}',
-        'true',
-        'NaN',
-        '\ufeff{}',
-        '{"model":1}',
-        '{"model":null}',
-        '{"model":"\\ud800"}',
-        '{"a":1,"a":2}',
-        '1e999',
-        '{"__proto__":{"x":1},"model":"demo-x"}',
-        '{"model":"demo-x","stream":"yes"}',
-        '{"model":"demo-x","messages":{}}',
-        '{"model":"demo-x","input":[[[]]]}',
-      ]),
-    );
-  if (kind === 10) return gzipSync(HONEST);
-  if (kind === 11)
-    return Buffer.from(
-      '--x\r\ncontent-disposition: form-data; name="model"\r\n\r\ndemo-image\r\n--x--\r\n'.slice(
-        0,
-        20 + dice.below(60),
+/** `often` in this percentage of cases, else `otherwise`. */
+const mostly = <T>(percent: number, often: fc.Arbitrary<T>, otherwise: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ weight: percent, arbitrary: often }, { weight: 100 - percent, arbitrary: otherwise });
+const chance = (percent: number): fc.Arbitrary<boolean> => mostly(percent, fc.constant(true), fc.constant(false));
+const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
+
+const insertion = fc.record({
+  text: oneOf(['/', '//', '%', '%2F', '\\', ':', '?', 'é', '.', '*', '\u007f', 'A']),
+  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  removed: fc.nat(2),
+});
+
+/** A route with its parameters filled in; sometimes with an inserted text or a query, sometimes replaced. */
+const targetOf = (path: string): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      oneOf(SEGMENTS),
+      mostly(75, fc.constant(undefined), insertion),
+      mostly(
+        95,
+        fc.constant(undefined),
+        oneOf(['http://x.test/healthz', '*', '', ' /healthz', '/healthz HTTP/1.1 x', 'x']),
       ),
-    );
-  const text = [...HONEST];
-  for (let n = 1 + dice.below(6); n > 0; n -= 1)
-    text[dice.below(text.length)] = dice.of(['"', '{', '}', '[', '\\', '0', 'é', '\u0000', ',', '']);
-  return Buffer.from(text.join(''));
+      mostly(75, fc.constant(''), oneOf(QUERIES)),
+    )
+    .map(([segment, inserted, replacement, query]) => {
+      const filled = path.replaceAll(/\{\w+\}/g, () => segment);
+      return (replacement ?? (inserted ? insert(filled, inserted) : filled)) + query;
+    });
+
+function insert(text: string, { text: added, at, removed }: { text: string; at: number; removed: number }): string {
+  const index = Math.round(at * text.length);
+  return text.slice(0, index) + added + text.slice(index + removed);
 }
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+
+const body: fc.Arbitrary<Buffer> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(Buffer.alloc(0)) },
+  fc.nat(VALID_BODY.length).map((length) => bytes(VALID_BODY.slice(0, length))),
+  fc.tuple(oneOf(['[', '{"a":']), fc.integer({ min: 1, max: 3_000 })).map(([text, times]) => bytes(text.repeat(times))),
+  fc.constant(bytes(`{"model":${'['.repeat(400)}${']'.repeat(400)}}`)),
+  fc.uint8Array({ minLength: 1, maxLength: 200, size: 'max' }).map((values) => Buffer.from(values)),
+  fc.nat(100_000).map((length) => bytes(`{"model":"demo-responses","input":"${'x'.repeat(length)}"}`)),
+  fc.constant(Buffer.concat([bytes('{"model":"'), Buffer.from([0xff, 0xc0, 0xed, 0xa0, 0x80]), bytes('"}')])),
+  oneOf(SMALL_BODIES).map(bytes),
+  fc.constant(gzipSync(VALID_BODY)),
+  fc.integer({ min: 20, max: FORM.length }).map((length) => bytes(FORM.slice(0, length))),
+  {
+    weight: 2,
+    arbitrary: fc
+      .array(fc.tuple(fc.nat(VALID_BODY.length - 1), oneOf(['"', '{', '}', '[', '\\', '0', 'é', '\u0000', ',', ''])), {
+        minLength: 1,
+        maxLength: 6,
+      })
+      .map((edits) => {
+        const characters = [...VALID_BODY];
+        for (const [index, character] of edits) characters[index] = character;
+        return bytes(characters.join(''));
+      }),
+  },
+);
+
+type Header = readonly [name: string, value: string];
+
+/** Headers of a request, without those that frame its body. Needs the keys, which exist once the gateway runs. */
+const headersOf = (): fc.Arbitrary<Header[]> => {
+  const none = fc.constant<Header[]>([]);
+  const header = (name: fc.Arbitrary<string>, value: fc.Arbitrary<string>): fc.Arbitrary<Header[]> =>
+    fc.tuple(name, value).map((one) => [one]);
+  const credential = fc
+    .tuple(oneOf(['Bearer ', 'bearer ', 'Basic ', '']), mostly(80, oneOf(keys), fc.constant('x')))
+    .map((parts) => parts.join(''));
+  const apiKey = mostly(
+    50,
+    oneOf(keys),
+    fc.nat(400).map((length) => 'y'.repeat(length)),
+  );
+  return fc
+    .tuple(
+      mostly(98, header(fc.constant('host'), fc.constant('gateway.test')), none),
+      mostly(60, header(fc.constant('authorization'), credential), none),
+      mostly(20, header(oneOf(['x-api-key', 'x-goog-api-key']), apiKey), none),
+      mostly(70, header(fc.constant('content-type'), mostly(60, fc.constant('application/json'), oneOf(TYPES))), none),
+      mostly(10, header(fc.constant('content-encoding'), oneOf(ENCODINGS)), none),
+      mostly(70, none, fc.array(oneOf(HEADERS), { minLength: 1, maxLength: 3 })),
+    )
+    .map((lists) => lists.flat());
+};
 
 interface Mutant {
-  readonly bytes: Buffer;
-  readonly isHead: boolean;
-  readonly path: string;
+  readonly method: string;
+  readonly target: string;
+  readonly version: string;
+  readonly headers: readonly Header[];
+  readonly content: Buffer;
+  readonly isChunked: boolean;
+  readonly hasLength: boolean;
 }
 
-function mutant(dice: Dice): Mutant {
-  const [usual, plain] = dice.of(ROUTES);
-  const method = dice.chance(0.85) ? usual : dice.of(METHODS);
-  const target = mutatePath(dice, plain);
-  const content = body(dice);
-  const lines: string[] = [];
-  const add = (name: string, value: string): void => void lines.push(`${name}: ${value}\r\n`);
-  if (!dice.chance(0.02)) add('host', 'gateway.test');
-  if (dice.chance(0.6))
-    add('authorization', `${dice.of(['Bearer ', 'bearer ', 'Basic ', ''])}${dice.chance(0.8) ? dice.of(keys) : 'x'}`);
-  if (dice.chance(0.2))
-    add(dice.of(['x-api-key', 'x-goog-api-key']), dice.chance(0.5) ? dice.of(keys) : 'y'.repeat(dice.below(400)));
-  if (dice.chance(0.7)) add('content-type', dice.chance(0.6) ? 'application/json' : dice.of(TYPES));
-  if (dice.chance(0.1)) add('content-encoding', dice.of(ENCODINGS));
-  for (let n = dice.chance(0.3) ? 1 + dice.below(3) : 0; n > 0; n -= 1) add(...dice.of(HEADERS));
-  const isChunked = content.length > 0 && dice.chance(0.15);
-  if (isChunked) add('transfer-encoding', 'chunked');
-  else if (content.length > 0 || dice.chance(0.5)) add('content-length', String(content.length));
-  const version = dice.chance(0.97) ? 'HTTP/1.1' : dice.of(['HTTP/1.0', 'HTTP/2.0', 'http/1.1', '']);
+const mutants = (): fc.Arbitrary<Mutant> =>
+  oneOf(ROUTES).chain(([method, path]) =>
+    fc.record({
+      method: mostly(85, fc.constant(method), oneOf(METHODS)),
+      target: targetOf(path),
+      version: mostly(97, fc.constant('HTTP/1.1'), oneOf(['HTTP/1.0', 'HTTP/2.0', 'http/1.1', ''])),
+      headers: headersOf(),
+      content: body,
+      isChunked: chance(15),
+      hasLength: chance(50),
+    }),
+  );
+
+function serialize({ method, target, version, headers, content, isChunked, hasLength }: Mutant): Buffer {
+  const isEmpty = content.length === 0;
+  const framing: Header[] =
+    isChunked && !isEmpty
+      ? [['transfer-encoding', 'chunked']]
+      : isEmpty && !hasLength
+        ? []
+        : [['content-length', String(content.length)]];
+  const lines = [...headers, ...framing].map(([name, value]) => `${name}: ${value}\r\n`);
   const head = Buffer.from(`${method} ${target} ${version}\r\n${lines.join('')}\r\n`, 'latin1');
-  const chunked = isChunked
-    ? [Buffer.from(`${content.length.toString(16)}\r\n`), content, Buffer.from('\r\n0\r\n\r\n')]
-    : [content];
-  return { bytes: Buffer.concat([head, ...chunked]), isHead: method === 'HEAD', path: target };
+  if (!isChunked || isEmpty) return Buffer.concat([head, content]);
+  return Buffer.concat([head, bytes(`${content.length.toString(16)}\r\n`), content, bytes('\r\n0\r\n\r\n')]);
 }
 
-/** Statuses by number of answers; `0` counts connections that were closed without one. */
+// ---------------------------------------------------------------- responses
+
+/** Number of responses by status; `0` counts connections that were closed without a response. */
 const seen = new Map<number, number>();
 
-function judge(answer: RawAnswer | undefined, { path, isHead }: Mutant): void {
-  const status = answer?.status ?? 0;
-  seen.set(status, (seen.get(status) ?? 0) + 1);
-  if (!answer) return;
-  const bug =
-    status === 500 &&
-    gateway.log.find(
-      ({ msg, request }) => msg === 'request.internal_error' && request === answer.headers.get('x-request-id'),
-    );
-  assert.ok(status !== 500, JSON.stringify(bug || answer.text));
-  assert.match(answer.headers.get('x-request-id') ?? '', /^req_/, `an id on ${status}`);
-  if (status < 400 || isHead) return;
-  const parsed: unknown = JSON.parse(answer.text);
-  if (path.startsWith('/readyz')) return;
-  // What the parser refuses never had a path.
-  const isBroken = [400, 408, 431].includes(status) && answer.headers.get('connection') === 'close';
-  const plain = path.split(/[?#]/, 1)[0] ?? '';
-  const isOpenAi = typeof (parsed as { error?: { param?: unknown } }).error?.param !== 'undefined';
-  codeIn(isBroken && isOpenAi ? 'openai' : errorFormatOf(plain), status, parsed);
-}
-
-async function lane(seed: number, count: number, deadline: number): Promise<void> {
-  const dice = new Dice(seed);
-  for (let n = 0; n < count && performance.now() < deadline; n += 1) {
-    const mutation = mutant(dice);
-    // A connection of its own: a mutant may be two requests, or half of one, and what is left of it goes with it.
-    const wire = new Wire(gateway.url);
-    try {
-      wire.send(mutation.bytes);
-      judge(await next(wire, mutation), mutation);
-    } catch (error) {
-      const shown = mutation.bytes.toString('latin1').slice(0, 400);
-      throw new Error(`number ${n} of lane ${seed}: ${String(error)}\n${shown}`, { cause: error });
-    } finally {
-      wire.end();
-    }
+/** Sends a request on its own connection, because a mutant may be two requests, or half of one. */
+async function exchange(mutant: Mutant): Promise<RawResponse | undefined> {
+  const wire = new Wire(gateway.url);
+  wire.send(serialize(mutant));
+  // A request may announce more bytes than it has; the end of the connection shows that no more follow.
+  const timer = setTimeout(() => wire.socket.end(), 300);
+  try {
+    return await wire.response({ head: mutant.method === 'HEAD' });
+  } finally {
+    clearTimeout(timer);
+    wire.end();
   }
 }
 
-/** A request may promise more bytes than it has; ending our side tells the server that no more come. */
-async function next(wire: Wire, { isHead }: Mutant): Promise<RawAnswer | undefined> {
-  const answer = wire.answer({ head: isHead });
-  const timer = setTimeout(() => wire.socket.end(), 300);
-  return answer.finally(() => clearTimeout(timer));
+function assertResponse(response: RawResponse | undefined, { target, method }: Mutant): void {
+  const status = response?.status ?? 0;
+  seen.set(status, (seen.get(status) ?? 0) + 1);
+  if (!response) return;
+  const id = response.headers.get('x-request-id');
+  const bug =
+    status === 500 && gateway.log.find(({ msg, request }) => msg === 'request.internal_error' && request === id);
+  assert.ok(status !== 500, JSON.stringify(bug || response.text));
+  assert.match(id ?? '', /^req_/, `a request id on ${status}`);
+  if (status < 400 || method === 'HEAD') return;
+  const parsed: unknown = JSON.parse(response.text);
+  if (target.startsWith('/readyz')) return;
+  // A request that the HTTP parser rejects has no path, so its error has the default format.
+  const isMalformed = [400, 408, 431].includes(status) && response.headers.get('connection') === 'close';
+  const path = target.split(/[?#]/, 1)[0] ?? '';
+  const isOpenAi = typeof (parsed as { error?: { param?: unknown } }).error?.param !== 'undefined';
+  errorCode(isMalformed && isOpenAi ? 'openai' : errorFormatOf(path), status, parsed);
 }
 
-test('twenty thousand mutated requests are all answered, none with a 500, and the server lives', {
+test('HTTP server responds to twenty thousand mutated requests without a 500 and stays ready', {
   timeout: 120_000,
 }, async (t) => {
-  t.diagnostic(`MUTATION_SEED=${SEED}`);
   const begun = performance.now();
+  const property = fc.asyncProperty(mutants(), async (mutant) => assertResponse(await exchange(mutant), mutant));
   await Promise.all(
-    Array.from({ length: LANES }, (_, n) => lane(SEED + n, Math.ceil(COUNT / LANES), begun + BUDGET_MS)),
+    Array.from({ length: LANES }, (_, n) =>
+      fc.assert(property, {
+        seed: SEED + n,
+        numRuns: Math.ceil(COUNT / LANES),
+        interruptAfterTimeLimit: BUDGET_MS,
+        markInterruptAsFailure: false,
+      }),
+    ),
   );
   const sent = [...seen.values()].reduce((sum, count) => sum + count, 0);
   t.diagnostic(
@@ -317,8 +350,8 @@ test('twenty thousand mutated requests are all answered, none with a 500, and th
     gateway.log.filter(({ msg }) => msg === 'request.internal_error'),
     [],
   );
-  assert.ok(sent >= COUNT / 4, `only ${sent} were sent in time`);
-  for (const status of [200, 400, 401, 404, 405]) assert.ok(seen.has(status), `some were ${status}`);
-  assert.ok((seen.get(0) ?? 0) < sent / 10, 'few connections were closed without a word');
+  assert.ok(sent >= COUNT / 4, `only ${sent} requests were sent in time`);
+  for (const status of [200, 400, 401, 404, 405]) assert.ok(seen.has(status), `some responses are ${status}`);
+  assert.ok((seen.get(0) ?? 0) < sent / 10, 'few connections are closed without a response');
   assert.equal((await fetch(`${gateway.url}/readyz`)).status, 200);
 });

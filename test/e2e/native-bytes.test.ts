@@ -1,12 +1,14 @@
+/** Native calls byte by byte: bodies, headers, queries, multipart forms and responses pass through the gateway unchanged. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { ErrorFormat } from '../../src/rules/index.ts';
-import { type Canned, sayJson, saySse, startCanned } from '../support/canned.ts';
-import { codeIn } from '../support/envelope.ts';
+import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
+import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { request, sendRaw } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
 
 const LIMIT = 32 * 1024;
 const IMAGE_LIMIT = 48 * 1024;
@@ -28,7 +30,7 @@ before(async () => {
       { user: 'ana', group: 'claude', name: 'restricted', key: RESTRICTED, models: ['demo-messages'] },
     ],
   });
-  // Made last, it would hide the unrestricted one.
+  // Created last, because `apply` returns one key per group and would return the restricted one.
   keys.claude =
     (await gateway.apply({ ...setup, keys: [{ user: 'ana', group: 'claude', name: 'more' }] })).claude ?? '';
 });
@@ -37,11 +39,11 @@ after(async () => {
   await upstream?.close();
 });
 beforeEach(() => {
-  upstream.asked.length = 0;
-  upstream.says(sayJson('{}'));
+  upstream.requests.length = 0;
+  upstream.respondWith(jsonResponse('{}'));
 });
 
-interface Answer {
+interface Exchange {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Buffer;
@@ -53,7 +55,7 @@ async function post(
   path: string,
   body: string | Buffer,
   headers: Record<string, string>,
-): Promise<Answer> {
+): Promise<Exchange> {
   const response = await fetch(url + path, {
     method: 'POST',
     body: typeof body === 'string' ? body : new Uint8Array(body),
@@ -70,37 +72,38 @@ async function post(
   };
 }
 
-const ask = (group: string, path: string, body: string | Buffer, headers: Record<string, string> = {}) =>
+const send = (group: string, path: string, body: string | Buffer, headers: Record<string, string> = {}) =>
   post(gateway.url, path, body, { authorization: `Bearer ${key(group)}`, ...headers });
 
 const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Everything a parser and a printer of JSON would change. */
-const ODD = [
+/** Members that a JSON parser and serializer would change. */
+const UNUSUAL_MEMBERS = [
   '"x_unknown" :\t{"a":1.0,"b":1e5,"c":-0,"d":1E+2,"e":12345678901234567890,"f":0.1000,"g":[ ],"h":{ },"i":1.5e-07}',
   '"twice":1,"twice":2,"Model":"other","modelx":"m","mod\\u0065l_":"m"',
   '"text":"h\\u00e9llo é \\ud83d\\ude00 😀 \\/ \\u2028 \u2028 \\u0000 \\ud800"',
   '"__proto__":{"x":1},"constructor":null,"":0',
 ].join(',\r\n  ');
 
-interface Kind {
+interface BodyCase {
   readonly about: string;
   readonly group: string;
   readonly path: string;
   readonly target: string;
   readonly model: string;
-  /** The body around the JSON text of the model's name. */
+  /** The body around the JSON text of the model name. */
   readonly body: (model: string) => string;
 }
 
-const KINDS: readonly Kind[] = [
+const BODY_CASES: readonly BodyCase[] = [
   {
     about: 'messages',
     group: 'claude',
     path: '/v1/messages',
     target: '/v1/messages',
     model: 'demo-messages',
-    body: (model) => `{"max_tokens":1e3,"messages":[{"role":"user","content":"hi"}],"model" : ${model} ,${ODD}}\n`,
+    body: (model) =>
+      `{"max_tokens":1e3,"messages":[{"role":"user","content":"hi"}],"model" : ${model} ,${UNUSUAL_MEMBERS}}\n`,
   },
   {
     about: 'chat',
@@ -108,7 +111,7 @@ const KINDS: readonly Kind[] = [
     path: '/v1/chat/completions',
     target: '/v1/chat/completions',
     model: 'demo-responses',
-    body: (model) => `\ufeff\n{\t"model":${model},"messages":[{"content":"hi","role":"user"}],${ODD} }`,
+    body: (model) => `\ufeff\n{\t"model":${model},"messages":[{"content":"hi","role":"user"}],${UNUSUAL_MEMBERS} }`,
   },
   {
     about: 'responses',
@@ -116,7 +119,7 @@ const KINDS: readonly Kind[] = [
     path: '/v1/responses',
     target: '/v1/responses',
     model: 'demo-responses',
-    body: (model) => `{${ODD},"input":[{"role":"user","content":"hi"}],"\\u006dodel":${model}}  `,
+    body: (model) => `{${UNUSUAL_MEMBERS},"input":[{"role":"user","content":"hi"}],"\\u006dodel":${model}}  `,
   },
   {
     about: 'embeddings',
@@ -124,43 +127,43 @@ const KINDS: readonly Kind[] = [
     path: '/v1/embeddings',
     target: '/v1/embeddings',
     model: 'demo-embedding',
-    body: (model) => `{"input":[[1,2,3.0],[4]],${ODD},"dimensions":8.0,"model":${model}}`,
+    body: (model) => `{"input":[[1,2,3.0],[4]],${UNUSUAL_MEMBERS},"dimensions":8.0,"model":${model}}`,
   },
 ];
 
-const GENERATE = `{ "contents":[{"parts":[{"text":"hi"}]}],${ODD},"generation_config":{"temperature":1.0} }`;
+const GENERATE = `{ "contents":[{"parts":[{"text":"hi"}]}],${UNUSUAL_MEMBERS},"generation_config":{"temperature":1.0} }`;
 
-describe('the body of a request', () => {
-  for (const { about, group, path, target, model, body } of KINDS) {
-    test(`[S35] of ${about} reaches the upstream as it was sent`, async () => {
+describe('native request body', () => {
+  for (const { about, group, path, target, model, body } of BODY_CASES) {
+    test(`[S35] G 1 r3: ${about} request body reaches the provider byte for byte`, async () => {
       const sent = Buffer.from(body(`"${model}"`));
-      assert.equal((await ask(group, path, sent)).status, 200);
+      assert.equal((await send(group, path, sent)).status, 200);
       assert.equal(upstream.last.target, target);
       assert.equal(sha256(upstream.last.body), sha256(sent), upstream.last.body.toString());
       assert.equal(upstream.last.headers['content-length'], String(sent.length));
     });
 
-    test(`[S35] of ${about} under an alias differs in the value of the model alone`, async () => {
-      const stands = group === 'claude' ? 'demo-messages' : 'demo-responses';
-      assert.equal((await ask(group, path, body('"ali\\u0061s-\\u00fc"'))).status, 200);
-      assert.equal(upstream.last.body.toString(), body(`"${stands}"`));
+    test(`[S35] ${about} request body under an alias differs only in the model`, async () => {
+      const upstreamModel = group === 'claude' ? 'demo-messages' : 'demo-responses';
+      assert.equal((await send(group, path, body('"ali\\u0061s-\\u00fc"'))).status, 200);
+      assert.equal(upstream.last.body.toString(), body(`"${upstreamModel}"`));
     });
   }
 
-  test('[L42] of generate reaches the upstream as it was sent, the alias changes the path only', async () => {
-    for (const [named, meant] of [
+  test('[L42] G 1 r3: generate-content request body reaches the provider byte for byte, and an alias changes only the path', async () => {
+    for (const [requested, upstreamModel] of [
       ['demo-generate', 'demo-generate'],
       ['alias-x', 'demo-generate'],
       ['demo-a%20b', 'demo-a%20b'],
     ]) {
-      assert.equal((await ask('gemini', `/v1beta/models/${named}:generateContent`, GENERATE)).status, 200);
-      assert.equal(upstream.last.target, `/v1beta/models/${meant}:generateContent`);
+      assert.equal((await send('gemini', `/v1beta/models/${requested}:generateContent`, GENERATE)).status, 200);
+      assert.equal(upstream.last.target, `/v1beta/models/${upstreamModel}:generateContent`);
       assert.equal(sha256(upstream.last.body), sha256(GENERATE));
     }
   });
 
-  test('of an image without a model gets one in front and stays as it was otherwise', async () => {
-    assert.equal((await ask('openai', '/v1/images/generations', '{ "prompt":"a lamp","n":1.0}')).status, 200);
+  test("G 2: image request body without a model gets the group's first image model and is otherwise unchanged", async () => {
+    assert.equal((await send('openai', '/v1/images/generations', '{ "prompt":"a lamp","n":1.0}')).status, 200);
     assert.equal(upstream.last.body.toString(), '{"model":"demo-image", "prompt":"a lamp","n":1.0}');
   });
 
@@ -170,46 +173,50 @@ describe('the body of a request', () => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
   ] as const) {
-    test(`in ${encoding} is decoded within the limit`, async () => {
-      const body = KINDS[0]?.body('"demo-messages"') ?? '';
-      const answer = await ask('claude', '/v1/messages', encode(Buffer.from(body)), { 'content-encoding': encoding });
-      assert.equal(answer.status, 200);
+    test(`G 8: ${encoding} request body is decoded, and the limit counts decoded bytes`, async () => {
+      const body = BODY_CASES[0]?.body('"demo-messages"') ?? '';
+      const response = await send('claude', '/v1/messages', encode(Buffer.from(body)), {
+        'content-encoding': encoding,
+      });
+      assert.equal(response.status, 200);
       assert.equal(upstream.last.body.toString(), body);
       assert.equal(upstream.last.headers['content-encoding'], undefined);
       const bomb = encode(Buffer.alloc(100 * LIMIT, ' '));
-      assert.ok(bomb.length < LIMIT, 'small on the wire');
-      const refused = await ask('claude', '/v1/messages', bomb, { 'content-encoding': encoding });
-      assert.equal(refused.status, 413);
-      assert.equal(codeIn('messages', 413, refused.json), 'request_too_large');
+      assert.ok(bomb.length < LIMIT, 'the encoded body is below the limit');
+      const rejected = await send('claude', '/v1/messages', bomb, { 'content-encoding': encoding });
+      assert.equal(rejected.status, 413);
+      assert.equal(errorCode('messages', 413, rejected.json), 'request_too_large');
     });
   }
 
-  test('in an encoding nobody knows is refused, and so is one that is not what it says', async () => {
+  test('request body with an unknown content encoding is 415, and one that does not decode is 400', async () => {
     for (const [encoding, status] of [
       ['compress', 415],
       ['gzip, gzip', 415],
       ['gzip', 400],
     ] as const) {
-      const answer = await ask('claude', '/v1/messages', '{"model":"demo-messages"}', { 'content-encoding': encoding });
-      assert.equal(answer.status, status);
-      codeIn('messages', status, answer.json);
+      const response = await send('claude', '/v1/messages', '{"model":"demo-messages"}', {
+        'content-encoding': encoding,
+      });
+      assert.equal(response.status, status);
+      errorCode('messages', status, response.json);
     }
-    assert.equal(upstream.asked.length, 0);
+    assert.equal(upstream.requests.length, 0);
   });
 });
 
-describe('the headers of a request', () => {
-  const passed = {
+describe('native request headers', () => {
+  const forwarded = {
     'anthropic-beta': 'context-management-2025-06-27, fine-grained-tool-streaming-2025-05-14',
     'anthropic-version': '2023-01-01',
     'openai-beta': 'responses=experimental',
     'user-agent': 'some-agent/1.2 (x; y)',
     'x-stainless-lang': 'js',
-    'x-odd-header': 'caf\u00e9',
+    'x-unknown-header': 'caf\u00e9',
     'content-type': 'application/json; charset=UTF-8',
     accept: 'application/json, text/event-stream',
   };
-  const kept = {
+  const removed = {
     cookie: 'session=secret',
     'openai-organization': 'org-caller',
     'openai-project': 'proj-caller',
@@ -227,21 +234,21 @@ describe('the headers of a request', () => {
     ['claude', '/v1/messages', 'x-api-key', 'sk-upstream-cl1'],
     ['gemini', '/v1beta/models/demo-x:generateContent', 'x-goog-api-key', 'sk-upstream-ge1'],
   ] as const) {
-    test(`to a ${group} upstream pass, except those of the caller's own account and connection`, async () => {
+    test(`request headers reach the ${group} provider, except the client's credentials and connection headers`, async () => {
       const body = '{"model":"demo-x","contents":[]}';
       const callers: [string, string][] = [
         ['Authorization', `Bearer ${key(group)}`],
         ['X-Api-Key', key(group)],
         ...(group === 'gemini' ? [['x-goog-api-key', key(group)] as [string, string]] : []),
       ];
-      const answer = await sendRaw(
+      const response = await sendRaw(
         gateway.url,
         Buffer.from(
           request(
             `POST ${path} HTTP/1.1`,
             [
               ...callers,
-              ...Object.entries({ ...passed, ...kept }),
+              ...Object.entries({ ...forwarded, ...removed }),
               ['connection', 'keep-alive, X-Hop'],
               ['content-length', String(body.length)],
             ],
@@ -250,62 +257,62 @@ describe('the headers of a request', () => {
           'latin1',
         ),
       );
-      assert.equal(answer?.status, 200);
+      assert.equal(response?.status, 200);
       const { headers } = upstream.last;
-      for (const [name, value] of Object.entries(passed)) assert.equal(headers[name], value, name);
-      for (const name of Object.keys(kept))
+      for (const [name, value] of Object.entries(forwarded)) assert.equal(headers[name], value, name);
+      for (const name of Object.keys(removed))
         if (name !== 'accept-encoding') assert.equal(headers[name], undefined, name);
-      assert.equal(headers['accept-encoding'], 'identity', 'usage is read on the way');
+      assert.equal(headers['accept-encoding'], 'identity', 'the gateway reads usage from the response');
       assert.equal(headers.host, new URL(upstream.url).host);
       const credentials = ['authorization', 'x-api-key', 'x-goog-api-key'].filter(
         (name) => headers[name] !== undefined,
       );
-      assert.deepEqual(credentials, [shown], 'one credential, in its place');
+      assert.deepEqual(credentials, [shown], 'one credential');
       assert.equal(headers[shown], credential);
-      assert.ok(!JSON.stringify(upstream.last.headers).includes(key(group)), "the caller's key stays here");
+      assert.ok(!JSON.stringify(upstream.last.headers).includes(key(group)), "the client's key is not forwarded");
     });
   }
 
-  test('a messages request without a version gets the usual one', async () => {
-    await ask('claude', '/v1/messages', '{"model":"demo-messages"}');
+  test('messages request without a version gets the default version', async () => {
+    await send('claude', '/v1/messages', '{"model":"demo-messages"}');
     assert.equal(upstream.last.headers['anthropic-version'], '2023-06-01');
   });
 });
 
-describe('the query of a request', () => {
-  test('passes as it is', async () => {
-    await ask('claude', '/v1/messages?beta=true&x=%2F+%20', '{"model":"demo-messages"}');
+describe('native request query', () => {
+  test('request query reaches the provider unchanged', async () => {
+    await send('claude', '/v1/messages?beta=true&x=%2F+%20', '{"model":"demo-messages"}');
     assert.equal(upstream.last.target, '/v1/messages?beta=true&x=%2F+%20');
   });
 
-  test("loses the caller's key, however its name is written", async () => {
+  test("G 5 r1: the client's key is removed from the query, however its name is encoded", async () => {
     const body = '{"contents":[]}';
     for (const [query, left] of [
       [`key=${key('gemini')}`, ''],
       [`alt=sse&key=${key('gemini')}&monkey=1`, '?alt=sse&monkey=1'],
       [`k%65y=${key('gemini')}&monkey=1`, '?monkey=1'],
     ] as const) {
-      const answer = await post(gateway.url, `/v1beta/models/demo-generate:streamGenerateContent?${query}`, body, {});
-      assert.equal(answer.status, 200);
+      const response = await post(gateway.url, `/v1beta/models/demo-generate:streamGenerateContent?${query}`, body, {});
+      assert.equal(response.status, 200);
       assert.equal(upstream.last.target, `/v1beta/models/demo-generate:streamGenerateContent${left}`);
     }
   });
 });
 
-describe('the answer', () => {
+describe('native response', () => {
   const UNARY = Buffer.from(
     '\n{"id":"msg_1",\t"n":1.0,"twice":1,"twice":2,"usage":{"input_tokens":1e0,"output_tokens":2},"t":"\\u00e9é😀"} \r\n',
   );
 
-  test('of one piece comes back byte for byte, small or large', async () => {
+  test('unary response reaches the client byte for byte, small or large', async () => {
     const large = Buffer.from(`{"id":"msg_2","t":"${'é'.repeat(2_000_000)}", "usage" : null}`);
     for (const bytes of [UNARY, large]) {
-      upstream.says(sayJson(bytes));
-      const answer = await ask('claude', '/v1/messages', '{"model":"demo-messages"}');
+      upstream.respondWith(jsonResponse(bytes));
+      const response = await send('claude', '/v1/messages', '{"model":"demo-messages"}');
       const direct = await post(upstream.url, '/v1/messages', '{}', {});
-      assert.equal(answer.status, 200);
-      assert.equal(sha256(answer.bytes), sha256(direct.bytes));
-      assert.equal(answer.headers.get('content-type'), 'application/json');
+      assert.equal(response.status, 200);
+      assert.equal(sha256(response.bytes), sha256(direct.bytes));
+      assert.equal(response.headers.get('content-type'), 'application/json');
     }
   });
 
@@ -318,20 +325,20 @@ describe('the answer', () => {
       [
         ': a comment\n\nretry: 10\nevent: message_start\ndata: {"type":"message_start", "n":1.0}\n',
         '\nevent:ping\ndata:{"type": "ping"}\n\n',
-        Buffer.from('event: unknown_of_tomorrow\nid: 7\ndata: {"t":"é😀"}\n\n').subarray(0, -8),
-        Buffer.from('event: unknown_of_tomorrow\nid: 7\ndata: {"t":"é😀"}\n\n').subarray(-8),
+        Buffer.from('event: unknown_event\nid: 7\ndata: {"t":"é😀"}\n\n').subarray(0, -8),
+        Buffer.from('event: unknown_event\nid: 7\ndata: {"t":"é😀"}\n\n').subarray(-8),
         'event: message_stop\ndata: {"type":"message_stop"}\n\n: bye\n\n',
       ],
     ],
     [
-      'chat with line ends of two characters',
+      'chat with CRLF',
       'openai',
       '/v1/chat/completions',
       '{"model":"demo-responses","stream":true}',
       ['data: {"id":"c1",\r\ndata: "choices":[]}\r', '\n\r', '\n\r\n\r\ndata: [DONE]\r\n\r\n'],
     ],
     [
-      'chat that forgets the last blank line',
+      'chat without the last blank line',
       'openai',
       '/v1/chat/completions',
       '{"model":"demo-responses","stream":true}',
@@ -360,31 +367,34 @@ describe('the answer', () => {
     ],
   ];
   for (const [about, group, path, body, pieces] of STREAMS) {
-    test(`as a stream of ${about} comes back byte for byte`, async () => {
-      upstream.says(saySse(...pieces));
-      const answer = await ask(group, path, body);
+    test(`${about} stream reaches the client byte for byte`, async () => {
+      upstream.respondWith(sseResponse(...pieces));
+      const response = await send(group, path, body);
       assert.equal(
-        answer.bytes.toString(),
+        response.bytes.toString(),
         Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString(),
       );
-      assert.equal(answer.headers.get('content-type'), 'text/event-stream');
-      assert.equal(answer.headers.get('x-accel-buffering'), 'no');
+      assert.equal(response.headers.get('content-type'), 'text/event-stream');
+      assert.equal(response.headers.get('x-accel-buffering'), 'no');
     });
   }
 
-  test('as a stream of one JSON list comes back byte for byte, and its usage is noted', async () => {
+  test('generate-content stream as a JSON array reaches the client byte for byte, and its usage is logged', async () => {
     const text =
       '[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},\r\n{"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":3,"totalTokenCount":10}}\n]\n';
-    upstream.says(sayJson(text));
-    const answer = await ask('gemini', '/v1beta/models/demo-generate:streamGenerateContent', '{"contents":[]}');
-    assert.equal(answer.bytes.toString(), text);
+    upstream.respondWith(jsonResponse(text));
+    const response = await send('gemini', '/v1beta/models/demo-generate:streamGenerateContent', '{"contents":[]}');
+    assert.equal(response.bytes.toString(), text);
     assert.equal(upstream.last.target, '/v1beta/models/demo-generate:streamGenerateContent');
-    const line = gateway.log.findLast((entry) => entry.msg === 'request.completed');
-    assert.deepEqual([line?.tokensIn, line?.tokensOut, line?.stream], [7, 3, true]);
+    const id = response.headers.get('x-request-id');
+    const line = await until('the log line', () =>
+      gateway.log.find((entry) => entry.msg === 'request.completed' && entry.request === id),
+    );
+    assert.deepEqual([line.tokensIn, line.tokensOut, line.stream], [7, 3, true]);
   });
 
-  test('does not tell limits, names and ids of our account, and carries an id of ours', async () => {
-    const told = {
+  test("response headers about the upstream account are removed, and the gateway's request id is set", async () => {
+    const forwarded = {
       'openai-processing-ms': '12',
       'openai-version': '2020-10-01',
       'retry-after': '3',
@@ -403,11 +413,13 @@ describe('the answer', () => {
       via: '1.1 google',
       'alt-svc': 'h3',
     };
-    upstream.says(sayJson('{}', 200, { ...told, ...hidden, 'x-request-id': 'req_theirs', 'request-id': 'req_theirs' }));
-    const chat = await ask('openai', '/v1/chat/completions', '{"model":"demo-responses"}');
-    const messages = await ask('claude', '/v1/messages', '{"model":"demo-messages"}');
+    upstream.respondWith(
+      jsonResponse('{}', 200, { ...forwarded, ...hidden, 'x-request-id': 'req_theirs', 'request-id': 'req_theirs' }),
+    );
+    const chat = await send('openai', '/v1/chat/completions', '{"model":"demo-responses"}');
+    const messages = await send('claude', '/v1/messages', '{"model":"demo-messages"}');
     for (const { headers } of [chat, messages]) {
-      for (const [name, value] of Object.entries(told)) assert.equal(headers.get(name), value, name);
+      for (const [name, value] of Object.entries(forwarded)) assert.equal(headers.get(name), value, name);
       for (const name of Object.keys(hidden)) assert.equal(headers.get(name), null, name);
       assert.match(headers.get('x-request-id') ?? '', /^req_(?!theirs)/);
     }
@@ -416,7 +428,7 @@ describe('the answer', () => {
   });
 });
 
-test('a root alias reaches the same path upstream', async () => {
+test('G 4.1 r1: root aliases reach the /v1 paths of the provider', async () => {
   const body = '{"model":"demo-responses"}';
   for (const path of [
     '/chat/completions',
@@ -425,11 +437,11 @@ test('a root alias reaches the same path upstream', async () => {
     '/embeddings',
     '/images/generations',
   ]) {
-    assert.equal((await ask('openai', path, body)).status, 200, path);
+    assert.equal((await send('openai', path, body)).status, 200, path);
     assert.equal(upstream.last.target, `/v1${path}`);
   }
-  upstream.says(sayJson('{"id":"resp_root"}'));
-  await ask('openai', '/responses', body);
+  upstream.respondWith(jsonResponse('{"id":"resp_root"}'));
+  await send('openai', '/responses', body);
   assert.equal(upstream.last.target, '/v1/responses');
   for (const [method, path] of [
     ['GET', '/responses/resp_root?include=x'],
@@ -451,7 +463,7 @@ const file = (name: string, value: Buffer): Part => [
   `content-disposition: form-data; filename="${name}.png"; name="${name}"\r\nContent-Type: image/png`,
   value,
 ];
-const BOUNDARY = '----Odd_Boundary.7';
+const BOUNDARY = '----Unusual_Boundary.7';
 
 const form = (parts: readonly Part[]): Buffer =>
   Buffer.concat([
@@ -463,7 +475,7 @@ const form = (parts: readonly Part[]): Buffer =>
     Buffer.from(`--${BOUNDARY}--\r\n`),
   ]);
 
-/** Bytes of all values, line ends and things that look like delimiters and fields among them. */
+/** All byte values, line ends, and text that looks like delimiters and fields. */
 const PIXELS = Buffer.concat([
   Buffer.from(Array.from({ length: 256 }, (_, n) => n)),
   Buffer.from(
@@ -478,9 +490,9 @@ const FILES = [
 ];
 
 const edit = (body: Buffer, contentType = `multipart/form-data; boundary=${BOUNDARY}`) =>
-  ask('openai', '/v1/images/edits', body, { 'content-type': contentType });
+  send('openai', '/v1/images/edits', body, { 'content-type': contentType });
 
-describe('an image edit', () => {
+describe('image edit', () => {
   const prompt = field('prompt', 'brighter 😀');
   const arrange = (model: string): [string, readonly Part[]][] => [
     ['before', [field('model', model), prompt, ...FILES]],
@@ -488,7 +500,7 @@ describe('an image edit', () => {
   ];
 
   for (const [n, [where]] of arrange('').entries()) {
-    test(`[S82] with the model ${where} its files passes byte for byte with its boundary`, async () => {
+    test(`[S82] image edit with the model ${where} its files reaches the provider byte for byte with its boundary`, async () => {
       const body = form(arrange('demo-image')[n]?.[1] ?? []);
       for (const type of [`multipart/form-data; boundary=${BOUNDARY}`, `multipart/Form-Data;Boundary="${BOUNDARY}"`]) {
         assert.equal((await edit(body, type)).status, 200);
@@ -497,16 +509,16 @@ describe('an image edit', () => {
       }
     });
 
-    test(`with an alias ${where} its files changes in the model field alone`, async () => {
+    test(`image edit with an alias ${where} its files changes only in the model field`, async () => {
       assert.equal((await edit(form(arrange('alias-model')[n]?.[1] ?? []))).status, 200);
       assert.equal(sha256(upstream.last.body), sha256(form(arrange('demo-responses')[n]?.[1] ?? [])));
     });
   }
 
-  test('that is not one is refused before an upstream is asked', async () => {
+  test('invalid image edit is rejected before the provider call', async () => {
     const model = field('model', 'demo-image');
     const whole = form([model, prompt, ...FILES]);
-    const cases: readonly [string, number, Promise<Answer>][] = [
+    const cases: readonly [string, number, Promise<Exchange>][] = [
       ['too large', 413, edit(form([model, file('image', Buffer.alloc(IMAGE_LIMIT))]))],
       ['more than twenty parts', 400, edit(form([model, ...Array.from({ length: 20 }, () => prompt)]))],
       ['no boundary', 400, edit(whole, 'multipart/form-data')],
@@ -518,20 +530,20 @@ describe('an image edit', () => {
       ['an endless field', 400, edit(form([model, field('prompt', 'x'.repeat(40_000)), prompt]).subarray(0, -8))],
       ['JSON', 415, edit(Buffer.from('{}'), 'application/json')],
     ];
-    for (const [about, status, asked] of cases) {
-      const answer = await asked;
-      assert.equal(answer.status, status, about);
-      codeIn('openai', status, answer.json);
+    for (const [about, status, pending] of cases) {
+      const response = await pending;
+      assert.equal(response.status, status, about);
+      errorCode('openai', status, response.json);
     }
-    assert.equal(upstream.asked.length, 0);
+    assert.equal(upstream.requests.length, 0);
   });
 
-  test('with twenty parts passes', async () => {
+  test('G 2: image edit with twenty parts is accepted', async () => {
     const parts = [field('model', 'demo-image'), ...Array.from({ length: 19 }, (_, n) => field(`f${n}`, ''))];
     assert.equal((await edit(form(parts))).status, 200);
   });
 
-  test('that is too large and does not say so beforehand is refused and costs no account its place', async () => {
+  test('chunked image edit above the limit is 413 and releases its account slot', async () => {
     const head = request('POST /v1/images/edits HTTP/1.1', [
       ['authorization', `Bearer ${key('openai')}`],
       ['content-type', `multipart/form-data; boundary=${BOUNDARY}`],
@@ -539,16 +551,16 @@ describe('an image edit', () => {
     ]);
     const body = form([field('model', 'demo-image'), file('image', Buffer.alloc(IMAGE_LIMIT))]);
     const chunk = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
-    const answer = await sendRaw(gateway.url, Buffer.concat([Buffer.from(head), chunk]));
-    assert.equal(answer?.status, 413);
-    assert.equal(upstream.asked.length, 0);
+    const response = await sendRaw(gateway.url, Buffer.concat([Buffer.from(head), chunk]));
+    assert.equal(response?.status, 413);
+    assert.equal(upstream.requests.length, 0);
     assert.equal((await edit(form([field('model', 'demo-image')]))).status, 200);
   });
 });
 
-// ---------------------------------------------------------------- refusals
+// ---------------------------------------------------------------- invalid requests
 
-const PLACES: readonly [ErrorFormat, string, string, string][] = [
+const ENDPOINTS: readonly [ErrorFormat, string, string, string][] = [
   ['messages', 'claude', '/v1/messages', '"model":"demo-messages"'],
   ['openai', 'openai', '/v1/responses', '"model":"demo-responses"'],
   ['openai', 'openai', '/v1/chat/completions', '"model":"demo-responses"'],
@@ -556,49 +568,49 @@ const PLACES: readonly [ErrorFormat, string, string, string][] = [
   ['generate', 'gemini', '/v1beta/models/demo-generate:generateContent', '"contents":[]'],
 ];
 
-describe('a request that cannot be meant', () => {
-  for (const [envelope, group, path, member] of PLACES) {
-    test(`is refused at ${path} in the words of its dialect`, async () => {
+describe('invalid native request', () => {
+  for (const [format, group, path, member] of ENDPOINTS) {
+    test(`invalid body at ${path} is rejected in the error format of the path, before the provider call`, async () => {
       const cases: readonly [string, number, string | Buffer, Record<string, string>?][] = [
         ['empty', 400, ''],
-        ['no JSON', 400, `{${member},}`],
+        ['not JSON', 400, `{${member},}`],
         ['cut off', 400, `{${member}`],
-        ['with an escape that is none', 400, `{${member},"\\x":1}`],
-        ['with a value that is none', 400, `{"model":"demo-\\x","input":"${'y'.repeat(50)}\\x"}`],
-        ['followed by more', 400, `{${member}}{}`],
+        ['invalid escape in a name', 400, `{${member},"\\x":1}`],
+        ['invalid escape in a value', 400, `{"model":"demo-\\x","input":"${'y'.repeat(50)}\\x"}`],
+        ['bytes after the object', 400, `{${member}}{}`],
         ['nested too deep', 400, `{${member},"x":${'['.repeat(200)}${']'.repeat(200)}}`],
-        ['a list', 400, `[{${member}}]`],
-        ['a text', 400, '"hello"'],
+        ['an array', 400, `[{${member}}]`],
+        ['a string', 400, '"hello"'],
         [
           'not UTF-8',
           400,
           Buffer.concat([Buffer.from(`{${member},"x":"`), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
         ],
         ['too large', 413, `{${member},"x":"${'x'.repeat(LIMIT)}"}`],
-        ['of another type', 415, `{${member}}`, { 'content-type': 'application/xml' }],
+        ['another content type', 415, `{${member}}`, { 'content-type': 'application/xml' }],
       ];
       for (const [about, status, body, headers] of cases) {
-        const answer = await ask(group, path, body, headers);
-        assert.equal(answer.status, status, about);
-        codeIn(envelope, status, answer.json);
+        const response = await send(group, path, body, headers);
+        assert.equal(response.status, status, about);
+        errorCode(format, status, response.json);
       }
-      assert.equal(upstream.asked.length, 0, 'nothing reached the upstream');
+      assert.equal(upstream.requests.length, 0, 'the provider gets no request');
     });
   }
 
-  test('names the model twice, whatever the spelling', async () => {
+  test('duplicate model member is rejected, however it is encoded', async () => {
     for (const body of [
       '{"model":"demo-messages","model":"demo-messages"}',
       '{"model":"demo-messages","m\\u006fdel":"demo-other"}',
     ]) {
-      const answer = await ask('claude', '/v1/messages', body);
-      assert.equal(answer.status, 400);
-      assert.match(String((answer.json as { error: { message: string } }).error.message), /"model" occurs twice/);
+      const response = await send('claude', '/v1/messages', body);
+      assert.equal(response.status, 400);
+      assert.match(String((response.json as { error: { message: string } }).error.message), /"model" occurs twice/);
     }
-    assert.equal(upstream.asked.length, 0);
+    assert.equal(upstream.requests.length, 0);
   });
 
-  test('was written for another endpoint, which it is told', async () => {
+  test('G 4.1 r2: a body of another dialect on a /v1beta path is rejected, naming its endpoint', async () => {
     const path = '/v1beta/models/demo-generate:generateContent';
     for (const [endpoint, body] of [
       ['/v1/messages', '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"system":"s"}'],
@@ -606,44 +618,44 @@ describe('a request that cannot be meant', () => {
       ['/v1/responses', '{"model":"m","input":"x"}'],
       ['/v1/responses', '\ufeff{"model":"m","input":"x"}'],
     ] as const) {
-      const answer = await ask('gemini', path, body);
-      assert.equal(answer.status, 400, endpoint);
-      assert.equal(codeIn('generate', 400, answer.json), 'wrong_dialect');
-      assert.ok(String((answer.json as { error: { message: string } }).error.message).includes(`POST ${endpoint}`));
+      const response = await send('gemini', path, body);
+      assert.equal(response.status, 400, endpoint);
+      assert.equal(errorCode('generate', 400, response.json), 'wrong_dialect');
+      assert.ok(String((response.json as { error: { message: string } }).error.message).includes(`POST ${endpoint}`));
     }
-    assert.equal(upstream.asked.length, 0);
+    assert.equal(upstream.requests.length, 0);
   });
 });
 
-describe('a model', () => {
-  const errorOf = ({ json }: Answer) => (json as { error: { code: string; param?: string; message: string } }).error;
+describe('model of a native request', () => {
+  const errorOf = ({ json }: Exchange) => (json as { error: { code: string; param?: string; message: string } }).error;
 
-  test('that is missing or no name is asked for', async () => {
+  test('missing or invalid model is 400 with param model', async () => {
     for (const body of ['{}', '{"model":null}', '{"model":""}', '{"model":["demo-responses"]}']) {
-      const answer = await ask('openai', '/v1/responses', body);
-      assert.equal(answer.status, 400, body);
-      assert.equal(errorOf(answer).param, 'model');
-      assert.equal((await ask('claude', '/v1/messages', body)).status, 400);
+      const response = await send('openai', '/v1/responses', body);
+      assert.equal(response.status, 400, body);
+      assert.equal(errorOf(response).param, 'model');
+      assert.equal((await send('claude', '/v1/messages', body)).status, 400);
     }
   });
 
-  test('that the group does not have is not found', async () => {
-    const missing = await ask('openai', '/v1/responses', '{"model":"demo"}');
+  test('G 7 r3: model that the group does not offer is 404', async () => {
+    const missing = await send('openai', '/v1/responses', '{"model":"demo"}');
     assert.deepEqual(
       [missing.status, errorOf(missing).code, errorOf(missing).param],
       [404, 'model_not_found', 'model'],
     );
-    const native = await ask('gemini', '/v1beta/models/nope:generateContent', '{"contents":[]}');
+    const native = await send('gemini', '/v1beta/models/nope:generateContent', '{"contents":[]}');
     assert.equal(native.status, 404);
-    assert.equal(codeIn('generate', 404, native.json), 'model_not_found');
+    assert.equal(errorCode('generate', 404, native.json), 'model_not_found');
   });
 
-  test('that the key may not use is refused, others work', async () => {
+  test("G 7 r3: model outside the key's list is 403, others work", async () => {
     const as = { 'x-api-key': RESTRICTED };
-    const refused = await post(gateway.url, '/v1/messages', '{"model":"demo-other"}', as);
-    assert.equal(refused.status, 403);
-    assert.equal(codeIn('messages', 403, refused.json), 'model_not_allowed');
-    assert.equal(upstream.asked.length, 0);
+    const rejected = await post(gateway.url, '/v1/messages', '{"model":"demo-other"}', as);
+    assert.equal(rejected.status, 403);
+    assert.equal(errorCode('messages', 403, rejected.json), 'model_not_allowed');
+    assert.equal(upstream.requests.length, 0);
     assert.equal((await post(gateway.url, '/v1/messages', '{"model":"demo-messages"}', as)).status, 200);
   });
 });

@@ -1,3 +1,4 @@
+/** Native calls under load: memory with large bodies and streams, back-pressure, concurrency and drain. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,16 +14,16 @@ import { until } from '../support/wait.ts';
 
 const MB = 1_000_000;
 const MASTER_KEY = `k1:${'load-master-key-'.repeat(3)}`;
-/** Generous: what is checked is that memory does not grow with the size of what passes. */
+/** Generous: the test checks only that memory does not grow with the size of a body or stream. */
 const GROWTH = 150 * MB;
 const BODIES = 6;
-/** Bodies wait for the next collection in up to three copies; all of them, kept once, would be 120 MB more. */
+/** Up to three copies of each body wait for the next collection. All bodies, kept once, would be 120 MB more. */
 const BODY_GROWTH = 250 * MB;
 
 let sim: Sim;
-/** Sets up, and cuts stalled clients early. */
+/** Applies the configuration, and disconnects stalled clients early. */
 let gateway: TestGateway;
-/** The gateway in a process of its own, whose memory is its alone. */
+/** The gateway in a separate process, so that its memory can be measured. */
 let command: Command;
 let url: string;
 let key: string;
@@ -58,15 +59,15 @@ beforeEach(() => sim.journal.clear());
 const bodyOf = (model: string, content = 'hello'): string =>
   JSON.stringify({ max_tokens: 1000, stream: true, messages: [{ role: 'user', content }], model });
 
-const ask = (at: string, body: string): Promise<Response> =>
+const send = (at: string, body: string): Promise<Response> =>
   fetch(`${at}/v1/messages`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body,
   });
 
-/** Reads a stream and throws it away; answers its size and its last bytes. */
-async function drink(response: Response): Promise<{ bytes: number; tail: string }> {
+/** Reads and discards a stream; returns its size and its last bytes. */
+async function discard(response: Response): Promise<{ bytes: number; tail: string }> {
   let bytes = 0;
   let tail = '';
   for await (const chunk of response.body ?? []) {
@@ -78,10 +79,10 @@ async function drink(response: Response): Promise<{ bytes: number; tail: string 
 
 async function memory(): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
-  return Number(/^dragoman_memory_bytes (\S+)/m.exec(text)?.[1] ?? assert.fail(text));
+  return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1] ?? assert.fail(text));
 }
 
-/** How much larger the gateway's process gets while this runs, at its highest. */
+/** The highest growth of the gateway process while `work` runs. */
 async function growthDuring(t: TestContext, work: () => Promise<unknown>): Promise<number> {
   const begun = await memory();
   let peak = begun;
@@ -98,7 +99,7 @@ async function growthDuring(t: TestContext, work: () => Promise<unknown>): Promi
   done.abort();
   await watch;
   peak = Math.max(peak, await memory());
-  t.diagnostic(`${Math.round(ms)} ms, ${Math.round(begun / MB)} MB before, ${Math.round(peak / MB)} MB at its highest`);
+  t.diagnostic(`${Math.round(ms)} ms, ${Math.round(begun / MB)} MB before, ${Math.round(peak / MB)} MB peak`);
   return peak - begun;
 }
 
@@ -106,14 +107,14 @@ const ENDS = /event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/;
 
 describe('memory', () => {
   before(async () => {
-    for (let n = 0; n < 20; n++) await drink(await ask(url, bodyOf('demo-messages')));
+    for (let n = 0; n < 20; n++) await discard(await send(url, bodyOf('demo-messages')));
   });
 
-  test('a body of 20 MB passes, again and again, and is not kept', async (t) => {
+  test('memory does not grow when bodies of 20 MB are forwarded repeatedly', async (t) => {
     const body = bodyOf('alias', 'x'.repeat(20 * MB));
     const arrived = createHash('sha256').update(body.replace('"alias"', '"demo-messages"')).digest('hex');
     const growth = await growthDuring(t, async () => {
-      for (let n = 0; n < BODIES; n++) await drink(await ask(url, body));
+      for (let n = 0; n < BODIES; n++) await discard(await send(url, body));
     });
     assert.deepEqual(
       sim.journal.requests.map(({ bodySha256 }) => bodySha256),
@@ -122,9 +123,9 @@ describe('memory', () => {
     assert.ok(growth < BODY_GROWTH, `${growth} bytes`);
   });
 
-  test('a stream of 200,000 events passes without piling up', async (t) => {
+  test('memory does not grow with a stream of 200,000 events', async (t) => {
     const growth = await growthDuring(t, async () => {
-      const { bytes, tail } = await drink(await ask(url, bodyOf('demo-x@events=200000')));
+      const { bytes, tail } = await discard(await send(url, bodyOf('demo-x@events=200000')));
       assert.equal(bytes, sim.journal.requests[0]?.bytesSent);
       assert.match(tail, ENDS);
     });
@@ -132,14 +133,14 @@ describe('memory', () => {
     assert.ok(growth < GROWTH, `${growth} bytes`);
   });
 
-  test('a client that stops reading stops the provider, and the rest comes when it goes on', async (t) => {
+  test('back-pressure: a client that stops reading pauses the provider, and the stream continues when it reads', async (t) => {
     const growth = await growthDuring(t, async () => {
       const wire = stall(url, 'demo-x@events=2000000');
       const entry = await sim.journal.waitFor((seen) => seen.eventsSent > 0);
       let last = -1;
       let same = 0;
       await until(
-        'the provider to stop',
+        'back-pressure at the provider',
         async () => {
           same = entry.bytesSent === last ? same + 1 : 0;
           last = entry.bytesSent;
@@ -148,9 +149,9 @@ describe('memory', () => {
         20_000,
       );
       t.diagnostic(`the provider sent ${Math.round(entry.bytesSent / MB)} MB of some 230 MB`);
-      assert.ok(entry.bytesSent < 100 * MB, 'what sockets hold, and no more');
+      assert.ok(entry.bytesSent < 100 * MB, 'no more than the socket buffers');
       wire.socket.resume();
-      await until('it to go on', () => entry.bytesSent > last);
+      await until('the provider to continue', () => entry.bytesSent > last);
       wire.end();
       await sim.journal.waitFor((seen) => seen.aborted);
     });
@@ -158,7 +159,7 @@ describe('memory', () => {
   });
 });
 
-/** Asks for a stream and reads nothing of it. */
+/** Requests a stream and reads nothing of it. */
 function stall(at: string, model: string): Wire {
   const body = bodyOf(model);
   const wire = new Wire(at);
@@ -176,62 +177,60 @@ function stall(at: string, model: string): Wire {
   return wire;
 }
 
-test('a client that takes nothing for too long is cut, and its call upstream ends', async (t) => {
+test('back-pressure: a stalled client is disconnected, and its upstream call aborted', async (t) => {
   const wire = stall(gateway.url, 'demo-x@events=2000000');
   const entry = await sim.journal.waitFor((seen) => seen.aborted, 10_000);
   t.diagnostic(`after ${(entry.abortedAt ?? 0) - entry.receivedAt} ms and ${Math.round(entry.bytesSent / MB)} MB`);
   assert.ok((entry.abortedAt ?? 0) - entry.receivedAt >= 300);
   wire.socket.resume();
   await wire.closed();
-  const line = await until('the call to be noted', () =>
+  const line = await until('the log line', () =>
     gateway.log.findLast((seen) => seen.msg === 'request.completed' && seen.outcome === 'client_closed'),
   );
   assert.equal(line.status, 200);
 });
 
-test('200 streams at once all come to their end', async (t) => {
+test('200 concurrent streams all complete', async (t) => {
   const begun = performance.now();
   const results = await Promise.all(
-    Array.from({ length: 200 }, async () => drink(await ask(url, bodyOf('demo-x@events=40;gap=1')))),
+    Array.from({ length: 200 }, async () => discard(await send(url, bodyOf('demo-x@events=40;gap=1')))),
   );
   t.diagnostic(`${Math.round(performance.now() - begun)} ms`);
   for (const { tail } of results) assert.match(tail, ENDS);
-  assert.equal(sim.journal.requests.filter(({ finished }) => finished).length, 200);
+  await until(
+    'all provider requests to end',
+    () => sim.journal.requests.filter(({ finished }) => finished).length === 200,
+  );
 });
 
-describe('a gateway that stops', () => {
+describe('drain', () => {
   const replica = (drainMs: number) =>
     startGateway({ database: gateway.database, env: { MASTER_KEY, DRAIN_MS: String(drainMs) } });
 
-  const DRAIN_MS = 2_500;
-  let waitedMs = Number.POSITIVE_INFINITY;
+  /** Longer than a stop takes on a busy machine, so that a stop that waits for it is noticed. */
+  const DRAIN_MS = 10_000;
 
-  test('lets an open stream come to its end', async (t) => {
+  test('drain completes an open stream and does not wait for idle keep-alive connections', async (t) => {
     const stopping = await replica(DRAIN_MS);
-    const answer = await ask(stopping.url, bodyOf('demo-x@events=30;gap=20'));
+    const response = await send(stopping.url, bodyOf('demo-x@events=30;gap=20'));
     const stopped = stopping.stop().then(() => performance.now());
-    const { tail } = await drink(answer);
+    const { tail } = await discard(response);
     const endedAt = performance.now();
     assert.match(tail, ENDS);
-    assert.ok(sim.journal.requests[0]?.finished);
-    waitedMs = (await stopped) - endedAt;
+    await until('the provider request to end', () => sim.journal.requests[0]?.finished);
+    const waitedMs = (await stopped) - endedAt;
     t.diagnostic(`stopped ${Math.round(waitedMs)} ms after the last stream`);
-    await assert.rejects(ask(stopping.url, bodyOf('demo-messages')), 'nobody listens any more');
+    assert.ok(waitedMs < DRAIN_MS, `${waitedMs} ms`);
+    await assert.rejects(send(stopping.url, bodyOf('demo-messages')), 'the port is closed');
   });
 
-  test('does not wait for connections that clients keep after their last answer', () => {
-    assert.ok(waitedMs < 1_000, `${waitedMs} ms`);
-  });
-
-  test('cuts a stream that does not end in time, and its call upstream', async () => {
+  test('drain cuts a stream that does not end in time, and aborts its upstream call', async () => {
     const stopping = await replica(200);
-    const answer = await ask(stopping.url, bodyOf('demo-x@silent_mid'));
-    const begun = performance.now();
-    const reading = drink(answer);
+    const response = await send(stopping.url, bodyOf('demo-x@silent_mid'));
+    const reading = discard(response);
     reading.catch(() => {});
     await stopping.stop();
     await assert.rejects(reading);
     await sim.journal.waitFor((seen) => seen.aborted);
-    assert.ok(performance.now() - begun < 3_000);
   });
 });

@@ -1,3 +1,4 @@
+/** Native calls through the official SDKs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
@@ -9,8 +10,8 @@ import { anthropic, google, openai, openai6 } from '../support/sdk.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
-/** A replica with little patience. */
-let hasty: TestGateway;
+/** A replica with frequent heartbeats. */
+let eager: TestGateway;
 let keys: Record<string, string>;
 const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
 
@@ -18,10 +19,10 @@ before(async () => {
   sim = await startSim();
   gateway = await startGateway();
   keys = await gateway.apply(basicSetup(sim.url));
-  hasty = await startGateway({ database: gateway.database, env: { HEARTBEAT_MS: '100' } });
+  eager = await startGateway({ database: gateway.database, env: { HEARTBEAT_MS: '100' } });
 });
 after(async () => {
-  await hasty.stop();
+  await eager.stop();
   await gateway.stop();
   await sim.close();
 });
@@ -31,7 +32,7 @@ const WEATHER = {
   description: 'Weather of a city',
   schema: { type: 'object' as const, properties: { city: { type: 'string' as const } }, required: ['city'] },
 };
-const ASK = 'Use get_weather for "Paris".';
+const PROMPT = 'Use get_weather for "Paris".';
 
 for (const [name, sdk] of [
   ['openai 7', openai],
@@ -40,19 +41,19 @@ for (const [name, sdk] of [
   describe(`${name} on a responses-style key`, () => {
     const client = () => sdk(gateway.url, key('openai')) as OpenAI;
 
-    test('a response is created', async () => {
+    test(`${name} creates a response`, async () => {
       const response = await client().responses.create({ model: 'demo-responses', input: 'hello there' });
       assert.match(response.output_text, /simulated/i);
       assert.ok((response.usage?.input_tokens ?? 0) > 0);
     });
 
-    test('a response streams to its end', async () => {
+    test(`${name} completes a responses stream`, async () => {
       const final = await client().responses.stream({ model: 'demo-responses', input: 'hello there' }).finalResponse();
       assert.equal(final.status, 'completed');
       assert.match(final.output_text, /simulated/i);
     });
 
-    test('a tool is called and its result is taken', async () => {
+    test(`${name} calls a tool and continues with its result`, async () => {
       const tools = [
         {
           type: 'function' as const,
@@ -62,13 +63,13 @@ for (const [name, sdk] of [
           strict: false,
         },
       ];
-      const first = await client().responses.create({ model: 'demo-responses', input: ASK, tools });
+      const first = await client().responses.create({ model: 'demo-responses', input: PROMPT, tools });
       const callItem = first.output.find((item) => item.type === 'function_call') ?? assert.fail('no call');
       const second = await client().responses.create({
         model: 'demo-responses',
         tools,
         input: [
-          { role: 'user', content: ASK },
+          { role: 'user', content: PROMPT },
           ...first.output,
           { type: 'function_call_output', call_id: callItem.call_id, output: 'sunny' },
         ] as OpenAI.Responses.ResponseInput,
@@ -76,7 +77,7 @@ for (const [name, sdk] of [
       assert.match(second.output_text, /sunny/);
     });
 
-    test('chat completes, streams and counts', async () => {
+    test(`${name} chat works unary and streamed, with usage`, async () => {
       const done = await client().chat.completions.create({
         model: 'demo-responses',
         messages: [{ role: 'user', content: 'hello' }],
@@ -92,11 +93,11 @@ for (const [name, sdk] of [
       assert.ok((final.usage?.total_tokens ?? 0) > 0);
     });
 
-    test('[S79] embeddings come back as the numbers they were', async () => {
+    test(`[S79] G 4.5: ${name} gets the same embeddings as base64 and as floats`, async () => {
       const result = await client().embeddings.create({ model: 'demo-embedding', input: ['a', 'b'], dimensions: 8 });
       assert.equal(result.data.length, 2);
       assert.equal(result.data[0]?.embedding.length, 8);
-      // Left to itself the SDK asks for base64 and unpacks it; the numbers are the same as those sent in clear.
+      // By default the SDK requests base64 and decodes it.
       const clear = await client().embeddings.create({
         model: 'demo-embedding',
         input: ['a', 'b'],
@@ -107,9 +108,9 @@ for (const [name, sdk] of [
       assert.deepEqual(numbers(result), numbers(clear));
     });
 
-    test('images are made and edited', async () => {
-      const made = await client().images.generate({ model: 'demo-image', prompt: 'a lamp', size: '1024x1024' });
-      const png = Buffer.from(made.data?.[0]?.b64_json ?? '', 'base64');
+    test(`G 4.8: ${name} generates and edits images`, async () => {
+      const generated = await client().images.generate({ model: 'demo-image', prompt: 'a lamp', size: '1024x1024' });
+      const png = Buffer.from(generated.data?.[0]?.b64_json ?? '', 'base64');
       assert.equal(png.subarray(1, 4).toString(), 'PNG');
       const edited = await client().images.edit({
         image: new File([png], 'lamp.png', { type: 'image/png' }),
@@ -119,36 +120,36 @@ for (const [name, sdk] of [
       assert.ok(edited.data?.[0]?.b64_json);
     });
 
-    test('[S80] an image that cannot be made is refused in the words of the provider', async () => {
+    test(`[S80] G 4.9 r3: ${name} gets 400 for an image size above the pixel budget`, async () => {
       const draw = (more: object) => client().images.generate({ model: 'demo-image', prompt: 'a lamp', ...more });
-      const isRefused = (words: RegExp) => (error: unknown) =>
-        error instanceof Error && 'status' in error && error.status === 400 && words.test(error.message);
-      await assert.rejects(draw({ size: '3328x2496' }), isRefused(/pixel budget/));
-      await assert.rejects(draw({ background: 'transparent', output_format: 'jpeg' }), isRefused(/transparent/i));
+      const isRejected = (message: RegExp) => (error: unknown) =>
+        error instanceof Error && 'status' in error && error.status === 400 && message.test(error.message);
+      await assert.rejects(draw({ size: '3328x2496' }), isRejected(/pixel budget/));
+      await assert.rejects(draw({ background: 'transparent', output_format: 'jpeg' }), isRejected(/transparent/i));
       const largest = await draw({ size: '3840x2160' });
       assert.ok(largest.data?.[0]?.b64_json);
     });
 
-    test('[S81] an image is drawn in stages, and the stream is kept alive between them', async () => {
-      const impatient = sdk(hasty.url, key('openai')) as OpenAI;
-      const asked = { model: 'demo-image@gap=300', prompt: 'a hill', stream: true as const, partial_images: 2 };
+    test(`[S81] G 6: ${name} gets partial images, and heartbeats between them`, async () => {
+      const client = sdk(eager.url, key('openai')) as OpenAI;
+      const body = { model: 'demo-image@gap=300', prompt: 'a hill', stream: true as const, partial_images: 2 };
       const events = [];
-      for await (const event of await impatient.images.generate(asked)) events.push(event);
+      for await (const event of await client.images.generate(body)) events.push(event);
       assert.deepEqual(
         events.map(({ type }) => type),
         ['image_generation.partial_image', 'image_generation.partial_image', 'image_generation.completed'],
       );
       const last = events.at(-1);
       assert.ok(last?.type === 'image_generation.completed' && last.usage.total_tokens > 0);
-      const raw = await fetch(`${hasty.url}/v1/images/generations`, {
+      const raw = await fetch(`${eager.url}/v1/images/generations`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key('openai')}`, 'content-type': 'application/json' },
-        body: JSON.stringify(asked),
+        body: JSON.stringify(body),
       });
       assert.match(await raw.text(), /partial_image.*\n\n: hb\n\n.*event: image_generation\.completed/s);
     });
 
-    test('an error of the provider reaches the caller with its status', async () => {
+    test(`${name} gets provider errors with their status`, async () => {
       await assert.rejects(
         client().responses.create({ model: 'demo-responses@status=422', input: 'x' }),
         (error: unknown) => error instanceof Error && 'status' in error && error.status === 422,
@@ -159,23 +160,23 @@ for (const [name, sdk] of [
       );
     });
 
-    test('stored responses are read, listed and deleted by the user who made them', async () => {
-      const made = await client().responses.create({ model: 'demo-responses', input: 'keep this' });
-      assert.equal((await client().responses.retrieve(made.id)).id, made.id);
+    test(`G 4.4: ${name} reads, continues and deletes stored responses`, async () => {
+      const first = await client().responses.create({ model: 'demo-responses', input: 'keep this' });
+      assert.equal((await client().responses.retrieve(first.id)).id, first.id);
       const more = await client().responses.create({
         model: 'demo-responses',
         input: 'and this',
-        previous_response_id: made.id,
+        previous_response_id: first.id,
       });
       assert.ok(more.output_text);
-      await client().responses.delete(made.id);
+      await client().responses.delete(first.id);
       await assert.rejects(
-        client().responses.retrieve(made.id),
+        client().responses.retrieve(first.id),
         (error: unknown) => error instanceof Error && 'status' in error && error.status === 404,
       );
     });
 
-    test('models are listed', async () => {
+    test(`G 4.10: ${name} lists and reads models`, async () => {
       const ids = (await client().models.list()).data.map((model) => model.id);
       assert.ok(ids.includes('demo-responses'));
       assert.equal((await client().models.retrieve('demo-responses')).id, 'demo-responses');
@@ -183,7 +184,7 @@ for (const [name, sdk] of [
   });
 }
 
-test('[S78] one model list is read by both families of SDKs', async () => {
+test('[S78] G 4.10: one model list is readable by the OpenAI and Anthropic SDKs', async () => {
   for (const group of ['openai', 'claude', 'gemini']) {
     const known = (await openai(gateway.url, key(group)).models.list()).data;
     const listed = [];
@@ -196,17 +197,17 @@ test('[S78] one model list is read by both families of SDKs', async () => {
 
 describe('the messages SDK on a messages-style key', () => {
   const client = () => anthropic(gateway.url, key('claude'));
-  const ask = (content: string, more: object = {}) => ({
+  const body = (content: string, more: object = {}) => ({
     model: 'demo-messages',
     max_tokens: 1000,
     messages: [{ role: 'user' as const, content }],
     ...more,
   });
 
-  test('a message is created, streamed and counted', async () => {
-    const message = await client().messages.create(ask('hello'));
+  test('@anthropic-ai/sdk creates, streams and counts a message', async () => {
+    const message = await client().messages.create(body('hello'));
     assert.equal(message.stop_reason, 'end_turn');
-    const final = await client().messages.stream(ask('hello')).finalMessage();
+    const final = await client().messages.stream(body('hello')).finalMessage();
     assert.deepEqual(
       final.content.map((block) => block.type),
       ['text'],
@@ -217,36 +218,36 @@ describe('the messages SDK on a messages-style key', () => {
     );
   });
 
-  test('a tool is called', async () => {
+  test('@anthropic-ai/sdk calls a tool', async () => {
     const message = await client().messages.create(
-      ask(ASK, { tools: [{ name: WEATHER.name, description: WEATHER.description, input_schema: WEATHER.schema }] }),
+      body(PROMPT, { tools: [{ name: WEATHER.name, description: WEATHER.description, input_schema: WEATHER.schema }] }),
     );
     assert.equal(message.stop_reason, 'tool_use');
     assert.deepEqual(message.content.find((block) => block.type === 'tool_use')?.input, { city: 'Paris' });
   });
 
-  test('an abort in the middle of a stream ends the call upstream', async () => {
+  test('G 6: @anthropic-ai/sdk abort in a stream aborts the upstream call', async () => {
     sim.journal.clear();
-    const stream = client().messages.stream(ask('hello', { model: 'demo-messages@events=100000;gap=5' }));
+    const stream = client().messages.stream(body('hello', { model: 'demo-messages@events=100000;gap=5' }));
     for await (const event of stream) if (event.type === 'content_block_delta') break;
     stream.abort();
     const entry = await sim.journal.waitFor((seen) => seen.aborted, 2_000);
     assert.ok(entry.aborted);
   });
 
-  test('[N36] errors are errors of the SDK', async () => {
-    await assert.rejects(client().messages.create(ask('x', { model: 'nope' })), Anthropic.NotFoundError);
+  test('[N36] @anthropic-ai/sdk throws its error classes', async () => {
+    await assert.rejects(client().messages.create(body('x', { model: 'nope' })), Anthropic.NotFoundError);
     await assert.rejects(
-      client().messages.create(ask('x', { model: 'demo-messages@status=400' })),
+      client().messages.create(body('x', { model: 'demo-messages@status=400' })),
       Anthropic.BadRequestError,
     );
     await assert.rejects(
-      anthropic(gateway.url, 'dg-wrong-key-of-some-length').messages.create(ask('x')),
+      anthropic(gateway.url, 'dg-wrong-key-of-some-length').messages.create(body('x')),
       Anthropic.AuthenticationError,
     );
   });
 
-  test('models are listed page by page', async () => {
+  test('@anthropic-ai/sdk lists models page by page', async () => {
     const ids: string[] = [];
     for await (const model of client().models.list({ limit: 1 })) ids.push(model.id);
     assert.ok(ids.includes('demo-messages'));
@@ -257,35 +258,35 @@ describe('the messages SDK on a messages-style key', () => {
 describe('the native SDK on a generate-content-style key', () => {
   const client = () => google(gateway.url, key('gemini'));
 
-  test('[N36] content is generated, streamed and counted', async () => {
-    const answer = await client().models.generateContent({ model: 'demo-generate', contents: 'hello' });
-    assert.match(answer.text ?? '', /simulated/i);
+  test('[N36] @google/genai generates, streams and counts content', async () => {
+    const response = await client().models.generateContent({ model: 'demo-generate', contents: 'hello' });
+    assert.match(response.text ?? '', /simulated/i);
     let text = '';
     for await (const chunk of await client().models.generateContentStream({
       model: 'demo-generate',
       contents: 'hello',
     }))
       text += chunk.text ?? '';
-    assert.equal(text, answer.text);
+    assert.equal(text, response.text);
     assert.ok(
       ((await client().models.countTokens({ model: 'demo-generate', contents: 'hello' })).totalTokens ?? 0) > 0,
     );
   });
 
-  test('an alias reaches the model it stands for', async () => {
+  test('@google/genai reaches the upstream model of an alias', async () => {
     sim.journal.clear();
     await client().models.generateContent({ model: 'alias-x', contents: 'hello' });
     assert.equal(sim.journal.requests.at(-1)?.path, '/v1beta/models/demo-generate:generateContent');
   });
 
-  test('[N36] errors are errors of the SDK', async () => {
+  test('[N36] @google/genai throws its error class', async () => {
     await assert.rejects(
       client().models.generateContent({ model: 'nope', contents: 'x' }),
       (error: unknown) => error instanceof GoogleError && error.status === 404,
     );
   });
 
-  test('models are listed', async () => {
+  test('@google/genai lists and reads models', async () => {
     const names: string[] = [];
     for await (const model of await client().models.list({ config: { pageSize: 1 } })) names.push(model.name ?? '');
     assert.ok(names.includes('models/demo-generate'));

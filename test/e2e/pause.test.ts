@@ -1,3 +1,4 @@
+/** Converted calls to a messages provider that stops with `pause_turn`: the gateway continues the turn in further rounds. */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +7,7 @@ import { basicSetup, startGateway, type TestGateway } from '../support/gateway.t
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
-/** A messages provider that pauses once in the middle of a search of its own, then goes on. */
+/** A server tool call and its result, after which the provider pauses once. */
 const SEARCH = [
   { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'pears' } },
   {
@@ -39,7 +40,7 @@ const ROUNDS = [
 let provider: Server;
 let gateway: TestGateway;
 let keys: Record<string, string>;
-let asked: { messages: { role: string; content: unknown }[]; stream?: boolean }[] = [];
+let received: { messages: { role: string; content: unknown }[]; stream?: boolean }[] = [];
 let failSecond = false;
 let hangSecond = false;
 
@@ -84,8 +85,8 @@ before(async () => {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = JSON.parse(Buffer.concat(chunks).toString());
-      asked.push(body);
-      const n = asked.length - 1;
+      received.push(body);
+      const n = received.length - 1;
       const round = ROUNDS[n];
       if (hangSecond && n === 1) return;
       if (!round || (failSecond && n === 1))
@@ -106,7 +107,7 @@ after(async () => {
   provider.close();
 });
 beforeEach(() => {
-  asked = [];
+  received = [];
   failSecond = false;
   hangSecond = false;
 });
@@ -120,7 +121,7 @@ const request = {
 };
 
 for (const isStream of [false, true]) {
-  test(`[S60 L50] a pause is continued, and the client sees one ${isStream ? 'stream' : 'answer'} with the usage of both rounds`, async () => {
+  test(`[S60 L50] pause_turn is continued, and the client gets one ${isStream ? 'stream' : 'unary response'} with the usage of both rounds`, async () => {
     const response = isStream
       ? await client().responses.stream(request).finalResponse()
       : await client().responses.create(request);
@@ -130,14 +131,14 @@ for (const isStream of [false, true]) {
     assert.equal(new Set(response.output.map((item) => item.id)).size, response.output.length);
     assert.equal(response.usage?.input_tokens, 30);
     assert.equal(response.usage?.output_tokens, 12);
-    assert.equal(asked.length, 2);
-    const last = asked[1]?.messages.at(-1);
+    assert.equal(received.length, 2);
+    const last = received[1]?.messages.at(-1);
     assert.equal(last?.role, 'assistant');
-    assert.match(JSON.stringify(last?.content), /srvtoolu_1/, 'the provider gets its own blocks back');
+    assert.match(JSON.stringify(last?.content), /srvtoolu_1/, 'the provider gets its blocks back');
   });
 }
 
-test('[L50] chat clients are spared the pause as well', async () => {
+test('[L50] pause_turn is continued for chat clients', async () => {
   const done = await client().chat.completions.create({
     model: 'demo-messages',
     messages: [{ role: 'user', content: 'pears?' }],
@@ -147,7 +148,7 @@ test('[L50] chat clients are spared the pause as well', async () => {
   assert.match(done.choices[0]?.message.content ?? '', /Let me look\..*Pears are green\./s);
 });
 
-test('a round that fails after something was told ends the stream in its dialect', async () => {
+test("a failing second round ends the stream with the dialect's error event", async () => {
   failSecond = true;
   const events: string[] = [];
   for await (const event of await client().responses.create({ ...request, stream: true })) events.push(event.type);
@@ -160,7 +161,7 @@ interface Tokens {
   readonly output: number;
 }
 
-/** What was recorded for the key's user, when every call of this file so far is in it. */
+/** The recorded usage of the key's user, once all calls of this file are recorded. */
 async function recorded(): Promise<Tokens> {
   const headers = { authorization: `Bearer ${keys.claude}` };
   return until('all records', async () => {
@@ -172,8 +173,8 @@ async function recorded(): Promise<Tokens> {
   });
 }
 
-/** The first round was paid, and nothing else. */
-async function assertFirstRoundPaid(before: Tokens, calls: number): Promise<void> {
+/** Asserts that only the first round was charged. */
+async function assertFirstRoundCharged(before: Tokens, calls: number): Promise<void> {
   await until('the end of the call', () => doneCalls() > calls);
   const after = await recorded();
   assert.equal(after.input - before.input, 10);
@@ -182,7 +183,7 @@ async function assertFirstRoundPaid(before: Tokens, calls: number): Promise<void
 const doneCalls = (): number => gateway.log.filter(({ msg }) => msg === 'request.completed').length;
 
 for (const isStream of [false, true]) {
-  test(`who leaves while ${isStream ? 'a stream' : 'an answer'} is being continued pays for the rounds before`, async () => {
+  test(`a client disconnect in the second round of ${isStream ? 'a stream' : 'a unary call'} is charged for the first`, async () => {
     const before = await recorded();
     const calls = doneCalls();
     hangSecond = true;
@@ -191,10 +192,10 @@ for (const isStream of [false, true]) {
       ? client().responses.stream(request, { signal: abort.signal }).finalResponse()
       : client().responses.create(request, { signal: abort.signal });
     const rejected = assert.rejects(Promise.resolve(running));
-    await until('the second question', () => asked.length === 2);
+    await until('the second round', () => received.length === 2);
     abort.abort();
     await rejected;
-    await assertFirstRoundPaid(before, calls);
+    await assertFirstRoundCharged(before, calls);
   });
 }
 
@@ -203,5 +204,5 @@ test('a stream that fails in its second round is charged for the first', async (
   const calls = doneCalls();
   failSecond = true;
   assert.equal((await client().responses.stream(request).finalResponse()).status, 'failed');
-  await assertFirstRoundPaid(before, calls);
+  await assertFirstRoundCharged(before, calls);
 });

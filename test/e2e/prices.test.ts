@@ -18,7 +18,7 @@ after(async () => {
   await gateway.stop().finally(() => sim.close());
 });
 
-/** Answers the request id. */
+/** Returns the request id. */
 async function call(): Promise<string> {
   const response = await fetch(`${gateway.url}/v1/messages`, {
     method: 'POST',
@@ -29,7 +29,7 @@ async function call(): Promise<string> {
   return response.headers.get('x-request-id') ?? '';
 }
 
-test('a price that was announced comes into force at its moment, without a restart, for the calls that begin then', async () => {
+test('an announced price applies to calls that begin at its valid_from or later, without a restart', async () => {
   const price = (input: string, validFrom?: Date) =>
     gateway.apply({
       models: [
@@ -42,15 +42,19 @@ test('a price that was announced comes into force at its moment, without a resta
       ],
     });
   await price('1');
-  const moment = new Date(Date.now() + 700);
+  const moment = new Date(Date.now() + 2_500);
   await price('2', moment);
   const calls: { id: string; begun: number; ended: number }[] = [];
-  await until('a call after the moment', async () => {
-    const begun = Date.now();
-    calls.push({ id: await call(), begun, ended: Date.now() });
-    return begun > moment.getTime();
-  });
-  const { db } = gateway.ground.database;
+  await until(
+    'a call after the moment',
+    async () => {
+      const begun = Date.now();
+      calls.push({ id: await call(), begun, ended: Date.now() });
+      return begun > moment.getTime();
+    },
+    20_000,
+  );
+  const { db } = gateway.context.database;
   const rows = await until('the records', async () => {
     const found = await db
       .selectFrom('usage_records as u')
@@ -63,10 +67,10 @@ test('a price that was announced comes into force at its moment, without a resta
   for (const { id, begun, ended } of calls) {
     const row = rows.find(({ request_id }) => request_id === id) ?? assert.fail(id);
     const { input } = row.rates as { input: string };
-    // Nano-dollars per million tokens: a dollar is 1000 for each token.
+    // A price of one dollar per million tokens is 1000 nano-dollars per token.
     assert.equal(row.nanos, (row.input_tokens + row.output_tokens) * 1_000n * BigInt(input));
-    if (ended < moment.getTime()) early += Number(input === '1' || assert.fail('the new price came too early'));
-    if (begun >= moment.getTime()) late += Number(input === '2' || assert.fail('the old price stayed'));
+    if (ended < moment.getTime()) early += Number(input === '1' || assert.fail('the new price applied too early'));
+    if (begun >= moment.getTime()) late += Number(input === '2' || assert.fail('the old price still applied'));
   }
   assert.ok(early > 0 && late > 0, `${early} before, ${late} after`);
 });

@@ -1,8 +1,9 @@
+/** The configuration file: validation, idempotent application, pruning and prices. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { loadCatalog, priceAt } from '../../src/catalog/index.ts';
-import { revokeKey } from '../../src/identity/index.ts';
+import { markKeyRevoked } from '../../src/identity/index.ts';
 import { type Applied, applySetup, parseSetup, SetupError } from '../../src/setup/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
@@ -14,26 +15,26 @@ before(async () => {
 });
 after(() => gateway.stop());
 
-const db = () => gateway.ground.database.db;
+const db = () => gateway.context.database.db;
 const apply = (file: object | string, options: { prune?: boolean; dryRun?: boolean } = {}): Promise<Applied> =>
   applySetup(db(), parseSetup(typeof file === 'string' ? file : JSON.stringify(file)), {
-    secrets: gateway.ground.secrets,
+    secrets: gateway.context.secrets,
     ...options,
   });
 
-/** The lines of the refusal; fails when the file is accepted. */
-async function refusalOf(file: object | string): Promise<readonly string[]> {
+/** The error lines for an invalid file; fails when the file is accepted. */
+async function setupErrors(file: object | string): Promise<readonly string[]> {
   try {
     await apply(file);
   } catch (error) {
-    assert.ok(error instanceof SetupError, `a sentence for the operator, not ${String(error)}`);
+    assert.ok(error instanceof SetupError, `expected a SetupError, got ${String(error)}`);
     return error.lines;
   }
   return assert.fail('the file was accepted');
 }
 
-/** Every row of every table, to see that nothing moved. */
-async function everything(): Promise<string> {
+/** Every row of every table, to show that nothing changed. */
+async function dumpTables(): Promise<string> {
   const { rows: tables } = await sql<{ name: string }>`
     select table_name as name from information_schema.tables where table_schema = 'public' order by 1`.execute(db());
   const texts = tables.map(async ({ name }) => {
@@ -72,16 +73,16 @@ keys:
   - { user: yan, group: yaml, rpm: 60, models: ["yaml-*"], addresses: [10.0.0.0/8], store: false }
 `;
 
-test('YAML and JSON say the same', async () => {
+test('setup file applies alike as YAML and as JSON', async () => {
   const { changes, keys } = await apply(YAML);
   assert.deepEqual(
     changes.map(({ what, object }) => `${object} ${what}`),
     [
-      'group yaml made',
-      'account yaml-1 made',
-      'model yaml-* of yaml made',
-      'user yan made',
-      'key default of yan in yaml made',
+      'group yaml created',
+      'account yaml-1 created',
+      'model yaml-* of yaml created',
+      'user yan created',
+      'key default of yan in yaml created',
     ],
   );
   assert.match(keys[0]?.token ?? '', /^dg-[0-9A-Za-z]{49}$/);
@@ -94,99 +95,95 @@ test('YAML and JSON say the same', async () => {
   assert.deepEqual((await apply(json)).changes, []);
 });
 
-test('an empty file is a file that names nothing', async () => {
-  for (const text of ['', '{}', 'groups: []', '# only a remark\n']) assert.deepEqual((await apply(text)).changes, []);
+test('an empty setup file changes nothing', async () => {
+  for (const text of ['', '{}', 'groups: []', '# only a comment\n']) assert.deepEqual((await apply(text)).changes, []);
 });
 
-test('an unknown field is refused by its path', async () => {
-  assert.deepEqual(await refusalOf({ groups: [{ id: 'a', style: 'messages', colour: 'red' }] }), [
+test('setup rejects an unknown field by its path', async () => {
+  assert.deepEqual(await setupErrors({ groups: [{ id: 'a', style: 'messages', colour: 'red' }] }), [
     'groups[0].colour: no such field',
   ]);
-  assert.deepEqual(await refusalOf({ gruops: [], accounts: [] }), ['gruops: no such field']);
+  assert.deepEqual(await setupErrors({ gruops: [], accounts: [] }), ['gruops: no such field']);
   const nested = { id: 'm', groups: ['yaml'], prices: { input: '1', per_token: '2' } };
-  assert.deepEqual(await refusalOf({ models: [nested] }), ['models[0].prices.per_token: no such field']);
+  assert.deepEqual(await setupErrors({ models: [nested] }), ['models[0].prices.per_token: no such field']);
 });
 
 for (const [about, file, line] of [
   [
-    'a number for a text',
+    'a number instead of a string',
     { groups: [{ id: 7, style: 'messages' }] },
-    'groups[0].id: found 7, expected a value of type string',
+    'groups[0].id: found 7, expected text; put it in quotes',
   ],
   [
-    'an unknown word',
+    'an unknown style',
     { groups: [{ id: 'a', style: 'chat' }] },
     'groups[0].style: found "chat", expected one of responses, messages, generate-content, video',
   ],
-  [
-    'a missing field',
-    { groups: [{ style: 'messages' }] },
-    'groups[0].id: found nothing, expected a value of type string',
-  ],
+  ['a missing field', { groups: [{ style: 'messages' }] }, 'groups[0].id: missing, expected text'],
   [
     'money without quotes',
     { users: [{ id: 'u' }, { id: 'v', balance: 12.5 }] },
-    'users[1].balance: found 12.5, expected a value of type string',
+    'users[1].balance: found 12.5, expected text; put it in quotes',
   ],
   [
-    'money that is no number',
+    'an invalid amount',
     { users: [{ id: 'u', balance: '1,50' }] },
     'users[0].balance: found "1,50", expected a decimal amount in quotes, for example "1.25"',
   ],
   [
-    'more money than can be booked',
+    'an amount out of range',
     { users: [{ id: 'u', balance: '99999999999' }] },
     'users[0].balance: found "99999999999", expected a decimal amount in quotes, for example "1.25"',
   ],
   [
-    'an address that is none',
+    'an invalid address',
     { keys: [{ user: 'yan', group: 'yaml', name: 'n', addresses: ['10.0.0.0/8', 'home'] }] },
     'keys[0].addresses[1]: found "home", expected an IP address or a network such as 10.0.0.0/8',
   ],
   [
-    'a price that is neither an amount nor a table of them',
+    'a price that is neither an amount nor a table',
     { models: [{ id: 'v', groups: ['yaml'], prices: { video: 5 } }] },
     'models[0].prices.video: found 5, expected a decimal amount in quotes, or one for each resolution',
   ],
   [
-    'an upstream that is no address',
+    'an invalid upstream URL',
     { accounts: [{ id: 'a', group: 'yaml', base_url: 'ftp://x', api_key: 'k' }] },
-    'accounts[0].base_url: found "ftp://x", expected an http:// or https:// address',
+    'accounts[0].base_url: found "ftp://x", expected an http:// or https:// URL',
   ],
   [
-    'a variant where none belongs',
+    'a variant for a style without variants',
     { groups: [{ id: 'a', style: 'messages', variant: 'A' }] },
     'groups[0].variant: found "A", expected A, EP or HC for style video, and for no other style',
   ],
-  ['a list for the whole file', [], 'the file: found a list, expected a value of type object'],
+  ['a list instead of the file object', [], 'the file: found a list, expected an object'],
 ] as const) {
-  test(`${about} is refused with its path, what stood there and what was expected`, async () => {
-    assert.deepEqual(await refusalOf(file), [line]);
+  test(`setup rejects ${about} with path, found and expected value`, async () => {
+    assert.deepEqual(await setupErrors(file), [line]);
   });
 }
 
-test('a number that the database cannot hold is refused by its path', async () => {
+test('setup rejects a number that the database cannot hold by its path', async () => {
   const account = { id: 'a', group: 'yaml', base_url: 'https://x.test', api_key: 'k', max_concurrency: 2 ** 40 };
   assert.match(
-    (await refusalOf({ accounts: [account] })).join(),
+    (await setupErrors({ accounts: [account] })).join(),
     /^accounts\[0\]\.max_concurrency: found 1099511627776, expected at most 2147483647$/,
   );
   assert.match(
-    (await refusalOf({ models: [{ id: 'm', groups: ['yaml'], context: 2 ** 31 }] })).join(),
+    (await setupErrors({ models: [{ id: 'm', groups: ['yaml'], context: 2 ** 31 }] })).join(),
     /^models\[0\]\.context: found 2147483648, expected at most 2147483647$/,
   );
 });
 
-test('text that is not YAML is refused with the line', async () => {
-  for (const text of ['groups: [', 'groups:\n\t- id: a', 'a: 1\na: 2', 'users: *nobody', '--- {}\n--- {}'])
-    assert.ok((await refusalOf(text)).every((line) => line.length > 5 && !line.includes('\n')));
-  assert.match((await refusalOf('groups:\n  - id: a\n    id: b')).join(), /line 3/);
+test('setup rejects invalid YAML with the line number', async () => {
+  for (const text of ['groups: [', 'groups:\n\t- id: a', 'a: 1\na: 2', 'users: *unknown', '--- {}\n--- {}'])
+    assert.ok((await setupErrors(text)).every((line) => line.length > 5 && !line.includes('\n')));
+  assert.match((await setupErrors('groups:\n  - id: a\n    id: b')).join(), /line 3/);
 });
 
-test('all faults of a file are named at once', async () => {
-  const lines = await refusalOf({
+test('setup reports all errors of a file at once', async () => {
+  const lines = await setupErrors({
     groups: [{ id: 'A B', style: 'messages' }],
-    users: [{ id: 'u', email: 'nobody' }],
+    users: [{ id: 'u', email: 'unknown' }],
     keys: [{ user: 5, group: 'yaml' }],
   });
   assert.deepEqual(
@@ -195,11 +192,11 @@ test('all faults of a file are named at once', async () => {
   );
 });
 
-test('what is named twice is refused, by its place', async () => {
+test('setup rejects duplicates by their path', async () => {
   const group = { id: 'twice', style: 'messages' };
   const account = { id: 'acc', group: 'yaml', base_url: 'https://x.test', api_key: 'one' };
   const value = 'one-value-for-two-keys-00';
-  const lines = await refusalOf({
+  const lines = await setupErrors({
     groups: [group, group],
     accounts: [account, account],
     users: [{ id: 'u' }, { id: 'u' }],
@@ -225,8 +222,8 @@ test('what is named twice is refused, by its place', async () => {
   ]);
 });
 
-test('what refers to nothing, or to the wrong kind, is refused', async () => {
-  const lines = await refusalOf({
+test('setup rejects references to missing objects or objects of the wrong kind', async () => {
+  const lines = await setupErrors({
     groups: [{ id: 'film', style: 'video', variant: 'A' }],
     accounts: [
       { id: 'a', group: 'nowhere', base_url: 'https://x.test', api_key: 'k' },
@@ -234,7 +231,7 @@ test('what refers to nothing, or to the wrong kind, is refused', async () => {
     ],
     models: [{ id: 'm', groups: ['yaml', 'nowhere'] }],
     keys: [
-      { user: 'nobody', group: 'film' },
+      { user: 'unknown', group: 'film' },
       { user: 'yan', group: 'yaml', name: 'v', video_groups: ['film', 'yaml'] },
     ],
     characters: [{ id: 'c', group: 'yaml', models: ['m'], upstream_asset: 'x', name: 'C' }],
@@ -245,48 +242,48 @@ test('what refers to nothing, or to the wrong kind, is refused', async () => {
     'models[0].groups[1]: found "nowhere", expected a group of the file or the database',
     'characters[0].group: found "yaml", expected a video group',
     'keys[0].group: found "film", expected a provider group',
-    'keys[0].user: found "nobody", expected a user of the file or the database',
+    'keys[0].user: found "unknown", expected a user of the file or the database',
     'keys[1].video_groups[1]: found "yaml", expected a video group',
   ]);
 });
 
-test("a group's style cannot be changed under its keys", async () => {
-  assert.deepEqual(await refusalOf({ groups: [{ id: 'yaml', style: 'responses' }] }), [
-    'groups[0].style: found "responses", expected "messages" as before; make a new group instead',
+test("setup rejects a change of a group's style", async () => {
+  assert.deepEqual(await setupErrors({ groups: [{ id: 'yaml', style: 'responses' }] }), [
+    'groups[0].style: found "responses", expected "messages" as before; create a new group instead',
   ]);
 });
 
-test('a key value that another key has already is refused, and the rest of the file with it', async () => {
+test('setup rejects a key value that another key has, and applies nothing of the file', async () => {
   const value = 'a-value-that-is-taken-0001';
   await apply({ keys: [{ user: 'yan', group: 'yaml', name: 'first', key: value }] });
-  const before = await everything();
-  const lines = await refusalOf({
+  const before = await dumpTables();
+  const lines = await setupErrors({
     users: [{ id: 'late' }],
     keys: [
       { user: 'late', group: 'yaml' },
       { user: 'late', group: 'yaml', name: 'second', key: value },
     ],
   });
-  assert.deepEqual(lines, ['keys[1].key: found the value of another key, expected one of its own']);
-  assert.equal(await everything(), before, 'nothing of it was applied');
+  assert.deepEqual(lines, ['keys[1].key: found the value of another key, expected a unique value']);
+  assert.equal(await dumpTables(), before, 'nothing was applied');
 });
 
-test('an error that only the last object shows leaves nothing applied', async () => {
-  const before = await everything();
-  await refusalOf({ groups: [{ id: 'half', style: 'messages' }], keys: [{ user: 'nobody', group: 'half' }] });
-  // Passes every check of ours; only the database finds that the text cannot be stored.
+test('setup applies nothing when the last object fails', async () => {
+  const before = await dumpTables();
+  await setupErrors({ groups: [{ id: 'half', style: 'messages' }], keys: [{ user: 'unknown', group: 'half' }] });
+  // Valid for the schema; only the database rejects the text.
   const unstorable = { id: 'half', group: 'yaml', base_url: 'https://x.test', api_key: 'k', models: { a: '\u0000' } };
   await assert.rejects(apply({ groups: [{ id: 'half', style: 'messages' }], accounts: [unstorable] }));
-  assert.equal(await everything(), before);
+  assert.equal(await dumpTables(), before);
 });
 
-test('a second run changes nothing, and no replica is woken for it', async () => {
+test('applying a setup file again changes nothing and notifies no replica', async () => {
   const file = {
     ...basicSetup(),
     characters: [],
     groups: [...(basicSetup() as { groups: object[] }).groups, { id: 'film', style: 'video', variant: 'EP' }],
   };
-  const rich = {
+  const complete = {
     ...file,
     accounts: [
       {
@@ -319,7 +316,7 @@ test('a second run changes nothing, and no replica is woken for it', async () =>
       {
         user: 'ana',
         group: 'openai',
-        name: 'rich',
+        name: 'complete',
         video_groups: ['film'],
         expires_at: '2099-01-01T00:00:00+02:00',
         spend_day: '5',
@@ -329,13 +326,13 @@ test('a second run changes nothing, and no replica is woken for it', async () =>
     ],
     characters: [{ id: 'mia', group: 'film', models: ['film-*'], upstream_asset: 'a-1', name: 'Mia', tags: ['calm'] }],
   };
-  assert.ok((await apply(rich)).changes.length > 5);
-  const before = [await revisions(), await everything()];
-  assert.deepEqual(await apply(rich), { changes: [], keys: [] });
-  assert.deepEqual([await revisions(), await everything()], before);
+  assert.ok((await apply(complete)).changes.length > 5);
+  const before = [await revisions(), await dumpTables()];
+  assert.deepEqual(await apply(complete), { changes: [], keys: [] });
+  assert.deepEqual([await revisions(), await dumpTables()], before);
 });
 
-test('the file wins over what was edited since, and only that is reported', async () => {
+test('setup file overrides manual edits and reports only those', async () => {
   await db().updateTable('groups').set({ name: 'Edited', multiplier_ppm: 9n }).where('id', '=', 'yaml').execute();
   await db().updateTable('models').set({ upstream: 'edited' }).where('group_id', '=', 'yaml').execute();
   await db()
@@ -353,21 +350,21 @@ test('the file wins over what was edited since, and only that is reported', asyn
   assert.deepEqual([group.name, group.multiplier_ppm], ['From YAML', 1_500_000n]);
 });
 
-test('a field that the file does not give keeps its value', async () => {
+test('setup keeps the value of a field that the file omits', async () => {
   await apply({ accounts: [{ id: 'yaml-1', group: 'yaml', base_url: 'https://upstream.test', api_key: 'changed' }] });
   const account = await db().selectFrom('accounts').selectAll().where('id', '=', 'yaml-1').executeTakeFirstOrThrow();
   assert.equal(account.weight, 3);
-  const { sealer } = gateway.ground;
+  const { sealer } = gateway.context;
   assert.equal(sealer.open(account.credential_sealed, 'accounts.credential:yaml-1'), 'changed');
 });
 
-test('a stored credential that no longer opens is replaced by that of the file', async () => {
+test('setup replaces a stored credential that does not open', async () => {
   await db().updateTable('accounts').set({ credential_sealed: 'v1:k1:damaged' }).where('id', '=', 'yaml-1').execute();
   const { changes } = await apply(YAML);
   assert.deepEqual(changes, [{ what: 'changed', object: 'account yaml-1' }]);
 });
 
-test('an opening balance is booked once, whatever later files say', async () => {
+test('setup books an opening balance once', async () => {
   const credits = async () => {
     const { rows } = await sql<{ reference: string; nanos: bigint }>`
       select reference, nanos from entries where credit = 'yan'`.execute(db());
@@ -382,7 +379,7 @@ test('an opening balance is booked once, whatever later files say', async () => 
   assert.deepEqual(changes, [{ what: 'changed', object: 'user later' }]);
 });
 
-test('a price is never edited: a different one is a new row, the same one is none', async () => {
+test('setup adds a row for a changed price and never edits one', async () => {
   const prices = async () =>
     db()
       .selectFrom('prices')
@@ -395,14 +392,18 @@ test('a price is never edited: a different one is a new row, the same one is non
     models: [{ id: 'priced', groups: ['yaml'], prices: rates, ...more }],
   });
   await apply(model({ input: '1', output: '2' }));
-  assert.deepEqual((await apply(model({ output: '2', input: '1' }))).changes, [], 'the order of fields means nothing');
+  assert.deepEqual(
+    (await apply(model({ output: '2', input: '1' }))).changes,
+    [],
+    'the order of fields does not matter',
+  );
   const first = await prices();
   assert.equal(first.length, 1);
   const { changes } = await apply(model({ input: '1', output: '3' }));
   assert.deepEqual(changes, [{ what: 'changed', object: 'model priced of yaml' }]);
   await apply({ models: [{ id: 'priced', groups: ['yaml'] }] });
   const both = await prices();
-  assert.deepEqual(both[0], first[0], 'the old row is as it was');
+  assert.deepEqual(both[0], first[0], 'the old row is unchanged');
   assert.deepEqual(
     both.map(({ rates }) => rates),
     [
@@ -412,18 +413,18 @@ test('a price is never edited: a different one is a new row, the same one is non
   );
 });
 
-test('a dry run says what would change and changes nothing', async () => {
-  const before = [await revisions(), await everything()];
+test('setup dry run reports the changes and applies nothing', async () => {
+  const before = [await revisions(), await dumpTables()];
   const { changes } = await apply(
     { groups: [{ id: 'dry', style: 'messages' }], users: [{ id: 'dry', balance: '5' }] },
     { dryRun: true, prune: true },
   );
-  const said = changes.map(({ what, object }) => `${object} ${what}`);
-  assert.ok(said.includes('group dry made') && said.includes('group yaml removed'), said.join(', '));
-  assert.deepEqual([await revisions(), await everything()], before);
+  const reported = changes.map(({ what, object }) => `${object} ${what}`);
+  assert.ok(reported.includes('group dry created') && reported.includes('group yaml removed'), reported.join(', '));
+  assert.deepEqual([await revisions(), await dumpTables()], before);
 });
 
-test('what a provider takes stands beside the price; a file that gives one of the two keeps the other', async () => {
+test('setup keeps the provider cost when only the price changes, and the reverse', async () => {
   const rows = async () =>
     db()
       .selectFrom('prices')
@@ -432,22 +433,22 @@ test('what a provider takes stands beside the price; a file that gives one of th
       .where('pattern', '=', 'costed')
       .orderBy('prices.id')
       .execute();
-  const give = (more: object) => apply({ models: [{ id: 'costed', groups: ['yaml'], ...more }] });
-  await give({ prices: { input: '3' } });
-  await give({ cost: { input: '2' } });
-  await give({ prices: { input: '4' } });
-  assert.deepEqual((await give({ cost: { input: '2' } })).changes, [], 'the same again is no change');
+  const applyModel = (more: object) => apply({ models: [{ id: 'costed', groups: ['yaml'], ...more }] });
+  await applyModel({ prices: { input: '3' } });
+  await applyModel({ cost: { input: '2' } });
+  await applyModel({ prices: { input: '4' } });
+  assert.deepEqual((await applyModel({ cost: { input: '2' } })).changes, [], 'applying it again changes nothing');
   assert.deepEqual(await rows(), [
     { rates: { input: '3' }, cost: null },
     { rates: { input: '3' }, cost: { input: '2' } },
     { rates: { input: '4' }, cost: { input: '2' } },
   ]);
-  assert.deepEqual(await refusalOf({ models: [{ id: 'x', groups: ['yaml'], cost: { input: 2 } }] }), [
-    'models[0].cost.input: found 2, expected a value of type string',
+  assert.deepEqual(await setupErrors({ models: [{ id: 'x', groups: ['yaml'], cost: { input: 2 } }] }), [
+    'models[0].cost.input: found 2, expected text; put it in quotes',
   ]);
 });
 
-test('pruning removes what the file does not name, revokes keys and keeps users', async () => {
+test('setup prune removes what the file omits, revokes keys and keeps users', async () => {
   const own = await startGateway();
   try {
     const keys = await own.apply(basicSetup());
@@ -459,12 +460,12 @@ test('pruning removes what the file does not name, revokes keys and keeps users'
       models: kept.models.slice(1),
       keys: kept.keys.slice(1),
     };
-    const { changes } = await applySetup(own.ground.database.db, parseSetup(JSON.stringify(file)), {
-      secrets: own.ground.secrets,
+    const { changes } = await applySetup(own.context.database.db, parseSetup(JSON.stringify(file)), {
+      secrets: own.context.secrets,
       prune: true,
     });
-    const gone = changes.filter(({ what }) => what !== 'changed').map(({ what, object }) => `${object} ${what}`);
-    assert.deepEqual(gone, [
+    const removed = changes.filter(({ what }) => what !== 'changed').map(({ what, object }) => `${object} ${what}`);
+    assert.deepEqual(removed, [
       'key test of ana in openai revoked',
       'model demo-responses of openai removed',
       'account oa1 removed',
@@ -472,7 +473,7 @@ test('pruning removes what the file does not name, revokes keys and keeps users'
     const count = async (table: 'users' | 'keys' | 'groups') =>
       Number(
         (
-          await own.ground.database.db
+          await own.context.database.db
             .selectFrom(table)
             .select(sql<number>`count(*)::int`.as('n'))
             .executeTakeFirstOrThrow()
@@ -481,11 +482,11 @@ test('pruning removes what the file does not name, revokes keys and keeps users'
     assert.deepEqual([await count('users'), await count('keys'), await count('groups')], [1, 3, 3]);
     const status = async (key = '') =>
       (await fetch(`${own.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
-    await until('the revoked key to be refused', async () => (await status(keys.openai)) === 401);
+    await until('the revoked key to be rejected', async () => (await status(keys.openai)) === 401);
     assert.notEqual(await status(keys.claude), 401);
     const without = { ...file, groups: kept.groups.slice(1), models: [], accounts: [], keys: [] };
-    await applySetup(own.ground.database.db, parseSetup(JSON.stringify(without)), {
-      secrets: own.ground.secrets,
+    await applySetup(own.context.database.db, parseSetup(JSON.stringify(without)), {
+      secrets: own.context.secrets,
       prune: true,
     });
     assert.deepEqual([await count('users'), await count('groups')], [1, 2]);
@@ -494,11 +495,11 @@ test('pruning removes what the file does not name, revokes keys and keeps users'
   }
 });
 
-test('prices that a charge may name outlive their model and their group, and so do keys', async () => {
+test('setup prune keeps prices and keys of removed models and groups', async () => {
   const own = await startGateway();
-  const { db } = own.ground.database;
+  const { db } = own.context.database;
   const prune = (file: object) =>
-    applySetup(db, parseSetup(JSON.stringify(file)), { secrets: own.ground.secrets, prune: true });
+    applySetup(db, parseSetup(JSON.stringify(file)), { secrets: own.context.secrets, prune: true });
   try {
     const keys = await own.apply({
       groups: [
@@ -514,15 +515,15 @@ test('prices that a charge may name outlive their model and their group, and so 
     });
     const prices = () => db.selectFrom('prices').selectAll().orderBy('id').execute();
     const before = await prices();
-    const refused = await prune({
+    const rejected = await prune({
       groups: [{ id: 'stays', style: 'messages' }],
       keys: [
         { user: 'pia', group: 'stays' },
         { user: 'pia', group: 'goes' },
       ],
     }).catch((error: unknown) => error);
-    assert.ok(refused instanceof SetupError);
-    assert.deepEqual(refused.lines, [
+    assert.ok(rejected instanceof SetupError);
+    assert.deepEqual(rejected.lines, [
       'keys[1].group: found "goes", expected a group of the file; pruning removes the others',
     ]);
     const { changes } = await prune({
@@ -556,14 +557,14 @@ test('prices that a charge may name outlive their model and their group, and so 
     );
     const status = async (key = '') =>
       (await fetch(`${own.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
-    await until('the key without a group to be refused', async () => (await status(keys.goes)) === 401);
+    await until('the key without a group to be rejected', async () => (await status(keys.goes)) === 401);
     assert.notEqual(await status(keys.stays), 401);
   } finally {
     await own.stop();
   }
 });
 
-test('whoever removes a group, its keys stop working; none can be made for a group that is not there', async () => {
+test('removing a group revokes its keys, and no key can be created for a missing group', async () => {
   await apply({
     groups: [{ id: 'doomed', style: 'messages' }],
     keys: [{ user: 'yan', group: 'doomed', name: 'doomed' }],
@@ -578,7 +579,7 @@ test('whoever removes a group, its keys stop working; none can be made for a gro
   );
 });
 
-test('a price row cannot be changed or removed, by nobody', async () => {
+test('price rows cannot be changed or removed', async () => {
   for (const statement of [
     sql`update prices set rates = '{}'`,
     sql`update prices set valid_from = now()`,
@@ -588,13 +589,13 @@ test('a price row cannot be changed or removed, by nobody', async () => {
     await assert.rejects(statement.execute(db()), /append-only/);
 });
 
-test('a price for later leaves the present one alone, is announced once, and can be taken back', async () => {
+test('setup announces a future price once, keeps the current one, and can withdraw it', async () => {
   const at = (rates: object, validFrom?: string) =>
     apply({
       models: [{ id: 'later', groups: ['yaml'], prices: rates, ...(validFrom && { valid_from: validFrom }) }],
     });
   const inForce = async (time: string) => {
-    const line = (await loadCatalog(db(), gateway.ground.sealer, gateway.ground.log))
+    const line = (await loadCatalog(db(), gateway.context.sealer, gateway.context.log))
       .lines('yaml')
       .find(({ pattern }) => pattern === 'later');
     return line && priceAt(line, Date.parse(time))?.rates;
@@ -602,39 +603,39 @@ test('a price for later leaves the present one alone, is announced once, and can
   const now = () => new Date(Date.now() + 1_000).toISOString();
   await at({ input: '1' });
   assert.equal((await at({ input: '2' }, '2090-01-01T00:00:00Z')).changes.length, 1);
-  assert.deepEqual((await at({ input: '2' }, '2090-01-01T00:00:00Z')).changes, [], 'announced once');
-  assert.deepEqual((await at({ input: '1' })).changes, [], 'the present one is as it was');
+  assert.deepEqual((await at({ input: '2' }, '2090-01-01T00:00:00Z')).changes, [], 'no second row');
+  assert.deepEqual((await at({ input: '1' })).changes, [], 'the current price is unchanged');
   assert.deepEqual([await inForce(now()), await inForce('2089-12-31T23:59:59Z')], [{ input: '1' }, { input: '1' }]);
   assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '2' });
   await at({ input: '1.5' });
-  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '2' }, 'a change today is no change of that');
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '2' }, 'a change today does not affect it');
   await at({ input: '1.5' }, '2090-01-01T00:00:00Z');
-  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '1.5' }, 'taken back');
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '1.5' }, 'withdrawn');
   await at({ input: '7' }, '2026-01-01T00:00:00Z');
-  assert.deepEqual(await inForce(now()), { input: '7' }, 'a time that is over means now');
+  assert.deepEqual(await inForce(now()), { input: '7' }, 'a time in the past means now');
   assert.deepEqual((await at({ input: '7' }, '2026-01-01T00:00:00Z')).changes, []);
 });
 
-test('a key that was revoked stays revoked when its file is applied again', async () => {
+test('a revoked key stays revoked when its setup file is applied again', async () => {
   const { keys } = await apply({ keys: [{ user: 'yan', group: 'yaml', name: 'leaked' }] });
   assert.equal(keys.length, 1);
   const row = await db().selectFrom('keys').select('id').where('name', '=', 'leaked').executeTakeFirstOrThrow();
-  await revokeKey(db(), row.id);
+  await markKeyRevoked(db(), row.id);
   await apply({ keys: [{ user: 'yan', group: 'yaml', name: 'leaked' }] });
   const { revoked_at } = await db().selectFrom('keys').selectAll().where('id', '=', row.id).executeTakeFirstOrThrow();
   assert.ok(revoked_at);
 });
 
-test('two files applied at the same moment follow one another', async () => {
+test('concurrent setup files are applied one after the other', async () => {
   const file = (name: string) => ({
     groups: [{ id: 'race', style: 'messages', name }],
     users: [{ id: 'race', balance: '1' }],
   });
   const results = await Promise.all(['a', 'b', 'c', 'd'].map((name) => apply(file(name))));
-  assert.equal(results.flatMap(({ changes }) => changes).filter(({ what }) => what === 'made').length, 2);
+  assert.equal(results.flatMap(({ changes }) => changes).filter(({ what }) => what === 'created').length, 2);
 });
 
-test('running replicas see a new group, model and key within five seconds', async () => {
+test('replicas see a new group, model and key within five seconds', async () => {
   const replica = await startGateway({ database: gateway.database });
   try {
     const { keys } = await apply({
@@ -645,7 +646,7 @@ test('running replicas see a new group, model and key within five seconds', asyn
     const headers = { authorization: `Bearer ${keys[0]?.token}` };
     for (const { url, catalog } of [gateway, replica]) {
       await until(
-        'the key to be let in',
+        'the key to be accepted',
         async () => ![401, 500].includes((await fetch(`${url}/v1/models`, { headers })).status),
         5_000,
       );
@@ -656,7 +657,7 @@ test('running replicas see a new group, model and key within five seconds', asyn
   }
 });
 
-test('secrets are not repeated in an error, however wrong their surroundings are', async () => {
+test('setup errors never repeat a secret', async () => {
   const secret = 'sk-live-do-not-repeat-this';
   const account = { id: 'a', group: 'yaml', base_url: 'https://x.test' };
   const assets = { base_url: 'https://x.test', access_key: secret, secret_key: secret, region: 'r' };
@@ -674,7 +675,7 @@ test('secrets are not repeated in an error, however wrong their surroundings are
     { keys: { yan: secret } },
     { keys: [secret] },
     [{ accounts: [{ ...account, api_key: secret }] }],
-    { keys: [{ user: 'nobody', group: 'yaml', key: secret }] },
+    { keys: [{ user: 'unknown', group: 'yaml', key: secret }] },
     {
       keys: [
         { user: 'yan', group: 'yaml', name: 'x', key: secret },
@@ -691,7 +692,7 @@ test('secrets are not repeated in an error, however wrong their surroundings are
     `accounts:\n  - "${secret}": 1\n    "${secret}": 2\n`,
   ];
   for (const file of files) {
-    const lines = await refusalOf(file);
+    const lines = await setupErrors(file);
     assert.ok(!lines.join('\n').includes('do-not-repeat'), lines.join('\n'));
   }
 });

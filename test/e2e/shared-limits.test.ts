@@ -1,4 +1,4 @@
-/** Two servers that count limits together, on a real Redis that comes and goes. */
+/** Two gateways that share limits through a real Redis, which is stopped and restarted. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,10 +10,10 @@ import { testDatabase } from '../support/database.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/wait.ts';
-import { SocketClient } from '../support/websocket.ts';
+import { ResponsesSocketClient } from '../support/websocket.ts';
 
-/** A dollar for each token that is read, and one at most: a dollar is set aside for every call. */
-const DEAR = { context: 1, prices: { input: '1000000' } };
+/** One dollar per input token and a context of one token: each call reserves one dollar. */
+const COSTLY = { context: 1, prices: { input: '1000000' } };
 
 if (noRedis) console.log(`shared limits are not tested: ${noRedis}`);
 
@@ -32,8 +32,8 @@ for (const isCluster of [false, true]) {
       await one.apply(basicSetup(sim.url));
       await one.apply({
         models: [
-          { id: 'dear-slow', groups: ['claude'], upstream: 'demo-messages@events=100000;gap=20', ...DEAR },
-          { id: 'dear-messages', groups: ['claude'], upstream: 'demo-messages', ...DEAR },
+          { id: 'costly-slow', groups: ['claude'], upstream: 'demo-messages@events=100000;gap=20', ...COSTLY },
+          { id: 'costly-messages', groups: ['claude'], upstream: 'demo-messages', ...COSTLY },
           { id: 'demo-*', groups: ['openai', 'claude', 'gemini'] },
         ],
       });
@@ -54,7 +54,7 @@ for (const isCluster of [false, true]) {
       await two.apply({});
       return claude;
     };
-    const ask = (gateway: TestGateway, key: string, over: object = {}, signal?: AbortSignal): Promise<Response> =>
+    const send = (gateway: TestGateway, key: string, over: object = {}, signal?: AbortSignal): Promise<Response> =>
       fetch(`${gateway.url}/v1/messages`, {
         method: 'POST',
         ...(signal && { signal }),
@@ -66,208 +66,217 @@ for (const isCluster of [false, true]) {
           ...over,
         }),
       });
-    const statuses = async (answers: readonly Promise<Response>[]): Promise<Record<number, number>> => {
+    const statuses = async (responses: readonly Promise<Response>[]): Promise<Record<number, number>> => {
       const seen: Record<number, number> = {};
-      for (const { status } of await Promise.all(answers)) seen[status] = (seen[status] ?? 0) + 1;
+      for (const { status } of await Promise.all(responses)) seen[status] = (seen[status] ?? 0) + 1;
       return seen;
     };
     const lines = (gateway: TestGateway, msg: string): number => gateway.log.filter((line) => line.msg === msg).length;
     const both = (count: number, of: (gateway: TestGateway) => Promise<Response>): Promise<Response>[] =>
       Array.from({ length: count }, (_, n) => of(n % 2 === 0 ? one : two));
 
-    /** On a machine that is too busy to answer in time, servers rightly count for themselves; what was seen then says nothing. */
-    const undisturbed = async <T>(look: (n: number) => Promise<T>): Promise<T> => {
+    /** Repeats a check that was disturbed: on an overloaded machine Redis times out and each gateway rightly counts alone. */
+    const undisturbed = async <T>(check: (n: number) => Promise<T>): Promise<T> => {
       for (let n = 0; ; n++) {
-        await until('both to share', () => isShared(one) && isShared(two), 20_000);
-        const lost = () => lines(one, 'limits.local') + lines(two, 'limits.local');
-        const before = lost();
-        const seen = await look(n);
-        if (lost() === before || n === 9) return seen;
+        await until('shared limits', () => isShared(one) && isShared(two), 20_000);
+        const fallbacks = () => lines(one, 'limits.local') + lines(two, 'limits.local');
+        const before = fallbacks();
+        const seen = await check(n);
+        if (fallbacks() === before || n === 9) return seen;
       }
     };
     const isShared = (gateway: TestGateway): boolean =>
       gateway.log.findLast(({ msg }) => msg.startsWith('limits.'))?.msg === 'limits.shared';
 
-    test('requests per minute are those of both together, to the last one', async () => {
+    test('shared limits: requests per minute count over both gateways', async () => {
       let key = '';
       const seen = await undisturbed(async (n) => {
         key = await keyOf(`rpm-${n}`, { rpm: 500 }, { rpm: 6 });
-        return statuses(both(100, (gateway) => ask(gateway, key)));
+        return statuses(both(100, (gateway) => send(gateway, key)));
       });
       assert.deepEqual(seen, { 200: 6, 429: 94 });
-      const refused = await ask(two, key);
-      assert.equal(refused.headers.get('x-ratelimit-limit-requests'), '6');
-      assert.equal(refused.headers.get('x-ratelimit-remaining-requests'), '0');
-      assert.ok(Number(refused.headers.get('retry-after')) >= 1);
-      assert.match(await refused.text(), /This user's limit of 6 requests/);
+      const rejected = await send(two, key);
+      assert.equal(rejected.headers.get('x-ratelimit-limit-requests'), '6');
+      assert.equal(rejected.headers.get('x-ratelimit-remaining-requests'), '0');
+      assert.ok(Number(rejected.headers.get('retry-after')) >= 1);
+      assert.match(await rejected.text(), /This user's limit of 6 requests/);
     });
 
-    test('tokens that one has counted are missing at the other', async () => {
+    test('shared limits: tokens counted by one gateway are missing at the other', async () => {
       const key = await keyOf('tpm', { tpm: 10 });
-      const first = await ask(one, key);
+      const first = await send(one, key);
       assert.equal(first.headers.get('x-ratelimit-remaining-tokens'), '10');
       await first.arrayBuffer();
-      await until('the other to know', async () => (await ask(two, key)).status === 429);
+      await until('the other gateway', async () => (await send(two, key)).status === 429);
     });
 
-    test('calls at once: a place is free again when a client leaves, on whichever server', async () => {
+    test('shared limits: a client disconnect releases the concurrency slot on both gateways', async () => {
       const key = await keyOf('place', { concurrency: 1 });
-      const leave = new AbortController();
-      const open = await ask(one, key, { model: 'demo-messages@events=100000;gap=5', stream: true }, leave.signal);
+      const controller = new AbortController();
+      const open = await send(
+        one,
+        key,
+        { model: 'demo-messages@events=100000;gap=5', stream: true },
+        controller.signal,
+      );
       assert.equal(open.status, 200);
-      assert.equal((await ask(two, key)).status, 429);
-      leave.abort();
-      await until('the place', async () => (await ask(two, key)).status === 200);
+      assert.equal((await send(two, key)).status, 429);
+      controller.abort();
+      await until('the slot', async () => (await send(two, key)).status === 200);
     });
 
-    test('a turn of a socket takes a place and a request like any call', async () => {
+    test('shared limits: a WebSocket turn counts as a request', async () => {
       const key = await keyOf('turn', { rpm: 2 });
-      const client = await new SocketClient(one.url, key).open();
+      const client = await new ResponsesSocketClient(one.url, key).open();
       const turn = { model: 'demo-messages', input: 'x' };
       assert.equal((await client.turn(turn)).error, undefined);
-      assert.equal((await ask(two, key)).status, 200);
+      assert.equal((await send(two, key)).status, 200);
       assert.equal((await client.turn(turn)).error?.code, 'rate_limit_exceeded');
       client.socket.close();
     });
 
-    test("a turn on the provider's own socket counts too; a client that leaves while Redis is asked asks nobody", async () => {
+    test('shared limits: a relayed WebSocket turn counts, and is not sent when the client disconnects while Redis is slow', async () => {
       const { openai = '' } = await one.apply({
-        users: [{ id: 'raw', balance: '10' }],
-        keys: [{ user: 'raw', group: 'openai', rpm: 100, concurrency: 1 }],
+        users: [{ id: 'relayed', balance: '10' }],
+        keys: [{ user: 'relayed', group: 'openai', rpm: 100, concurrency: 1 }],
       });
       await two.apply({});
       sim.journal.clear();
       const turn = { model: 'demo-responses', input: 'x' };
-      const client = await new SocketClient(one.url, openai).open();
-      const other = await new SocketClient(two.url, openai).open();
+      const client = await new ResponsesSocketClient(one.url, openai).open();
+      const other = await new ResponsesSocketClient(two.url, openai).open();
       assert.equal((await client.turn(turn)).error, undefined);
-      await until('the place', async () => (await other.turn(turn)).error === undefined);
+      await until('the slot', async () => (await other.turn(turn)).error === undefined);
       assert.ok(sim.journal.requests.every(({ method }) => method === 'WS'));
       redis.pause();
       try {
-        client.create({ ...turn, input: 'left at once' });
+        client.create({ ...turn, input: 'disconnected at once' });
         client.socket.close();
-        await until('it to be missed', () => !isShared(one));
+        await until('the fallback to local limits', () => !isShared(one));
       } finally {
         redis.resume();
       }
-      assert.ok(sim.journal.requests.every(({ body }) => !body?.includes('left at once')));
-      await until('both to share', () => isShared(one) && isShared(two), 20_000);
-      await until('its place', async () => (await other.turn(turn)).error === undefined);
+      assert.ok(sim.journal.requests.every(({ body }) => !body?.includes('disconnected at once')));
+      await until('shared limits', () => isShared(one) && isShared(two), 20_000);
+      await until('the slot', async () => (await other.turn(turn)).error === undefined);
       other.socket.close();
     });
 
-    test('of 200 calls at once on both under a spend limit for 37, exactly 37 are admitted', async () => {
+    test('shared limits: of 200 concurrent calls under a spend limit for 37, exactly 37 are admitted', async () => {
       let key = '';
       const seen = await undisturbed(async (n) => {
         key = await keyOf(`spend-${n}`, {}, { spend_day: '37' });
-        const leave = new AbortController();
-        const slow = (gateway: TestGateway) => ask(gateway, key, { model: 'dear-slow', stream: true }, leave.signal);
-        return statuses(both(200, slow)).finally(() => leave.abort());
+        const controller = new AbortController();
+        const slow = (gateway: TestGateway) =>
+          send(gateway, key, { model: 'costly-slow', stream: true }, controller.signal);
+        return statuses(both(200, slow)).finally(() => controller.abort());
       });
       assert.deepEqual(seen, { 200: 37, 429: 163 });
-      // What the calls cost in the end is more than was set aside, and counts on both sides.
+      // The calls cost more than they reserved, and the difference counts on both gateways.
       for (const gateway of [one, two])
-        await until('it to be spent', async () =>
-          (await (await ask(gateway, key, { model: 'dear-messages' })).text()).includes('spend_limit_reached'),
+        await until('the spend limit', async () =>
+          (await (await send(gateway, key, { model: 'costly-messages' })).text()).includes('spend_limit_reached'),
         );
     });
 
-    test('what a server that died had open is free when nobody has renewed it', async () => {
+    test('shared limits: slots and spend holds of a dead gateway expire when they are not renewed', async () => {
       const key = await keyOf('dead', { concurrency: 1 }, { spend_day: '1.5' });
-      const leave = new AbortController();
-      const open = await ask(one, key, { model: 'dear-slow', stream: true }, leave.signal);
+      const controller = new AbortController();
+      const open = await send(one, key, { model: 'costly-slow', stream: true }, controller.signal);
       assert.equal(open.status, 200);
-      assert.match(await (await ask(two, key, { model: 'dear-messages' })).text(), /may have 1 calls at once/);
+      assert.match(await (await send(two, key, { model: 'costly-messages' })).text(), /may have 1 requests in flight/);
       const names = redis.cli('--scan', '--pattern', 'dragoman:{dead}:*').trim().split('\n');
       const expire = (what: string): void => {
         const name = names.find((one) => one.endsWith(what)) ?? assert.fail(what);
         const ends = Number(redis.cli('zrange', name, '0', '-1', 'withscores').trim().split('\n')[1]);
-        assert.ok(ends > Date.now() && ends <= Date.now() + 61_000, 'it ends by itself within a minute');
+        assert.ok(ends > Date.now() && ends <= Date.now() + 61_000, 'it expires within a minute');
         redis.cli('zadd', name, '1', redis.cli('zrange', name, '0', '0').trim());
       };
       expire(':open');
-      assert.match(await (await ask(two, key, { model: 'dear-messages' })).text(), /set aside for its calls in flight/);
+      assert.match(
+        await (await send(two, key, { model: 'costly-messages' })).text(),
+        /reserved for requests in flight/,
+      );
       expire(':holds');
-      assert.equal((await ask(two, key, { model: 'dear-messages' })).status, 200);
-      leave.abort();
+      assert.equal((await send(two, key, { model: 'costly-messages' })).status, 200);
+      controller.abort();
     });
 
-    test('no key, no address and no text of anybody is in Redis', async () => {
+    test('shared limits: Redis holds no key value, address or text', async () => {
       const key = await keyOf('secret', { rpm: 10, concurrency: 3, spend_day: '1' });
-      assert.equal((await ask(one, key)).status, 200);
+      assert.equal((await send(one, key)).status, 200);
       const names = redis.cli('--scan').trim().split('\n');
       assert.ok(names.some((name) => name.startsWith('dragoman:{secret}:key:key_')));
       assert.ok(names.every((name) => /^dragoman:\{[\w.-]+\}:(user|key:key_\w+):(rates|open|spent|holds)$/.test(name)));
       assert.ok(!names.join().includes(key));
     });
 
-    test('without Redis each counts for itself at once, and both count together again when it is back', async () => {
+    test('shared limits: each gateway counts alone at once when Redis is down, and both count together again afterwards', async () => {
       let key = '';
       await undisturbed(async (n) => {
         key = await keyOf(`gone-${n}`, { rpm: 6 });
-        assert.deepEqual(await statuses(both(4, (gateway) => ask(gateway, key))), { 200: 4 });
+        assert.deepEqual(await statuses(both(4, (gateway) => send(gateway, key))), { 200: 4 });
       });
-      const [lost, shared] = [lines(one, 'limits.local'), lines(one, 'limits.shared')];
-      const [lostToo, sharedToo] = [lines(two, 'limits.local'), lines(two, 'limits.shared')];
+      const [fallbacks, shared] = [lines(one, 'limits.local'), lines(one, 'limits.shared')];
+      const [otherFallbacks, sharedToo] = [lines(two, 'limits.local'), lines(two, 'limits.shared')];
       await redis.kill();
       const begun = performance.now();
-      // Two each were counted along.
-      assert.deepEqual(await statuses(both(20, (gateway) => ask(gateway, key))), { 200: 8, 429: 12 });
-      assert.ok(performance.now() - begun < 3_000, 'nobody waits for a Redis that is not there');
-      assert.deepEqual([lines(one, 'limits.local'), lines(two, 'limits.local')], [lost + 1, lostToo + 1]);
+      // The local counters already include two calls each.
+      assert.deepEqual(await statuses(both(20, (gateway) => send(gateway, key))), { 200: 8, 429: 12 });
+      assert.ok(performance.now() - begun < 5_000, 'no call waits for Redis');
+      assert.deepEqual([lines(one, 'limits.local'), lines(two, 'limits.local')], [fallbacks + 1, otherFallbacks + 1]);
       assert.match(await (await fetch(`${one.url}/metrics`)).text(), /^dragoman_limits_shared 0/m);
       await redis.start();
       const isBack = () => lines(one, 'limits.shared') > shared && lines(two, 'limits.shared') > sharedToo;
-      await until('both to be back', isBack, 20_000);
+      await until('shared limits', isBack, 20_000);
       assert.match(await (await fetch(`${one.url}/metrics`)).text(), /^dragoman_limits_shared 1/m);
       const seen = await undisturbed(async (n) => {
         const fresh = await keyOf(`back-${n}`, { rpm: 6 });
-        return statuses(both(20, (gateway) => ask(gateway, fresh)));
+        return statuses(both(20, (gateway) => send(gateway, fresh)));
       });
       assert.deepEqual(seen, { 200: 6, 429: 14 });
     });
 
-    test('what was spent and what is open while Redis was away is known to it afterwards', async () => {
+    test('shared limits: open calls and spend are restored in Redis after it was lost', async () => {
       const key = await keyOf('kept', { concurrency: 1 }, { spend_month: '1000' });
-      const leave = new AbortController();
-      const open = await ask(one, key, { model: 'dear-slow', stream: true }, leave.signal);
+      const controller = new AbortController();
+      const open = await send(one, key, { model: 'costly-slow', stream: true }, controller.signal);
       assert.equal(open.status, 200);
       const before = lines(two, 'limits.shared');
       redis.cli('flushall');
       await redis.kill();
       await redis.start();
       await until(
-        'both to be back',
+        'shared limits',
         () => lines(two, 'limits.shared') > before && lines(one, 'limits.shared') > before,
         20_000,
       );
-      await until('the place of the open call', async () => (await ask(two, key)).status === 429);
-      leave.abort();
-      await until('its end', async () => (await ask(two, key)).status === 200);
-      const spent = await until('what it cost', async () => {
+      await until('the slot of the open call', async () => (await send(two, key)).status === 429);
+      controller.abort();
+      await until('the end of the call', async () => (await send(two, key)).status === 200);
+      const spent = await until('the charge', async () => {
         const usage = await fetch(`${two.url}/v1/usage`, { headers: { authorization: `Bearer ${key}` } });
         const { limits } = (await usage.json()) as { limits: { user: { spent_month: string } } };
         return limits.user.spent_month === '0' ? undefined : limits.user.spent_month;
       });
       await keyOf('kept', {}, { spend_month: spent });
       for (const gateway of [one, two]) {
-        const refused = await ask(gateway, key, { model: 'dear-messages' });
-        assert.match(await refused.text(), /spend_limit_reached/);
+        const rejected = await send(gateway, key, { model: 'costly-messages' });
+        assert.match(await rejected.text(), /spend_limit_reached/);
       }
     });
 
-    test('a Redis that hangs holds up nobody', async () => {
+    test('shared limits: a Redis that hangs delays no call', async () => {
       const key = await keyOf('hang', { rpm: 1_000 });
-      assert.equal((await ask(one, key)).status, 200);
+      assert.equal((await send(one, key)).status, 200);
       const before = lines(one, 'limits.local');
       redis.pause();
       try {
         const begun = performance.now();
-        assert.equal((await ask(one, key)).status, 200);
-        assert.ok(performance.now() - begun < 2_000);
+        assert.equal((await send(one, key)).status, 200);
+        assert.ok(performance.now() - begun < 5_000);
         assert.equal(lines(one, 'limits.local'), before + 1);
-        assert.equal((await ask(one, key)).status, 200);
+        assert.equal((await send(one, key)).status, 200);
       } finally {
         redis.resume();
       }
@@ -275,7 +284,7 @@ for (const isCluster of [false, true]) {
   });
 }
 
-test('a server starts without its Redis, and says so once', { skip: noRedis }, async () => {
+test('a gateway starts without its Redis and logs it once', { skip: noRedis }, async () => {
   const gateway = await startGateway({ env: { REDIS_URL: 'redis://127.0.0.1:9' } });
   try {
     assert.equal(gateway.log.filter(({ msg }) => msg === 'limits.local').length, 1);
@@ -285,7 +294,7 @@ test('a server starts without its Redis, and says so once', { skip: noRedis }, a
   }
 });
 
-test('doctor looks at Redis where one is set', { skip: noRedis }, async () => {
+test('doctor checks Redis when REDIS_URL is set', { skip: noRedis }, async () => {
   const redis = await startRedis();
   const database = await testDatabase();
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
@@ -295,12 +304,12 @@ test('doctor looks at Redis where one is set', { skip: noRedis }, async () => {
     assert.match(good.stdout, /^ok {4}Redis +answers and runs scripts/m);
     assert.equal(good.code, 0, good.stdout);
     redis.pause();
-    const hung = await doctor();
-    assert.match(hung.stdout, /^BAD {3}Redis +at REDIS_URL: no connection within 3000 ms; each server counts/m);
-    assert.equal(hung.code, 1);
+    const hanging = await doctor();
+    assert.match(hanging.stdout, /^BAD {3}Redis +.*REDIS_URL.*3000 ms/m);
+    assert.equal(hanging.code, 1);
     redis.resume();
     await redis.kill();
-    assert.match((await doctor()).stdout, /^BAD {3}Redis +at REDIS_URL: connect ECONNREFUSED/m);
+    assert.match((await doctor()).stdout, /^BAD {3}Redis +.*ECONNREFUSED/m);
   } finally {
     await redis.stop();
     await database.drop();

@@ -1,3 +1,4 @@
+/** Stored responses (G 3, G 4.4): continued, read and deleted by their user, on native and converted groups. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
@@ -6,14 +7,14 @@ import { run } from '../support/command.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
-import { SocketClient } from '../support/websocket.ts';
+import { ResponsesSocketClient } from '../support/websocket.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
 let others: Record<string, string>;
-/** Of keys that keep nothing. */
-let forgetful: Record<string, string>;
+/** Keys with storing switched off. */
+let nonStoring: Record<string, string>;
 const MODEL: Record<string, string> = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' };
 const hasCode = (code: string, status: number) => (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === code && 'status' in error && error.status === status;
@@ -26,8 +27,8 @@ before(async () => {
     users: [{ id: 'ben' }],
     keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ben', group })),
   });
-  forgetful = await gateway.apply({
-    keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ana', group, name: 'forgetful', store: false })),
+  nonStoring = await gateway.apply({
+    keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ana', group, name: 'non-storing', store: false })),
   });
 });
 after(async () => {
@@ -40,12 +41,12 @@ const lastBody = (): string => sim.journal.requests.at(-1)?.body?.toString() ?? 
 for (const group of ['openai', 'claude', 'gemini']) {
   describe(`stored responses on the ${group} group`, () => {
     const client = (key = keys[group]) => openai(gateway.url, key ?? '');
-    const make = (input: string, more: object = {}) =>
+    const create = (input: string, more: object = {}) =>
       client().responses.create({ model: MODEL[group] ?? '', input, ...more });
 
-    test('[S30 L35] a response is continued, read and deleted by its user', async () => {
-      const first = await make('the word is apple');
-      const second = await make('and pear', { previous_response_id: first.id });
+    test(`[S30 L35] G 3: a stored response is continued, read and deleted by its user (${group})`, async () => {
+      const first = await create('the word is apple');
+      const second = await create('and pear', { previous_response_id: first.id });
       assert.equal(second.previous_response_id, first.id);
       if (group !== 'openai') assert.match(lastBody(), /apple.*pear/s);
       const third = await client()
@@ -57,31 +58,36 @@ for (const group of ['openai', 'claude', 'gemini']) {
       assert.match(JSON.stringify(items.data[0]), group === 'openai' ? /plum|apple/ : /apple/);
       await client().responses.delete(first.id);
       await assert.rejects(client().responses.retrieve(first.id), hasCode('response_not_found', 404));
-      await assert.rejects(make('x', { previous_response_id: first.id }), hasCode('previous_response_not_found', 400));
+      await assert.rejects(
+        create('x', { previous_response_id: first.id }),
+        hasCode('previous_response_not_found', 400),
+      );
     });
 
-    test('a key whose storing is off keeps nothing, not even for its user, over HTTP and on a socket', async () => {
-      const quiet = client(forgetful[group]);
-      const first = await quiet.responses.create({ model: MODEL[group] ?? '', input: 'not for later' });
+    test(`G 3: a key with storing switched off stores nothing, over HTTP and WebSocket (${group})`, async () => {
+      const nonStoringClient = client(nonStoring[group]);
+      const first = await nonStoringClient.responses.create({ model: MODEL[group] ?? '', input: 'not for later' });
       if (group !== 'openai') assert.equal((first as { store?: boolean }).store, false);
-      const streamed = await quiet.responses.stream({ model: MODEL[group] ?? '', input: 'nor this' }).finalResponse();
-      const socket = await new SocketClient(gateway.url, forgetful[group] ?? '').open();
+      const streamed = await nonStoringClient.responses
+        .stream({ model: MODEL[group] ?? '', input: 'nor this' })
+        .finalResponse();
+      const socket = await new ResponsesSocketClient(gateway.url, nonStoring[group] ?? '').open();
       const turn = await socket.turn({ model: MODEL[group], input: 'nor that' });
       assert.equal(turn.type, 'response.completed');
       const again = { model: MODEL[group], input: 'go on', previous_response_id: turn.response?.id };
-      assert.equal((await socket.turn(again)).type, 'response.completed', 'a connection knows its own');
+      assert.equal((await socket.turn(again)).type, 'response.completed', 'a connection remembers its latest response');
       socket.socket.close();
       for (const id of [first.id, streamed.id, turn.response?.id ?? '']) {
         await assert.rejects(client().responses.retrieve(id), hasCode('response_not_found', 404));
-        await assert.rejects(make('x', { previous_response_id: id }), hasCode('previous_response_not_found', 400));
+        await assert.rejects(create('x', { previous_response_id: id }), hasCode('previous_response_not_found', 400));
       }
-      const kept = await make('this is kept');
-      const known = await quiet.responses.retrieve(kept.id);
-      assert.equal(known.id, kept.id, 'what the user kept otherwise can be read');
+      const stored = await create('this is kept');
+      const found = await nonStoringClient.responses.retrieve(stored.id);
+      assert.equal(found.id, stored.id, 'responses stored with another key can be read');
     });
 
-    test('to another user it never was, in the very same words', async () => {
-      const mine = await make('secret');
+    test(`a response of another user is reported exactly like an unknown one (${group})`, async () => {
+      const mine = await create('secret');
       const foreign = await client(others[group])
         .responses.retrieve(mine.id)
         .catch((error: Error) => error.message.replace(mine.id, 'ID'));
@@ -89,28 +95,21 @@ for (const group of ['openai', 'claude', 'gemini']) {
         .responses.retrieve('resp_unknown')
         .catch((error: Error) => error.message.replace('resp_unknown', 'ID'));
       assert.equal(foreign, unknown);
-      const create = { model: MODEL[group] ?? '', input: 'x', previous_response_id: mine.id };
-      await assert.rejects(client(others[group]).responses.create(create), hasCode('previous_response_not_found', 400));
+      const next = { model: MODEL[group] ?? '', input: 'x', previous_response_id: mine.id };
+      await assert.rejects(client(others[group]).responses.create(next), hasCode('previous_response_not_found', 400));
       await assert.rejects(client(others[group]).responses.delete(mine.id), hasCode('response_not_found', 404));
       assert.ok(await client().responses.retrieve(mine.id));
     });
 
-    test('another replica knows it too', async () => {
-      const first = await make('the word is quince');
+    test(`a stored response is available on another replica (${group})`, async () => {
+      const first = await create('the word is quince');
       const replica = await startGateway({ database: gateway.database });
       try {
-        const wait = async (): Promise<void> => {
-          for (let n = 0; n < 100; n++) {
-            const rows = await replica.ground.database.db
-              .selectFrom('stored_responses')
-              .select('id')
-              .where('id', '=', first.id)
-              .execute();
-            if (rows.length > 0) return;
-            await new Promise((resolve) => setTimeout(resolve, 20));
-          }
-        };
-        await wait();
+        await until('the stored response', async () => {
+          const { db } = replica.context.database;
+          const rows = await db.selectFrom('stored_responses').select('id').where('id', '=', first.id).execute();
+          return rows.length > 0;
+        });
         const second = await openai(replica.url, keys[group] ?? '').responses.create({
           model: MODEL[group] ?? '',
           input: 'go on',
@@ -125,37 +124,37 @@ for (const group of ['openai', 'claude', 'gemini']) {
   });
 }
 
-describe('what is kept on converted groups', () => {
+describe('stored responses of converted groups', () => {
   const client = () => openai(gateway.url, keys.claude ?? '');
 
-  test('a stored response is told again as a stream, from any event on', async () => {
-    const made = await client().responses.create({ model: 'demo-messages', input: 'tell me' });
+  test('a stored response is replayed as a stream from any event', async () => {
+    const response = await client().responses.create({ model: 'demo-messages', input: 'tell me' });
     const types: string[] = [];
-    for await (const event of await client().responses.retrieve(made.id, { stream: true })) types.push(event.type);
+    for await (const event of await client().responses.retrieve(response.id, { stream: true })) types.push(event.type);
     assert.equal(types[0], 'response.created');
     assert.equal(types.at(-1), 'response.completed');
-    const rest: number[] = [];
-    for await (const event of await client().responses.retrieve(made.id, { stream: true, starting_after: 1 }))
-      rest.push(event.sequence_number);
-    assert.equal(rest[0], 2);
+    const replayed: number[] = [];
+    for await (const event of await client().responses.retrieve(response.id, { stream: true, starting_after: 1 }))
+      replayed.push(event.sequence_number);
+    assert.equal(replayed[0], 2);
   });
 
-  test('store: false keeps nothing', async () => {
+  test('G 3: store: false stores nothing', async () => {
     const response = await client().responses.create({ model: 'demo-messages', input: 'x', store: false });
     await assert.rejects(client().responses.retrieve(response.id), hasCode('response_not_found', 404));
   });
 
-  test('a key that the command line makes with --no-store keeps nothing', async () => {
-    const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.ground.config;
-    const wish = ['--user', 'ana', '--group', 'claude', '--name', 'from-the-shell', '--no-store'];
-    const made = await run(['key', 'create', ...wish], { env: { DATA_DIR, DATABASE_URL, MASTER_KEY } });
-    assert.equal(made.code, 0, made.stderr);
-    const shell = openai(gateway.url, made.stdout.trim());
-    const response = await shell.responses.create({ model: 'demo-messages', input: 'x' });
-    await assert.rejects(shell.responses.retrieve(response.id), hasCode('response_not_found', 404));
+  test('key create --no-store makes a key that stores nothing', async () => {
+    const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.context.config;
+    const args = ['--user', 'ana', '--group', 'claude', '--name', 'from-the-shell', '--no-store'];
+    const created = await run(['key', 'create', ...args], { env: { DATA_DIR, DATABASE_URL, MASTER_KEY } });
+    assert.equal(created.code, 0, created.stderr);
+    const client = openai(gateway.url, created.stdout.trim());
+    const response = await client.responses.create({ model: 'demo-messages', input: 'x' });
+    await assert.rejects(client.responses.retrieve(response.id), hasCode('response_not_found', 404));
   });
 
-  test('[S31 L35] a reference to a single item is replaced by the item', async () => {
+  test('[S31 L35] an item_reference is replaced by the stored item', async () => {
     const first = await client().responses.create({ model: 'demo-messages', input: 'say something about kiwis' });
     const item = first.output[0] ?? assert.fail();
     await client().responses.create({
@@ -173,9 +172,9 @@ describe('what is kept on converted groups', () => {
     );
   });
 
-  test('the database holds the conversation only sealed', async () => {
+  test('stored conversations are sealed in the database', async () => {
     await client().responses.create({ model: 'demo-messages', input: 'canary-watermelon' });
-    const { rows } = await gateway.ground.database.db
+    const { rows } = await gateway.context.database.db
       .selectFrom('stored_responses')
       .selectAll()
       .execute()
@@ -184,19 +183,21 @@ describe('what is kept on converted groups', () => {
   });
 });
 
-test('a response that its provider has deleted is gone for its user, even while the database refuses', async () => {
+test('a response deleted at its provider is gone for its user even when the database delete fails', async () => {
   const client = openai(gateway.url, keys.openai ?? '');
   const { id } = await client.responses.create({ model: 'demo-responses', input: 'to be deleted' });
-  const { db } = gateway.ground.database;
-  await sql`create function refused() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`.execute(db);
-  await sql`create trigger refused before delete on stored_responses for each statement execute function refused()`.execute(
+  const { db } = gateway.context.database;
+  await sql`create function reject_delete() returns trigger language plpgsql as $$ begin raise 'rejected'; end $$`.execute(
+    db,
+  );
+  await sql`create trigger reject_delete before delete on stored_responses for each statement execute function reject_delete()`.execute(
     db,
   );
   try {
     await client.responses.delete(id);
-    await until('operators hear of it', () => gateway.log.some(({ msg }) => msg === 'stored_response.delete_failed'));
+    await until('the log line', () => gateway.log.some(({ msg }) => msg === 'stored_response.delete_failed'));
     await assert.rejects(client.responses.retrieve(id), hasCode('response_not_found', 404));
   } finally {
-    await sql`drop function refused cascade`.execute(db);
+    await sql`drop function reject_delete cascade`.execute(db);
   }
 });

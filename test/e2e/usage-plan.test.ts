@@ -8,10 +8,10 @@ import { fillUsage } from '../support/usage-rows.ts';
 
 const ROWS = 500_000;
 const DAYS = 92;
-/** What the answer is made of. */
-const READ = ['leases', 'usage_daily', 'wallets'];
-/** A report of 92 days, two keys and three models is some 550 roll-ups, those of a day side by side: 225 blocks, and some room. */
-const MOST_BLOCKS = 400;
+/** The tables that GET /v1/usage may read. */
+const EXPECTED_TABLES = ['leases', 'usage_daily', 'wallets'];
+/** 92 days, two keys and three models are some 550 roll-ups, stored side by side per day: 225 blocks, plus a margin. */
+const MAX_BLOCKS = 400;
 
 let gateway: TestGateway;
 let client: Client;
@@ -32,31 +32,31 @@ after(async () => {
   await gateway.stop();
 });
 
-interface Answer {
+interface UsageResponse {
   readonly total: { readonly requests: number; readonly cost: string };
   readonly by_day: readonly object[];
   readonly by_model: readonly object[];
 }
 
-const ask = async (query: string): Promise<Answer> => {
+const getUsage = async (query: string): Promise<UsageResponse> => {
   const response = await fetch(`${gateway.url}/v1/usage${query}`, { headers: { authorization: `Bearer ${key}` } });
   assert.equal(response.status, 200);
-  return response.json() as Promise<Answer>;
+  return response.json() as Promise<UsageResponse>;
 };
 
-test('GET /v1/usage reads roll-ups only, and no more of them however many calls there were', async (t) => {
+test('GET /v1/usage reads only roll-ups, and no more of them with more calls', async (t) => {
   const start = new Date(Date.now() - (DAYS - 1) * 86_400_000).toISOString().slice(0, 10);
-  await ask('');
-  const answers: Answer[] = [];
-  const sent = await statementsOf(async () => answers.push(await ask(`?start_date=${start}`)));
-  const [answer] = answers;
-  assert.equal(answer?.by_day.length, DAYS);
-  assert.equal(answer?.by_model.length, 3);
+  await getUsage('');
+  const responses: UsageResponse[] = [];
+  const sent = await statementsOf(async () => responses.push(await getUsage(`?start_date=${start}`)));
+  const [response] = responses;
+  assert.equal(response?.by_day.length, DAYS);
+  assert.equal(response?.by_model.length, 3);
   const { rows } = await client.query(
     "select count(*) as calls, trim_scale(sum(nanos) / 1e9)::text as cost from usage_records where user_id = 'u7' and at >= $1::date at time zone 'UTC'",
     [start],
   );
-  assert.deepEqual([BigInt(answer?.total.requests ?? 0), answer?.total.cost], [rows[0].calls, rows[0].cost]);
+  assert.deepEqual([BigInt(response?.total.requests ?? 0), response?.total.cost], [rows[0].calls, rows[0].cost]);
 
   const costs: Cost[] = [];
   for (const statement of sent)
@@ -64,8 +64,8 @@ test('GET /v1/usage reads roll-ups only, and no more of them however many calls 
       costs.push(await explain(client, statement));
   assert.ok(costs.length >= 2, JSON.stringify(sent));
   const tables = new Set(costs.flatMap((cost) => [...cost.tables]));
-  assert.deepEqual([...tables].sort(), READ);
+  assert.deepEqual([...tables].sort(), EXPECTED_TABLES);
   const blocks = costs.reduce((sum, cost) => sum + cost.blocks, 0);
-  assert.ok(blocks <= MOST_BLOCKS, `${blocks} blocks`);
+  assert.ok(blocks <= MAX_BLOCKS, `${blocks} blocks`);
   t.diagnostic(`${blocks} blocks, ${costs.reduce((sum, { ms }) => sum + ms, 0).toFixed(1)} ms in the database`);
 });

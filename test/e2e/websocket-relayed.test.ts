@@ -1,3 +1,4 @@
+/** The responses WebSocket on a responses group: turns relayed to the provider's WebSocket, and over HTTP where it has none. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -7,11 +8,11 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 import { type JournalEntry, type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, type LogLine, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
-import { type Frame, isEnd, SocketClient, textOf } from '../support/websocket.ts';
+import { type Frame, frameText, isTerminal, ResponsesSocketClient } from '../support/websocket.ts';
 
 let sim: Sim;
-/** A provider of the same style that has no sockets. */
-let plain: Sim;
+/** A provider of the same style without WebSockets. */
+let withoutWebSocket: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
 
@@ -25,20 +26,20 @@ const account = (id: string, url: string, more: object = {}): object => ({
 
 before(async () => {
   sim = await startSim();
-  plain = await startSim({ websocket: false, name: 'plain' });
+  withoutWebSocket = await startSim({ websocket: false, name: 'plain' });
   gateway = await startGateway();
   const basic = basicSetup(sim.url) as { groups: object[]; accounts: object[]; models: object[]; users: object[] };
-  const groups = ['refusing', 'keyless', 'gone', 'broke', 'narrow'];
+  const groups = ['no-upgrade', 'forbidden', 'unreachable', 'bad-key', 'one-slot'];
   keys = await gateway.apply({
     ...basic,
     groups: [...basic.groups, ...groups.map((id) => ({ id, style: 'responses' }))],
     accounts: [
       ...basic.accounts,
-      account('refusing', plain.url),
-      account('keyless', sim.url, { api_key: 'sk-no-socket' }),
-      account('gone', 'http://127.0.0.1:9'),
-      account('broke', sim.url),
-      account('narrow', sim.url, { max_concurrency: 1 }),
+      account('no-upgrade', withoutWebSocket.url),
+      account('forbidden', sim.url, { api_key: 'sk-no-socket' }),
+      account('unreachable', 'http://127.0.0.1:9'),
+      account('bad-key', sim.url),
+      account('one-slot', sim.url, { max_concurrency: 1 }),
     ],
     models: [
       ...basic.models,
@@ -52,12 +53,12 @@ before(async () => {
 after(async () => {
   await gateway.stop();
   await sim.close();
-  await plain.close();
+  await withoutWebSocket.close();
 });
 
-const clients: SocketClient[] = [];
-const connect = (group = 'openai', key = keys[group] ?? ''): Promise<SocketClient> => {
-  const client = new SocketClient(gateway.url, key);
+const clients: ResponsesSocketClient[] = [];
+const connect = (group = 'openai', key = keys[group] ?? ''): Promise<ResponsesSocketClient> => {
+  const client = new ResponsesSocketClient(gateway.url, key);
   clients.push(client);
   return client.open();
 };
@@ -71,7 +72,7 @@ const isTurn = ({ method, status, body }: JournalEntry): boolean =>
   method === 'WS' && status !== 101 && body !== undefined;
 const isConnection = ({ method, status }: JournalEntry): boolean => method === 'WS' && status === 101;
 const lastTurn = (): JournalEntry => sim.journal.requests.findLast(isTurn) ?? assert.fail('no turn');
-/** Every turn that was asked for under this name; tests choose names of their own. */
+/** The log lines of all turns with this model; each test uses its own model name. */
 const linesOf = (model: string): LogLine[] =>
   gateway.log.filter(
     (line) => line.msg === 'request.completed' && line.op === 'responses.create' && line.model === model,
@@ -79,12 +80,12 @@ const linesOf = (model: string): LogLine[] =>
 const lineOf = (model: string): Promise<LogLine> => until('the log line of the turn', () => linesOf(model)[0]);
 
 describe('relaying', () => {
-  test('[N18] frames pass both ways byte for byte, over one upstream socket', async () => {
+  test('[N18] relayed turn: frames pass both ways byte for byte over one upstream WebSocket', async () => {
     sim.journal.clear();
     const client = await connect();
     const sent = '{ "type":"response.create",  "input":"héllo \\u0041", "model" : "demo-responses","unknown":1.50 }';
     client.send(sent);
-    const first = await client.until(isEnd);
+    const first = await client.until(isTerminal);
     assert.equal(first.type, 'response.completed');
     const turn = lastTurn();
     assert.equal(turn.body?.toString(), sent);
@@ -96,30 +97,30 @@ describe('relaying', () => {
       store: false,
     });
     assert.equal(second.type, 'response.completed');
-    assert.doesNotMatch(lastTurn().body?.toString() ?? '', /llo/, 'only the delta is sent');
+    assert.doesNotMatch(lastTurn().body?.toString() ?? '', /llo/, 'only the new input is sent');
     assert.equal(sim.journal.requests.filter(isConnection).length, 1);
     assert.ok(sim.journal.requests.every(({ method }) => method === 'WS'));
     const { headers } = sim.journal.requests.find(isConnection) ?? assert.fail();
     assert.equal(headers.authorization, 'Bearer sk-upstream-oa1');
     assert.equal(headers['sec-websocket-extensions'], undefined);
     client.socket.close();
-    await sim.journal.waitFor((entry) => isConnection(entry) && entry.finished, 2_000);
+    await sim.journal.waitFor((entry) => isConnection(entry) && entry.finished);
   });
 
-  test('[S90] a chain that is not stored lives as long as the connection', async () => {
+  test('[S90] G 4.10: relayed turn: a chain that is not stored lives as long as the connection', async () => {
     const client = await connect();
     const first = await client.turn({ model: 'demo-responses', input: 'the word is fig', store: false });
     const chained = { model: 'demo-responses', input: 'on', previous_response_id: first.response?.id, store: false };
     assert.equal((await client.turn(chained)).type, 'response.completed');
     client.socket.close();
     const other = await connect();
-    const refused = await other.turn(chained);
-    assert.equal(refused.error?.code, 'previous_response_not_found');
+    const rejected = await other.turn(chained);
+    assert.equal(rejected.error?.code, 'previous_response_not_found');
     assert.equal((await other.turn({ ...chained, previous_response_id: undefined })).type, 'response.completed');
     other.socket.close();
   });
 
-  test('a warm-up goes to the provider and can be continued from', async () => {
+  test('relayed turn: generate: false goes to the provider and can be continued', async () => {
     const client = await connect();
     const warm = await client.turn({ model: 'demo-responses', input: 'the word is plum', generate: false });
     assert.deepEqual(warm.response?.output, []);
@@ -128,27 +129,27 @@ describe('relaying', () => {
     client.socket.close();
   });
 
-  test('an alias is the only thing that changes in a frame, a wrapper is opened', async () => {
+  test('relayed turn: an alias changes only the model in a frame, also inside a response wrapper', async () => {
     const client = await connect();
     client.send('{"type":"response.create","model":"alias-x","input":"hi","n_umber":1.0}');
-    await client.until(isEnd);
+    await client.until(isTerminal);
     assert.equal(
       lastTurn().body?.toString(),
       '{"type":"response.create","model":"demo-responses","input":"hi","n_umber":1.0}',
     );
-    client.forget();
+    client.clear();
     client.send({ type: 'response.create', model: 'demo-other', response: { model: 'alias-y', input: 'hi' } });
-    await client.until(isEnd);
+    await client.until(isTerminal);
     assert.equal(JSON.parse(lastTurn().body?.toString() ?? '').model, 'demo-responses');
     client.socket.close();
   });
 
-  test('two lanes run at once, a third turn waits for its lane, every frame names its lane', async () => {
+  test('G 4.10: relayed turn: lanes run side by side, turns of one lane in order, and frames name their lane', async () => {
     const client = await connect();
     for (const lane of ['a', 'b'])
       client.create({ stream_id: lane, model: 'demo-responses@gap=5', input: `to ${lane}` });
     client.create({ stream_id: 'a', model: 'demo-responses', input: 'second' });
-    await client.until(() => client.frames.filter(isEnd).length === 3);
+    await client.until(() => client.frames.filter(isTerminal).length === 3);
     assert.match(client.frames.map((frame) => frame.stream_id).join(''), /ab+a|ba+b/);
     const onA = client.frames.filter((frame) => frame.stream_id === 'a').map((frame) => frame.type);
     assert.ok(onA.indexOf('response.completed') < onA.lastIndexOf('response.created'));
@@ -156,7 +157,7 @@ describe('relaying', () => {
     client.socket.close();
   });
 
-  test('a running response is steered, its successor belongs to the same turn', async () => {
+  test('relayed turn: a steered response and its successor are one turn', async () => {
     const model = 'demo-steered@events=200;gap=5';
     const client = await connect();
     client.create({ model, input: 'long', stream_id: 's' });
@@ -179,8 +180,8 @@ describe('relaying', () => {
   });
 });
 
-describe('rights', () => {
-  test('models are resolved and allowed as over HTTP, and the connection stays usable', async () => {
+describe('permissions of relayed turns', () => {
+  test('relayed turn: models are resolved and checked as over HTTP, and the connection stays usable', async () => {
     const key = await keyOf('ana', { name: 'narrow', models: ['demo-responses'] });
     const client = await connect('openai', key);
     sim.journal.clear();
@@ -188,24 +189,28 @@ describe('rights', () => {
     assert.equal(await code({ model: 'demo-other', input: 'x' }), 'model_not_allowed');
     assert.equal(await code({ input: 'x' }), 'invalid_request');
     assert.equal(await code({ model: 'demo-responses', input: 'x', background: true }), 'unsupported_parameter');
-    client.forget();
+    client.clear();
     client.send('{"type":"response.create","model":"demo-responses","model":"demo-other","input":"x"}');
-    assert.equal((await client.until(isEnd)).error?.code, 'invalid_json');
+    assert.equal((await client.until(isTerminal)).error?.code, 'invalid_json');
     assert.equal(sim.journal.requests.length, 0);
     assert.equal((await client.turn({ model: 'demo-responses', input: 'x' })).type, 'response.completed');
     client.socket.close();
   });
 
-  test('responses of other users cannot be continued from nor steered, own stored ones can', async () => {
+  test('relayed turn: responses of other users can be neither continued nor steered', async () => {
     const mine = await connect();
-    const told = await mine.turn({ model: 'demo-responses', input: 'my secret' });
+    const stored = await mine.turn({ model: 'demo-responses', input: 'my secret' });
     mine.create({ model: 'demo-responses@events=400;gap=5', input: 'long' });
     const running = await mine.until(
-      ({ type, response }) => type === 'response.created' && response?.id !== told.response?.id,
+      ({ type, response }) => type === 'response.created' && response?.id !== stored.response?.id,
     );
     const theirs = await connect('openai', await keyOf('bob'));
     sim.journal.clear();
-    const foreign = await theirs.turn({ model: 'demo-responses', input: 'x', previous_response_id: told.response?.id });
+    const foreign = await theirs.turn({
+      model: 'demo-responses',
+      input: 'x',
+      previous_response_id: stored.response?.id,
+    });
     assert.deepEqual(
       { status: foreign.status, error: foreign.error },
       {
@@ -213,7 +218,7 @@ describe('rights', () => {
         error: {
           type: 'invalid_request_error',
           code: 'previous_response_not_found',
-          message: `Previous response with id '${told.response?.id}' not found.`,
+          message: `Previous response with id '${stored.response?.id}' not found.`,
           param: 'previous_response_id',
         },
       },
@@ -226,12 +231,16 @@ describe('rights', () => {
     mine.socket.close();
     theirs.socket.close();
     const again = await connect();
-    const next = await again.turn({ model: 'demo-responses', input: 'go on', previous_response_id: told.response?.id });
+    const next = await again.turn({
+      model: 'demo-responses',
+      input: 'go on',
+      previous_response_id: stored.response?.id,
+    });
     assert.equal(next.type, 'response.completed');
     again.socket.close();
   });
 
-  test('who has no money is told so before anything is asked', async () => {
+  test('relayed turn: an empty balance is rejected before the provider call', async () => {
     const client = await connect('openai', await keyOf('poor'));
     sim.journal.clear();
     const frame = await client.turn({ model: 'priced', input: 'x' });
@@ -241,8 +250,8 @@ describe('rights', () => {
   });
 });
 
-describe('metering', () => {
-  test('a turn counts once against the limits of its key', async () => {
+describe('billing of relayed turns', () => {
+  test('relayed turn counts once against the limits of its key', async () => {
     const client = await connect('openai', await keyOf('ana', { name: 'slow', rpm: 2 }));
     const turn = { model: 'demo-responses', input: 'x' };
     const ends = [await client.turn(turn), await client.turn(turn), await client.turn(turn)];
@@ -254,7 +263,7 @@ describe('metering', () => {
     assert.ok(ends[2]?.headers);
   });
 
-  test('every turn leaves one line with what it used and cost', async () => {
+  test('relayed turn writes one log line with usage and cost', async () => {
     const client = await connect();
     const frame = await client.turn({ model: 'priced', input: 'how much is it' });
     const line = await lineOf('priced');
@@ -268,16 +277,16 @@ describe('metering', () => {
     );
     await client.turn({ model: 'demo-limited@fault=429', input: 'x' });
     assert.equal((await lineOf('demo-limited@fault=429')).status, 429);
-    const refusals = () =>
+    const rejections = () =>
       gateway.log.filter(({ msg, code }) => msg === 'request.completed' && code === 'model_not_found');
     await client.turn({ model: 'nope', input: 'x' });
-    assert.equal((await until('the refusal', () => refusals()[0])).status, 404);
+    assert.equal((await until('the log line', () => rejections()[0])).status, 404);
     client.socket.close();
   });
 });
 
-describe('trouble', () => {
-  test('errors of the provider pass as they are, but never with our secrets', async () => {
+describe('failures of relayed turns', () => {
+  test('relayed turn: provider errors are passed on without secrets', async () => {
     const client = await connect();
     const limited = await client.turn({ model: 'demo-responses@fault=429', input: 'x' });
     assert.equal(limited.status, 429);
@@ -292,91 +301,102 @@ describe('trouble', () => {
     client.socket.close();
   });
 
-  test('a credential that is refused reads as overload and rests the account', async () => {
-    const client = await connect('broke');
+  test('relayed turn: a rejected credential is reported as overload and puts the account into cooldown', async () => {
+    const client = await connect('bad-key');
     const frame = await client.turn({ model: 'demo-responses@bad_key', input: 'x' });
     assert.equal(frame.status, 503);
     assert.equal(frame.error?.code, 'server_is_overloaded');
     const next = await client.turn({ model: 'demo-responses', input: 'x' });
-    assert.equal(next.error?.code, 'server_is_overloaded', 'the account rests');
+    assert.equal(next.error?.code, 'server_is_overloaded', 'the account is in cooldown');
     client.socket.close();
   });
 
   for (const fault of ['reset_mid', 'eof_mid', 'reset'])
-    test(`an upstream that is lost (${fault}) fails every running turn; the next one opens a new socket`, async () => {
+    test(`relayed turn: losing the upstream WebSocket (${fault}) fails all running turns, and the next turn reconnects`, async () => {
       const client = await connect();
       const first = await client.turn({ model: 'demo-responses', input: 'x', store: false });
-      client.forget();
+      client.clear();
       client.create({ stream_id: 'a', model: 'demo-responses@events=2000;gap=5', input: 'x' });
       await client.until(({ type }) => type === 'response.output_text.delta');
       sim.journal.clear();
       client.create({ stream_id: 'b', model: `demo-responses@${fault}`, input: 'x' });
-      await client.until(() => client.frames.filter(isEnd).length === 2);
-      const errors = client.frames.filter(isEnd);
+      await client.until(() => client.frames.filter(isTerminal).length === 2);
+      const errors = client.frames.filter(isTerminal);
       assert.deepEqual(errors.map((frame) => frame.stream_id).sort(), ['a', 'b']);
       for (const frame of errors) {
         assert.equal(frame.status, 502);
         assert.equal(frame.error?.code, 'upstream_error');
       }
-      const lost = await client.turn({ model: 'demo-responses', input: 'x', previous_response_id: first.response?.id });
-      assert.equal(lost.error?.code, 'previous_response_not_found');
+      const orphaned = await client.turn({
+        model: 'demo-responses',
+        input: 'x',
+        previous_response_id: first.response?.id,
+      });
+      assert.equal(orphaned.error?.code, 'previous_response_not_found');
       assert.equal((await client.turn({ model: 'demo-responses', input: 'whole' })).type, 'response.completed');
-      assert.equal(sim.journal.requests.filter(isConnection).length, 1, 'a new one');
+      assert.equal(sim.journal.requests.filter(isConnection).length, 1, 'one new connection');
       client.socket.close();
     });
 
-  test('a client that vanishes in the middle of a turn frees its upstream and pays for what it got', async () => {
+  test('relayed turn: a client disconnect closes the upstream WebSocket and is charged an estimate', async () => {
     const model = 'demo-left@events=100000;gap=5';
     const client = await connect();
     sim.journal.clear();
     client.create({ model, input: 'x' });
     await client.until(({ type }) => type === 'response.output_text.delta');
     client.socket.terminate();
-    await sim.journal.waitFor((entry) => isTurn(entry) && entry.aborted, 2_000);
-    await sim.journal.waitFor((entry) => isConnection(entry) && entry.finished, 2_000);
+    await sim.journal.waitFor((entry) => isTurn(entry) && entry.aborted);
+    await sim.journal.waitFor((entry) => isConnection(entry) && entry.finished);
     const line = await lineOf(model);
     assert.equal(line.outcome, 'client_closed');
     assert.ok(Number(line.tokensOut) > 0);
     assert.equal(line.estimated, true);
   });
 
-  test('a slow client holds its provider back', async () => {
+  test('back-pressure: a slow WebSocket client pauses the provider', async () => {
     const client = await connect();
     sim.journal.clear();
     client.socket.once('message', () => client.socket.pause());
     client.create({ model: 'demo-responses@events=120000', input: 'x' });
     await sim.journal.waitFor((entry) => isTurn(entry) && entry.eventsSent > 100);
-    const isStill = async (): Promise<boolean> => {
+    let last = 0;
+    let unchanged = 0;
+    const isPaused = (): boolean => {
       const { eventsSent } = lastTurn();
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      return lastTurn().eventsSent === eventsSent;
+      unchanged = eventsSent === last ? unchanged + 1 : 0;
+      last = eventsSent;
+      return unchanged >= 15;
     };
-    // What the system itself buffers is some 60,000 events; a busy machine takes its time to fill it.
-    await until('the provider waits', isStill, 30_000);
+    // Socket buffers hold some 60,000 events; a busy machine needs time to fill them.
+    await until('back-pressure at the provider', isPaused, 30_000);
     assert.ok(lastTurn().eventsSent < 110_000, `${lastTurn().eventsSent} of 120000 events`);
     client.socket.resume();
-    await client.until(isEnd);
+    await client.until(isTerminal);
     assert.equal(client.frames.filter(({ type }) => type === 'response.output_text.delta').length, 120_000);
     client.socket.close();
   });
 });
 
-describe('the bridge behind it', () => {
-  for (const group of ['refusing', 'keyless', 'gone'])
-    test(`an account that does not upgrade (${group}) is reached over HTTP`, async () => {
-      const world = group === 'refusing' ? plain : sim;
-      world.journal.clear();
+describe('turns over HTTP', () => {
+  for (const group of ['no-upgrade', 'forbidden', 'unreachable'])
+    test(`turn over HTTP when the account does not upgrade (${group})`, async () => {
+      const provider = group === 'no-upgrade' ? withoutWebSocket : sim;
+      provider.journal.clear();
       const client = await connect(group);
       const first = await client.turn({ model: 'demo-responses', input: 'the word is apple', store: false });
-      if (group === 'gone') assert.equal(first.error?.code, 'upstream_error');
+      if (group === 'unreachable') assert.equal(first.error?.code, 'upstream_error');
       else {
-        assert.match(textOf(first), /simulated/);
+        assert.match(frameText(first), /simulated/);
         const chained = { input: 'and pear', previous_response_id: first.response?.id };
         await client.turn({ model: 'demo-responses', ...chained, store: false });
-        const posts = world.journal.requests.filter(({ method }) => method === 'POST');
+        const posts = provider.journal.requests.filter(({ method }) => method === 'POST');
         assert.match(posts.at(-1)?.body?.toString() ?? '', /apple[\s\S]*pear/);
         assert.equal(posts.length, 2);
-        assert.equal(world.journal.requests.filter(({ method }) => method === 'GET').length, 1, 'asked only once');
+        assert.equal(
+          provider.journal.requests.filter(({ method }) => method === 'GET').length,
+          1,
+          'one upgrade request',
+        );
         client.send({ type: 'response.steer', previous_response_id: first.response?.id, input: 'x' });
         const steer = await client.until(({ type }) => type === 'response.steer.failed');
         assert.equal(steer.error?.code, 'steering_not_supported');
@@ -384,42 +404,42 @@ describe('the bridge behind it', () => {
       client.socket.close();
     });
 
-  test('a full account leaves the second socket to the bridge, and its place comes back', async () => {
-    const [one, two] = [await connect('narrow'), await connect('narrow')];
+  test('turn over HTTP when the account has no free slot, which a disconnect releases', async () => {
+    const [one, two] = [await connect('one-slot'), await connect('one-slot')];
     assert.equal((await one.turn({ model: 'demo-responses', input: 'x' })).type, 'response.completed');
     assert.equal((await two.turn({ model: 'demo-responses', input: 'x' })).error?.code, 'server_is_overloaded');
     one.socket.close();
     await once(one.socket, 'close');
-    await until('the place is free', async () => !(await two.turn({ model: 'demo-responses', input: 'x' })).error);
+    await until('a free slot', async () => !(await two.turn({ model: 'demo-responses', input: 'x' })).error);
     two.socket.close();
   });
 });
 
-test('200 idle sockets open and close cleanly, and 200 that have spoken as well', async () => {
+test('200 idle and 200 active WebSockets open and close cleanly', async () => {
   sim.journal.clear();
   const idle = await Promise.all(Array.from({ length: 200 }, () => connect()));
-  assert.equal(sim.journal.requests.length, 0, 'nobody is asked before the first turn');
+  assert.equal(sim.journal.requests.length, 0, 'no upstream connection before the first turn');
   for (const client of idle) client.socket.close();
   await Promise.all(idle.map(({ socket }) => once(socket, 'close')));
-  const talking = await Promise.all(Array.from({ length: 200 }, () => connect()));
-  // An account has 64 places; the others go over the bridge or are told that it is full.
-  const ends = await Promise.all(talking.map((client) => client.turn({ model: 'demo-responses', input: 'x' })));
+  const active = await Promise.all(Array.from({ length: 200 }, () => connect()));
+  // An account has 64 slots; the other turns go over HTTP or get an overload error.
+  const ends = await Promise.all(active.map((client) => client.turn({ model: 'demo-responses', input: 'x' })));
   assert.ok(ends.every(({ type, error }) => type === 'response.completed' || error?.code === 'server_is_overloaded'));
   const opened = sim.journal.requests.filter(isConnection).length;
   assert.equal(opened, 64);
-  for (const client of talking) client.socket.close();
+  for (const client of active) client.socket.close();
   await until('every upstream socket is closed', () =>
     sim.journal.requests.filter(isConnection).every(({ finished }) => finished),
   );
 });
 
-describe("the openai package's own sockets", () => {
+describe('WebSocket clients of the openai package', () => {
   const MODEL: Record<string, string> = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' };
   const sdk = (group: string): ResponsesWS =>
     new ResponsesWS(new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: keys[group] ?? '' }));
 
   for (const group of ['openai', 'claude', 'gemini']) {
-    test(`ResponsesWS on the ${group} group`, async () => {
+    test(`openai ResponsesWS works on the ${group} group`, async () => {
       const ws = sdk(group);
       const model = MODEL[group] ?? '';
       ws.send({ type: 'response.create', model, input: 'hello there', store: false });
@@ -440,7 +460,7 @@ describe("the openai package's own sockets", () => {
       ws.close();
     });
 
-    test(`ResponsesWebSocketSession with two lanes on the ${group} group`, async () => {
+    test(`openai ResponsesWebSocketSession with two lanes works on the ${group} group`, async () => {
       const ws = sdk(group);
       const session = new ResponsesWebSocketSession(ws, {
         maxLanes: 4,
@@ -451,13 +471,13 @@ describe("the openai package's own sockets", () => {
       const lanes = ['left', 'right'].map((name) => session.lane(name));
       for (const lane of lanes)
         lane.create({ model: MODEL[group] ?? '', input: `hello ${lane.streamID}`, store: false });
-      const answers = await Promise.all(lanes.map((lane) => lane.finalResponse()));
-      for (const [n, answer] of answers.entries()) {
-        assert.equal(answer.status, 'completed');
-        assert.match(answer.output_text, new RegExp(`hello ${lanes[n]?.streamID}`));
+      const responses = await Promise.all(lanes.map((lane) => lane.finalResponse()));
+      for (const [n, response] of responses.entries()) {
+        assert.equal(response.status, 'completed');
+        assert.match(response.output_text, new RegExp(`hello ${lanes[n]?.streamID}`));
       }
       const [left] = lanes;
-      left?.create({ model: MODEL[group] ?? '', input: 'x', previous_response_id: 'resp_nobody', store: false });
+      left?.create({ model: MODEL[group] ?? '', input: 'x', previous_response_id: 'resp_unknown', store: false });
       await assert.rejects(
         left?.finalResponse() ?? Promise.resolve(),
         (error: { error?: { error?: Frame['error'] } }) => {
@@ -471,14 +491,14 @@ describe("the openai package's own sockets", () => {
   }
 });
 
-test('a server that stops lets a relayed turn finish, then asks its client to come back', async () => {
+test('G 4.10: drain completes a relayed turn, then closes the WebSocket with 1012', async () => {
   const second = await startGateway({ database: gateway.database, env: { DRAIN_MS: '3000' } });
-  const client = await new SocketClient(second.url, keys.openai ?? '').open();
+  const client = await new ResponsesSocketClient(second.url, keys.openai ?? '').open();
   client.create({ model: 'demo-responses@gap=20', input: 'x' });
   await client.until(({ type }) => type === 'response.output_text.delta');
   const closed = once(client.socket, 'close');
   const stopped = second.stop();
-  assert.equal((await client.until(isEnd)).type, 'response.completed');
+  assert.equal((await client.until(isTerminal)).type, 'response.completed');
   const [code] = await closed;
   assert.equal(code, 1012);
   await stopped;

@@ -1,10 +1,10 @@
 /**
- * Agents as their tools write them: a loop over an official SDK that sends the whole conversation with every request, the
- * answers in it exactly as the SDK gave them. Every second request is a stream, unless told otherwise.
+ * Coding agents: a loop over an official SDK that sends the whole conversation with every request.
+ * Replies go back exactly as the SDK returned them. Every second request is streamed by default.
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
-import type { Spoken } from './conversion-harness.ts';
+import type { ClientDialect } from './conversion-harness.ts';
 import { anthropic, openai } from './sdk.ts';
 
 export interface ToolCall {
@@ -13,7 +13,7 @@ export interface ToolCall {
   readonly args: unknown;
 }
 
-export interface Answered {
+export interface AgentReply {
   readonly text: string;
   readonly calls: readonly ToolCall[];
 }
@@ -27,22 +27,22 @@ export interface ToolResult {
 }
 
 export interface Agent {
-  /** The key may change between two requests: another group, or another account. */
+  /** A test may change the key between two requests to move to another group or account. */
   key: string;
   model: string;
-  /** Everything so far, as it will be sent; a test may change it as a client might. */
+  /** The conversation as it will be sent; a test may edit it as a client might. */
   readonly history: unknown[];
-  say(text: string): void;
-  give(results: readonly ToolResult[]): void;
-  /** Sends everything so far, and keeps the answer. */
-  ask(): Promise<Answered>;
+  addUserMessage(text: string): void;
+  addToolResults(results: readonly ToolResult[]): void;
+  /** Sends the conversation and appends the reply to it. */
+  send(): Promise<AgentReply>;
 }
 
 export const TOOLS = [
-  { name: 'read_file', description: 'Gives a file.', fields: ['path'] },
-  { name: 'edit_file', description: 'Changes a file.', fields: ['path', 'text'] },
-  { name: 'run_tests', description: 'Starts them.', fields: ['filter'] },
-  { name: 'take_photo', description: 'Gives a picture.', fields: ['window'] },
+  { name: 'read_file', description: 'Reads a file.', fields: ['path'] },
+  { name: 'edit_file', description: 'Edits a file.', fields: ['path', 'text'] },
+  { name: 'run_tests', description: 'Runs the tests.', fields: ['filter'] },
+  { name: 'take_photo', description: 'Takes a screenshot.', fields: ['window'] },
 ] as const;
 
 const schemaOf = (fields: readonly string[]) => ({
@@ -60,39 +60,39 @@ export interface AgentOptions {
   readonly url: string;
   readonly key: string;
   readonly model: string;
-  /** True, false, or every how many requests. */
+  /** All requests, none, or every nth. */
   readonly stream?: boolean | number;
 }
 
-export const startAgent = (client: Spoken, options: AgentOptions): Agent => AGENTS[client](options);
+export const startAgent = (client: ClientDialect, options: AgentOptions): Agent => AGENTS[client](options);
 
-const streams = (asked: number, stream: boolean | number = 2): boolean =>
-  typeof stream === 'boolean' ? stream : asked % stream === 1;
+const isStreamed = (requestCount: number, stream: boolean | number = 2): boolean =>
+  typeof stream === 'boolean' ? stream : requestCount % stream === 1;
 
-const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
+const AGENTS: Readonly<Record<ClientDialect, (options: AgentOptions) => Agent>> = {
   messages({ url, key, model, stream }) {
     const messages: Anthropic.MessageParam[] = [];
-    let asked = 0;
+    let requestCount = 0;
     return {
       key,
       model,
       history: messages,
-      say: (text) => void messages.push({ role: 'user', content: [{ type: 'text', text }] }),
-      give(results) {
+      addUserMessage: (text) => void messages.push({ role: 'user', content: [{ type: 'text', text }] }),
+      addToolResults(results) {
         messages.push({ role: 'user', content: results.map(messagesResult) });
       },
-      async ask() {
+      async send() {
         const body = {
           model: this.model,
           max_tokens: 8_000,
           thinking: { type: 'enabled' as const, budget_tokens: 2_000 },
           system: [{ type: 'text' as const, text: SYSTEM, cache_control: { type: 'ephemeral' as const } }],
           tools: TOOLS.map(({ name, description, fields }) => ({ name, description, input_schema: schemaOf(fields) })),
-          messages: withMark(messages),
+          messages: withCacheBreakpoint(messages),
         };
         const client = anthropic(url, this.key);
-        asked += 1;
-        const message = streams(asked, stream)
+        requestCount += 1;
+        const message = isStreamed(requestCount, stream)
           ? await client.messages.stream(body).finalMessage()
           : await client.messages.create(body);
         messages.push({ role: 'assistant', content: message.content });
@@ -108,20 +108,20 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
 
   chat({ url, key, model, stream }) {
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'system', content: SYSTEM }];
-    let asked = 0;
+    let requestCount = 0;
     return {
       key,
       model,
       history: messages,
-      say: (content) => void messages.push({ role: 'user', content }),
-      give(results) {
+      addUserMessage: (content) => void messages.push({ role: 'user', content }),
+      addToolResults(results) {
         for (const { call, text, isError } of results)
           messages.push({ role: 'tool', tool_call_id: call.id, content: isError ? `Error: ${text}` : text });
         const images = results.flatMap(({ image }) => image ?? []);
-        // A tool message holds text only; the picture follows in the user's name.
+        // A tool message holds only text, so the image follows in a user message.
         if (images.length > 0) messages.push({ role: 'user', content: images.map(chatImage) });
       },
-      async ask() {
+      async send() {
         const body = {
           model: this.model,
           reasoning_effort: 'high' as const,
@@ -132,8 +132,8 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
           messages,
         };
         const client = openai(url, this.key);
-        asked += 1;
-        const completion = streams(asked, stream)
+        requestCount += 1;
+        const completion = isStreamed(requestCount, stream)
           ? await client.chat.completions.stream(body).finalChatCompletion()
           : await client.chat.completions.create(body);
         const message = completion.choices[0]?.message;
@@ -153,25 +153,25 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
 
   responses({ url, key, model, stream }) {
     const input: OpenAI.Responses.ResponseInputItem[] = [];
-    let asked = 0;
+    let requestCount = 0;
     return {
       key,
       model,
       history: input,
-      say: (content) => void input.push({ role: 'user', content }),
-      give(results) {
+      addUserMessage: (content) => void input.push({ role: 'user', content }),
+      addToolResults(results) {
         for (const { call, text, isError, image } of results) {
-          const told = isError ? `Error: ${text}` : text;
+          const shownText = isError ? `Error: ${text}` : text;
           const output = image
             ? [
-                { type: 'input_text' as const, text: told },
+                { type: 'input_text' as const, text: shownText },
                 { type: 'input_image' as const, ...responsesImage(image) },
               ]
-            : told;
+            : shownText;
           input.push({ type: 'function_call_output', call_id: call.id, output });
         }
       },
-      async ask() {
+      async send() {
         const body = {
           model: this.model,
           instructions: SYSTEM,
@@ -188,8 +188,8 @@ const AGENTS: Readonly<Record<Spoken, (options: AgentOptions) => Agent>> = {
           input,
         };
         const client = openai(url, this.key);
-        asked += 1;
-        const response = streams(asked, stream)
+        requestCount += 1;
+        const response = isStreamed(requestCount, stream)
           ? await client.responses.stream(body).finalResponse()
           : await client.responses.create(body);
         input.push(...(response.output as OpenAI.Responses.ResponseInputItem[]));
@@ -228,12 +228,12 @@ function messagesResult({ call, text, isError, image }: ToolResult): Anthropic.T
   };
 }
 
-/** The newest message carries the mark up to which the prompt is to be cached; the next request carries it further on. */
-function withMark(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageParam[] {
+/** Puts the cache breakpoint on the newest message, as Claude Code does with every request. */
+function withCacheBreakpoint(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageParam[] {
   const last = messages.at(-1);
   if (last?.role !== 'user' || typeof last.content === 'string') return [...messages];
-  const mark = { cache_control: { type: 'ephemeral' } };
+  const breakpoint = { cache_control: { type: 'ephemeral' } };
   const end = last.content.length - 1;
-  const content = last.content.map((block, n) => (n === end ? ({ ...block, ...mark } as typeof block) : block));
+  const content = last.content.map((block, n) => (n === end ? ({ ...block, ...breakpoint } as typeof block) : block));
   return [...messages.slice(0, -1), { ...last, content }];
 }

@@ -1,16 +1,16 @@
-/** The seven conversions as a caller meets them: one body, one answer and one end of stream per client dialect. */
+/** Requests, configurations and stream readers for tests that run all seven conversions over HTTP. */
 import assert from 'node:assert/strict';
 import type { ErrorFormat, Style } from '../../src/rules/index.ts';
 
-export type Spoken = 'messages' | 'chat' | 'responses';
+export type ClientDialect = 'messages' | 'chat' | 'responses';
 
 export interface Pair {
-  readonly client: Spoken;
+  readonly client: ClientDialect;
   readonly group: string;
   readonly upstream: 'messages' | 'responses' | 'generate';
 }
 
-/** `plain` is a responses-style group whose account has no chat of its own. */
+/** `plain` is a responses-style group whose account has no chat endpoint, so chat requests are converted. */
 export const PAIRS: readonly Pair[] = [
   { client: 'messages', group: 'openai', upstream: 'responses' },
   { client: 'messages', group: 'gemini', upstream: 'generate' },
@@ -20,9 +20,9 @@ export const PAIRS: readonly Pair[] = [
   { client: 'responses', group: 'claude', upstream: 'messages' },
   { client: 'responses', group: 'gemini', upstream: 'generate' },
 ];
-export const nameOf = ({ client, group, upstream }: Pair): string => `${client} on ${group} (${upstream})`;
+export const pairName = ({ client, group, upstream }: Pair): string => `${client} on ${group} (${upstream})`;
 
-export const ENVELOPE: Readonly<Record<Spoken, ErrorFormat>> = {
+export const ERROR_FORMAT: Readonly<Record<ClientDialect, ErrorFormat>> = {
   messages: 'messages',
   chat: 'openai',
   responses: 'openai',
@@ -32,7 +32,7 @@ export const STYLE: Readonly<Record<Pair['upstream'], Style>> = {
   responses: 'responses',
   generate: 'generate-content',
 };
-const PATH: Readonly<Record<Spoken, string>> = {
+const PATH: Readonly<Record<ClientDialect, string>> = {
   messages: '/v1/messages',
   chat: '/v1/chat/completions',
   responses: '/v1/responses',
@@ -40,27 +40,27 @@ const PATH: Readonly<Record<Spoken, string>> = {
 
 // ---------------------------------------------------------------- configuration
 
-export interface RoomAccount {
+export interface TestAccount {
   readonly api_key?: string;
   readonly max_concurrency?: number;
-  /** What this account calls the model `demo-text`; a fault of the simulator may hang on it. */
+  /** The upstream name of model `demo-text` at this account; it may select a fault of the simulator. */
   readonly text?: string;
 }
 
-/** A group of its own for one test, so that an account that rests is nobody else's. Its accounts are tried in their order. */
-export interface Room {
+/** A group for one test, so that an account in cooldown does not affect other tests. Accounts are tried in order. */
+export interface TestGroup {
   readonly id: string;
   readonly upstream: Pair['upstream'];
-  readonly accounts: readonly RoomAccount[];
-  /** Where its accounts are, when not at the simulator. */
+  readonly accounts: readonly TestAccount[];
+  /** Base URL of the accounts; the simulator by default. */
   readonly url?: string;
 }
 
-export function roomsSetup(rooms: readonly Room[], simulator: string): object {
-  const groups = rooms.map(({ id }) => id);
+export function groupsSetup(testGroups: readonly TestGroup[], simulator: string): object {
+  const groups = testGroups.map(({ id }) => id);
   return {
-    groups: rooms.map(({ id, upstream }) => ({ id, style: STYLE[upstream] })),
-    accounts: rooms.flatMap(({ id, upstream, accounts, url = simulator }) =>
+    groups: testGroups.map(({ id, upstream }) => ({ id, style: STYLE[upstream] })),
+    accounts: testGroups.flatMap(({ id, upstream, accounts, url = simulator }) =>
       accounts.map(({ text, ...more }, n) => ({
         id: `${id}-${n}`,
         group: id,
@@ -82,9 +82,9 @@ export function roomsSetup(rooms: readonly Room[], simulator: string): object {
   };
 }
 
-// ---------------------------------------------------------------- asking
+// ---------------------------------------------------------------- requests
 
-export interface Ask {
+export interface ChatInput {
   readonly model?: string;
   readonly text: string;
   readonly system?: string;
@@ -94,7 +94,7 @@ export interface Ask {
   readonly maxTokens?: number;
   readonly schema?: object;
   readonly image?: { readonly mime: string; readonly data: string };
-  /** Fields of the client's own, as they are. */
+  /** Further fields in the client's dialect, sent as they are. */
   readonly more?: object;
 }
 
@@ -104,7 +104,7 @@ export interface ToolSpec {
   readonly schema: object;
 }
 
-const BODY: Readonly<Record<Spoken, (ask: Ask) => Record<string, unknown>>> = {
+const BODY: Readonly<Record<ClientDialect, (input: ChatInput) => Record<string, unknown>>> = {
   messages: ({ text, system, tools, thinks, maxTokens, schema, image }) => ({
     max_tokens: maxTokens ?? 4_000,
     ...(system !== undefined && { system }),
@@ -177,14 +177,14 @@ const BODY: Readonly<Record<Spoken, (ask: Ask) => Record<string, unknown>>> = {
   }),
 };
 
-export const bodyOf = (client: Spoken, ask: Ask): Record<string, unknown> => ({
-  model: ask.model ?? 'demo-text',
-  ...BODY[client](ask),
-  ...(ask.stream && { stream: true }),
-  ...ask.more,
+export const requestBody = (client: ClientDialect, input: ChatInput): Record<string, unknown> => ({
+  model: input.model ?? 'demo-text',
+  ...BODY[client](input),
+  ...(input.stream && { stream: true }),
+  ...input.more,
 });
 
-export const post = (url: string, client: Spoken, key: string, body: unknown, signal?: AbortSignal) =>
+export const post = (url: string, client: ClientDialect, key: string, body: unknown, signal?: AbortSignal) =>
   fetch(url + PATH[client], {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -192,8 +192,8 @@ export const post = (url: string, client: Spoken, key: string, body: unknown, si
     ...(signal && { signal }),
   });
 
-/** The same request as bytes, for readers that want the socket to themselves. */
-export function rawPost(client: Spoken, key: string, body: unknown): string {
+/** The same request as bytes, for tests that read the socket themselves. */
+export function rawPost(client: ClientDialect, key: string, body: unknown): string {
   const text = JSON.stringify(body);
   const head = [
     `POST ${PATH[client]} HTTP/1.1`,
@@ -205,19 +205,19 @@ export function rawPost(client: Spoken, key: string, body: unknown): string {
   return `${head.join('\r\n')}\r\n\r\n${text}`;
 }
 
-// ---------------------------------------------------------------- reading
+// ---------------------------------------------------------------- streams
 
-export interface Block {
+export interface SseBlock {
   readonly event?: string;
   readonly data?: string;
-  /** A comment, which readers skip. */
+  /** A comment line; SSE readers ignore it. */
   readonly comment?: string;
 }
 
-/** Blocks of a stream that is over. What follows the last blank line is an error of its own. */
-export function blocksOf(text: string): Block[] {
+/** The blocks of a finished stream. Bytes after the last blank line fail the test. */
+export function parseBlocks(text: string): SseBlock[] {
   const pieces = text.split('\n\n');
-  assert.equal(pieces.pop(), '', 'the last block is whole');
+  assert.equal(pieces.pop(), '', 'the last block is complete');
   return pieces.map((piece) => {
     const lines = piece.split('\n');
     const field = (name: string): string | undefined =>
@@ -231,24 +231,24 @@ export function blocksOf(text: string): Block[] {
   });
 }
 
-export const dataOf = (block: Block | undefined): Record<string, unknown> =>
+export const blockData = (block: SseBlock | undefined): Record<string, unknown> =>
   JSON.parse(block?.data ?? assert.fail(`no data in ${JSON.stringify(block)}`));
 
-export interface StreamFailure {
+export interface StreamError {
   readonly code: unknown;
   readonly type: unknown;
   readonly message: string;
 }
 
-/** Checks that a stream ends in the error unit of its dialect and nowhere says that all is well; answers what the error says. */
-export const failureIn: Readonly<Record<Spoken, (blocks: readonly Block[]) => StreamFailure>> = {
+/** Asserts that a stream ends with the error event of its dialect and has no normal end; returns the error. */
+export const streamError: Readonly<Record<ClientDialect, (blocks: readonly SseBlock[]) => StreamError>> = {
   messages(blocks) {
     const names = blocks.map(({ event }) => event);
     assert.equal(names.indexOf('error'), names.length - 1, 'the error is the last event, and the only one');
-    assert.ok(!names.includes('message_delta') && !names.includes('message_stop'), 'there is no normal end');
-    const { type, error, request_id } = dataOf(blocks.at(-1)) as {
+    assert.ok(!names.includes('message_delta') && !names.includes('message_stop'), 'no normal end');
+    const { type, error, request_id } = blockData(blocks.at(-1)) as {
       type: string;
-      error: StreamFailure;
+      error: StreamError;
       request_id: string;
     };
     assert.equal(type, 'error');
@@ -256,25 +256,27 @@ export const failureIn: Readonly<Record<Spoken, (blocks: readonly Block[]) => St
     return error;
   },
   chat(blocks) {
-    const told = blocks.filter(({ data }) => data !== undefined);
-    assert.ok(!told.some(({ data }) => data === '[DONE]'), 'a broken stream is not done');
-    const chunks = told.slice(0, -1).map((block) => dataOf(block) as { choices: { finish_reason: unknown }[] });
+    const events = blocks.filter(({ data }) => data !== undefined);
+    assert.ok(!events.some(({ data }) => data === '[DONE]'), 'a broken stream is not done');
+    const chunks = events.slice(0, -1).map((block) => blockData(block) as { choices: { finish_reason: unknown }[] });
     assert.ok(chunks.every(({ choices }) => choices.every(({ finish_reason }) => finish_reason === null)));
-    const last = dataOf(told.at(-1)) as { error: StreamFailure };
+    const last = blockData(events.at(-1)) as { error: StreamError };
     assert.deepEqual(Object.keys(last), ['error']);
     assert.deepEqual(Object.keys(last.error).sort(), ['code', 'message', 'param', 'type']);
     return last.error;
   },
   responses(blocks) {
-    const told = blocks.filter(({ data }) => data !== undefined);
-    const names = told.map(({ event }) => event);
+    const events = blocks.filter(({ data }) => data !== undefined);
+    const names = events.map(({ event }) => event);
     for (const end of ['response.completed', 'response.incomplete', 'error']) assert.ok(!names.includes(end), end);
     assert.equal(names.indexOf('response.failed'), names.length - 1, 'the failure is the last event');
     assert.deepEqual(
-      told.map((block) => dataOf(block).sequence_number),
-      told.map((_, n) => n),
+      events.map((block) => blockData(block).sequence_number),
+      events.map((_, n) => n),
     );
-    const { response } = dataOf(told.at(-1)) as { response: { status: string; error: StreamFailure; output: unknown } };
+    const { response } = blockData(events.at(-1)) as {
+      response: { status: string; error: StreamError; output: unknown };
+    };
     assert.equal(response.status, 'failed');
     assert.ok(Array.isArray(response.output));
     return { ...response.error, type: undefined };

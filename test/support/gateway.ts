@@ -1,4 +1,4 @@
-/** A whole gateway in this process, on a database of its own, over a real socket; and what it logged. */
+/** A complete gateway in the test process: its own database, a real socket, and its log in memory. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,22 +16,22 @@ export interface LogLine {
 
 export interface TestGateway {
   readonly url: string;
-  readonly ground: AppContext;
+  readonly context: AppContext;
   readonly database: TestDatabase;
   readonly log: LogLine[];
   readonly catalog: () => Catalog;
-  /** Applies a configuration; answers the keys that were made, by group. */
+  /** Applies a configuration and returns the created keys by group. */
   apply(setup: object): Promise<Record<string, string>>;
-  /** Calling it again does nothing more. */
+  /** Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface GatewayOptions {
   readonly setup?: object;
   readonly env?: Record<string, string>;
-  /** Share the database of another one: a second replica. */
+  /** The database of another gateway, to start a second replica. */
   readonly database?: TestDatabase;
-  /** Background duties too; without, nothing happens but what a test does. */
+  /** Also runs background jobs. Off by default, so that nothing happens but what the test does. */
   readonly worker?: boolean;
 }
 
@@ -51,16 +51,16 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...options.env,
   });
   const log: LogLine[] = [];
-  const ground = await openContext(config, {
+  const context = await openContext(config, {
     log: createLog(config.LOG_LEVEL, { write: (line) => void log.push(JSON.parse(line)) }),
   });
-  const running = await serve(ground, { worker: options.worker === true }).catch(async (error: unknown) => {
-    await ground.close();
+  const running = await serve(context, { worker: options.worker === true }).catch(async (error: unknown) => {
+    await context.close();
     throw error;
   });
   const apply = async (setup: object): Promise<Record<string, string>> => {
-    const { keys } = await applySetup(ground.database.db, parseSetup(JSON.stringify(setup)), {
-      secrets: ground.secrets,
+    const { keys } = await applySetup(context.database.db, parseSetup(JSON.stringify(setup)), {
+      secrets: context.secrets,
     });
     await running.refresh();
     return Object.fromEntries(keys.map((key) => [key.group, key.token]));
@@ -68,14 +68,14 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   if (options.setup) await apply(options.setup);
   const stop = async (): Promise<void> => {
     await running.stop();
-    await ground.close();
+    await context.close();
     rmSync(dataDir, { recursive: true, force: true });
     if (!options.database) await database.drop();
   };
   let stopping: Promise<void> | undefined;
   return {
     url: running.url,
-    ground,
+    context: context,
     database,
     log,
     catalog: running.catalog,
@@ -87,7 +87,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   };
 }
 
-/** One group of each style, one key of each for one user; accounts point at `upstream`, or nowhere. */
+/** One group of each style with one key each, all for one user. Without `upstream` the accounts refuse connections. */
 export function basicSetup(upstream = 'http://127.0.0.1:9'): object {
   return {
     groups: [

@@ -1,4 +1,4 @@
-/** The official SDKs as callers use them: unmodified but for address and key. */
+/** Clients of the official SDKs with only base URL, key and retries configured. */
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';

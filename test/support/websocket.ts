@@ -1,4 +1,4 @@
-/** A plain client of the responses WebSocket that keeps what it got, parsed and as it came. */
+/** A client of the responses WebSocket that keeps every received frame, parsed and as text. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
@@ -16,9 +16,10 @@ export interface Frame {
   readonly [key: string]: unknown;
 }
 
-export const isEnd = ({ type }: Frame): boolean => /^(?:response\.(?:completed|incomplete|failed)|error)$/.test(type);
+export const isTerminal = ({ type }: Frame): boolean =>
+  /^(?:response\.(?:completed|incomplete|failed)|error)$/.test(type);
 
-export class SocketClient {
+export class ResponsesSocketClient {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
   readonly texts: string[] = [];
@@ -60,27 +61,27 @@ export class SocketClient {
     }
   }
 
-  forget(): void {
+  clear(): void {
     this.frames.length = 0;
     this.texts.length = 0;
   }
 
-  /** Forgets what was, sends, and waits for the end of the turn. */
+  /** Clears the received frames, sends `response.create` and waits for the end of the turn. */
   async turn(frame: object): Promise<Frame> {
-    this.forget();
+    this.clear();
     this.create(frame);
-    return this.until(isEnd);
+    return this.until(isTerminal);
   }
 }
 
-export const textOf = (frame: Frame): string =>
+export const frameText = (frame: Frame): string =>
   frame.response?.output
     .flatMap((item) => item.content ?? [])
     .map((part) => part.text ?? '')
     .join('') ?? '';
 
-/** Accounts without sockets of their own: every turn goes over the bridge. */
-export function withoutSockets(setup: object): object {
+/** The same setup with responses accounts that have no WebSocket: every turn goes over HTTP. */
+export function withoutWebSocket(setup: object): object {
   const { accounts } = setup as { accounts: { group: string }[] };
   const features = ['responses', 'chat', 'images', 'embeddings'];
   return { ...setup, accounts: accounts.map((one) => (one.group === 'openai' ? { ...one, features } : one)) };

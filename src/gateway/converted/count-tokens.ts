@@ -52,7 +52,7 @@ export class TokenCounter {
       call,
       200,
       RESPONSE[from](counted ?? estimateRequest(request)),
-      counted === undefined ? { 'x-gateway-token-count': 'estimated' } : {},
+      counted === undefined ? { 'x-gateway-token-count': 'estimated' } : { 'x-gateway-converted': `${from}->${to}` },
     );
   }
 

@@ -1,4 +1,4 @@
-/** Is this body an error of the dialect of its path, whole and with nothing else? Answers its stable code. */
+/** Validation of error bodies against the dialect of their path (G 7 r3). */
 import assert from 'node:assert/strict';
 import type { ErrorFormat } from '../../src/rules/index.ts';
 
@@ -21,16 +21,17 @@ const MEMBERS: Readonly<Record<ErrorFormat, readonly string[]>> = {
   video: ['code', 'message', 'type'],
 };
 
-export function codeIn(envelope: ErrorFormat, status: number, body: unknown): string {
+/** Asserts that the body is a complete error of this format with no further members; returns its stable code. */
+export function errorCode(format: ErrorFormat, status: number, body: unknown): string {
   const { error, ...rest } = body as ErrorBody;
   assert.equal(typeof error, 'object', `no error object in ${JSON.stringify(body)?.slice(0, 200)}`);
-  assert.deepEqual(Object.keys(error).sort(), MEMBERS[envelope], `an error of the ${envelope} dialect`);
-  assert.ok(typeof error.message === 'string' && error.message.length > 10, 'it says something');
-  if (envelope === 'messages') {
+  assert.deepEqual(Object.keys(error).sort(), MEMBERS[format], `an error of the ${format} dialect`);
+  assert.ok(typeof error.message === 'string' && error.message.length > 10, 'the error has a message');
+  if (format === 'messages') {
     assert.equal(rest.type, 'error');
     assert.match(String(rest.request_id), /^req_/);
   } else assert.deepEqual(rest, {}, 'nothing beside the error');
-  if (envelope !== 'generate') {
+  if (format !== 'generate') {
     assert.match(String(error.type), /^[a-z_]+$/);
     assert.match(String(error.code), /^[a-z_]+$/);
     return String(error.code);
