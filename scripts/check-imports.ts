@@ -1,12 +1,8 @@
-/** Checks every import line of src/ and sim/ against the ranks and the narrower bans, and the map in ARCHITECTURE.md against the tree. */
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { rankOf, rankPicture } from './ranks.ts';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const IMPORT =
-  /^\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]|\bimport\(['"]([^'"]+)['"]\)/gm;
+/** Checks the imports of src/ and sim/ against ranks, floors and bans, and the map in ARCHITECTURE.md against the tree. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Module, ROOT, readModules } from './modules.ts';
+import { floorOf, rankOf, rankPicture } from './ranks.ts';
 
 interface Ban {
   readonly what: RegExp;
@@ -14,7 +10,7 @@ interface Ban {
   readonly why: string;
 }
 
-/** Looked for in the text of files under src/ (tests excepted). */
+/** Searched in the files of src/, tests excepted. */
 const BANS: readonly Ban[] = [
   {
     what: /\bprocess\.env\b/,
@@ -26,7 +22,7 @@ const BANS: readonly Ban[] = [
     allowedIn: /^src\/(core\/clock|cli\/|identity\/keys|db\/embedded\/)/,
     why: 'only core/clock.ts reads the time',
   },
-  { what: /'@redis\/client'/, allowedIn: /^src\/redis\//, why: 'only redis/ knows its client' },
+  { what: /'@redis\/client'/, allowedIn: /^src\/redis\//, why: 'only redis/ imports the Redis client' },
   { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
   {
     what: /^import (?!type ).*from '(?:ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
@@ -36,57 +32,65 @@ const BANS: readonly Ban[] = [
   {
     what: /from 'node:(?:child_process|vm)'|\beval\(|\bnew Function\(/,
     allowedIn: /^src\/db\/embedded\//,
-    why: 'nothing runs other programs or text as code',
+    why: 'no code runs other programs or evaluates text',
   },
 ];
 const NO_ASYNC = /^src\/(rules|core|dialects)\//;
+/** The two halves of a dialect: requests from clients, and calls to providers. */
+const HALF = /^(src\/dialects\/\w+)\/(client|upstream)\//;
 
-export function checkImports(): string[] {
-  const files = globSync('{src,sim}/**/*.ts', { cwd: ROOT }).map((file) => file.replaceAll('\\', '/'));
-  return [...files.flatMap(checkFile), ...checkMap()];
-}
+export const checkImports = (): string[] => [...readModules('{src,sim}/**/*.ts').flatMap(checkModule), ...checkMap()];
 
-function checkFile(file: string): string[] {
-  const text = readFileSync(join(ROOT, file), 'utf8');
-  const imports = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
-  const faults = imports.flatMap((target) => checkImport(file, target));
-  if (file.endsWith('.test.ts') || !file.startsWith('src/')) return faults;
+function checkModule(module: Module): string[] {
+  const { file, text, code, imports, isTest } = module;
+  const findings = imports.flatMap((target) => checkImport(module, target)).map((finding) => `${file}: ${finding}`);
+  if (isTest || !file.startsWith('src/')) return findings;
   for (const { what, allowedIn, why } of BANS)
-    if (what.test(text) && !allowedIn.test(file)) faults.push(`${file}: ${why}`);
-  if (NO_ASYNC.test(file) && /\basync\b(?! =)/.test(withoutComments(text)))
-    faults.push(`${file}: rules, core and dialects are synchronous`);
-  return faults;
+    if (what.test(text) && !allowedIn.test(file)) findings.push(`${file}: ${why}`);
+  if (NO_ASYNC.test(file) && /\basync\b(?! =)/.test(code))
+    findings.push(`${file}: rules, core and dialects are synchronous`);
+  return findings;
 }
 
-function checkImport(file: string, target: string): string[] {
-  if (!target.startsWith('.')) return [];
-  const path = relative(ROOT, join(ROOT, dirname(file), target)).replaceAll('\\', '/');
-  const isTest = file.endsWith('.test.ts');
-  if (file.startsWith('sim/')) return path.startsWith('src/') ? [`${file}: sim/ imports nothing from src/`] : [];
-  // The demo is the one place that joins the product to the simulated world.
-  if (path === 'sim/index.ts' && file === 'src/cli/demo.ts') return [];
-  if (!path.startsWith('src/')) return isTest ? [] : [`${file}: imports ${path} from outside src/`];
-  const from = folderOf(file);
-  const to = folderOf(path);
-  if (from === to) return [];
-  if (rankOf(from) < 0 || rankOf(to) < 0)
-    return [`${file}: ${rankOf(from) < 0 ? from : to} has no rank in scripts/ranks.ts`];
+function checkImport({ file, isTest }: Module, target: string): string[] {
+  if (file.startsWith('sim/')) return target.startsWith('src/') ? ['sim/ imports nothing from src/'] : [];
+  // The demo is the only file that connects the product to the simulated providers.
+  if (target === 'sim/index.ts' && file === 'src/cli/demo.ts') return [];
+  if (!target.startsWith('src/')) return isTest ? [] : [`imports ${target} from outside src/`];
+  const [from, to] = [folderOf(file), folderOf(target)];
+  for (const folder of [from, to]) if (rankOf(folder) < 0) return [`${folder} has no rank in scripts/ranks.ts`];
   if (isTest) return [];
-  if (rankOf(to) >= rankOf(from))
-    return [`${file}: ${from} (rank ${rankOf(from)}) may not import ${to} (rank ${rankOf(to)})`];
+  return from === to ? checkInside(file, target) : checkAcross(file, target);
+}
+
+function checkAcross(file: string, target: string): string[] {
+  const [from, to] = [folderOf(file), folderOf(target)];
+  if (rankOf(to) >= rankOf(from)) return [`${from} (rank ${rankOf(from)}) may not import ${to} (rank ${rankOf(to)})`];
   if (to === 'dialects' && from !== 'gateway' && file !== 'src/api/errors.ts')
-    return [`${file}: dialects are for gateway/ and api/errors.ts only`];
-  return /^src\/[^/]+\.ts$/.test(path) || path.endsWith('/index.ts')
+    return ['only gateway/ and api/errors.ts import dialects'];
+  return /^src\/[^/]+\.ts$/.test(target) || target.endsWith('/index.ts')
     ? []
-    : [`${file}: reaches into ${path}; use ${to}/index.ts`];
+    : [`imports ${target}; use ${to}/index.ts`];
+}
+
+function checkInside(file: string, target: string): string[] {
+  const [half, otherHalf] = [HALF.exec(file), HALF.exec(target)];
+  if (half && otherHalf && half[1] === otherHalf[1] && half[2] !== otherHalf[2])
+    return [`the ${half[2]} half of a dialect may not import its ${otherHalf[2]} half (${target})`];
+  const [from, to] = [roomOf(file), roomOf(target)];
+  const [floor, lower] = [floorOf(folderOf(file), from), floorOf(folderOf(file), to)];
+  if (from === to || floor === undefined || lower === undefined) return [];
+  if (floor < 0 || lower < 0) return [`${floor < 0 ? from : to} has no floor in scripts/ranks.ts`];
+  return lower < floor ? [] : [`${from} (floor ${floor}) may not import ${to} (floor ${lower})`];
 }
 
 /** `src/db/watch.ts` -> `db`; `src/main.ts` -> `main`. */
-const folderOf = (path: string): string => path.split('/')[1]?.replace(/\.ts$/, '') ?? '';
+const folderOf = (path: string): string => path.split('/')[1]?.replace(/(?:\.test)?\.ts$/, '') ?? '';
 
-const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+/** `src/gateway/native/forward.ts` -> `native`; `src/gateway/failover.ts` -> `failover`. */
+const roomOf = (path: string): string => path.split('/')[2]?.replace(/\.ts$/, '') ?? '';
 
-/** Written maps rot unless they are checked: every path it names exists, and its picture is the table. */
+/** Every path in the map must exist, and its picture of ranks must equal the table. */
 function checkMap(): string[] {
   const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
   const named = [...text.matchAll(/`((?:src|sim|test|bench|scripts|docs|migrations|bin)\/[\w./-]*)`/g)].map(
@@ -97,5 +101,8 @@ function checkMap(): string[] {
     .map((path) => `ARCHITECTURE.md: ${path} does not exist`);
   return text.includes(rankPicture())
     ? missing
-    : [...missing, `ARCHITECTURE.md: its picture of ranks is not the table; it should read\n${rankPicture()}`];
+    : [
+        ...missing,
+        `ARCHITECTURE.md: the picture of ranks differs from scripts/ranks.ts; it should be\n${rankPicture()}`,
+      ];
 }

@@ -1,14 +1,13 @@
 /** Checks that every situation, client need and lossy point is proven by a tagged test or a vector, and that every tag is known. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { NEEDS } from '../test/laws/needs.ts';
 import { REGISTER, type Row } from '../test/laws/register.ts';
 import { SITUATIONS } from '../test/laws/situations.ts';
 import { readConversions } from '../test/laws/vector.ts';
+import { ROOT } from './modules.ts';
 import { taggedTests } from './tagged-tests.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LISTS = { S: SITUATIONS, N: NEEDS, L: REGISTER } as const;
 const NAMES = { S: 'situation', N: 'client need', L: 'lossy point' } as const;
 

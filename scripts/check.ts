@@ -1,12 +1,13 @@
-/** `npm run check`: types, lint and format, imports, generated files. Says everything that is wrong, then fails once. */
+/** `npm run check`: types, lint, imports, names, proofs, prose and generated files. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { checkCircles } from './check-circles.ts';
+import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
 import { checkProofs } from './check-proofs.ts';
+import { checkProse } from './check-prose.ts';
 import { staleFiles } from './gen.ts';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+import { ROOT } from './modules.ts';
 
 const tool = (name: string, args: string[]): string[] => {
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'node_modules/.bin', name), args, {
@@ -20,15 +21,18 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['types', () => tool('tsc', ['-p', '.'])],
   ['lint and format', () => tool('biome', ['check', '--error-on-warnings'])],
   ['imports and map', checkImports],
+  ['import circles', checkCircles],
+  ['exported names', checkExports],
   ['proofs', checkProofs],
+  ['prose', checkProse],
   ['generated files', staleFiles],
 ];
 
 let failed = false;
 for (const [name, step] of STEPS) {
-  const faults = await step();
-  console.log(`${faults.length === 0 ? 'ok ' : 'BAD'} ${name}`);
-  for (const fault of faults) console.log(fault);
-  failed ||= faults.length > 0;
+  const findings = await step();
+  console.log(`${findings.length === 0 ? 'ok ' : 'BAD'} ${name}`);
+  for (const finding of findings) console.log(finding);
+  failed ||= findings.length > 0;
 }
 if (failed) process.exitCode = 1;

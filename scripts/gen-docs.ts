@@ -15,7 +15,6 @@ import {
   STYLES,
   VIDEO_ENDPOINTS,
   type VideoRow,
-  type VideoRow,
 } from '../src/rules/index.ts';
 import { REGISTER } from '../test/laws/register.ts';
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
 import { openApi } from '../src/api/index.ts';
 import { environmentTable } from '../src/config.ts';
@@ -11,8 +11,7 @@ import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts
 import { version } from '../src/version.ts';
 import { renderEndpoints, renderEnvironment, renderErrors, renderFidelity } from './gen-docs.ts';
 import { renderRows } from './gen-rows.ts';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+import { ROOT } from './modules.ts';
 
 async function generate(): Promise<Map<string, string>> {
   return new Map([

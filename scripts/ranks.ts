@@ -1,4 +1,7 @@
-/** Who may import whom: a file imports from its own folder, or from a folder of strictly lower rank through its index.ts. */
+/**
+ * Which folder may import which. A file imports from its own folder, or from a folder of strictly lower rank through its index.ts.
+ * Inside a folder with floors, a file imports from its own room (subfolder or file), or from rooms on lower floors.
+ */
 
 export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
@@ -12,7 +15,41 @@ export const RANKS: readonly (readonly string[])[] = [
   ['cli'],
 ];
 
+/** Rooms of the large folders, the lowest floor first. */
+export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  dialects: [
+    ['hub'],
+    ['wire'],
+    ['errors', 'opaque'],
+    ['codec', 'tools'],
+    ['chat', 'messages', 'responses', 'generate', 'convert'],
+    ['client-field'],
+    ['index'],
+  ],
+  ledger: [
+    ['usage-record', 'crash-points'],
+    ['wallets', 'pricing'],
+    ['records'],
+    ['admission', 'alarms'],
+    ['metering', 'reports'],
+    ['index'],
+  ],
+  gateway: [
+    ['caller', 'affinity', 'client-stream', 'failover', 'redact', 'stored'],
+    ['billing', 'models', 'slot'],
+    ['services'],
+    ['native', 'converted'],
+    ['websocket'],
+    ['gateway'],
+    ['index'],
+  ],
+};
+
 export const rankOf = (folder: string): number => RANKS.findIndex((row) => row.includes(folder));
+
+/** Undefined in folders without floors; -1 for a room that has none. */
+export const floorOf = (folder: string, room: string): number | undefined =>
+  FLOORS[folder]?.findIndex((row) => row.includes(room));
 
 /** The picture in ARCHITECTURE.md. */
 export const rankPicture = (): string =>

@@ -40,7 +40,7 @@ export async function canRead(file: string, osUser: OsUser | undefined): Promise
 async function nobodyUser(): Promise<OsUser> {
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
   const entry = passwd.match(/^nobody:[^:]*:(\d+):(\d+):/m);
-  // macOS lists nobody as -2, which does not match and which spawn rejects; 65534 works there too.
+  // macOS lists `nobody` as -2, which does not match and which spawn rejects; 65534 works there too.
   return entry === null ? NOBODY : { uid: Number(entry[1]), gid: Number(entry[2]) };
 }
 

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { circles } from './check-circles.ts';
+import { duplicateExports } from './check-exports.ts';
+import { findings, proseOfMarkdown, proseOfSource } from './check-prose.ts';
+import { codeOnly } from './source-tokens.ts';
+
+test('codeOnly blanks comments, strings, templates and regular expressions, and keeps positions', () => {
+  const source = ["a('x'); // b\nc = `d$", "{e + `f`}g` / h; /* i */ j(/'[/]k/g);"].join('');
+  assert.equal(codeOnly(source).length, source.length);
+  assert.equal(codeOnly(source).replaceAll(/ +/g, ' '), 'a( ); \nc = e + / h; j( );');
+});
+
+test('circles returns one closed path per circle', () => {
+  const modules = [
+    { file: 'a', imports: ['b'] },
+    { file: 'b', imports: ['c'] },
+    { file: 'c', imports: ['b', 'd'] },
+    { file: 'd', imports: [] },
+  ];
+  assert.deepEqual(circles(modules), [['b', 'c', 'b']]);
+});
+
+test('duplicateExports accepts a name in several dialects, once in each', () => {
+  const code = 'export const read = 1;';
+  assert.deepEqual(
+    duplicateExports([
+      { file: 'src/dialects/chat/a.ts', code },
+      { file: 'src/dialects/messages/a.ts', code },
+    ]),
+    [],
+  );
+});
+
+test('duplicateExports reports a name used twice in a dialect, or in a dialect and elsewhere', () => {
+  const code = 'export interface Usage {}';
+  const chat = { file: 'src/dialects/chat/a.ts', code };
+  for (const file of ['src/dialects/chat/b.ts', 'src/core/usage.ts'])
+    assert.deepEqual(duplicateExports([chat, { file, code }]), [
+      `Usage is exported by src/dialects/chat/a.ts, ${file}`,
+    ]);
+});
+
+test('the prose check reads comments and test titles, and no code', () => {
+  const source = "const told = 'nobody';\n/** `told` by nobody */\ntest('nobody', () => {});\nlog('nobody');";
+  assert.deepEqual(findings('a.ts', proseOfSource(source)), ['a.ts:2: "nobody"', 'a.ts:3: "nobody"']);
+});
+
+test('the prose check ignores code in Markdown', () => {
+  assert.deepEqual(findings('a.md', proseOfMarkdown('```\nnobody\n```\nthe user `nobody`, told')), ['a.md:4: "told"']);
+});
