@@ -1,7 +1,7 @@
-/** Reading request bodies: bounded, decoded when compressed, as raw bytes. Nothing is parsed here. */
+/** Reader of request bodies: applies the size limit, decompresses, and returns raw bytes. Never parses them. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { ApiError, concatBuffers, fail } from '../core/index.ts';
+import { ApiError, concatBuffers, fail, type MaybePromise } from '../core/index.ts';
 import type { Call } from './call.ts';
 import type { IncomingRequest } from './request.ts';
 
@@ -13,8 +13,8 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>
   zstd: createZstdDecompress,
 };
 
-/** The whole body, at most `limit` bytes after decoding; at once when it is here, as it mostly is. */
-export function readBody(call: Call, limit: number): Buffer | Promise<Buffer> {
+/** Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived. */
+export function readBody(call: Call, limit: number): MaybePromise<Buffer> {
   if (call.body) return call.body;
   const { request } = call;
   const declared = Number(request.headers['content-length'] ?? 0);
@@ -25,28 +25,28 @@ export function readBody(call: Call, limit: number): Buffer | Promise<Buffer> {
   if (!decoder) {
     throw fail(
       'unsupported_media_type',
-      `content-encoding: "${encoding.slice(0, 40)}" is not understood; use gzip, deflate, br, zstd or none.`,
+      `content-encoding: "${encoding.slice(0, 40)}" is not supported; use gzip, deflate, br, zstd or none.`,
       { param: 'content-encoding' },
     );
   }
   return decode(request, decoder, limit).catch((error: unknown) => {
-    // What a decoder reports is the caller's doing, never a bug of ours.
+    // A decoder fails only on bad input, so the error belongs to the client.
     throw error instanceof ApiError
       ? error
       : fail('invalid_request', `The body is not valid ${encoding} data.`, { cause: error });
   });
 }
 
-const cutOff = () => fail('invalid_request', 'The connection closed before the whole body arrived.');
+const connectionClosed = () => fail('invalid_request', 'The connection closed before the whole body arrived.');
 
 const tooLarge = (limit: number) =>
-  fail('request_too_large', `The body is larger than ${limit} bytes, the most this endpoint takes.`);
+  fail('request_too_large', `The body is larger than ${limit} bytes, the limit of this endpoint.`);
 
-function collect(request: IncomingRequest, limit: number): Buffer | Promise<Buffer> {
-  const { completeBody: whole } = request;
-  if (whole) {
-    if (whole.length > limit) throw tooLarge(limit);
-    return whole;
+function collect(request: IncomingRequest, limit: number): MaybePromise<Buffer> {
+  const { completeBody } = request;
+  if (completeBody) {
+    if (completeBody.length > limit) throw tooLarge(limit);
+    return completeBody;
   }
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
@@ -59,7 +59,7 @@ function collect(request: IncomingRequest, limit: number): Buffer | Promise<Buff
       return false;
     },
     onEnd: () => resolve(concatBuffers(chunks)),
-    onCut: () => reject(cutOff()),
+    onAborted: () => reject(connectionClosed()),
   });
   return promise;
 }
@@ -80,19 +80,19 @@ function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Read
   request.read({
     onData: (chunk) => decoder.write(chunk),
     onEnd: () => decoder.end(),
-    onCut: () => {
+    onAborted: () => {
       decoder.destroy();
-      reject(cutOff());
+      reject(connectionClosed());
     },
   });
   return promise;
 }
 
-/** `application/json; charset=utf-8` -> `application/json`. Checked by us, so that no parser is ever chosen by a caller's header. */
+/** `application/json; charset=utf-8` -> `application/json`. The endpoint chooses the parser; this header never does. */
 export const mediaType = (call: Call): string =>
   (call.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-/** SDKs name the type; plain curl forgets to (and says it is a form). JSON endpoints accept no type, that slip, and JSON. */
+/** Accepts JSON types, no type, and the types that plain curl sends by default. Throws for any other type. */
 export function expectJson(call: Call): void {
   const type = mediaType(call);
   if (
@@ -105,7 +105,7 @@ export function expectJson(call: Call): void {
     return;
   throw fail(
     'unsupported_media_type',
-    `content-type: "${type.slice(0, 80)}" is not accepted here; send application/json.`,
+    `content-type: "${type.slice(0, 80)}" is not supported by this endpoint; send application/json.`,
     { param: 'content-type' },
   );
 }

@@ -1,4 +1,4 @@
-/** The port: accepts connections, looks after slow and silent ones, and closes them all in the end. */
+/** Listening socket of the HTTP server: accepts connections, enforces their timeouts, and closes them at shutdown. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { IndexedList } from '../core/index.ts';
@@ -9,15 +9,15 @@ const SWEEP_MS = 50;
 
 export class Listener {
   readonly #connections = new IndexedList<ServerConnection>();
-  readonly #site: ConnectionHost;
+  readonly #host: ConnectionHost;
   readonly #server;
   #cancelCheck: () => void = () => {};
 
-  constructor(site: ConnectionHost) {
-    this.#site = site;
-    const forget = (connection: ServerConnection): void => this.#connections.remove(connection);
+  constructor(host: ConnectionHost) {
+    this.#host = host;
+    const remove = (connection: ServerConnection): void => this.#connections.remove(connection);
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      this.#connections.add(new ServerConnection(socket, site, forget)),
+      this.#connections.add(new ServerConnection(socket, host, remove)),
     );
   }
 
@@ -29,14 +29,14 @@ export class Listener {
     return { host: address.address, port: address.port };
   }
 
-  /** Takes no more connections, lets open calls finish for `ms`, then cuts them. */
+  /** Stops accepting connections, lets open requests finish for `ms`, then closes all connections. */
   async close(ms: number): Promise<void> {
-    const cut = setTimeout(() => this.#destroyAll(() => true), ms);
-    // A connection that falls idle while others finish would hold the stop until the cut.
+    const deadline = setTimeout(() => this.#destroyAll(() => true), ms);
+    // Closes connections as they become idle; they would delay the shutdown until the time limit.
     const sweep = setInterval(() => this.#destroyAll(({ isIdle }) => isIdle), SWEEP_MS);
     await new Promise((resolve) => this.#server.close(resolve));
     clearInterval(sweep);
-    clearTimeout(cut);
+    clearTimeout(deadline);
     this.#cancelCheck();
   }
 
@@ -45,10 +45,10 @@ export class Listener {
   }
 
   #check(): void {
-    const { clock } = this.#site;
+    const { clock } = this.#host;
     this.#cancelCheck = clock.after(CHECK_MS, () => {
       const now = clock.now();
-      for (const connection of this.#connections.all()) connection.look(now);
+      for (const connection of this.#connections.all()) connection.checkTimeouts(now);
       this.#check();
     });
   }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from './metrics.ts';
 
-test('calls are counted in buckets that each hold those before them', async () => {
+test('metrics count request durations in cumulative buckets', async () => {
   const metrics = createMetrics();
   for (const ms of [0, 1, 3, 400_000])
-    metrics.callDone({ operation: 'messages.create', status: 200, ms, outcome: 'completed' });
-  metrics.callDone({ operation: 'messages.create', status: 429, ms: 1, outcome: 'completed' });
+    metrics.recordRequest({ operation: 'messages.create', status: 200, ms, outcome: 'completed' });
+  metrics.recordRequest({ operation: 'messages.create', status: 429, ms: 1, outcome: 'completed' });
   const text = await metrics.text();
   const of = (le: string): string | undefined =>
     new RegExp(
@@ -19,14 +19,14 @@ test('calls are counted in buckets that each hold those before them', async () =
   assert.equal(text.match(/^# TYPE dragoman_request_duration_seconds histogram$/gm)?.length, 1);
 });
 
-test('a gauge tells what is read at the look; one that fails is left out of it', async () => {
+test('a gauge is read at every scrape, and omitted when its reader fails', async () => {
   const metrics = createMetrics();
   let value = 1;
   metrics.gauge('some_gauge', 'Something', async () => [{ value, labels: { what: 'a "b"\\\n' } }]);
   metrics.gauge('bad_gauge', 'Something else', () => {
     throw new Error('not now');
   });
-  metrics.openCalls.value = 3;
+  metrics.openRequests.value = 3;
   value = 2;
   const text = await metrics.text();
   assert.match(
@@ -36,4 +36,26 @@ test('a gauge tells what is read at the look; one that fails is left out of it',
   assert.match(text, /^dragoman_open_requests 3$/m);
   assert.doesNotMatch(text, /bad_gauge|dragoman_limits_shared/);
   assert.ok(text.endsWith('\n'));
+});
+
+test('metrics escape backslashes and line breaks in the HELP text', async () => {
+  const metrics = createMetrics();
+  metrics.counter('some_total', 'Lines of C:\\log\n# TYPE other gauge', () => [{ value: 7 }]);
+  assert.match(
+    await metrics.text(),
+    /^# HELP some_total Lines of C:\\\\log\\n# TYPE other gauge\n# TYPE some_total counter\nsome_total 7$/m,
+  );
+});
+
+test('metrics describe the process in base units', async () => {
+  const metrics = createMetrics();
+  const text = await metrics.text();
+  const sampleOf = (name: string): number =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(name));
+  assert.ok(sampleOf('process_resident_memory_bytes') > 10e6);
+  assert.ok(sampleOf('process_cpu_seconds_total') > 0 && sampleOf('process_cpu_seconds_total') < 600);
+  const ageSeconds = Date.now() / 1_000 - sampleOf('process_start_time_seconds');
+  assert.ok(ageSeconds > 0 && ageSeconds < 600, `${ageSeconds}`);
+  const lag = sampleOf('nodejs_eventloop_lag_seconds\\{quantile="0.99"\\}');
+  assert.ok(lag >= 0 && lag < 60, `${lag}`);
 });

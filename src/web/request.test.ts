@@ -9,18 +9,18 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 const POST = { method: 'POST', url: '/', version: '1.1' } as const;
-const SENDER = { address: '', requestBody: () => {} };
+const CONNECTION = { address: '', requestBody: () => {} };
 
-for (const over of ['end', 'cut'] as const) {
-  test(`whoever read a body is let go at its ${over}, though the answer may take an hour`, async () => {
-    const request = new IncomingRequest(POST, { line: '', headers: {}, fields: [] }, SENDER);
-    const reader = new WeakRef({ onData: () => true, onEnd() {}, onCut() {} });
+for (const over of ['end', 'abort'] as const) {
+  test(`the request releases its body reader at ${over}, because the response may take an hour`, async () => {
+    const request = new IncomingRequest(POST, { line: '', headers: {}, rawHeaders: [] }, CONNECTION);
+    const reader = new WeakRef({ onData: () => true, onEnd() {}, onAborted() {} });
     request.read(reader.deref() ?? assert.fail());
     request.push(Buffer.from('a piece'));
     request[over]();
     await turn();
     collect();
     assert.equal(reader.deref(), undefined);
-    assert.equal(request.completeBody, undefined, 'and nobody takes the body for one that was not read');
+    assert.equal(request.completeBody, undefined, 'a body that was read is not available again');
   });
 }

@@ -1,107 +1,107 @@
-/** One request as it came over a connection: its head, and its body for one reader. */
+/** An incoming HTTP request: its head, and its body for a single reader. */
 import { concatBuffers, type HttpHead, type HttpHeaders } from '../core/index.ts';
 
 export interface BodyReader {
-  /** False asks for a pause; `resume` ends it. */
+  /** Returns false to pause the sender; `resume` continues. */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
-  /** The connection closed before the body was whole. */
-  onCut(): void;
+  /** The connection closed before the end of the body. */
+  onAborted(): void;
 }
 
 export interface RequestLine {
   readonly method: string;
-  /** As it was written: a path and a query. */
+  /** Path and query as received. */
   readonly url: string;
   readonly version: '1.0' | '1.1';
 }
 
-/** The connection, as a request sees it. */
+/** The parts of the connection that a request uses. */
 export interface RequestConnection {
-  /** Of its other end. */
+  /** IP address of the client. */
   readonly address: string;
-  /** Somebody reads the body, or reads on. */
+  /** Asks for the body, or for more of it. */
   requestBody(): void;
 }
 
-/** So much of a body is kept for a reader that is still to come; then the sender waits. */
-const HELD_BYTES = 64 * 1024;
-/** Stands in for a reader that is done: it holds the pieces of the body, and the request lives as long as its answer. */
-const NOBODY: BodyReader = { onData: () => true, onEnd() {}, onCut() {} };
+/** Bytes to buffer before a reader is attached; beyond this the sender is paused. */
+const MAX_BUFFERED_BYTES = 64 * 1024;
+/** Replaces a finished reader. The reader holds the body, and the request lives as long as its response. */
+const NO_READER: BodyReader = { onData: () => true, onEnd() {}, onAborted() {} };
 
 export class IncomingRequest implements RequestLine {
   readonly method: string;
   readonly url: string;
   readonly version: RequestLine['version'];
   readonly headers: HttpHeaders;
-  /** Name, value, name, value as they came, names in lower case. */
+  /** Flat name, value, name, value in the order received; names in lower case. */
   readonly rawHeaders: readonly string[];
-  /** Of the other end of the connection. */
+  /** IP address of the client. */
   readonly address: string;
-  /** The whole body has come. */
+  /** True when the whole body has arrived. */
   isComplete = false;
-  readonly #sender: RequestConnection;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  readonly #connection: RequestConnection;
+  #buffered: Buffer[] = [];
+  #bufferedBytes = 0;
   #reader: BodyReader | undefined;
-  #isCut = false;
+  #isAborted = false;
 
-  constructor(line: RequestLine, head: HttpHead, sender: RequestConnection) {
+  constructor(line: RequestLine, head: HttpHead, connection: RequestConnection) {
     this.method = line.method;
     this.url = line.url;
     this.version = line.version;
     this.headers = head.headers;
-    this.rawHeaders = head.fields;
-    this.address = sender.address;
-    this.#sender = sender;
+    this.rawHeaders = head.rawHeaders;
+    this.address = connection.address;
+    this.#connection = connection;
   }
 
-  /** Once; whoever comes first has the body. */
+  /** Attaches the reader of the body. Call it at most once. */
   read(reader: BodyReader): void {
     this.#reader = reader;
-    const held = this.#held;
-    this.#held = [];
-    this.#heldBytes = 0;
-    for (const chunk of held) reader.onData(chunk);
-    if (this.isComplete) this.#letGo()?.onEnd();
-    else if (this.#isCut) this.#letGo()?.onCut();
-    else this.#sender.requestBody();
+    const buffered = this.#buffered;
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
+    for (const chunk of buffered) reader.onData(chunk);
+    if (this.isComplete) this.#detachReader()?.onEnd();
+    else if (this.#isAborted) this.#detachReader()?.onAborted();
+    else this.#connection.requestBody();
   }
 
   resume(): void {
-    this.#sender.requestBody();
+    this.#connection.requestBody();
   }
 
-  /** The body, when all of it is here and nobody has read it: most have come before anybody asks. */
+  /** The body when it has arrived completely and no reader is attached, which is the common case. */
   get completeBody(): Buffer | undefined {
     if (!this.isComplete || this.#reader) return undefined;
-    return concatBuffers(this.#held);
+    return concatBuffers(this.#buffered);
   }
 
-  // ---------------------------------------------------------------- told by the connection
+  // ---------------------------------------------------------------- called by the connection
 
-  /** False when it is enough for now. */
+  /** Returns false to pause the sender. */
   push(chunk: Buffer): boolean {
     if (this.#reader) return this.#reader.onData(chunk);
-    this.#held.push(chunk);
-    this.#heldBytes += chunk.length;
-    return this.#heldBytes < HELD_BYTES;
+    this.#buffered.push(chunk);
+    this.#bufferedBytes += chunk.length;
+    return this.#bufferedBytes < MAX_BUFFERED_BYTES;
   }
 
   end(): void {
     this.isComplete = true;
-    this.#letGo()?.onEnd();
+    this.#detachReader()?.onEnd();
   }
 
-  cut(): void {
-    if (this.isComplete || this.#isCut) return;
-    this.#isCut = true;
-    this.#letGo()?.onCut();
+  abort(): void {
+    if (this.isComplete || this.#isAborted) return;
+    this.#isAborted = true;
+    this.#detachReader()?.onAborted();
   }
 
-  #letGo(): BodyReader | undefined {
+  #detachReader(): BodyReader | undefined {
     const reader = this.#reader;
-    if (reader) this.#reader = NOBODY;
+    if (reader) this.#reader = NO_READER;
     return reader;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The answer to one request on its connection. Framing is ours: a length where it is known, chunks where not, the end of the
- * connection for HTTP/1.0. Head and body leave in one write when they are small, which halves what a small answer costs.
+ * An outgoing HTTP response. Chooses the framing: content-length when the length is known, chunked otherwise, end of connection
+ * for HTTP/1.0. Writes a small head and body together, which halves the cost of a small response.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,26 +8,26 @@ import { type Clock, headerLine, isAscii } from '../core/index.ts';
 import type { ResponseWriter } from './call.ts';
 import type { IncomingRequest } from './request.ts';
 
-/** The connection, as an answer sees it. */
+/** The parts of the connection that a response uses. */
 export interface ResponseConnection {
   readonly socket: Socket;
   readonly clock: Clock;
-  /** Asked when the head is written: whether another request may follow this one. */
+  /** Called when the head is written: whether the connection may serve another request. */
   canKeepAlive(request: IncomingRequest): boolean;
-  /** Everything is handed to the system. */
-  answered(request: IncomingRequest, goesOn: boolean): void;
+  /** The whole response is handed to the operating system. */
+  onResponseSent(request: IncomingRequest, keepsAlive: boolean): void;
 }
 
-/** Up to this, bytes become a text with their head: Node writes that without another copy. Latin-1 is byte for byte. */
+/** Up to this size, head and body become one Latin-1 string, which Node writes without another copy. */
 const TEXT_BYTES = 16 * 1024;
-/** Up to this, one copy costs less than a write of several pieces. */
+/** Up to this size, one copy costs less than several writes. */
 const JOINED_BYTES = 128 * 1024;
 const LAST_CHUNK = '0\r\n\r\n';
-/** Longer than the 60 s that balancers keep a connection, so that they close it, not we in the middle of their request. */
+/** Longer than the usual 60 s of load balancers, so that they close idle connections first and never race with our close. */
 export const KEEP_ALIVE_MS = 65_000;
 
-/** What shows the client where the body ends. */
-type BodyFraming = 'none' | 'length' | 'chunked' | 'close';
+/** How the client finds the end of the body. */
+type ResponseFraming = 'none' | 'length' | 'chunked' | 'close';
 
 export class OutgoingResponse implements ResponseWriter {
   statusCode = 200;
@@ -35,22 +35,22 @@ export class OutgoingResponse implements ResponseWriter {
   writableEnded = false;
   writableFinished = false;
   destroyed = false;
-  /** When all of it was written, whether or not the client has it. */
+  /** Time of `end()`, in milliseconds; the client may still be reading. */
   endedAt = Number.POSITIVE_INFINITY;
-  readonly #carrier: ResponseConnection;
+  readonly #connection: ResponseConnection;
   readonly #request: IncomingRequest;
-  /** The head without its end, until it is written. */
+  /** Status line and headers until they are written, without the framing headers. */
   #head = '';
-  #ending: BodyFraming | undefined;
+  #framing: ResponseFraming | undefined;
   #hasLength = false;
-  #goesOn = true;
-  /** What else the connection header names: that an upgrade is possible. */
-  #connection = '';
+  #keepsAlive = true;
+  /** Further options of the connection header, e.g. `Upgrade, `. */
+  #connectionOptions = '';
   #onClose: (() => void)[] = [];
   #onDrain: (() => void)[] = [];
 
-  constructor(carrier: ResponseConnection, request: IncomingRequest) {
-    this.#carrier = carrier;
+  constructor(connection: ResponseConnection, request: IncomingRequest) {
+    this.#connection = connection;
     this.#request = request;
   }
 
@@ -60,8 +60,8 @@ export class OutgoingResponse implements ResponseWriter {
       const value = String(headers[name]);
       const line = headerLine(name, value);
       if (name === 'connection') {
-        this.#goesOn = value !== 'close';
-        if (this.#goesOn) this.#connection = `${value}, `;
+        this.#keepsAlive = value !== 'close';
+        if (this.#keepsAlive) this.#connectionOptions = `${value}, `;
         continue;
       }
       if (name === 'content-length') this.#hasLength = true;
@@ -75,85 +75,85 @@ export class OutgoingResponse implements ResponseWriter {
   flushHeaders(): void {
     if (this.destroyed) return;
     const head = this.#takeHead(undefined);
-    if (head !== '') this.#carrier.socket.write(head, 'latin1');
+    if (head !== '') this.#connection.socket.write(head, 'latin1');
   }
 
   write(chunk: Buffer | string): boolean {
     if (this.writableEnded || this.destroyed) return true;
     const head = this.#takeHead(undefined);
-    if (this.#ending === 'none' || chunk.length === 0) return head === '' || this.#carrier.socket.write(head, 'latin1');
+    if (this.#framing === 'none' || chunk.length === 0)
+      return head === '' || this.#connection.socket.write(head, 'latin1');
     return this.#send(head, chunk, '', undefined);
   }
 
   end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
     this.writableEnded = true;
-    this.endedAt = this.#carrier.clock.now();
+    this.endedAt = this.#connection.clock.now();
     const rest = chunk === undefined || chunk.length === 0 ? undefined : chunk;
     const head = this.#takeHead(rest ?? '');
-    const last = this.#ending === 'chunked' ? LAST_CHUNK : '';
-    const done = (error?: Error | null): void => this.#flushed(error);
-    if (rest === undefined || this.#ending === 'none') this.#carrier.socket.write(head + last, 'latin1', done);
+    const last = this.#framing === 'chunked' ? LAST_CHUNK : '';
+    const done = (error?: Error | null): void => this.#onFlushed(error);
+    if (rest === undefined || this.#framing === 'none') this.#connection.socket.write(head + last, 'latin1', done);
     else this.#send(head, rest, last, done);
   }
 
-  /** Not after its end: the connection may serve another call by then. */
+  /** Does nothing after the response is sent, because the connection may already serve another request. */
   destroy(): void {
     if (this.destroyed || this.writableFinished) return;
     this.destroyed = true;
-    this.#carrier.socket.destroy();
+    this.#connection.socket.destroy();
   }
 
   once(event: 'close' | 'drain', listener: () => void): void {
     (event === 'close' ? this.#onClose : this.#onDrain).push(listener);
   }
 
-  // ---------------------------------------------------------------- told by the connection
+  // ---------------------------------------------------------------- called by the connection
 
-  drained(): void {
+  onDrain(): void {
     for (const listener of this.#onDrain.splice(0)) listener();
   }
 
-  /** Nothing that is still written reaches anybody. */
+  /** Discards everything written from now on. */
   abandon(): void {
     this.destroyed = true;
   }
 
-  /** The connection is closed. */
-  closed(): void {
+  onConnectionClosed(): void {
     this.destroyed = true;
-    this.#close();
+    this.#emitClose();
   }
 
-  #close(): void {
+  #emitClose(): void {
     const listeners = this.#onClose;
     this.#onClose = [];
     for (const listener of listeners) listener();
   }
 
-  #flushed(error: Error | null | undefined): void {
-    // The end of the connection follows, and says the rest.
+  #onFlushed(error: Error | null | undefined): void {
+    // The connection closes next and calls `onConnectionClosed`.
     if (error || this.destroyed) return;
     this.writableFinished = true;
-    this.#close();
-    this.#carrier.answered(this.#request, this.#goesOn);
+    this.#emitClose();
+    this.#connection.onResponseSent(this.#request, this.#keepsAlive);
   }
 
-  /** The head, once; `whole` is the body, where it is there as a whole. */
-  #takeHead(whole: Buffer | string | undefined): string {
-    if (this.#ending !== undefined) return '';
+  /** Returns the head on the first call, then ''. `body` is the complete body when it is known. */
+  #takeHead(body: Buffer | string | undefined): string {
+    if (this.#framing !== undefined) return '';
     if (!this.headersSent) this.writeHead(this.statusCode, {});
     const { method, version } = this.#request;
     const isBodiless = method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304;
-    const isSized = this.#hasLength || whole !== undefined;
-    this.#ending = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
-    this.#goesOn = this.#goesOn && this.#ending !== 'close' && this.#carrier.canKeepAlive(this.#request);
+    const isSized = this.#hasLength || body !== undefined;
+    this.#framing = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
+    this.#keepsAlive = this.#keepsAlive && this.#framing !== 'close' && this.#connection.canKeepAlive(this.#request);
     let head = this.#head;
     this.#head = '';
-    if (this.#ending === 'chunked') head += 'transfer-encoding: chunked\r\n';
-    else if (!this.#hasLength && !isBodiless && whole !== undefined)
-      head += `content-length: ${Buffer.byteLength(whole)}\r\n`;
-    return `${head}${dateLine(this.#carrier.clock.now())}connection: ${this.#connection}${this.#goesOn ? GOES_ON : CLOSES}\r\n`;
+    if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n';
+    else if (!this.#hasLength && !isBodiless && body !== undefined)
+      head += `content-length: ${Buffer.byteLength(body)}\r\n`;
+    return `${head}${dateLine(this.#connection.clock.now())}connection: ${this.#connectionOptions}${this.#keepsAlive ? KEEP_ALIVE : CLOSE}\r\n`;
   }
 
   #send(
@@ -162,26 +162,26 @@ export class OutgoingResponse implements ResponseWriter {
     last: string,
     done: ((error?: Error | null) => void) | undefined,
   ): boolean {
-    const { socket } = this.#carrier;
-    const isChunked = this.#ending === 'chunked';
+    const { socket } = this.#connection;
+    const isChunked = this.#framing === 'chunked';
     const size = Buffer.byteLength(chunk);
     const before = isChunked ? `${head}${size.toString(16)}\r\n` : head;
     const after = isChunked ? `\r\n${last}` : last;
-    if (size > JOINED_BYTES) return this.#sendParts(before, chunk, after, done);
-    // A text may go out as it is, unless a header holds a byte that UTF-8 would make two of.
+    if (size > JOINED_BYTES) return this.#sendCorked(before, chunk, after, done);
+    // One UTF-8 write, unless a header byte above 0x7F would become two bytes.
     if (typeof chunk === 'string' && isAscii(head)) return socket.write(before + chunk + after, 'utf8', done);
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (size <= TEXT_BYTES) return socket.write(before + bytes.toString('latin1') + after, 'latin1', done);
-    return socket.write(joined(before, bytes, after), done);
+    return socket.write(joinBytes(before, bytes, after), done);
   }
 
-  #sendParts(
+  #sendCorked(
     before: string,
     chunk: Buffer | string,
     after: string,
     done: ((error?: Error | null) => void) | undefined,
   ): boolean {
-    const { socket } = this.#carrier;
+    const { socket } = this.#connection;
     socket.cork();
     if (before !== '') socket.write(before, 'latin1');
     const isReady = socket.write(chunk, 'utf8', after === '' ? done : undefined);
@@ -191,7 +191,7 @@ export class OutgoingResponse implements ResponseWriter {
   }
 }
 
-function joined(before: string, bytes: Buffer, after: string): Buffer {
+function joinBytes(before: string, bytes: Buffer, after: string): Buffer {
   const all = Buffer.allocUnsafe(before.length + bytes.length + after.length);
   all.write(before, 0, 'latin1');
   bytes.copy(all, before.length);
@@ -199,13 +199,13 @@ function joined(before: string, bytes: Buffer, after: string): Buffer {
   return all;
 }
 
-const GOES_ON = `keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
-const CLOSES = 'close\r\n';
+const KEEP_ALIVE = `keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
+const CLOSE = 'close\r\n';
 
 let lastSecond = 0;
 let lastDate = '';
 
-/** Written out once per second, in which many answers may be written. */
+/** Formats the date once per second, because many responses share it. */
 function dateLine(now: number): string {
   const second = Math.floor(now / 1000);
   if (second !== lastSecond) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ENDPOINTS, errorFormatOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../rules/index.ts';
 import { matchRoute, methodsOf, ROUTES } from './routes.ts';
 
-test('every operation has its route, and its root form where it has one', () => {
+test('every operation has its route, and its alias where the table has one', () => {
   for (const operation of OPERATIONS) {
     const row = ENDPOINTS[operation];
     const paths = ROUTES.filter((route) => route.operation === operation).map(({ path }) => path);
@@ -18,11 +18,11 @@ test('no two routes have the same method and path', () => {
   assert.equal(new Set(names).size, names.length);
 });
 
-test('a wrong path under an endpoint speaks the dialect of that endpoint', () => {
-  for (const { path, errorFormat: envelope } of ROUTES) assert.equal(errorFormatOf(path), envelope, path);
+test('errorFormatOf returns the error format of the endpoint for its path', () => {
+  for (const { path, errorFormat } of ROUTES) assert.equal(errorFormatOf(path), errorFormat, path);
 });
 
-test('a request finds its route and its parameters, decoded', () => {
+test('matchRoute returns the route and its decoded parameters', () => {
   const found = (method: string, path: string) => {
     const match = matchRoute(method, path);
     return match && [match.route.operation, match.params];
@@ -39,7 +39,7 @@ test('a request finds its route and its parameters, decoded', () => {
     assert.equal(matchRoute(method, path.replaceAll(/\{\w+\}/g, 'x'))?.route.operation, operation, path);
 });
 
-test('what is no route finds none', () => {
+test('matchRoute returns undefined for unknown paths, methods and invalid parameters', () => {
   for (const [method, path] of [
     ['GET', '/v1/messages'],
     ['POST', '/v1/messages/'],
@@ -55,7 +55,7 @@ test('what is no route finds none', () => {
     assert.equal(matchRoute(method, path), undefined, `${method} ${path}`);
 });
 
-test('the methods of a path are those of its routes', () => {
+test('methodsOf returns the methods of all routes of a path', () => {
   assert.deepEqual(methodsOf('/v1/messages'), ['POST']);
   assert.deepEqual(methodsOf('/v1/responses/resp_1').toSorted(), ['DELETE', 'GET']);
   assert.deepEqual(methodsOf('/responses').toSorted(), ['GET', 'POST']);

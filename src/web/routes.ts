@@ -1,4 +1,4 @@
-/** The endpoint tables as routes: which one a request asks for, and which methods its path has when the one asked for is not among them. */
+/** Routing by the endpoint tables: finds the route of a request, and the methods that a path allows. */
 import {
   ADMIN_ENDPOINTS,
   ADMIN_OPERATIONS,
@@ -14,7 +14,7 @@ import type { AnyOperation } from './call.ts';
 export interface Route {
   readonly operation: AnyOperation;
   readonly method: Method | 'HEAD';
-  /** As in the table: `/v1/models/{model}`. */
+  /** Path pattern of the endpoint table: `/v1/models/{model}`. */
   readonly path: string;
   readonly errorFormat: ErrorFormat;
 }
@@ -41,24 +41,24 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Longer than any name that is one. */
+/** Longer than any valid id or model name. */
 const MAX_PARAM = 512;
 const NO_PARAMS = {};
 
-/** Most calls go to a path without parameters: one look. */
-const PLAIN = new Map(
+/** Routes without parameters. Most requests need only this lookup. */
+const BY_METHOD_AND_PATH = new Map(
   ROUTES.filter(({ path }) => !path.includes('{')).map((route): [string, Match] => [
     `${route.method} ${route.path}`,
     { route, params: NO_PARAMS },
   ]),
 );
-const PATTERNS = ROUTES.map((route) => ({ route, pattern: patternOf(route.path) }));
+const PATTERNS = ROUTES.map((route) => ({ route, pattern: pathPattern(route.path) }));
 const WITH_PARAMS = PATTERNS.filter(({ route }) => route.path.includes('{'));
 
-/** Undefined: no route, or a parameter that cannot be read. Case and slashes count. */
+/** Undefined when no route matches or a parameter is invalid. Paths are case-sensitive; a trailing slash matters. */
 export function matchRoute(method: string | undefined, path: string): Match | undefined {
-  const plain = PLAIN.get(`${method} ${path}`);
-  if (plain) return plain;
+  const exact = BY_METHOD_AND_PATH.get(`${method} ${path}`);
+  if (exact) return exact;
   for (const { route, pattern } of WITH_PARAMS) {
     const found = route.method === method ? pattern.exec(path) : null;
     if (found) return readParams(route, found.groups ?? {});
@@ -79,13 +79,13 @@ function readParams(route: Route, raw: Readonly<Record<string, string>>): Match 
   return { route, params };
 }
 
-/** Methods that exist for a path, for the `allow` header of a 405. */
+/** Methods that a path supports, for the `allow` header of a 405. */
 export const methodsOf = (path: string): Route['method'][] => [
   ...new Set(PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method)),
 ];
 
-/** `{model}:verb` stops at the colon, every other parameter at a slash. */
-function patternOf(path: string): RegExp {
+/** A parameter before `:verb` ends at the colon, every other one at a slash. */
+function pathPattern(path: string): RegExp {
   const pattern = path
     .replaceAll('.', '\\.')
     .replace(/\{(\w+)\}:/, '(?<$1>[^:/]+):')

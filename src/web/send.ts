@@ -1,4 +1,4 @@
-/** Writing answers: JSON, errors, and the one place where a thrown thing becomes an HTTP response. */
+/** Writers of JSON and error responses. The only module that turns a thrown error into an HTTP response. */
 import { ApiError, fail } from '../core/index.ts';
 import type { Call } from './call.ts';
 
@@ -7,11 +7,11 @@ export interface RenderedError {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
-export type RenderError = (error: ApiError, call: Pick<Call, 'envelope' | 'id'>) => RenderedError;
+export type RenderError = (error: ApiError, call: Pick<Call, 'errorFormat' | 'id'>) => RenderedError;
 
-/** What every answer carries: its id, and what the call has collected on the way. */
-export function idHeaders(call: Pick<Call, 'envelope' | 'id' | 'headers'>): Record<string, string> {
-  return call.envelope === 'messages'
+/** Headers of every response: the request id, and the headers collected by the call. */
+export function idHeaders(call: Pick<Call, 'errorFormat' | 'id' | 'headers'>): Record<string, string> {
+  return call.errorFormat === 'messages'
     ? { ...call.headers, 'x-request-id': call.id, 'request-id': call.id }
     : { ...call.headers, 'x-request-id': call.id };
 }
@@ -32,7 +32,7 @@ export function sendJson(
   call.response.end(bytes);
 }
 
-/** `error` may be anything; what is not an ApiError is a bug of ours and says nothing about itself to the caller. */
+/** Sends `error`. Anything but an `ApiError` is a bug: the client gets `internal_error` without details. */
 export function sendError(call: Call, error: unknown, render: RenderError): void {
   const { response } = call;
   if (response.headersSent || response.destroyed) {

@@ -1,7 +1,8 @@
 /**
- * The HTTP server, routed by our endpoint table; handlers work on the raw request and answer. This file owns refusals, request ids,
- * the log line of every call, and an orderly end; connections and their bytes are read in connection.ts.
+ * HTTP server: routes requests by the endpoint table and runs their handlers. Owns request ids, rejections, the log line of every
+ * request, and the graceful shutdown. connection.ts reads and writes the bytes.
  */
+import { STATUS_CODES } from 'node:http';
 import {
   ApiError,
   type Clock,
@@ -20,7 +21,7 @@ import type { Metrics } from './metrics.ts';
 import type { IncomingRequest } from './request.ts';
 import { rejectionFor } from './request-checks.ts';
 import type { OutgoingResponse } from './response.ts';
-import { matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
+import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { type RenderError, sendError } from './send.ts';
 
 export interface WebOptions {
@@ -29,40 +30,46 @@ export interface WebOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Addresses and CIDR blocks of proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
 }
 
 export interface Web {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Stops accepting, lets open calls finish for `ms`, then cuts them. */
+  /** Stops accepting connections, lets open requests finish for `ms`, then closes all connections. */
   drain(ms: number): Promise<void>;
   readonly isDraining: boolean;
-  /** Answers a call that did not come as a request of its own: a turn of a socket. Logged and measured like any other. */
+  /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
   run(call: Call, handler: Handler): Promise<void>;
 }
 
 export function createWeb(options: WebOptions): Web {
   let draining = false;
   const isDraining = (): boolean => draining;
-  const own = Object.fromEntries(
-    ROUTES.map(({ operation }) => [operation, wrapped(operation, options, isDraining)]),
+  const handlers = Object.fromEntries(
+    ROUTES.map(({ operation }) => [operation, withDrainCheck(operation, options, isDraining)]),
   ) as Record<Route['operation'], Handler>;
+  options.metrics.counter(
+    'dragoman_log_lines_dropped_total',
+    'Log lines lost because they could not be written',
+    () => [{ value: options.log.droppedLines }],
+  );
   const listener = new Listener({
     clock: options.clock,
     get isDraining() {
       return draining;
     },
-    onRequest: (request, response, connection) => dispatch(options, own, request, response, connection),
-    onBug: (error) => options.log.error('request.internal_error', errorFields(error)),
-    onViolation: (breach, fault) => violationResponse(breach, fault, options.log),
+    onRequest: (request, response, connection) =>
+      dispatch(options, handlers, exchangeOf(request, response), connection),
+    onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
+    onViolation: (violation, error) => violationResponse(violation, error, options.log),
   });
   return {
     get isDraining() {
       return draining;
     },
     listen: (host, port) => listener.listen(host, port),
-    run: (call, handler) => answer(options, call, handler),
+    run: (call, handler) => runCall(options, call, handler),
     drain(ms) {
       draining = true;
       return listener.close(ms);
@@ -72,73 +79,64 @@ export function createWeb(options: WebOptions): Web {
 
 function dispatch(
   options: WebOptions,
-  own: Readonly<Record<AnyOperation, Handler>>,
-  request: IncomingRequest,
-  response: OutgoingResponse,
+  handlers: Readonly<Record<AnyOperation, Handler>>,
+  exchange: Exchange,
   connection: ServerConnection,
 ): void {
-  const target = targetOf(request);
-  const refusal = rejectionFor(request);
-  if (refusal !== undefined) return refuse(options, request, response, target, { sentence: refusal, status: 400 });
-  if (request.headers.expect !== undefined && !/^100-continue$/i.test(request.headers.expect)) {
-    const sentence = 'The only Expect header accepted is 100-continue.';
-    return refuse(options, request, response, target, { sentence, status: 417 });
-  }
-  if (isUpgrade(request)) return upgrade(options, own, request, response, target, connection);
-  const match = matchRoute(request.method, target.path);
-  if (!match) return respondUnrouted(options, toCall(options, request, response, target));
-  const { route, params } = match;
-  void answer(options, toCall(options, request, response, target, route, params), own[route.operation]);
+  const { request, path } = exchange;
+  const rejection = rejectionFor(request);
+  if (rejection !== undefined) return rejectRequest(options, exchange, 400, rejection);
+  if (request.headers.expect !== undefined && !/^100-continue$/i.test(request.headers.expect))
+    return rejectRequest(options, exchange, 417, 'expect: only 100-continue is supported.');
+  if (isUpgrade(request)) return upgrade(options, handlers, exchange, connection);
+  const match = matchRoute(request.method, path);
+  if (!match) return respondUnrouted(options, toCall(options, exchange));
+  void runCall(options, toCall(options, exchange, match), handlers[match.route.operation]);
 }
 
-/** Other upgrades are offers, which a server may pass over: clients that would rather speak HTTP/2 make one with every call. */
+/** Ignores upgrades to other protocols, as RFC 9110 permits: some clients offer HTTP/2 with every request. */
 const isUpgrade = ({ headers }: IncomingRequest): boolean =>
   headers.upgrade !== undefined && /websocket/i.test(headers.upgrade) && /\bupgrade\b/i.test(headers.connection ?? '');
 
-/** A server that is stopping still says that it is alive, and nothing else. */
-function wrapped(operation: Route['operation'], { handlers }: WebOptions, isDraining: () => boolean): Handler {
-  const own = handlers[operation];
-  if (isOperator(operation)) return own;
+/** While draining, only operator endpoints (health, metrics) respond. */
+function withDrainCheck(operation: Route['operation'], { handlers }: WebOptions, isDraining: () => boolean): Handler {
+  const handler = handlers[operation];
+  if (isOperator(operation)) return handler;
   return (call) => {
     if (isDraining()) throw fail('shutting_down');
-    return own(call);
+    return handler(call);
   };
 }
 
 function upgrade(
   options: WebOptions,
-  own: Readonly<Record<AnyOperation, Handler>>,
-  request: IncomingRequest,
-  response: OutgoingResponse,
-  target: Target,
+  handlers: Readonly<Record<AnyOperation, Handler>>,
+  exchange: Exchange,
   connection: ServerConnection,
 ): void {
-  const route = ROUTES.find(({ operation, path }) => operation === 'responses.socket' && path === target.path);
+  const route = ROUTES.find(({ operation, path }) => operation === 'responses.socket' && path === exchange.path);
   const { socket } = connection;
-  const call = toCall(options, request, response, target, route, {}, { socket, release: () => connection.release() });
-  void answer(options, call, route ? own[route.operation] : refuseUpgrade);
+  const call = toCall(options, exchange, route && { route, params: {} }, {
+    socket,
+    release: () => connection.release(),
+  });
+  void runCall(options, call, route ? handlers[route.operation] : rejectUpgrade);
 }
 
-const refuseUpgrade: Handler = () => {
-  throw fail('invalid_request', 'This path does not speak WebSocket.', { headers: { connection: 'close' } });
+const rejectUpgrade: Handler = () => {
+  throw fail('invalid_request', 'This endpoint does not support WebSocket.', { headers: { connection: 'close' } });
 };
 
-function toCall(
-  options: WebOptions,
-  request: IncomingRequest,
-  response: OutgoingResponse,
-  { path, query }: Target,
-  route?: Pick<Route, 'operation' | 'errorFormat'>,
-  params: Readonly<Record<string, string>> = {},
-  upgrade?: Upgrade,
-): Call {
+/** Without `match` the request has no route. */
+function toCall(options: WebOptions, exchange: Exchange, match?: Match, upgrade?: Upgrade): Call {
+  const { request, response, path, query } = exchange;
   return new Call({
     id: newRequestId(),
-    operation: route?.operation ?? 'none',
-    envelope: route?.errorFormat ?? errorFormatOf(path),
+    operation: match?.route.operation ?? 'none',
+    errorFormat: match?.route.errorFormat ?? errorFormatOf(path),
     request,
     response,
-    params,
+    params: match?.params ?? {},
     path,
     query,
     address: clientAddress(request, options.trustedProxies),
@@ -147,19 +145,24 @@ function toCall(
   });
 }
 
-interface Target {
+interface Exchange {
+  readonly request: IncomingRequest;
+  readonly response: OutgoingResponse;
   readonly path: string;
   readonly query: string;
 }
 
-function targetOf({ url }: IncomingRequest): Target {
-  const mark = url.indexOf('?');
-  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+function exchangeOf(request: IncomingRequest, response: OutgoingResponse): Exchange {
+  const { url } = request;
+  const queryStart = url.indexOf('?');
+  return queryStart < 0
+    ? { request, response, path: url, query: '' }
+    : { request, response, path: url.slice(0, queryStart), query: url.slice(queryStart + 1) };
 }
 
-/** The one catch of every call. */
-async function answer(options: WebOptions, call: Call, handler: Handler): Promise<void> {
-  options.metrics.openCalls.value += 1;
+/** Runs a handler. The only place that catches its errors. */
+async function runCall(options: WebOptions, call: Call, handler: Handler): Promise<void> {
+  options.metrics.openRequests.value += 1;
   call.onClose(() => finish(options, call));
   try {
     const pending = handler(call);
@@ -175,43 +178,33 @@ function finish({ metrics, log, clock }: WebOptions, call: Call): void {
   const ms = clock.now() - call.startedAt;
   const outcome = call.isClientGone ? 'client_closed' : 'completed';
   const status = call.response.statusCode;
-  metrics.openCalls.value -= 1;
-  metrics.callDone({ operation: call.operation, status, ms, outcome });
+  metrics.openRequests.value -= 1;
+  metrics.recordRequest({ operation: call.operation, status, ms, outcome });
   call.addLogFields({ status, outcome, ms });
   log[isOperator(call.operation) ? 'debug' : 'info']('request.completed', call.logFields);
 }
 
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');
 
-/** A path that is no route, or not with this method. */
+/** Responds with 404 for an unknown path, 405 for an unsupported method, 400 for an invalid path parameter. */
 function respondUnrouted(options: WebOptions, call: Call): void {
   const { request } = call;
-  void answer(options, call, () => {
+  void runCall(options, call, () => {
     const methods = methodsOf(call.path);
     if (methods.length === 0)
-      throw fail(
-        'not_found',
-        `There is no ${request.method} ${printable(call.path)} here; see /openapi.json for what there is.`,
-      );
+      throw fail('not_found', `Unknown endpoint ${request.method} ${printable(call.path)}; see /openapi.json.`);
     if (methods.some((method) => method === request.method))
-      throw fail('invalid_request', 'The request target or its content type is malformed.');
-    throw fail('method_not_allowed', `${printable(call.path)} takes ${methods.join(' or ')}, not ${request.method}.`, {
-      headers: { allow: methods.join(', ') },
-    });
+      throw fail('invalid_request', 'The path contains an invalid parameter.');
+    const message = `${request.method} is not supported by ${printable(call.path)}; use ${methods.join(' or ')}.`;
+    throw fail('method_not_allowed', message, { headers: { allow: methods.join(', ') } });
   });
 }
 
 const printable = (path: string): string => path.slice(0, 120);
 
-function refuse(
-  options: WebOptions,
-  request: IncomingRequest,
-  response: OutgoingResponse,
-  target: Target,
-  { sentence, status }: { readonly sentence: string; readonly status: number },
-): void {
-  void answer(options, toCall(options, request, response, target), () => {
-    throw fail('invalid_request', sentence, { status, headers: { connection: 'close' } });
+function rejectRequest(options: WebOptions, exchange: Exchange, status: number, message: string): void {
+  void runCall(options, toCall(options, exchange), () => {
+    throw fail('invalid_request', message, { status, headers: { connection: 'close' } });
   });
 }
 
@@ -221,16 +214,16 @@ const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, s
   too_slow: [408, 'request_timeout', 'The request was not received in time.'],
 };
 
-/** What is no request has no path and no caller yet; it gets a plain answer, and the connection is closed. */
-function violationResponse(breach: ProtocolViolation, fault: HttpParseError, log: Log): string {
-  const [status, code, message] = VIOLATIONS[breach];
+/** Raw response for bytes that are not a request. It has no path, so it always uses the OpenAI error format. */
+function violationResponse(violation: ProtocolViolation, error: HttpParseError, log: Log): string {
+  const [status, code, message] = VIOLATIONS[violation];
   const id = newRequestId();
-  log.info('request.malformed', { request: id, status, ...errorFields(fault) });
+  log.info('request.malformed', { request: id, status, ...errorFields(error) });
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code, param: null } });
-  return `HTTP/1.1 ${status} Refused\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
 }
 
-/** The socket's address, or the nearest hop that no trusted proxy vouches for. */
+/** The address of the socket or, behind trusted proxies, the last untrusted hop of X-Forwarded-For. */
 function clientAddress(request: IncomingRequest, trusted: readonly string[]): string {
   const direct = request.address;
   if (trusted.length === 0 || !isAddressIn(direct, trusted)) return direct;

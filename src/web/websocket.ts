@@ -1,4 +1,4 @@
-/** Turning an upgrade request into a WebSocket, once its caller is known. Text frames in and out; no compression, bounded frames. */
+/** WebSocket server side: completes upgrades of authenticated requests. Text frames only, no compression, limited frame size. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer as WsServer } from 'ws';
@@ -7,7 +7,7 @@ import { WEBSOCKET } from '../rules/index.ts';
 import type { Call } from './call.ts';
 
 export interface WebSocketConnection {
-  /** False when the client is slow; `onDrain` follows. */
+  /** Returns false when the client reads too slowly; `onDrain` follows. */
   send(text: string): boolean;
   close(code: number, reason: string): void;
   onMessage(listener: (text: string | undefined) => void): void;
@@ -23,14 +23,14 @@ export class WebSocketServer {
     clientTracking: false,
   });
 
-  /** The call must carry an upgrade; from here on its HTTP response is not used any more. */
+  /** Completes the upgrade of the call. Its HTTP response must not be used afterwards. */
   accept(call: Call): Promise<WebSocketConnection> {
     const { promise, resolve } = Promise.withResolvers<WebSocketConnection>();
     const { upgrade } = call;
-    if (!upgrade) throw new TypeError('only an upgrade can become a socket');
+    if (!upgrade) throw new TypeError('the call is not an upgrade request');
     if (!isHandshake(call))
       throw fail('invalid_request', 'The WebSocket handshake is malformed.', { headers: { connection: 'close' } });
-    // The library wants a request of Node's, and reads its method and headers.
+    // ws declares an IncomingMessage but reads only `method` and `headers`; the contract test in websocket.test.ts checks that.
     this.#server.handleUpgrade(
       call.request as unknown as IncomingMessage,
       upgrade.socket,
@@ -45,7 +45,7 @@ export class WebSocketServer {
 
 const TOKENS = /^[\w!#$%&'*+.^`|~-]{1,100}(?:\s*,\s*[\w!#$%&'*+.^`|~-]{1,100}){0,15}$/;
 
-/** The library would answer a bad one in its own words, without an id. */
+/** Checked here, because ws would reject a bad handshake without a request id and without our error format. */
 function isHandshake({ request: { method, headers } }: Call): boolean {
   const version = headers['sec-websocket-version'];
   return (
@@ -69,7 +69,7 @@ class LiveWebSocket implements WebSocketConnection {
     this.#socket = socket;
     this.#stream = stream;
     socket.on('error', () => {});
-    // What came with the handshake would be told before anybody listens.
+    // Frames that arrived with the handshake must wait until `onMessage` is called.
     socket.pause();
     this.#pings = setInterval(() => socket.ping(), WEBSOCKET.pingMs).unref();
     socket.once('close', () => clearInterval(this.#pings));
@@ -80,12 +80,12 @@ class LiveWebSocket implements WebSocketConnection {
     this.#cork();
     this.#socket.send(text);
     if (this.#socket.bufferedAmount < WEBSOCKET.bufferedBytes) return true;
-    if (!this.#isFull) this.#stream.once('drain', () => this.#drained());
+    if (!this.#isFull) this.#stream.once('drain', () => this.#emitDrain());
     this.#isFull = true;
     return false;
   }
 
-  /** All frames of one turn of the event loop leave in one write. */
+  /** Sends all frames of one turn of the event loop in one write. */
   #cork(): void {
     if (this.#isCorked) return;
     this.#isCorked = true;
@@ -100,7 +100,7 @@ class LiveWebSocket implements WebSocketConnection {
     this.#socket.close(code, reason);
   }
 
-  /** Binary frames have no meaning here and arrive as undefined. */
+  /** Binary frames are not supported and arrive as undefined. */
   onMessage(listener: (text: string | undefined) => void): void {
     this.#socket.on('message', (data, isBinary) => listener(isBinary ? undefined : String(data)));
     this.#socket.resume();
@@ -114,7 +114,7 @@ class LiveWebSocket implements WebSocketConnection {
     this.#socket.once('close', listener);
   }
 
-  #drained(): void {
+  #emitDrain(): void {
     this.#isFull = false;
     for (const listener of this.#onDrain.splice(0)) listener();
   }
