@@ -5,7 +5,7 @@ import { runs } from '../../test/support/properties.ts';
 import { ApiError, FakeClock, type Limits } from '../core/index.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
-const refused =
+const isRejected =
   (retryAfter: number, message = /./) =>
   (error: unknown) =>
     error instanceof ApiError &&
@@ -14,31 +14,31 @@ const refused =
     message.test(error.message);
 const key = (limits: Limits, id = 'k') => ({ id, userId: 'u', limits });
 
-test('a minute holds as many requests as the limit says, and the bucket fills evenly', () => {
+test('the limiter admits rpm requests per minute and refills the bucket evenly', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
   for (let n = 0; n < 6; n++) limiter.acquire(key({ rpm: 6 }))?.release();
-  assert.throws(() => limiter.acquire(key({ rpm: 6 })), refused(10));
+  assert.throws(() => limiter.acquire(key({ rpm: 6 })), isRejected(10));
   clock.advance(10_000);
-  const visit = limiter.acquire(key({ rpm: 6 }));
-  assert.deepEqual(visit?.headers, {
+  const slot = limiter.acquire(key({ rpm: 6 }));
+  assert.deepEqual(slot?.headers, {
     'x-ratelimit-limit-requests': '6',
     'x-ratelimit-remaining-requests': '0',
     'x-ratelimit-reset-requests': '60s',
   });
 });
 
-test('tokens are counted when they are known, and a burst is paid back', () => {
+test('the limiter lets a burst overdraw the token bucket and rejects until it is refilled', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
   limiter.acquire(key({ tpm: 600 }))?.release();
   limiter.count(key({ tpm: 600 }), 1_200);
-  assert.throws(() => limiter.acquire(key({ tpm: 600 })), refused(61));
+  assert.throws(() => limiter.acquire(key({ tpm: 600 })), isRejected(61));
   clock.advance(61_000);
   limiter.acquire(key({ tpm: 600 }));
 });
 
-test('a debt of tokens outlives the memory of idle keys', () => {
+test('the limiter keeps an overdrawn token bucket when it removes idle keys', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
   limiter.acquire(key({ tpm: 60 }))?.release();
@@ -47,54 +47,55 @@ test('a debt of tokens outlives the memory of idle keys', () => {
     clock.advance(60_000);
     limiter.acquire(key({ tpm: 60 }, `other-${minute}`))?.release();
   }
-  assert.throws(() => limiter.acquire(key({ tpm: 60 })), refused(541));
+  assert.throws(() => limiter.acquire(key({ tpm: 60 })), isRejected(541));
 });
 
-test('calls at once are counted until they leave, each once', () => {
+test('the limiter counts a slot until its first release', () => {
   const limiter = new LocalLimiter(new FakeClock());
-  const visit = limiter.acquire(key({ concurrency: 1 }));
-  assert.throws(() => limiter.acquire(key({ concurrency: 1 })), refused(1));
+  const slot = limiter.acquire(key({ concurrency: 1 }));
+  assert.throws(() => limiter.acquire(key({ concurrency: 1 })), isRejected(1));
   limiter.acquire(key({ concurrency: 1 }, 'other'));
-  visit?.release();
-  visit?.release();
+  slot?.release();
+  slot?.release();
   limiter.acquire(key({ concurrency: 1 }));
-  assert.throws(() => limiter.acquire(key({ concurrency: 1 })), refused(1));
+  assert.throws(() => limiter.acquire(key({ concurrency: 1 })), isRejected(1));
 });
 
-test('a key without limits is not looked at', () => {
+test('the limiter returns no slot for a key without rate limits', () => {
   const limiter = new LocalLimiter(new FakeClock());
   assert.equal(limiter.acquire({ id: 'k', userId: 'u' }), undefined);
-  assert.equal(limiter.acquire(key({ spendDay: 1n })), undefined, 'money is counted elsewhere');
+  assert.equal(limiter.acquire(key({ spendDay: 1n })), undefined, 'spend limits are checked elsewhere');
 });
 
-test('the limits of a user hold for all keys together, and a refusal takes nothing from either', () => {
+test('the limiter applies user limits to all keys together, and a rejected request uses up nothing', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
-  const enter = (id: string) => limiter.acquire({ id, userId: 'u', limits: { rpm: 5 }, userLimits: { rpm: 3 } });
-  assert.equal(enter('a')?.headers['x-ratelimit-remaining-requests'], '2', 'the user has less left than the key');
-  enter('a');
-  enter('b');
-  for (let n = 0; n < 5; n++) assert.throws(() => enter('b'), refused(20, /This user's limit of 3 requests/));
+  const acquire = (id: string) => limiter.acquire({ id, userId: 'u', limits: { rpm: 5 }, userLimits: { rpm: 3 } });
+  assert.equal(acquire('a')?.headers['x-ratelimit-remaining-requests'], '2', 'the user has less left than the key');
+  acquire('a');
+  acquire('b');
+  for (let n = 0; n < 5; n++)
+    assert.throws(() => acquire('b'), isRejected(20, /this user may use 3 requests per minute/));
   clock.advance(20_000);
-  enter('a');
-  const own = limiter.acquire({ id: 'b', userId: 'other', limits: { rpm: 5 } });
-  assert.equal(own?.headers['x-ratelimit-remaining-requests'], '4', 'refused calls of b did not count');
+  acquire('a');
+  const other = limiter.acquire({ id: 'b', userId: 'other', limits: { rpm: 5 } });
+  assert.equal(other?.headers['x-ratelimit-remaining-requests'], '4', 'rejected requests of b are not counted');
 });
 
-test('a refusal says what is left, and of two reasons the one that lasts longer', () => {
+test('a rejection reports the remaining budget and the longest wait', () => {
   const limiter = new LocalLimiter(new FakeClock());
   const who = { id: 'k', userId: 'u', limits: { rpm: 60 }, userLimits: { rpm: 1, concurrency: 1 } };
   limiter.acquire(who);
   assert.throws(
     () => limiter.acquire(who),
     (error: unknown) =>
-      refused(60)(error) &&
+      isRejected(60)(error) &&
       (error as ApiError).details.headers?.['x-ratelimit-limit-requests'] === '1' &&
       (error as ApiError).details.headers?.['x-ratelimit-remaining-requests'] === '0',
   );
 });
 
-test('a limit that is raised is in force with the next call', () => {
+test('a raised limit applies to the next request', () => {
   const limiter = new LocalLimiter(new FakeClock());
   limiter.acquire(key({ concurrency: 9 }));
   limiter.acquire(key({ rpm: 1 }));
@@ -102,7 +103,7 @@ test('a limit that is raised is in force with the next call', () => {
   assert.equal(limiter.acquire(key({ rpm: 100 }))?.headers['x-ratelimit-remaining-requests'], '98');
 });
 
-/** What is used up, in sixty-thousandths, so that every sum is exact. */
+/** Usage in units of 1/60,000, so that every sum is exact. */
 class ExactBucket {
   #used = 0n;
   readonly #perMinute: bigint;
@@ -121,7 +122,7 @@ class ExactBucket {
   }
 }
 
-test('whatever comes in whatever order: key and user admit exactly what exact buckets would', () => {
+test('the limiter admits exactly the requests that buckets with exact arithmetic admit', () => {
   const rate = fc.integer({ min: 1, max: 40 });
   const step = fc.oneof(
     fc.record({ what: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 90_000 }) }),
@@ -145,17 +146,17 @@ test('whatever comes in whatever order: key and user admit exactly what exact bu
       for (const one of steps) {
         if (one.what === 'pass') {
           clock.advance(one.ms);
-          for (const bucket of [user, buckets.a.requests, buckets.a.tokens, buckets.b.requests, buckets.b.tokens])
-            bucket.pass(one.ms);
+          for (const each of [user, buckets.a.requests, buckets.a.tokens, buckets.b.requests, buckets.b.tokens])
+            each.pass(one.ms);
           continue;
         }
-        const own = buckets[one.who as 'a' | 'b'];
+        const bucket = buckets[one.who as 'a' | 'b'];
         if (one.what === 'count') {
           limiter.count(who(one.who), one.tokens);
-          own.tokens.use(one.tokens);
+          bucket.tokens.use(one.tokens);
           continue;
         }
-        const expected = own.requests.hasOne && own.tokens.hasOne && user.hasOne;
+        const expected = bucket.requests.hasOne && bucket.tokens.hasOne && user.hasOne;
         let admitted = true;
         try {
           limiter.acquire(who(one.who))?.release();
@@ -164,7 +165,7 @@ test('whatever comes in whatever order: key and user admit exactly what exact bu
         }
         assert.equal(admitted, expected);
         if (!expected) continue;
-        own.requests.use(1);
+        bucket.requests.use(1);
         user.use(1);
       }
     }),
@@ -172,7 +173,7 @@ test('whatever comes in whatever order: key and user admit exactly what exact bu
   );
 });
 
-test('a clock that is set back uses up nothing', () => {
+test('the limiter ignores a clock that is set back', () => {
   const clock = new FakeClock();
   const limiter = new LocalLimiter(clock);
   limiter.acquire(key({ rpm: 10 }));

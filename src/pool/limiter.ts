@@ -1,34 +1,34 @@
 /**
- * Limits of a key and of its user: requests and tokens per minute, calls at once. A call must fit both. Buckets fill evenly; tokens
- * are counted when they are known, so a burst may overdraw its bucket, and the next calls wait until that is paid back.
- * Here is what the two ways of keeping count share: who is limited, whether a call fits, and what its caller is told.
+ * Rate limits of a key and its user: requests per minute, tokens per minute, and concurrency. A request must fit both. Buckets
+ * refill evenly. Tokens are counted after the response, so a burst may overdraw a bucket, and later requests wait for the refill.
+ * This module holds what the local and the Redis limiter share: scopes, the check, rejections and headers.
  */
 import { type ApiError, fail, type LimitedKey, type Limits } from '../core/index.ts';
 
 export interface Limiter {
   /**
-   * Counts a call in. Undefined when nothing limits it, a promise only where somebody else must be asked. Throws or rejects with
-   * `rate_limit_exceeded` and the time to wait.
+   * Counts a request. Returns undefined when it has no limits, and a promise only when Redis must be asked. Throws or rejects with
+   * `rate_limit_exceeded` and `retryAfter`.
    */
-  acquire(who: LimitedKey): Slot | undefined | Promise<Slot>;
-  /** What a call turned out to use. */
-  count(who: LimitedKey, tokens: number): void;
+  acquire(key: LimitedKey): Slot | undefined | Promise<Slot>;
+  /** Adds the tokens that a request used. */
+  count(key: LimitedKey, tokens: number): void;
 }
 
 export interface Slot {
-  /** For the answer: what is left, of the tighter limit. */
+  /** Response headers with the remaining budget of the tighter scope. */
   readonly headers: Readonly<Record<string, string>>;
   release(): void;
 }
 
-/** One of the two that a call must fit. */
+/** The key or the user, with its limits. */
 export interface LimitScope {
   readonly owner: 'key' | 'user';
   readonly id: string;
   readonly limits: Limits;
 }
 
-/** What is used up of each bucket, so that a limit may change under it, and the calls that are open. */
+/** Used part of each bucket, and open requests. Counts usage, not the remainder, so that a limit may change at any time. */
 export interface LimitUsage {
   readonly requests: number;
   readonly tokens: number;
@@ -36,21 +36,21 @@ export interface LimitUsage {
 }
 
 export const MINUTE_MS = 60_000;
-/** Thirds and sevenths of a request do not add up to whole ones in binary. */
+/** Tolerance for rounding errors: fractions of a request do not add up exactly in binary. */
 const EPSILON = 1e-6;
 
 export function scopesOf({ id, userId, limits, userLimits }: LimitedKey): readonly LimitScope[] {
-  const sides: LimitScope[] = [];
-  if (limits && hasRates(limits)) sides.push({ owner: 'key', id, limits });
-  if (userLimits && hasRates(userLimits)) sides.push({ owner: 'user', id: userId, limits: userLimits });
-  return sides;
+  const scopes: LimitScope[] = [];
+  if (limits && hasRates(limits)) scopes.push({ owner: 'key', id, limits });
+  if (userLimits && hasRates(userLimits)) scopes.push({ owner: 'user', id: userId, limits: userLimits });
+  return scopes;
 }
 
 const hasRates = ({ rpm, tpm, concurrency }: Limits): boolean =>
   rpm !== undefined || tpm !== undefined || concurrency !== undefined;
 
-/** What is still used up after so long. A clock may be set back. */
-export const drained = (used: number, perMinute: number | undefined, ms: number): number =>
+/** Usage that remains after `ms` of refill. A negative `ms` counts as 0, because the clock may be set back. */
+export const usedAfter = (used: number, perMinute: number | undefined, ms: number): number =>
   perMinute === undefined ? 0 : Math.max(0, used - (Math.max(0, ms) * perMinute) / MINUTE_MS);
 
 export const fits = ({ rpm, tpm, concurrency }: Limits, { requests, tokens, open }: LimitUsage): boolean =>
@@ -59,46 +59,49 @@ export const fits = ({ rpm, tpm, concurrency }: Limits, { requests, tokens, open
 const hasOne = (perMinute: number | undefined, used: number): boolean =>
   perMinute === undefined || perMinute - used >= 1 - EPSILON;
 
-/** The refusal of a call that does not fit: of several reasons, the one that lasts longest. */
-export function limitRejection(sides: readonly LimitScope[], used: readonly LimitUsage[]): ApiError {
-  const reasons = sides.flatMap((side, n) => reasonsOf(side, used[n] ?? NOTHING));
-  const [longest = { retryAfter: 1, message: undefined }] = reasons.sort((a, b) => b.retryAfter - a.retryAfter);
+/** The error for a request that does not fit. Reports the limit with the longest wait. */
+export function limitRejection(scopes: readonly LimitScope[], used: readonly LimitUsage[]): ApiError {
+  const rejections = scopes.flatMap((scope, n) => rejectionsOf(scope, used[n] ?? NO_USAGE));
+  const [longest = { retryAfter: 1, message: undefined }] = rejections.sort((a, b) => b.retryAfter - a.retryAfter);
   const { retryAfter, message } = longest;
-  return fail('rate_limit_exceeded', message, { retryAfter, headers: limitHeaders(sides, used) });
+  return fail('rate_limit_exceeded', message, { retryAfter, headers: limitHeaders(scopes, used) });
 }
 
-interface Reason {
+interface LimitRejection {
   readonly retryAfter: number;
   readonly message: string;
 }
 
-function reasonsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, used: LimitUsage): Reason[] {
-  const reasons: Reason[] = [];
+function rejectionsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, used: LimitUsage): LimitRejection[] {
+  const rejections: LimitRejection[] = [];
   if (concurrency !== undefined && used.open >= concurrency)
-    reasons.push({ retryAfter: 1, message: `This ${owner} may have ${concurrency} calls at once, and has them.` });
+    rejections.push({
+      retryAfter: 1,
+      message: `Concurrency limit reached: this ${owner} may have ${concurrency} requests in flight.`,
+    });
   const buckets = [
     [tpm, used.tokens, 'tokens'],
     [rpm, used.requests, 'requests'],
   ] as const;
-  for (const [perMinute, gone, what] of buckets) {
-    if (perMinute === undefined || hasOne(perMinute, gone)) continue;
-    const retryAfter = Math.max(1, Math.ceil(((1 + gone - perMinute) / perMinute) * 60 - EPSILON));
-    const message = `This ${owner}'s limit of ${perMinute} ${what} per minute is reached. Please try again in ${retryAfter}s.`;
-    reasons.push({ retryAfter, message });
+  for (const [perMinute, units, what] of buckets) {
+    if (perMinute === undefined || hasOne(perMinute, units)) continue;
+    const retryAfter = Math.max(1, Math.ceil(((1 + units - perMinute) / perMinute) * 60 - EPSILON));
+    const message = `Rate limit reached: this ${owner} may use ${perMinute} ${what} per minute. Please try again in ${retryAfter}s.`;
+    rejections.push({ retryAfter, message });
   }
-  return reasons;
+  return rejections;
 }
 
-/** Of key and user, the one that has less left. */
-export function limitHeaders(sides: readonly LimitScope[], used: readonly LimitUsage[]): Record<string, string> {
+/** Reports the scope with the smaller remainder. */
+export function limitHeaders(scopes: readonly LimitScope[], used: readonly LimitUsage[]): Record<string, string> {
   return {
     ...bucketHeaders(
       'requests',
-      sides.map(({ limits }, n) => [limits.rpm, used[n]?.requests ?? 0]),
+      scopes.map(({ limits }, n) => [limits.rpm, used[n]?.requests ?? 0]),
     ),
     ...bucketHeaders(
       'tokens',
-      sides.map(({ limits }, n) => [limits.tpm, used[n]?.tokens ?? 0]),
+      scopes.map(({ limits }, n) => [limits.tpm, used[n]?.tokens ?? 0]),
     ),
   };
 }
@@ -123,4 +126,4 @@ function bucketHeaders(
   };
 }
 
-const NOTHING: LimitUsage = { requests: 0, tokens: 0, open: 0 };
+const NO_USAGE: LimitUsage = { requests: 0, tokens: 0, open: 0 };

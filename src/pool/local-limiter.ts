@@ -1,7 +1,6 @@
-/** Keeps count in the memory of this replica: every replica grants the whole limit. */
+/** Rate limiter in the memory of this replica. With several replicas, each one grants the full limit. */
 import type { Clock, LimitedKey } from '../core/index.ts';
 import {
-  drained,
   fits,
   type Limiter,
   type LimitScope,
@@ -10,6 +9,7 @@ import {
   MINUTE_MS,
   type Slot,
   scopesOf,
+  usedAfter,
 } from './limiter.ts';
 
 interface State {
@@ -17,7 +17,7 @@ interface State {
   tokens: number;
   open: number;
   at: number;
-  side: LimitScope;
+  scope: LimitScope;
 }
 
 export class LocalLimiter implements Limiter {
@@ -29,71 +29,71 @@ export class LocalLimiter implements Limiter {
     this.#clock = clock;
   }
 
-  acquire(who: LimitedKey): Slot | undefined {
-    if (!who.limits && !who.userLimits) return undefined;
-    const sides = scopesOf(who);
-    if (sides.length === 0) return undefined;
-    const states = this.#statesOf(sides);
-    if (!states.every((state) => fits(state.side.limits, state))) throw limitRejection(sides, states);
-    return this.#take(sides, states);
+  acquire(key: LimitedKey): Slot | undefined {
+    if (!key.limits && !key.userLimits) return undefined;
+    const scopes = scopesOf(key);
+    if (scopes.length === 0) return undefined;
+    const states = this.#statesOf(scopes);
+    if (!states.every((state) => fits(state.scope.limits, state))) throw limitRejection(scopes, states);
+    return this.#take(scopes, states);
   }
 
-  /** Counts a call in without asking: another has. */
-  take(sides: readonly LimitScope[]): Slot {
-    return this.#take(sides, this.#statesOf(sides));
+  /** Counts a request without a check, because Redis has already admitted it. */
+  take(scopes: readonly LimitScope[]): Slot {
+    return this.#take(scopes, this.#statesOf(scopes));
   }
 
-  count(who: LimitedKey, tokens: number): void {
-    if (!who.limits && !who.userLimits) return;
-    for (const state of this.#statesOf(scopesOf(who))) if (state.side.limits.tpm !== undefined) state.tokens += tokens;
+  count(key: LimitedKey, tokens: number): void {
+    if (!key.limits && !key.userLimits) return;
+    for (const state of this.#statesOf(scopesOf(key))) if (state.scope.limits.tpm !== undefined) state.tokens += tokens;
   }
 
-  #take(sides: readonly LimitScope[], states: readonly State[]): Slot {
+  #take(scopes: readonly LimitScope[], states: readonly State[]): Slot {
     for (const state of states) {
-      if (state.side.limits.rpm !== undefined) state.requests += 1;
+      if (state.scope.limits.rpm !== undefined) state.requests += 1;
       state.open += 1;
     }
-    let isHere = true;
+    let isHeld = true;
     return {
-      headers: limitHeaders(sides, states),
+      headers: limitHeaders(scopes, states),
       release: () => {
-        if (isHere) for (const state of states) state.open -= 1;
-        isHere = false;
+        if (isHeld) for (const state of states) state.open -= 1;
+        isHeld = false;
       },
     };
   }
 
-  #statesOf(sides: readonly LimitScope[]): State[] {
+  #statesOf(scopes: readonly LimitScope[]): State[] {
     const now = this.#clock.now();
     if (now - this.#sweptAt >= MINUTE_MS) this.#sweep(now);
-    return sides.map((side) => {
-      const name = nameOf(side);
+    return scopes.map((scope) => {
+      const name = scopeName(scope);
       let state = this.#states.get(name);
       if (!state) {
-        state = { requests: 0, tokens: 0, open: 0, at: now, side };
+        state = { requests: 0, tokens: 0, open: 0, at: now, scope: scope };
         this.#states.set(name, state);
       }
-      state.side = side;
-      settle(state, now);
+      state.scope = scope;
+      drainBuckets(state, now);
       return state;
     });
   }
 
-  /** Who has nothing open and nothing used up is as good as never seen. */
+  /** Removes scopes without open requests and usage; they equal unknown ones. */
   #sweep(now: number): void {
     this.#sweptAt = now;
     for (const [name, state] of this.#states) {
-      settle(state, now);
+      drainBuckets(state, now);
       if (state.open === 0 && state.requests === 0 && state.tokens === 0) this.#states.delete(name);
     }
   }
 }
 
-const nameOf = ({ owner, id }: LimitScope): string => `${owner}:${id}`;
+const scopeName = ({ owner, id }: LimitScope): string => `${owner}:${id}`;
 
-function settle(state: State, now: number): void {
-  const { rpm, tpm } = state.side.limits;
-  state.requests = drained(state.requests, rpm, now - state.at);
-  state.tokens = drained(state.tokens, tpm, now - state.at);
+function drainBuckets(state: State, now: number): void {
+  const { rpm, tpm } = state.scope.limits;
+  state.requests = usedAfter(state.requests, rpm, now - state.at);
+  state.tokens = usedAfter(state.tokens, tpm, now - state.at);
   state.at = now;
 }

@@ -10,67 +10,98 @@ const account = (id: string, given: Partial<PooledAccount> = {}): PooledAccount 
   maxConcurrency: 2,
   ...given,
 });
-const taken = (got: ReturnType<Pool['lease']>): AccountLease<PooledAccount> =>
-  'account' in got ? got : assert.fail(`refused: ${got.reason}`);
+const leased = (result: ReturnType<Pool['lease']>): AccountLease<PooledAccount> =>
+  'account' in result ? result : assert.fail(`no account: ${result.reason}`);
 
-test('accounts are used in proportion to their weights', () => {
+test('the pool chooses accounts in proportion to their weights', () => {
   let n = 0;
   const pool = new Pool(new FakeClock(), () => (n++ % 100) / 100);
   const accounts = [account('a', { weight: 3 }), account('b', { weight: 1 })];
   const counts = { a: 0, b: 0 };
   for (let i = 0; i < 100; i++) {
-    const lease = taken(pool.lease(accounts));
+    const lease = leased(pool.lease(accounts));
     counts[lease.account.id as 'a' | 'b'] += 1;
     lease.release();
   }
   assert.deepEqual(counts, { a: 75, b: 25 });
 });
 
-test('a lower priority number is used first, the next one when those are full', () => {
+test('the pool uses the next priority only when all accounts of the best one are full', () => {
   const pool = new Pool(new FakeClock());
   const accounts = [account('spare', { priority: 1 }), account('first', { maxConcurrency: 1 })];
-  assert.equal(taken(pool.lease(accounts)).account.id, 'first');
-  assert.equal(taken(pool.lease(accounts)).account.id, 'spare');
+  assert.equal(leased(pool.lease(accounts)).account.id, 'first');
+  assert.equal(leased(pool.lease(accounts)).account.id, 'spare');
 });
 
-test('no account takes more calls at once than it may, and a place that is given back is free again', () => {
+test('the pool never exceeds maxConcurrency, and a released slot is free again', () => {
   const pool = new Pool(new FakeClock());
-  const one = [account('a', { maxConcurrency: 1 })];
-  const lease = taken(pool.lease(one));
-  assert.deepEqual(pool.lease(one), { retryMs: 1_000, reason: 'full' });
+  const accounts = [account('a', { maxConcurrency: 1 })];
+  const lease = leased(pool.lease(accounts));
+  assert.deepEqual(pool.lease(accounts), { retryMs: 1_000, reason: 'full' });
   lease.release();
   lease.release();
   assert.equal(pool.inFlight('a'), 0);
-  taken(pool.lease(one));
+  leased(pool.lease(accounts));
 });
 
-test('a limited account rests as long as the upstream said, and nobody is sent to it meanwhile', () => {
+test('the pool does not use a rate-limited account during the cooldown that the provider requested', () => {
   const clock = new FakeClock();
   const pool = new Pool(clock);
-  const one = [account('a')];
-  taken(pool.lease(one)).release({ kind: 'rate_limited', restMs: 12_000 });
-  assert.deepEqual(pool.lease(one), { retryMs: 12_000, reason: 'rate_limited' });
-  assert.equal(taken(pool.lease([...one, account('b')])).account.id, 'b');
+  const accounts = [account('a')];
+  leased(pool.lease(accounts)).release({ kind: 'rate_limited', cooldownMs: 12_000 });
+  assert.deepEqual(pool.lease(accounts), { retryMs: 12_000, reason: 'rate_limited' });
+  assert.equal(leased(pool.lease([...accounts, account('b')])).account.id, 'b');
   clock.advance(12_000);
-  taken(pool.lease(one));
+  leased(pool.lease(accounts));
 });
 
-test('when every account is broken the least bad one is still tried', () => {
+test('the pool tries the account with the earliest cooldown end when all accounts failed', () => {
   const clock = new FakeClock();
   const pool = new Pool(clock);
   const accounts = [account('a'), account('b')];
   const [first, second] = [
-    taken(pool.lease([accounts[0] ?? assert.fail()])),
-    taken(pool.lease([accounts[1] ?? assert.fail()])),
+    leased(pool.lease([accounts[0] ?? assert.fail()])),
+    leased(pool.lease([accounts[1] ?? assert.fail()])),
   ];
   first.release({ kind: 'failed' });
   clock.advance(100);
   second.release({ kind: 'failed' });
-  assert.equal(taken(pool.lease(accounts)).account.id, 'a');
+  assert.equal(leased(pool.lease(accounts)).account.id, 'a');
 });
 
-test('a fault of the request leaves the account in use', () => {
+test('a fault of the request starts no cooldown', () => {
   const pool = new Pool(new FakeClock());
-  taken(pool.lease([account('a')])).release({ kind: 'request' });
-  taken(pool.lease([account('a')]));
+  leased(pool.lease([account('a')])).release({ kind: 'request' });
+  leased(pool.lease([account('a')]));
+});
+
+test('a success does not end a cooldown that began while the request was in flight', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const accounts = [account('a')];
+  const [slow, limited] = [leased(pool.lease(accounts)), leased(pool.lease(accounts))];
+  limited.release({ kind: 'rate_limited', cooldownMs: 12_000 });
+  clock.advance(1_000);
+  slow.release();
+  assert.deepEqual(pool.lease(accounts), { retryMs: 11_000, reason: 'rate_limited' });
+});
+
+test('a success during a cooldown ends it when the request began after the cooldown', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const [a, b] = [account('a'), account('b')];
+  leased(pool.lease([a])).release({ kind: 'failed', cooldownMs: 10_000 });
+  // The only account, so the pool tries it in spite of the cooldown.
+  leased(pool.lease([a])).release();
+  assert.equal(leased(pool.lease([a, b], { accountId: 'a' })).account.id, 'a');
+});
+
+test('the pool caps a cooldown at one hour', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const accounts = [account('a')];
+  leased(pool.lease(accounts)).release({ kind: 'rate_limited', cooldownMs: 86_400_000 });
+  assert.deepEqual(pool.lease(accounts), { retryMs: 3_600_000, reason: 'rate_limited' });
+  clock.advance(3_600_000);
+  leased(pool.lease(accounts));
 });

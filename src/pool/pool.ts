@@ -1,11 +1,11 @@
 /**
- * Which account takes a call: weighted chance among those of the best priority that are neither full nor resting. Knows counts
- * and times, not sockets; one per replica, in memory. What a failure means for the account stands in rules/faults.ts.
+ * Pool of upstream accounts. Chooses by weight among the accounts of the best priority that have a free slot and no cooldown.
+ * Each replica has its own, in memory. rules/faults.ts defines the cooldown of each kind of fault.
  */
 import type { Clock } from '../core/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 
-/** What the pool needs to know of an account; the catalog brings it. */
+/** The part of an account that the pool uses; the catalog provides it. */
 export interface PooledAccount {
   readonly id: string;
   readonly weight: number;
@@ -15,18 +15,24 @@ export interface PooledAccount {
 
 export interface AccountLease<A extends PooledAccount> {
   readonly account: A;
-  /** Gives the place back, once; a fault may send the account to rest. */
-  release(fault?: { readonly kind: FaultKind; readonly restMs?: number | undefined }): void;
+  /** Frees the slot, once. A fault may start a cooldown of the account. */
+  release(fault?: AttemptFault): void;
 }
 
-/** Where a call would rather go: to the account that holds what it refers to, or where its session went before. */
+export interface AttemptFault {
+  readonly kind: FaultKind;
+  /** The provider's own retry-after; the default of the kind when undefined. */
+  readonly cooldownMs?: number | undefined;
+}
+
+/** Preference of a request: the account that stores what it refers to, or the account of its session. */
 export interface Affinity {
   readonly accountId?: string | undefined;
-  /** From 0 to below 1, the same for every call of a session; stands in for chance. */
+  /** In [0, 1), the same for every request of a session; replaces the random number. */
   readonly hash?: number | undefined;
 }
 
-/** Nobody can take the call: when it is worth asking again, and why the first to be free is resting. */
+/** No account is available: time until the first one is, and the reason of its cooldown. */
 export interface NoAccount {
   readonly retryMs: number;
   readonly reason: FaultKind | 'full';
@@ -34,16 +40,16 @@ export interface NoAccount {
 
 interface State {
   inFlight: number;
-  restUntil: number;
-  restKind: FaultKind | undefined;
+  cooldownUntil: number;
+  cooldownKind: FaultKind | undefined;
 }
 
-/** A provider that asks for longer than this is asked again anyway: its clock may be wrong, and ours is cheap. */
+/** Caps a provider's retry-after, which may be wrong; one failed attempt per hour is cheap. */
 const MAX_COOLDOWN_MS = 3_600_000;
 const FULL_RETRY_MS = 1_000;
 
-/** Resting for these says little about the next call: better a try than a certain refusal when nobody else is there. */
-const WORTH_A_TRY: ReadonlySet<FaultKind> = new Set(['failed', 'timeout', 'unreachable', 'overloaded']);
+/** Faults that say little about the next request. Without another account, an attempt is better than a certain rejection. */
+const USABLE_WHILE_COOLING: ReadonlySet<FaultKind> = new Set(['failed', 'timeout', 'unreachable', 'overloaded']);
 
 export class Pool {
   readonly #clock: Clock;
@@ -58,13 +64,13 @@ export class Pool {
   lease<A extends PooledAccount>(accounts: readonly A[], affinity: Affinity = {}): AccountLease<A> | NoAccount {
     const now = this.#clock.now();
     const open = accounts.filter((account) => !this.#isFull(account));
-    const rested = open.filter((account) => this.#state(account.id).restUntil <= now);
-    const wanted = rested.find((account) => account.id === affinity.accountId);
-    const chosen = wanted ?? this.#choose(rested, affinity.hash ?? this.#random()) ?? this.#leastBad(open);
-    return chosen ? this.#grant(chosen) : this.#refusal(open, now);
+    const ready = open.filter((account) => this.#state(account.id).cooldownUntil <= now);
+    const preferred = ready.find((account) => account.id === affinity.accountId);
+    const chosen = preferred ?? this.#choose(ready, affinity.hash ?? this.#random()) ?? this.#leastBad(open);
+    return chosen ? this.#grant(chosen) : this.#noAccount(open, now);
   }
 
-  /** Calls in flight per account, for people who look. */
+  /** Requests in flight of an account, for diagnostics. */
   inFlight(id: string): number {
     return this.#states.get(id)?.inFlight ?? 0;
   }
@@ -73,66 +79,66 @@ export class Pool {
     return this.#state(account.id).inFlight >= account.maxConcurrency;
   }
 
-  #choose<A extends PooledAccount>(accounts: readonly A[], chance: number): A | undefined {
+  #choose<A extends PooledAccount>(accounts: readonly A[], random: number): A | undefined {
     const [first] = accounts;
     if (accounts.length <= 1) return first;
     const best = Math.min(...accounts.map((account) => account.priority));
-    const among = accounts.filter((account) => account.priority === best);
-    let dice = chance * among.reduce((sum, account) => sum + account.weight, 0);
-    for (const account of among) {
-      dice -= account.weight;
-      if (dice < 0) return account;
+    const candidates = accounts.filter((account) => account.priority === best);
+    let remaining = random * candidates.reduce((sum, account) => sum + account.weight, 0);
+    for (const account of candidates) {
+      remaining -= account.weight;
+      if (remaining < 0) return account;
     }
-    return among.at(-1);
+    return candidates.at(-1);
   }
 
   #leastBad<A extends PooledAccount>(accounts: readonly A[]): A | undefined {
     return accounts
-      .filter((account) => WORTH_A_TRY.has(this.#state(account.id).restKind ?? 'request'))
-      .sort((a, b) => this.#state(a.id).restUntil - this.#state(b.id).restUntil)[0];
+      .filter((account) => USABLE_WHILE_COOLING.has(this.#state(account.id).cooldownKind ?? 'request'))
+      .sort((a, b) => this.#state(a.id).cooldownUntil - this.#state(b.id).cooldownUntil)[0];
   }
 
   #grant<A extends PooledAccount>(account: A): AccountLease<A> {
     const state = this.#state(account.id);
     state.inFlight += 1;
-    const { restUntil } = state;
-    let held = true;
+    const { cooldownUntil } = state;
+    let isHeld = true;
     return {
       account,
       release: (fault) => {
-        if (!held) return;
-        held = false;
+        if (!isHeld) return;
+        isHeld = false;
         state.inFlight -= 1;
-        if (fault) this.#judge(state, fault);
-        // A success says nothing about a rest that began while it was under way.
-        else if (state.restUntil === restUntil) this.#wake(state);
+        if (fault) this.#applyFault(state, fault);
+        // A success does not end a cooldown that began while the request was in flight.
+        else if (state.cooldownUntil === cooldownUntil) this.#endCooldown(state);
       },
     };
   }
 
-  #wake(state: State): void {
-    state.restUntil = 0;
-    state.restKind = undefined;
+  #endCooldown(state: State): void {
+    state.cooldownUntil = 0;
+    state.cooldownKind = undefined;
   }
 
-  #judge(state: State, fault: NonNullable<Parameters<AccountLease<PooledAccount>['release']>[0]>): void {
-    const restMs = Math.min(MAX_COOLDOWN_MS, fault.restMs ?? faultRow(fault.kind).cooldownMs);
-    if (restMs === 0) return;
-    state.restUntil = this.#clock.now() + restMs;
-    state.restKind = fault.kind;
+  #applyFault(state: State, fault: AttemptFault): void {
+    const cooldownMs = Math.min(MAX_COOLDOWN_MS, fault.cooldownMs ?? faultRow(fault.kind).cooldownMs);
+    if (cooldownMs === 0) return;
+    state.cooldownUntil = this.#clock.now() + cooldownMs;
+    state.cooldownKind = fault.kind;
   }
 
-  #refusal(open: readonly PooledAccount[], now: number): NoAccount {
-    const [first] = open.map((account) => this.#state(account.id)).sort((a, b) => a.restUntil - b.restUntil);
+  #noAccount(open: readonly PooledAccount[], now: number): NoAccount {
+    const [first] = open.map((account) => this.#state(account.id)).sort((a, b) => a.cooldownUntil - b.cooldownUntil);
     return first
-      ? { retryMs: first.restUntil - now, reason: first.restKind ?? 'full' }
+      ? { retryMs: first.cooldownUntil - now, reason: first.cooldownKind ?? 'full' }
       : { retryMs: FULL_RETRY_MS, reason: 'full' };
   }
 
   #state(id: string): State {
     let state = this.#states.get(id);
     if (!state) {
-      state = { inFlight: 0, restUntil: 0, restKind: undefined };
+      state = { inFlight: 0, cooldownUntil: 0, cooldownKind: undefined };
       this.#states.set(id, state);
     }
     return state;

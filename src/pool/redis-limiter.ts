@@ -1,6 +1,7 @@
 /**
- * Keeps count in Redis, for all replicas together; a call waits for one round trip when it enters, and for nothing when it leaves.
- * While Redis is down every replica counts for itself, and it counts along while it is up, so that the change is no holiday.
+ * Rate limiter in Redis, shared by all replicas. A request waits for one round trip to acquire its slot, and not at all to release
+ * it. While Redis is down, each replica uses its local limiter. The local counters are kept up to date meanwhile, so that limits
+ * stay in force when Redis goes down.
  */
 import { randomUUID } from 'node:crypto';
 import type { LimitedKey } from '../core/index.ts';
@@ -25,141 +26,144 @@ export class RedisLimiter implements Limiter {
     this.#local = local;
   }
 
-  acquire(who: LimitedKey): Slot | undefined | Promise<Slot> {
-    if (!who.limits && !who.userLimits) return undefined;
-    const sides = scopesOf(who);
-    if (sides.length === 0) return undefined;
+  acquire(key: LimitedKey): Slot | undefined | Promise<Slot> {
+    if (!key.limits && !key.userLimits) return undefined;
+    const scopes = scopesOf(key);
+    if (scopes.length === 0) return undefined;
     const id = randomUUID();
-    if (this.#redis.isUp) return this.#ask(id, who, sides);
-    const visit = this.#local.acquire(who);
-    return visit && this.#kept(id, who, sides, visit, false);
+    if (this.#redis.isUp) return this.#acquireShared(id, key, scopes);
+    const slot = this.#local.acquire(key);
+    return slot && this.#withLease(id, openKeys(key, scopes), slot, false);
   }
 
-  count(who: LimitedKey, tokens: number): void {
-    if (!who.limits && !who.userLimits) return;
-    this.#local.count(who, tokens);
-    const sides = scopesOf(who).filter(({ limits }) => limits.tpm !== undefined);
-    if (sides.length === 0) return;
-    const keys = sides.map((side) => keyOf(who, side, 'rates'));
-    this.#redis.post(COUNT, keys, [String(tokens), ...sides.map(({ limits }) => String(limits.tpm))]);
+  count(key: LimitedKey, tokens: number): void {
+    if (!key.limits && !key.userLimits) return;
+    this.#local.count(key, tokens);
+    const scopes = scopesOf(key).filter(({ limits }) => limits.tpm !== undefined);
+    if (scopes.length === 0) return;
+    const keys = scopes.map((scope) => redisKey(key, scope, 'rates'));
+    this.#redis.post(COUNT, keys, [String(tokens), ...scopes.map(({ limits }) => String(limits.tpm))]);
   }
 
-  async #ask(id: string, who: LimitedKey, sides: readonly LimitScope[]): Promise<Slot> {
-    const keys = sides.flatMap((side) => [keyOf(who, side, 'rates'), keyOf(who, side, 'open')]);
-    const args = sides.flatMap(({ limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [rpm, tpm, concurrency]);
+  async #acquireShared(id: string, key: LimitedKey, scopes: readonly LimitScope[]): Promise<Slot> {
+    const keys = scopes.flatMap((scope) => [redisKey(key, scope, 'rates'), redisKey(key, scope, 'open')]);
+    const args = scopes.flatMap(({ limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [rpm, tpm, concurrency]);
     let reply: unknown;
     try {
-      reply = await this.#redis.run(ENTER, keys, [id, String(LEASE_MS), ...args.map(String)]);
+      reply = await this.#redis.run(ACQUIRE, keys, [id, String(LEASE_MS), ...args.map(String)]);
     } catch {
-      // Its place may be taken there; it is given back like any other.
-      return this.#kept(id, who, sides, this.#local.acquire(who) ?? this.#local.take(sides));
+      // The script may have run, so release the slot in Redis too.
+      return this.#withLease(id, openKeys(key, scopes), this.#local.acquire(key) ?? this.#local.take(scopes), true);
     }
-    const [isIn, used] = readUsed(reply, sides.length);
-    if (!isIn) throw limitRejection(sides, used);
-    return this.#kept(id, who, sides, { ...this.#local.take(sides), headers: limitHeaders(sides, used) });
+    const [isAdmitted, used] = readReply(reply, scopes.length);
+    if (!isAdmitted) throw limitRejection(scopes, used);
+    const slot = { ...this.#local.take(scopes), headers: limitHeaders(scopes, used) };
+    return this.#withLease(id, openKeys(key, scopes), slot, true);
   }
 
-  /** A visit that has a place in Redis keeps it, or gets it once Redis is there, until it leaves. */
-  #kept(id: string, who: LimitedKey, sides: readonly LimitScope[], visit: Slot, mayBeThere = true): Slot {
-    const keys = sides.flatMap((side) => (side.limits.concurrency === undefined ? [] : [keyOf(who, side, 'open')]));
-    if (keys.length === 0) return visit;
-    let isThere = mayBeThere;
-    const forget = this.#redis.keep(() => {
-      isThere ||= this.#redis.isUp;
+  /** Renews the slot in Redis until it is released. A slot acquired locally is added to Redis after the reconnect. */
+  #withLease(id: string, keys: readonly string[], slot: Slot, isInRedis: boolean): Slot {
+    if (keys.length === 0) return slot;
+    let mayBeInRedis = isInRedis;
+    const stopRenewing = this.#redis.onRenew(() => {
+      mayBeInRedis ||= this.#redis.isUp;
       this.#redis.post(RENEW, keys, [id, String(LEASE_MS)]);
     });
-    let isHere = true;
+    let isHeld = true;
     return {
-      headers: visit.headers,
+      headers: slot.headers,
       release: () => {
-        if (!isHere) return;
-        isHere = false;
-        visit.release();
-        forget();
-        if (isThere) this.#redis.end(LEAVE, keys, [id]);
+        if (!isHeld) return;
+        isHeld = false;
+        slot.release();
+        stopRenewing();
+        if (mayBeInRedis) this.#redis.endLease(RELEASE, keys, [id]);
       },
     };
   }
 }
 
-/** Everything of one user is in one place of a cluster. Ids only: nothing here opens anything. */
-const keyOf = ({ userId }: LimitedKey, { owner, id }: LimitScope, what: 'rates' | 'open'): string =>
+/** The user id is the hash tag, so that a cluster keeps the keys of one user on one node. Contains ids only, no secrets. */
+const redisKey = ({ userId }: LimitedKey, { owner, id }: LimitScope, what: 'rates' | 'open'): string =>
   `dragoman:{${userId}}:${owner === 'key' ? `key:${id}` : 'user'}:${what}`;
 
-function readUsed(reply: unknown, count: number): [isIn: boolean, used: LimitUsage[]] {
-  const [isIn, ...numbers] = (reply as readonly unknown[]).map(Number);
+const openKeys = (key: LimitedKey, scopes: readonly LimitScope[]): string[] =>
+  scopes.filter(({ limits }) => limits.concurrency !== undefined).map((scope) => redisKey(key, scope, 'open'));
+
+function readReply(reply: unknown, count: number): [isIn: boolean, used: LimitUsage[]] {
+  const [isAdmitted, ...numbers] = (reply as readonly unknown[]).map(Number);
   const used = Array.from({ length: count }, (_, n) => {
     const [requests = 0, tokens = 0, open = 0] = numbers.slice(3 * n);
     return { requests, tokens, open };
   });
-  return [isIn === 1, used];
+  return [isAdmitted === 1, used];
 }
 
-/** The time is that of Redis: clocks of replicas differ. `used` is what limiter.ts calls so. */
+/** Uses the clock of Redis, because the clocks of replicas differ. `used_after` is `usedAfter` of limiter.ts. */
 const COMMON = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function drained(used, at, perMinute)
+local function used_after(used, at, perMinute)
   if perMinute == 0 then return 0 end
   local passed = math.max(0, now - (tonumber(at) or now))
   return math.max(0, (tonumber(used) or 0) - passed * perMinute / 60000)
 end
-local function keep(key, requests, rpm, tokens, tpm)
+local function expire_when_empty(key, requests, rpm, tokens, tpm)
   local minutes = math.max(rpm > 0 and requests / rpm or 0, tpm > 0 and tokens / tpm or 0)
   redis.call('PEXPIRE', key, math.ceil(minutes * 60000) + 60000)
 end
 local function exact(number) return string.format('%.17g', number) end
 `;
 
-/** KEYS: rates and open calls of each side. ARGV: visit, lease, and rpm, tpm and concurrency of each side; 0 is without limit. */
-const ENTER = script(`${COMMON}
-local isIn, sides = 1, {}
+/** KEYS: rates and open slots of each scope. ARGV: slot id, lease in ms, then rpm, tpm and concurrency of each scope; 0 = no limit. */
+const ACQUIRE = script(`${COMMON}
+local is_admitted, scopes = 1, {}
 for n = 1, #KEYS / 2 do
   local rates, open = KEYS[2 * n - 1], KEYS[2 * n]
   local rpm, tpm, concurrency = tonumber(ARGV[3 * n]), tonumber(ARGV[3 * n + 1]), tonumber(ARGV[3 * n + 2])
-  local was = redis.call('HMGET', rates, 'requests', 'requests_at', 'tokens', 'tokens_at')
-  local requests, tokens, count = drained(was[1], was[2], rpm), drained(was[3], was[4], tpm), 0
+  local stored = redis.call('HMGET', rates, 'requests', 'requests_at', 'tokens', 'tokens_at')
+  local requests, tokens, count = used_after(stored[1], stored[2], rpm), used_after(stored[3], stored[4], tpm), 0
   if concurrency > 0 then
     redis.call('ZREMRANGEBYSCORE', open, '-inf', now)
     count = redis.call('ZCARD', open)
   end
   if (rpm > 0 and rpm - requests < 1 - 1e-6) or (tpm > 0 and tpm - tokens < 1 - 1e-6)
-    or (concurrency > 0 and count >= concurrency) then isIn = 0 end
-  sides[n] = { rates = rates, open = open, rpm = rpm, tpm = tpm, concurrency = concurrency, requests = requests, tokens = tokens, count = count }
+    or (concurrency > 0 and count >= concurrency) then is_admitted = 0 end
+  scopes[n] = { rates = rates, open = open, rpm = rpm, tpm = tpm, concurrency = concurrency, requests = requests, tokens = tokens, count = count }
 end
-local reply = { isIn }
-for _, side in ipairs(sides) do
-  if isIn == 1 then
-    side.requests = side.rpm > 0 and side.requests + 1 or 0
-    redis.call('HSET', side.rates, 'requests', exact(side.requests), 'requests_at', now, 'tokens', exact(side.tokens), 'tokens_at', now)
-    keep(side.rates, side.requests, side.rpm, side.tokens, side.tpm)
-    if side.concurrency > 0 then
-      redis.call('ZADD', side.open, now + ARGV[2], ARGV[1])
-      redis.call('PEXPIRE', side.open, ARGV[2])
+local reply = { is_admitted }
+for _, scope in ipairs(scopes) do
+  if is_admitted == 1 then
+    scope.requests = scope.rpm > 0 and scope.requests + 1 or 0
+    redis.call('HSET', scope.rates, 'requests', exact(scope.requests), 'requests_at', now, 'tokens', exact(scope.tokens), 'tokens_at', now)
+    expire_when_empty(scope.rates, scope.requests, scope.rpm, scope.tokens, scope.tpm)
+    if scope.concurrency > 0 then
+      redis.call('ZADD', scope.open, now + ARGV[2], ARGV[1])
+      redis.call('PEXPIRE', scope.open, ARGV[2])
     end
   end
-  reply[#reply + 1] = exact(side.requests)
-  reply[#reply + 1] = exact(side.tokens)
-  reply[#reply + 1] = side.count
+  reply[#reply + 1] = exact(scope.requests)
+  reply[#reply + 1] = exact(scope.tokens)
+  reply[#reply + 1] = scope.count
 end
 return reply`);
 
-/** KEYS: rates of each side that has a limit of tokens. ARGV: tokens, and each limit. */
+/** KEYS: rates of each scope with a token limit. ARGV: tokens, then the limit of each scope. */
 const COUNT = script(`${COMMON}
 for n, rates in ipairs(KEYS) do
   local tpm = tonumber(ARGV[n + 1])
-  local was = redis.call('HMGET', rates, 'tokens', 'tokens_at')
-  local tokens = drained(was[1], was[2], tpm) + ARGV[1]
+  local stored = redis.call('HMGET', rates, 'tokens', 'tokens_at')
+  local tokens = used_after(stored[1], stored[2], tpm) + ARGV[1]
   redis.call('HSET', rates, 'tokens', exact(tokens), 'tokens_at', now)
-  keep(rates, 0, 0, tokens, tpm)
+  expire_when_empty(rates, 0, 0, tokens, tpm)
 end`);
 
-/** KEYS: open calls of each side that limits them. ARGV: visit, lease. */
+/** KEYS: open slots of each scope with a concurrency limit. ARGV: slot id, lease in ms. */
 const RENEW = script(`${COMMON}
 for _, open in ipairs(KEYS) do
   redis.call('ZADD', open, now + ARGV[2], ARGV[1])
   redis.call('PEXPIRE', open, ARGV[2])
 end`);
 
-const LEAVE = script(`
+const RELEASE = script(`
 for _, open in ipairs(KEYS) do redis.call('ZREM', open, ARGV[1]) end`);

@@ -1,8 +1,8 @@
-/** A connection to one Redis or Valkey, or to a cluster of them; the only file that knows the client library, and loads it when asked. */
+/** Client of a Redis or Valkey server or cluster. The only module that knows the client library; loads it on first use. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../core/index.ts';
 
-/** A script and the name by which the server remembers it. */
+/** A Lua script and its SHA-1, by which the server caches it. */
 export interface Script {
   readonly text: string;
   readonly sha: string;
@@ -10,12 +10,12 @@ export interface Script {
 
 export const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
-/** All keys of one call carry the same hash tag, so that a cluster runs it in one place. */
+/** All keys of one `run` must share a hash tag, so that a cluster runs the script on one node. */
 export interface RedisClient {
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  /** Waits for what is under way. */
+  /** Waits for pending commands. */
   close(): Promise<void>;
-  /** Does not. */
+  /** Closes immediately. */
   destroy(): void;
 }
 
@@ -24,25 +24,25 @@ type Send = (key: string, args: string[]) => Promise<unknown>;
 export interface RedisClientOptions {
   readonly url: string;
   readonly clock: Clock;
-  /** Longer than this nobody waits for it to open. */
-  readonly ms: number;
-  readonly onLost?: (error: Error) => void;
+  /** Time limit to open the connection. */
+  readonly timeoutMs: number;
+  readonly onError?: (error: Error) => void;
 }
 
-/** Reconnecting is not the library's business: while it tries, calls would wait. */
+/** Opens a client. The library must not reconnect by itself: requests would wait meanwhile. */
 export async function openRedisClient(options: RedisClientOptions): Promise<RedisClient> {
   const { promise, reject } = Promise.withResolvers<never>();
   let client: Closable | undefined;
   let isLate = false;
-  const cancel = options.clock.after(options.ms, () => {
+  const cancel = options.clock.after(options.timeoutMs, () => {
     isLate = true;
     if (client) destroy(client);
-    reject(new Error(`no connection within ${options.ms} ms`));
+    reject(new Error(`no connection within ${options.timeoutMs} ms`));
   });
-  const opening = open(options, (begun) => {
-    // Nobody waits for it any more, and nobody would close it.
-    if (isLate) throw new Error('too late');
-    client = begun;
+  const opening = open(options, (opened) => {
+    // The caller has timed out and would never close this client.
+    if (isLate) throw new Error('connect timeout');
+    client = opened;
   });
   return Promise.race([opening, promise])
     .catch((error: unknown) => {
@@ -53,17 +53,17 @@ export async function openRedisClient(options: RedisClientOptions): Promise<Redi
 }
 
 async function open(
-  { url, ms, onLost = () => {} }: RedisClientOptions,
+  { url, timeoutMs, onError = () => {} }: RedisClientOptions,
   begin: (client: Closable) => void,
 ): Promise<RedisClient> {
   const { createClient, createCluster } = await import('@redis/client');
-  const socket = { connectTimeout: ms, reconnectStrategy: false as const };
+  const socket = { connectTimeout: timeoutMs, reconnectStrategy: false as const };
   const client = createClient({ url, disableOfflineQueue: true, socket });
   begin(client);
-  client.on('error', onLost);
+  client.on('error', onError);
   await client.connect();
   const isCluster = String(await client.sendCommand(['INFO', 'cluster'])).includes('cluster_enabled:1');
-  if (!isCluster) return tried(linkOver((_key, args) => client.sendCommand(args), client));
+  if (!isCluster) return probe(clientOver((_key, args) => client.sendCommand(args), client));
   destroy(client);
   const { username, password, protocol } = new URL(url);
   const cluster = createCluster({
@@ -76,10 +76,10 @@ async function open(
     },
   });
   begin(cluster);
-  cluster.on('error', onLost);
-  cluster.on('node-error', onLost);
+  cluster.on('error', onError);
+  cluster.on('node-error', onError);
   await cluster.connect();
-  return tried(linkOver((key, args) => cluster.sendCommand(key, false, args), cluster));
+  return probe(clientOver((key, args) => cluster.sendCommand(key, false, args), cluster));
 }
 
 interface Closable {
@@ -87,7 +87,7 @@ interface Closable {
   destroy(): void;
 }
 
-const linkOver = (send: Send, client: Closable): RedisClient => ({
+const clientOver = (send: Send, client: Closable): RedisClient => ({
   run: ({ text, sha }, keys, args) => {
     const rest = [String(keys.length), ...keys, ...args];
     return send(keys[0] ?? '', ['EVALSHA', sha, ...rest]).catch((error: unknown) => {
@@ -99,7 +99,7 @@ const linkOver = (send: Send, client: Closable): RedisClient => ({
   destroy: () => destroy(client),
 });
 
-/** Closing what was never open, or has closed already, is no mistake here. */
+/** Ignores the error of a client that was never open or is already closed. */
 function destroy(client: Closable): void {
   try {
     client.destroy();
@@ -108,8 +108,8 @@ function destroy(client: Closable): void {
 
 const TIME = script("return redis.call('TIME')");
 
-/** A server that answers but may not run scripts, is loading, or has no memory left, is of no use. */
-async function tried(link: RedisClient): Promise<RedisClient> {
-  await link.run(TIME, ['dragoman:{probe}'], []);
-  return link;
+/** Runs a script, because a server that responds may still forbid scripts, be loading its data, or be out of memory. */
+async function probe(client: RedisClient): Promise<RedisClient> {
+  await client.run(TIME, ['dragoman:{probe}'], []);
+  return client;
 }

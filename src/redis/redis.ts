@@ -1,6 +1,6 @@
 /**
- * What replicas share: scripts that run in Redis, if it answers at once. It never holds up a call for longer than 100 ms: who
- * asks is told that it is down and goes on alone, and the connection is tried again in the background until it is back.
+ * State shared by replicas: scripts in Redis, with automatic reconnection. Never delays a request by more than 100 ms: the call
+ * then rejects, the caller continues with local state, and the connection is retried in the background.
  */
 import { type Clock, errorFields, type Log } from '../core/index.ts';
 import { openRedisClient, type RedisClient, type Script } from './client.ts';
@@ -15,64 +15,64 @@ export interface RedisOptions {
 export class RedisDown extends Error {}
 
 /**
- * Redis answers in well under a millisecond, and pauses for tens of them when it forks; a limit is not worth more waiting than 100.
- * Counted in steps, at most one for each turn of the loop: when this process is the one that is busy, the answer may be here already.
+ * Time limit of a reply. Redis replies in well under a millisecond, and pauses for tens of milliseconds when it forks.
+ * Counted in steps of the event loop: when this process itself was busy, the reply may already be in its socket.
  */
-const ANSWER_STEPS = 10;
+const REPLY_STEPS = 10;
 const STEP_MS = 10;
 const CONNECT_MS = 1_000;
-/** The pause before the next attempt doubles while it does not last. */
+/** The delay before a reconnect doubles until a connection stays up for `STABLE_MS`. */
 const RETRY_MS = { least: 500, most: 5_000 } as const;
-const LASTED_MS = 30_000;
-/** What a replica has open is renewed this often, and is nobody's three times later: a replica that died holds no place for ever. */
+const STABLE_MS = 30_000;
+/** Replicas renew their leases at this interval. A lease expires after three intervals, so a dead replica frees its slots. */
 const RENEW_MS = 20_000;
 export const LEASE_MS = 3 * RENEW_MS;
 
 export class Redis {
   readonly #options: RedisOptions;
   readonly #renewals = new Set<() => void>();
-  #link: RedisClient | undefined;
+  #client: RedisClient | undefined;
   #upSince = 0;
   #pause: number = RETRY_MS.least;
   #connecting: Promise<void> | undefined;
   #cancelRetry = () => {};
   #cancelRenewal = () => {};
   #isClosed = false;
-  /** Undefined before the first attempt has ended. */
-  #told: boolean | undefined;
+  /** Last reported state; undefined before the first attempt has ended. */
+  #reportedUp: boolean | undefined;
 
   constructor(options: RedisOptions) {
     this.#options = options;
   }
 
-  /** Tries to connect once, and goes on trying in the background. */
+  /** Tries to connect once and retries in the background. */
   async start(): Promise<void> {
     this.#scheduleRenewal();
     await this.#connect();
   }
 
   get isUp(): boolean {
-    return this.#link !== undefined;
+    return this.#client !== undefined;
   }
 
-  /** Rejects when there is no answer at once; whether the script ran is then not known. */
+  /** Runs a script. Rejects when the reply is late; the script may have run nevertheless. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const link = this.#link;
-    if (!link) return Promise.reject(new RedisDown('not connected'));
+    const client = this.#client;
+    if (!client) return Promise.reject(new RedisDown('not connected'));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const fail = (error: Error): void => {
-      this.#lose(link, error);
+      this.#disconnect(client, error);
       reject(error);
     };
     const { clock } = this.#options;
-    let left = ANSWER_STEPS;
+    let left = REPLY_STEPS;
     const step = (): void => {
       left -= 1;
-      if (left === 0) fail(new RedisDown(`no answer within ${ANSWER_STEPS * STEP_MS} ms`));
+      if (left === 0) fail(new RedisDown(`no reply within ${REPLY_STEPS * STEP_MS} ms`));
       else cancel = clock.after(STEP_MS, step);
     };
     let cancel = clock.after(STEP_MS, step);
-    link.run(script, keys, args).then(
+    client.run(script, keys, args).then(
       (reply) => {
         cancel();
         resolve(reply);
@@ -85,28 +85,31 @@ export class Redis {
     return promise;
   }
 
-  /** Without waiting for the answer; lost when it is down. Scripts of this replica run in the order in which they were sent. */
+  /** Runs a script without waiting. Does nothing while Redis is down. Scripts of a replica run in the order sent. */
   post(script: Script, keys: readonly string[], args: readonly string[]): void {
-    if (this.#link) this.run(script, keys, args).catch(() => {});
+    if (this.#client) this.run(script, keys, args).catch(() => {});
   }
 
-  /** Ends a lease without waiting for the answer. While Redis is down it is ended when that is back, or has ended by itself. */
-  end(script: Script, keys: readonly string[], args: readonly string[], later = args): void {
-    const again = (): void => {
-      const forget = this.keep(() => {
-        if (!this.#link) return;
+  /**
+   * Ends a lease without waiting. While Redis is down, ends it after the reconnect, unless it has expired by then; `later` are the
+   * arguments for that case.
+   */
+  endLease(script: Script, keys: readonly string[], args: readonly string[], later = args): void {
+    const endLater = (): void => {
+      const stopRenewing = this.onRenew(() => {
+        if (!this.#client) return;
         cancel();
-        forget();
+        stopRenewing();
         this.post(script, keys, later);
       });
-      const cancel = this.#options.clock.after(LEASE_MS, forget);
+      const cancel = this.#options.clock.after(LEASE_MS, stopRenewing);
     };
-    if (this.#link) this.run(script, keys, args).catch(again);
-    else again();
+    if (this.#client) this.run(script, keys, args).catch(endLater);
+    else endLater();
   }
 
-  /** Calls `renew` again and again, and whenever the connection is back, until the answer is called. */
-  keep(renew: () => void): () => void {
+  /** Calls `renew` at every interval and after every reconnect. Returns a function that stops it. */
+  onRenew(renew: () => void): () => void {
     this.#renewals.add(renew);
     return () => this.#renewals.delete(renew);
   }
@@ -116,11 +119,11 @@ export class Redis {
     this.#cancelRetry();
     this.#cancelRenewal();
     await this.#connecting;
-    const link = this.#link;
-    this.#link = undefined;
-    if (!link) return;
-    const cancel = this.#options.clock.after(CONNECT_MS, () => link.destroy());
-    await link.close().catch(() => link.destroy());
+    const client = this.#client;
+    this.#client = undefined;
+    if (!client) return;
+    const cancel = this.#options.clock.after(CONNECT_MS, () => client.destroy());
+    await client.close().catch(() => client.destroy());
     cancel();
   }
 
@@ -133,33 +136,33 @@ export class Redis {
 
   async #tryToConnect(): Promise<void> {
     const { url, clock } = this.#options;
-    let link: RedisClient | undefined;
-    let lost: Error | undefined;
-    const onLost = (error: Error): void => {
-      lost ??= error;
-      if (link) this.#lose(link, error);
+    let client: RedisClient | undefined;
+    let earlyError: Error | undefined;
+    const onError = (error: Error): void => {
+      earlyError ??= error;
+      if (client) this.#disconnect(client, error);
     };
     try {
-      link = await openRedisClient({ url, clock, ms: CONNECT_MS, onLost });
-      if (lost) throw lost;
+      client = await openRedisClient({ url, clock, timeoutMs: CONNECT_MS, onError: onError });
+      if (earlyError) throw earlyError;
     } catch (error) {
-      link?.destroy();
-      this.#tell(false, error);
+      client?.destroy();
+      this.#reportState(false, error);
       return this.#retry();
     }
-    if (this.#isClosed) return link.destroy();
-    this.#link = link;
+    if (this.#isClosed) return client.destroy();
+    this.#client = client;
     this.#upSince = clock.now();
-    this.#tell(true);
+    this.#reportState(true);
     this.#renewAll();
   }
 
-  #lose(link: RedisClient, error: Error): void {
-    if (this.#link !== link) return;
-    this.#link = undefined;
-    link.destroy();
-    if (this.#options.clock.now() - this.#upSince > LASTED_MS) this.#pause = RETRY_MS.least;
-    this.#tell(false, error);
+  #disconnect(client: RedisClient, error: Error): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.destroy();
+    if (this.#options.clock.now() - this.#upSince > STABLE_MS) this.#pause = RETRY_MS.least;
+    this.#reportState(false, error);
     this.#retry();
   }
 
@@ -169,9 +172,9 @@ export class Redis {
     this.#pause = Math.min(RETRY_MS.most, this.#pause * 2);
   }
 
-  #tell(isUp: boolean, error?: unknown): void {
-    if (this.#told === isUp) return;
-    this.#told = isUp;
+  #reportState(isUp: boolean, error?: unknown): void {
+    if (this.#reportedUp === isUp) return;
+    this.#reportedUp = isUp;
     if (isUp) this.#options.log.info('limits.shared');
     else this.#options.log.warn('limits.local', { because: 'Redis is down', ...errorFields(error) });
     this.#options.onChange?.(isUp);
