@@ -1,12 +1,12 @@
-/** Which calls belong together: a session named by its client goes where it went before, and finds its prompt cache warm. */
+/** Session affinity: requests of one client session go to the same account, where the prompt cache is warm. */
 import { hash } from 'node:crypto';
 import type { Affinity } from '../pool/index.ts';
 import type { Call } from '../web/index.ts';
 
-/** Headers in which agent tools name their session. */
+/** Headers in which agent CLIs name their session. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'thread-id'] as const;
 
-/** A number from 0 to below 1, the same for the same session on every replica. */
+/** A number in [0, 1), the same for a session on every replica. */
 export const sessionHash = (session: string): number =>
   Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48;
 

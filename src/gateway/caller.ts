@@ -1,4 +1,4 @@
-/** User, key and group of the present call. */
+/** The caller of a request: its key with the user, and the key's group. */
 import type { Group } from '../catalog/index.ts';
 import type { Key } from '../identity/index.ts';
 import type { Style } from '../rules/index.ts';

@@ -5,7 +5,7 @@ import { FakeClock } from '../core/index.ts';
 import type { ResponseWriter } from '../web/index.ts';
 import { type ClientStreamOptions, ClientStreams } from './client-stream.ts';
 
-/** A client whose socket takes bytes or does not. */
+/** A client whose socket accepts bytes or applies back-pressure. */
 class Client extends EventEmitter {
   taken = '';
   isReady = true;
@@ -50,7 +50,7 @@ function open(options: Partial<ClientStreamOptions> = {}) {
   return { clock, client, seen, outlets, outlet, beats };
 }
 
-test('a silent stream beats, a busy one does not', () => {
+test('client stream sends a heartbeat when silent, and none when busy', () => {
   const { clock, outlet, beats } = open();
   for (let n = 0; n < 20; n++) {
     outlet.write('data: 1\n\n');
@@ -61,7 +61,7 @@ test('a silent stream beats, a busy one does not', () => {
   assert.ok(beats() >= 2 && beats() <= 3, String(beats()));
 });
 
-test('a stream whose first event has not come beats', () => {
+test('client stream sends a heartbeat before the first event', () => {
   const { clock, beats } = open();
   clock.advance(1_150);
   assert.equal(beats(), 1);
@@ -80,7 +80,7 @@ for (const [about, pieces, isWhole] of [
   ['one end of line', ['data: 1\r\n'], false],
 ] as const) {
   for (const form of ['text', 'bytes'] as const) {
-    test(`after ${about} as ${form} a heartbeat ${isWhole ? 'fits' : 'does not fit'}`, () => {
+    test(`client stream ${isWhole ? 'sends' : 'withholds'} a heartbeat after ${about} as ${form}`, () => {
       const { clock, outlet, beats } = open();
       for (const piece of pieces) outlet.write(form === 'text' ? piece : Buffer.from(piece));
       assert.equal(outlet.isAtBoundary, isWhole);
@@ -90,14 +90,14 @@ for (const [about, pieces, isWhole] of [
   }
 }
 
-test('a format without heartbeats gets none', () => {
+test('client stream sends no heartbeat in a format without one', () => {
   const { clock, client, outlet } = open({ heartbeat: undefined });
   outlet.write('{"a":\n\n');
   clock.advance(60_000);
   assert.equal(client.taken, '{"a":\n\n');
 });
 
-test('a slow client makes the source wait and lets it go on', () => {
+test('client stream applies back-pressure to the source and resumes it on drain', () => {
   const { clock, client, seen, outlet, beats } = open();
   client.isReady = false;
   assert.equal(outlet.write('data: 1\n\n'), false);
@@ -111,7 +111,7 @@ test('a slow client makes the source wait and lets it go on', () => {
   assert.equal(beats(), 1);
 });
 
-test('a client that takes nothing is given up after its time, not before', () => {
+test('client stream disconnects a stalled client after the timeout, not before', () => {
   const { clock, client, seen, outlet } = open();
   client.isReady = false;
   outlet.write('data: 1\n\n');
@@ -121,7 +121,7 @@ test('a client that takes nothing is given up after its time, not before', () =>
   assert.equal(seen.stalled, 1);
 });
 
-test('after the end nothing is written, and a client that does not take it is given up', () => {
+test('client stream writes nothing after the end and disconnects a client that does not read it', () => {
   const { clock, client, seen, outlet } = open();
   outlet.write('data: 1\n\n');
   clock.advance(500);
@@ -133,7 +133,7 @@ test('after the end nothing is written, and a client that does not take it is gi
   assert.equal(seen.stalled, 1);
 });
 
-test('a client that has its answer is forgotten, and no timer is left', () => {
+test('client streams leave no timer behind when the last response is closed', () => {
   const { clock, client, outlets, outlet } = open();
   outlet.end();
   client.emit('close');

@@ -46,7 +46,7 @@ export interface ResponseHead {
 export interface UpstreamControl {
   resume(): void;
   abort(): void;
-  /** The response turned out to be a failure before the client received anything; continues as if the status had said so. */
+  /** The response turned out to be a failure before the client received anything; continues as if the status had been an error. */
   reject(fault: Fault): void;
   /** The client has its whole response, whatever the upstream still sends. `kind` is the fault of the account, if any. */
   done(kind?: FaultKind): void;

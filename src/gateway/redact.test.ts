@@ -4,14 +4,14 @@ import { redact } from './redact.ts';
 
 const ACCOUNT = { credential: 'cred$&.*+(x)/==', baseUrl: 'https://eu.provider.example:8443/proxy/v1' };
 
-test('the credential is hidden wherever it stands, whatever it is made of', () => {
+test('redact removes the credential everywhere, whatever characters it has', () => {
   assert.equal(
     redact(`key ${ACCOUNT.credential}, again ${ACCOUNT.credential}.`, ACCOUNT),
     'key [redacted], again [redacted].',
   );
 });
 
-test('every form of the address is hidden', () => {
+test('redact removes every form of the base URL', () => {
   for (const form of [
     'https://eu.provider.example:8443/proxy/v1',
     'https://eu.provider.example:8443',
@@ -22,7 +22,7 @@ test('every form of the address is hidden', () => {
   }
 });
 
-test('keys that are not ours are hidden too', () => {
+test("redact removes provider keys that are not the account's", () => {
   for (const key of [
     'sk-proj-0123456789abcdef',
     'sk-ant-api03-0123456789abcdef',
@@ -34,7 +34,7 @@ test('keys that are not ours are hidden too', () => {
   }
 });
 
-test('other words stay, for clients match on them', () => {
+test('redact keeps all other text, because clients match on it', () => {
   for (const text of [
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     'tools.0.name: skip_validation_and_continue_anyway is not allowed',
@@ -45,7 +45,7 @@ test('other words stay, for clients match on them', () => {
   }
 });
 
-test('a key or a host that is an ordinary word hides nothing of the message', () => {
+test('redact keeps ordinary words that equal a short key or host', () => {
   const local = { credential: 'x', baseUrl: 'http://api/v1' };
   assert.equal(
     redact('api_error: exceeded at http://api/v1/chat (x)', local),

@@ -1,16 +1,16 @@
-/** Takes our own secrets and addresses out of what an upstream says, and nothing else: clients match on its wording. */
+/** Removal of our own secrets and URLs from provider messages. Changes nothing else, because clients match on the wording. */
 import type { Account } from '../catalog/index.ts';
 
-const HIDDEN = '[redacted]';
-/** What keys of providers look like; an error that quotes one may quote another than ours. */
-const KEY_LIKE = /\b(?:(?:sk|dg|xai|gsk)-|AIza)[A-Za-z0-9_-]{16,}/g;
-/** Local servers take anything for a key; hiding every "x" would hide nothing but the message. */
-const SHORTEST_SECRET = 6;
+const REDACTED = '[redacted]';
+/** Provider keys by their prefix; an error may quote a key that is not the account's own. */
+const PROVIDER_KEY = /\b(?:(?:sk|dg|xai|gsk)-|AIza)[A-Za-z0-9_-]{16,}/g;
+/** Local servers accept any key; redacting every "x" would only garble the message. */
+const MIN_SECRET_CHARS = 6;
 
 export function redact(text: string, { credential, baseUrl }: Pick<Account, 'credential' | 'baseUrl'>): string {
   const { host, hostname, origin } = new URL(baseUrl);
-  let clean = credential.length < SHORTEST_SECRET ? text : text.replaceAll(credential, HIDDEN);
-  // A name of one word, such as "api", is no address by itself.
-  for (const name of [baseUrl, origin, host, hostname]) if (/[.:]/.test(name)) clean = clean.replaceAll(name, HIDDEN);
-  return clean.replaceAll(KEY_LIKE, HIDDEN);
+  let clean = credential.length < MIN_SECRET_CHARS ? text : text.replaceAll(credential, REDACTED);
+  // A single word such as "api" is not recognisable as a host, so it stays.
+  for (const name of [baseUrl, origin, host, hostname]) if (/[.:]/.test(name)) clean = clean.replaceAll(name, REDACTED);
+  return clean.replaceAll(PROVIDER_KEY, REDACTED);
 }

@@ -19,14 +19,14 @@ const value = (chars = 10): OpaqueForCall => ({
 const keep = ({ table }: ReturnType<typeof tableAt>, id: string, chars?: number): void =>
   table.put('key', new Map([[id, value(chars)]]));
 
-test('what one key kept is not found by another', () => {
+test('opaque cache keeps the values of keys apart', () => {
   const kept = tableAt();
   keep(kept, 'call_1');
   assert.deepEqual(kept.table.get('key', 'call_1'), value());
   assert.equal(kept.table.get('other', 'call_1'), undefined);
 });
 
-test('it is forgotten after six hours in which nobody asked', () => {
+test('opaque cache expires a value six hours after its last use', () => {
   const kept = tableAt();
   keep(kept, 'idle');
   keep(kept, 'used');
@@ -39,7 +39,7 @@ test('it is forgotten after six hours in which nobody asked', () => {
   assert.equal(kept.table.get('key', 'used'), undefined);
 });
 
-test('a value that is too large is not kept, and many large ones push out what was used longest ago', () => {
+test('opaque cache rejects a value that is too large and evicts the least recently used', () => {
   const kept = tableAt();
   keep(kept, 'huge', 300_000);
   assert.equal(kept.table.get('key', 'huge'), undefined);

@@ -20,7 +20,7 @@ const carrying = (...signatures: readonly string[]): HubRequest =>
     { headers: {} },
   );
 
-test('a value that was rejected is left out, its thoughts with it; others stay', () => {
+test('rejected opaques are stripped with their reasoning, others stay', () => {
   const rejected = new RejectedOpaques();
   const both = carrying('one', 'two');
   assert.equal(rejected.strip(both), both);
@@ -30,7 +30,7 @@ test('a value that was rejected is left out, its thoughts with it; others stay',
   assert.equal(rejected.strip(other), other);
 });
 
-test('the oldest are forgotten, those that are met again last', () => {
+test('rejected opaques evict the least recently seen', () => {
   const rejected = new RejectedOpaques();
   rejected.add(carrying('first'));
   rejected.add(carrying('second'));

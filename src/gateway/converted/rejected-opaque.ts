@@ -1,6 +1,6 @@
 /**
- * Opaque values that their provider has rejected. A conversation brings them back with every turn, and each time they would cost a
- * failed call first; known ones are left out at once. Digests only, in memory of this replica: a miss costs that one call again.
+ * Opaque values that their provider has rejected. A conversation sends them again with every turn, and each would cost a failed
+ * attempt first; known ones are removed before sending. Digests only, in the memory of this replica: a miss costs one attempt.
  */
 import { hash } from 'node:crypto';
 import { type HubRequest, type Opaque, opaquesIn, withoutRejected } from '../../dialects/index.ts';
@@ -8,10 +8,10 @@ import { type HubRequest, type Opaque, opaquesIn, withoutRejected } from '../../
 const MAX_ENTRIES = 20_000;
 
 export class RejectedOpaques {
-  /** The one that was met last stands last. */
+  /** In order of use, the most recent last. */
   readonly #digests = new Set<string>();
 
-  /** The request was answered only after all its values had been taken out. */
+  /** Records the opaque values of a request that succeeded only without them. */
   add(request: HubRequest): void {
     for (const opaque of opaquesIn(request)) this.#put(digestOf(opaque));
     for (const oldest of this.#digests) {
@@ -20,12 +20,12 @@ export class RejectedOpaques {
     }
   }
 
-  /** The same object when it holds none of them, which is nearly always so and costs nothing while none are known. */
+  /** Returns the same object when it holds no rejected value. Free while none are known. */
   strip(request: HubRequest): HubRequest {
     if (this.#digests.size === 0) return request;
-    const met = new Set(opaquesIn(request).filter((opaque) => this.#digests.has(digestOf(opaque))));
-    for (const opaque of met) this.#put(digestOf(opaque));
-    return met.size === 0 ? request : withoutRejected(request, (opaque) => met.has(opaque));
+    const known = new Set(opaquesIn(request).filter((opaque) => this.#digests.has(digestOf(opaque))));
+    for (const opaque of known) this.#put(digestOf(opaque));
+    return known.size === 0 ? request : withoutRejected(request, (opaque) => known.has(opaque));
   }
 
   #put(digest: string): void {
@@ -34,5 +34,5 @@ export class RejectedOpaques {
   }
 }
 
-/** An account may reject what another one takes. */
+/** By account, because one account may reject what another accepts. */
 const digestOf = ({ account, data }: Opaque): string => hash('sha256', `${account ?? ''}\n${data}`, 'base64');

@@ -16,8 +16,8 @@ const END = Buffer.from(`--${BOUNDARY}--\r\n`);
 const form = (...parts: Buffer[]): Buffer => Buffer.concat([...parts, END]);
 const read = (body: Buffer) => formOf(body, BOUNDARY);
 
-describe('a multipart form', () => {
-  test('whatever its files hold, stays as it is but for the name of the model', () => {
+describe('multipart form', () => {
+  test('keeps every byte except the model name, whatever its files hold', () => {
     const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
     const tricky = fc
       .array(
@@ -40,22 +40,22 @@ describe('a multipart form', () => {
     );
   });
 
-  test('may begin with words nobody reads and end without a line break', () => {
+  test('may have a preamble and end without a line break', () => {
     const body = Buffer.concat([Buffer.from('preamble\r\n'), form(field('model', 'm')).subarray(0, -2)]);
     assert.equal(read(body).model, 'm');
   });
 
-  test('says whether it wants a stream, before or after its files', () => {
+  test('reads the stream field before and after the files', () => {
     assert.equal(read(form(field('model', 'm'), file('x'), field('stream', 'true'))).isStream, true);
     assert.equal(read(form(field('stream', 'false'), field('model', 'm'))).isStream, false);
   });
 
-  test('may lack a model or leave it empty', () => {
+  test('may have no model or an empty one', () => {
     assert.equal(read(form(file('x'))).model, undefined);
     assert.equal(read(form(field('model', ''))).model, '');
   });
 
-  test('takes no model from inside a file, nor a file for a model', () => {
+  test('ignores a model inside a file and a file named model', () => {
     const inside = `image\r\n--${BOUNDARY}extra`.replace('\r\n', ' ');
     const fake = `${inside}--${BOUNDARY}\r\nContent-Disposition: form-data; name="model"\r\n\r\nsecret\r\n`;
     assert.equal(read(form(file(fake), field('model', 'real'))).model, 'real');
@@ -75,12 +75,12 @@ describe('a multipart form', () => {
     ['two models', form(field('model', 'a'), field('model', 'a'))],
     ['too many parts', form(...Array.from({ length: 21 }, () => file('')))],
   ] as const) {
-    test(`is refused when it holds ${about}`, () => {
+    test(`is rejected when it holds ${about}`, () => {
       assert.throws(() => read(body), { name: 'ApiError', code: 'invalid_request' });
     });
   }
 
-  test('has its boundary in the content type, quoted or not', () => {
+  test('takes its boundary from the content type, quoted or not', () => {
     assert.equal(boundaryOf('multipart/form-data; boundary=----abc'), '----abc');
     assert.equal(boundaryOf('multipart/form-data;charset=utf-8; Boundary="a b:c"; x=y'), 'a b:c');
     for (const type of ['multipart/form-data', 'multipart/form-data; boundary=', 'multipart/form-data; xboundary=a']) {
@@ -89,7 +89,7 @@ describe('a multipart form', () => {
   });
 });
 
-test('what a picture is charged by is said once, and read whether it is quoted or not', () => {
+test('multipart form rejects a duplicate of a field that determines the charge', () => {
   for (const name of ['model', 'n', 'size', 'quality'])
     assert.throws(() => read(form(field(name, '9'), part(`name=${name}`, '1'))), /occurs twice/, name);
   assert.equal(read(form(field('model', 'm'), part('name=n', '9'))).images.count, 9);

@@ -4,7 +4,7 @@ import { imagesOf } from './request.ts';
 
 const asked = (body: Readonly<Record<string, unknown>>) => imagesOf((name) => body[name]);
 
-test('pictures are counted as whole ones, whatever the request calls their number', () => {
+test('native request rounds the number of images up', () => {
   for (const [n, count] of [
     [undefined, 1],
     [3, 3],
@@ -19,7 +19,7 @@ test('pictures are counted as whole ones, whatever the request calls their numbe
     assert.equal(asked({ n }).count, count, String(count));
 });
 
-test('what a picture is called can be stored, so that it can be charged', () => {
+test('native request removes characters from the image kind that cannot be stored', () => {
   assert.equal(asked({ size: '1024x1024', quality: 'high' }).kind, '1024x1024/high');
   assert.equal(asked({}).kind, 'auto/auto');
   assert.equal(asked({ size: 'a\0b', quality: { toString: 1 } }).kind, 'ab/auto');

@@ -8,7 +8,7 @@ const foreign = '{"type":"thinking","thinking":"","signature":"gw1.abc"}';
 const own = '{ "type" : "thinking", "thinking":"x", "signature":"Ev=" }';
 const text = '{"type":"text","text":"gw1. is only a text here"}';
 
-test('a block with an envelope is cut out with exactly one comma, wherever it stands', () => {
+test('stripEnvelopes removes a block with exactly one comma, wherever it stands', () => {
   const body = (blocks: string) =>
     `{"model":"m","messages":[{"role":"user","content":"gw1."}, {"role":"assistant","content":[${blocks}]}],"n":1.0}`;
   assert.equal(cut(body(`${foreign}, ${text}`)), body(text));
@@ -19,12 +19,12 @@ test('a block with an envelope is cut out with exactly one comma, wherever it st
   assert.equal(cut(body(`${summary},${text}`)), body(text));
 });
 
-test('bytes without an envelope in a slot stay the very same bytes', () => {
+test('stripEnvelopes returns the same buffer when no opaque member holds an envelope', () => {
   const body = Buffer.from(`{"messages":[{"role":"user","content":[${text}]}]}`);
   assert.equal(stripEnvelopes(body, 'messages'), body);
 });
 
-test('a message that held nothing else goes as a whole', () => {
+test('stripEnvelopes removes a message that has no other content', () => {
   assert.equal(
     cut(
       `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${foreign}]},{"role":"user","content":"b"}]}`,
@@ -33,7 +33,7 @@ test('a message that held nothing else goes as a whole', () => {
   );
 });
 
-test('reasoning items with an envelope are cut out of a responses input', () => {
+test('stripEnvelopes removes reasoning items with an envelope from a responses input', () => {
   const item = '{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gw1.x"}';
   assert.equal(
     cut(`{"input":[{"role":"user","content":"a"},${item}],"model":"m"}`, 'responses'),
@@ -41,7 +41,7 @@ test('reasoning items with an envelope are cut out of a responses input', () => 
   );
 });
 
-test('blocks that told of a search elsewhere do not go to a provider that never made it', () => {
+test('stripEnvelopes removes search blocks that another provider made', () => {
   const call = '{"type":"server_tool_use","id":"srvtoolu_gwx","name":"web_search","input":{}}';
   const result = '{"type":"web_search_tool_result","tool_use_id":"srvtoolu_gwx","content":[]}';
   assert.equal(
@@ -50,7 +50,7 @@ test('blocks that told of a search elsewhere do not go to a provider that never 
   );
 });
 
-test('a call of a chat client loses the member that holds an envelope, and nothing else', () => {
+test('stripEnvelopes removes only the member with the envelope from a chat tool call', () => {
   const body = (...members: string[]) =>
     `{"messages":[{"role":"user","content":"gw1."},{"role":"assistant","tool_calls":[{${members.join()}},null]}]}`;
   const extra = (value: string) => `"extra_content" : {"google":{"thought_signature":"${value}"}}`;
@@ -61,7 +61,7 @@ test('a call of a chat client loses the member that holds an envelope, and nothi
   assert.equal(cut(body('"id":"a"', extra('AbC=')), 'chat'), body('"id":"a"', extra('AbC=')));
 });
 
-test('what is not shaped as a conversation is left for its provider to refuse', () => {
+test('stripEnvelopes leaves malformed bodies to the provider', () => {
   const shapes = ['{"messages":["gw1.",1,null,[{}]]}', '{"messages":{"a":"gw1."}}', '{"input":"gw1."}'];
   const broken = [
     '{"messages":["gw1."',

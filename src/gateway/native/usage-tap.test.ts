@@ -70,9 +70,9 @@ for (const [name, { events, usage, id, sequence }] of Object.entries(STREAMS)) {
   const textOf = (list: readonly string[], eol = '\n'): Buffer =>
     Buffer.from(list.map((event) => `${event}\n\n`.replaceAll('\n', eol)).join(''));
 
-  describe(`beside a stream of ${dialect}`, () => {
+  describe(`usage tap on a ${dialect} stream`, () => {
     for (const eol of ['\n', '\r\n']) {
-      test(`the tap reads the same however the bytes are cut (${JSON.stringify(eol)})`, () => {
+      test(`reads the same however the bytes are split (${JSON.stringify(eol)})`, () => {
         const bytes = textOf(events, eol);
         for (const size of [1, 2, 3, 5, 7, 64, 100, bytes.length]) {
           const result = read(dialect, bytes, size);
@@ -82,7 +82,7 @@ for (const [name, { events, usage, id, sequence }] of Object.entries(STREAMS)) {
       });
     }
 
-    test('a stream that lacks its last events is not complete', () => {
+    test('reports a truncated stream as incomplete', () => {
       for (const size of [1, 50, 10_000]) {
         const result = read(dialect, textOf(events.slice(0, 1)), size);
         assert.deepEqual([result.isComplete, result.id], [false, id]);
@@ -91,29 +91,40 @@ for (const [name, { events, usage, id, sequence }] of Object.entries(STREAMS)) {
       assert.equal(new StreamTap(dialect).end().isComplete, false);
     });
 
-    test('comments after the last event change nothing', () => {
+    test('ignores comments after the last event', () => {
       const result = read(dialect, Buffer.concat([textOf(events), Buffer.from(': bye\n\n: and again\n\n')]), 1);
       assert.deepEqual([result.isComplete, result.sequence, numbers(result)], [true, sequence, usage]);
       const broken = read(dialect, Buffer.concat([textOf(events.slice(0, 1)), Buffer.from(': still here\n\n')]), 1);
       assert.equal(broken.sequence, sequence === undefined ? undefined : 0);
     });
 
-    test('a last event without its blank line counts where readers of the dialect take it', () => {
+    test('accepts a last event without a blank line where the SDKs of the dialect do', () => {
       const { isComplete } = read(dialect, textOf(events).subarray(0, -2), 10);
       // The last one of generate brings only numbers.
       assert.equal(isComplete, dialect === 'chat' || dialect === 'generate');
     });
 
-    test('what is no JSON is passed over', () => {
-      const odd = ['data: {"x":', 'data: 7', 'data: null', 'data:', 'garbage', 'event: ping\ndata: {"type":"ping"}'];
-      const result = read(dialect, textOf([...odd, ...events.slice(0, -1), ...odd, ...events.slice(-1)]), 40);
+    test('ignores events that are not JSON', () => {
+      const malformed = [
+        'data: {"x":',
+        'data: 7',
+        'data: null',
+        'data:',
+        'garbage',
+        'event: ping\ndata: {"type":"ping"}',
+      ];
+      const result = read(
+        dialect,
+        textOf([...malformed, ...events.slice(0, -1), ...malformed, ...events.slice(-1)]),
+        40,
+      );
       assert.equal(result.id, dialect === 'messages' || dialect === 'responses' ? id : result.id);
       assert.deepEqual([result.isComplete, numbers(result)], [true, usage]);
     });
   });
 }
 
-test('an error of the provider is an end', () => {
+test('usage tap takes an error event for the end of the stream', () => {
   for (const [dialect, event] of [
     ['messages', 'event: error\ndata: {"type":"error","error":{}}'],
     ['chat', 'data: {"error":{"message":"x"}}'],
@@ -127,7 +138,7 @@ test('an error of the provider is an end', () => {
   }
 });
 
-test('an image of 20 MiB in one event costs time in proportion to its size', () => {
+test('usage tap reads an event of 20 MiB in linear time', () => {
   const bytes = Buffer.from(
     `data: {"type":"image_generation.completed","b64_json":"${'A'.repeat(20 * 2 ** 20)}","usage":{"input_tokens":1,"output_tokens":2}}\n\n`,
   );
@@ -139,7 +150,7 @@ test('an image of 20 MiB in one event costs time in proportion to its size', () 
   assert.ok(ms < 3_000, `${Math.round(ms)} ms of work`);
 });
 
-describe('beside an answer of one piece', () => {
+describe('usage tap on a unary response', () => {
   const unary = (dialect: Dialect, text: string | Buffer): TapResult => {
     const tap = tapUnary(dialect);
     const bytes = Buffer.from(text as string);
@@ -147,13 +158,13 @@ describe('beside an answer of one piece', () => {
     return tap.end();
   };
 
-  test('usage and id are read', () => {
+  test('reads usage and id', () => {
     const result = unary('responses', '{"id":"resp_1","output":[1,2],"usage":{"input_tokens":7,"output_tokens":5}}');
     assert.deepEqual([result.id, result.usage?.input, result.isComplete], ['resp_1', 7, true]);
     assert.equal(unary('generate', '{"usageMetadata":{"promptTokenCount":4}}').usage?.input, 4);
   });
 
-  test('usage is what a reader of the whole answer finds, whatever else bears its name', () => {
+  test('reads the usage that JSON.parse of the whole body finds, whatever else is named usage', () => {
     const name = fc.constantFrom('usage', 'a"usage', '"usage', 'usage"', '\\"usage', 'usage\\', '\\', 'a', '{"usage":');
     const usage = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) });
     const { value } = fc.letrec((tie) => ({
@@ -161,21 +172,21 @@ describe('beside an answer of one piece', () => {
       list: fc.array(tie('value'), { maxLength: 3 }),
       object: fc.array(fc.tuple(name, tie('value')), { maxLength: 4 }).map(Object.fromEntries),
     }));
-    const answer = fc.array(fc.tuple(name, value), { maxLength: 5 }).map(Object.fromEntries);
-    law(answer, (body: Record<string, unknown>) => {
+    const bodies = fc.array(fc.tuple(name, value), { maxLength: 5 }).map(Object.fromEntries);
+    law(bodies, (body: Record<string, unknown>) => {
       const whole = codecOf('chat').upstream.readUsage(body.usage);
       for (const space of [0, 1]) assert.deepEqual(unary('chat', JSON.stringify(body, null, space)).usage, whole);
     });
   });
 
-  test('a list of events tells its last usage', () => {
+  test('reads the last usage of a list of events', () => {
     const list = '[{"usageMetadata":{"promptTokenCount":4}},{"usageMetadata":{"promptTokenCount":9}},{}]';
     const result = unary('generate', list);
     assert.deepEqual([result.usage?.input, result.isComplete], [9, true]);
     assert.equal(unary('generate', list.slice(0, -1)).isComplete, false);
   });
 
-  test('half a JSON text and no JSON are not complete, an odd one is', () => {
+  test('reports truncated JSON as incomplete, and unexpected JSON as complete', () => {
     const whole = '{"id":"x","usage":{"input_tokens":1},"list":[{"a":{}}]}';
     for (let end = 0; end < whole.length; end++) {
       assert.equal(unary('messages', whole.slice(0, end)).isComplete, false, whole.slice(0, end));
@@ -184,7 +195,7 @@ describe('beside an answer of one piece', () => {
     assert.equal(unary('messages', '{"id":"x","id":"y"}').isComplete, true);
   });
 
-  test('what is too large to keep is taken for whole', () => {
+  test('reports a response that is too large to keep as complete', () => {
     const tap = tapUnary('responses');
     for (let n = 0; n < 33; n++) tap.push(Buffer.alloc(2 ** 20, ' '));
     assert.deepEqual(tap.end(), { usage: undefined, isComplete: true, id: undefined, sequence: undefined });

@@ -1,6 +1,6 @@
 /**
- * A responses request that refers to what was said before: earlier turns and single items are put back in from the store, so that
- * an upstream without memory gets the whole conversation.
+ * Expansion of a responses request that refers to stored turns or items: they are inserted from the store, so that a provider without
+ * stored state gets the whole conversation.
  */
 import { fail } from '../../core/index.ts';
 import { previousNotFound, type ResponseStore } from './store.ts';
@@ -17,12 +17,14 @@ export interface Expanded {
 export async function expandHistory(body: Json, userId: string, store: ResponseStore): Promise<Expanded> {
   const previousId = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
   const earlier = previousId === undefined ? [] : await earlierItems(previousId, userId, store);
-  const input = await Promise.all([...earlier, ...inputItems(body.input)].map((item) => resolved(item, userId, store)));
+  const input = await Promise.all(
+    [...earlier, ...inputItems(body.input)].map((item) => resolveReference(item, userId, store)),
+  );
   const { previous_response_id: _, ...rest } = body;
   return { body: previousId === undefined && !hasReference(body.input) ? body : { ...rest, input }, input, previousId };
 }
 
-/** A text is one message of the user. */
+/** The input as items; a string is one user message. */
 export const inputItems = (input: unknown): readonly unknown[] => {
   if (Array.isArray(input)) return input;
   return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : [];
@@ -34,7 +36,7 @@ async function earlierItems(id: string, userId: string, store: ResponseStore): P
   return [...content.input, ...(Array.isArray(content.response.output) ? content.response.output : [])];
 }
 
-async function resolved(item: unknown, userId: string, store: ResponseStore): Promise<unknown> {
+async function resolveReference(item: unknown, userId: string, store: ResponseStore): Promise<unknown> {
   const id = referenceOf(item);
   if (id === undefined) return item;
   const found = await store.findItem(id, userId);

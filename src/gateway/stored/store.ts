@@ -1,12 +1,12 @@
 /**
- * Responses that callers refer to later: `previous_response_id`, single items, GET and DELETE. Written behind in batches, so that
- * no call waits for the database, and readable at once on the replica that wrote them. Per user, sealed, for a limited time.
+ * Responses that callers may refer to later, by `previous_response_id`, by item, by GET and DELETE. Written to the database in batches
+ * behind the request, so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry.
  */
 import { sql } from 'kysely';
 import { type Clock, errorFields, fail, type Log, type Sealer } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 
-/** What is kept: on converted groups everything, on native ones only where it is. */
+/** Converted groups store the content; native groups only the account that holds the response. */
 export interface StoredResponse {
   readonly id: string;
   readonly userId: string;
@@ -14,9 +14,9 @@ export interface StoredResponse {
   readonly content?: StoredContent;
 }
 export interface StoredContent {
-  /** Input items as the client sent them, those of earlier turns included. */
+  /** Input items as the client sent them, with those of earlier turns. */
   readonly input: readonly unknown[];
-  /** The response as the client got it. */
+  /** The response as the client received it. */
   readonly response: Readonly<Record<string, unknown>> & { readonly output?: unknown };
 }
 
@@ -25,29 +25,29 @@ export interface StoreOptions {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly log: Log;
-  /** 0 keeps nothing beyond the memory of this replica. */
+  /** 0 keeps responses only in the memory of this replica. */
   readonly days: number;
 }
 
 const DAY_MS = 86_400_000;
 const FLUSH_MS = 100;
 const MAX_BATCH = 200;
-/** Larger conversations are not kept; a client that needs them sends its input again. */
+/** Larger conversations are not stored; the client has to send its input again. */
 const MAX_BYTES = 8 * 2 ** 20;
-const MEMORY_ENTRIES = 2_000;
-const MEMORY_BYTES = 128 * 2 ** 20;
+const CACHE_ENTRIES = 2_000;
+const CACHE_BYTES = 128 * 2 ** 20;
 
-interface Row {
+interface CachedResponse {
   readonly response: StoredResponse;
   readonly bytes: number;
 }
 
-const placeOf = (id: string) => `stored_responses.sealed:${id}` as const;
+const sealLocation = (id: string) => `stored_responses.sealed:${id}` as const;
 
 export class ResponseStore {
   readonly #options: StoreOptions;
-  readonly #memory = new Map<string, Row>();
-  #memoryBytes = 0;
+  readonly #cache = new Map<string, CachedResponse>();
+  #cacheBytes = 0;
   #queue: StoredResponse[] = [];
   #flushing: Promise<void> = Promise.resolve();
   #cancel: (() => void) | undefined;
@@ -59,21 +59,21 @@ export class ResponseStore {
   save(response: StoredResponse): void {
     const bytes = response.content ? JSON.stringify(response.content).length : 100;
     if (bytes > MAX_BYTES) return;
-    this.#remember({ response, bytes });
+    this.#putInCache({ response, bytes });
     if (this.#options.days === 0) return;
     this.#queue.push(response);
     this.#cancel ??= this.#options.clock.after(FLUSH_MS, () => void this.flush());
   }
 
-  /** Unknown, expired and other users' responses are the same nothing. */
+  /** Undefined alike for unknown responses, expired ones and those of other users. */
   async find(id: string, userId: string): Promise<StoredResponse | undefined> {
-    const known = this.#memory.get(id)?.response ?? (await this.#read(id));
+    const known = this.#cache.get(id)?.response ?? (await this.#read(id));
     return known?.userId === userId ? known : undefined;
   }
 
-  /** The item of that id in any response of the user. */
+  /** Finds an item by id in any response of the user. */
   async findItem(itemId: string, userId: string): Promise<unknown> {
-    const inMemory = [...this.#memory.values()].reverse().map(({ response }) => response);
+    const inMemory = [...this.#cache.values()].reverse().map(({ response }) => response);
     const own = inMemory.find(
       (response) => response.userId === userId && itemsOf(response).some((item) => idOf(item) === itemId),
     );
@@ -84,21 +84,21 @@ export class ResponseStore {
   async remove(id: string, userId: string): Promise<boolean> {
     const known = await this.find(id, userId);
     if (!known) return false;
-    this.#forget(id);
+    this.#dropFromCache(id);
     this.#queue = this.#queue.filter((response) => response.id !== id);
     await this.flush();
     await this.#options.db.deleteFrom('stored_responses').where('id', '=', id).where('user_id', '=', userId).execute();
     return true;
   }
 
-  /** For a response that its provider has deleted: where ours is left behind, it leads nowhere until it expires. */
+  /** After the provider deleted the response. If our row remains, it refers to nothing until it expires. */
   async drop(id: string, userId: string): Promise<void> {
     await this.remove(id, userId).catch((error: unknown) =>
       this.#options.log.warn('stored_response.delete_failed', errorFields(error)),
     );
   }
 
-  /** Writes what waits. A database that is down loses nothing of a call; what cannot be written is given up after a while. */
+  /** Writes the queue. While the database is down, responses stay readable here, and those that cannot be written are lost. */
   flush(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -116,7 +116,7 @@ export class ResponseStore {
         user_id: response.userId,
         account_id: response.accountId ?? null,
         item_ids: itemsOf(response).flatMap((item) => idOf(item) ?? []),
-        sealed: response.content ? sealer.seal(JSON.stringify(response.content), placeOf(response.id)) : null,
+        sealed: response.content ? sealer.seal(JSON.stringify(response.content), sealLocation(response.id)) : null,
         expires_at: expires,
       }));
       try {
@@ -126,7 +126,7 @@ export class ResponseStore {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
       } catch (error) {
-        log.warn('stored_response.save_failed', { lost: batch.length, ...errorFields(error) });
+        log.warn('stored_response.save_failed', { responses: batch.length, ...errorFields(error) });
       }
     }
   }
@@ -163,7 +163,7 @@ export class ResponseStore {
     const { clock, sealer } = this.#options;
     if (!row || row.expires_at.getTime() <= clock.now()) return undefined;
     const content =
-      row.sealed === null ? undefined : (JSON.parse(sealer.open(row.sealed, placeOf(row.id))) as StoredContent);
+      row.sealed === null ? undefined : (JSON.parse(sealer.open(row.sealed, sealLocation(row.id))) as StoredContent);
     return {
       id: row.id,
       userId: row.user_id,
@@ -172,19 +172,19 @@ export class ResponseStore {
     };
   }
 
-  #remember(row: Row): void {
-    this.#forget(row.response.id);
-    this.#memory.set(row.response.id, row);
-    this.#memoryBytes += row.bytes;
-    for (const id of this.#memory.keys()) {
-      if (this.#memory.size <= MEMORY_ENTRIES && this.#memoryBytes <= MEMORY_BYTES) return;
-      this.#forget(id);
+  #putInCache(row: CachedResponse): void {
+    this.#dropFromCache(row.response.id);
+    this.#cache.set(row.response.id, row);
+    this.#cacheBytes += row.bytes;
+    for (const id of this.#cache.keys()) {
+      if (this.#cache.size <= CACHE_ENTRIES && this.#cacheBytes <= CACHE_BYTES) return;
+      this.#dropFromCache(id);
     }
   }
 
-  #forget(id: string): void {
-    this.#memoryBytes -= this.#memory.get(id)?.bytes ?? 0;
-    this.#memory.delete(id);
+  #dropFromCache(id: string): void {
+    this.#cacheBytes -= this.#cache.get(id)?.bytes ?? 0;
+    this.#cache.delete(id);
   }
 }
 

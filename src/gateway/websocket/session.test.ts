@@ -12,7 +12,7 @@ interface Frame {
   readonly error?: { readonly code: string };
 }
 
-/** A client's connection of which the test plays both ends: frames in, frames out, turns that end when told to. */
+/** A client connection with both ends in the test: frames in, frames out, turns that the test finishes. */
 function open() {
   const clock = new FakeClock();
   const frames: Frame[] = [];
@@ -48,7 +48,7 @@ function open() {
   return { clock, frames, turns, closed, create, finish };
 }
 
-test('[S87] a connection that is too old finishes its turn, takes no other, and closes', () => {
+test('[S87] session past its lifetime finishes its turn, rejects others, and closes', () => {
   const { clock, frames, turns, closed, create, finish } = open();
   create('a');
   create('a');
@@ -56,7 +56,7 @@ test('[S87] a connection that is too old finishes its turn, takes no other, and 
   assert.deepEqual([turns.length, frames.length], [1, 0]);
   clock.advance(1);
   const refused = frames.map(({ stream_id, status, error }) => [stream_id, status, error?.code]);
-  assert.deepEqual(refused, [['a', 400, 'websocket_connection_limit_reached']], 'the turn that waited is told');
+  assert.deepEqual(refused, [['a', 400, 'websocket_connection_limit_reached']], 'the queued turn is rejected');
   create('b');
   assert.deepEqual([frames[1]?.stream_id, frames[1]?.error?.code], ['b', 'websocket_connection_limit_reached']);
   assert.deepEqual([turns.length, closed], [1, []]);
@@ -65,14 +65,14 @@ test('[S87] a connection that is too old finishes its turn, takes no other, and 
   assert.deepEqual(closed, [CLOSE.normal]);
 });
 
-test('a turn that outlasts the farewell is cut with the connection', () => {
+test('session past its lifetime closes after the drain time even with a running turn', () => {
   const { clock, closed, create } = open();
   create('a');
   clock.advance(WEBSOCKET.lifetimeMs + WEBSOCKET.drainMs);
   assert.deepEqual(closed, [CLOSE.normal]);
 });
 
-test('a connection without a turn closes when it is too old', () => {
+test('session without a turn closes at the end of its lifetime', () => {
   const { clock, closed } = open();
   clock.advance(WEBSOCKET.lifetimeMs);
   assert.deepEqual(closed, [CLOSE.normal]);

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => sim.close());
 
-/** A turn whose charges and end can be looked at. */
+/** A turn that records its charges and its end. */
 function taskOf(text: string, lane = '') {
   const charged: { input: number; output: number; estimated?: boolean }[] = [];
   const ends: boolean[] = [];
@@ -26,44 +26,44 @@ function taskOf(text: string, lane = '') {
     release: () => {},
     flushed: () => Promise.resolve(),
   };
-  const answer = new TurnResponse({
+  const response = new TurnResponse({
     onEvent: () => true,
     onRejected: () => {},
     onEnd: (whole) => void ends.push(whole),
   });
-  const turn: Turn = { lane, streamId: undefined, create: {}, text, response: answer };
+  const turn: Turn = { lane, streamId: undefined, create: {}, text, response: response };
   const notes: Record<string, unknown> = {};
   const call = { logFields: notes, addLogFields: (fields) => void Object.assign(notes, fields) } as Call;
-  return { task: { call, turn, admission, text }, charged, ends, answer, call };
+  return { task: { call, turn, admission, text }, charged, ends, answer: response, call };
 }
 
 const usage = (n: number) => ({ input_tokens: n, output_tokens: n });
-const told = (type: string, more: Partial<LifecycleEvent> = {}): LifecycleEvent => ({ type, ...more });
-const ended = (n: number) => told('response.completed', { response: { id: 'r', usage: usage(n) } });
+const event = (type: string, more: Partial<LifecycleEvent> = {}): LifecycleEvent => ({ type, ...more });
+const ended = (n: number) => event('response.completed', { response: { id: 'r', usage: usage(n) } });
 
-test('a turn is over with its response, with an error, and not before every steering is answered', () => {
+test('relayed turn ends with its response or an error, and not before every steering is resolved', () => {
   const rows: [string, (turn: RelayedTurn) => void, LifecycleEvent[], boolean[]][] = [
-    ['plain', () => {}, [told('response.created'), ended(1)], [false, true]],
-    ['an error', () => {}, [told('error', { status: 400 })], [true]],
-    ['steering refused', (turn) => turn.onSteerSent(), [told('response.steer.failed'), ended(1)], [false, true]],
-    ['steering unknown', (turn) => turn.onSteerSent(), [told('error'), ended(1)], [false, true]],
-    ['refused after the end', (turn) => turn.onSteerSent(), [ended(1), told('response.steer.failed')], [false, true]],
+    ['plain', () => {}, [event('response.created'), ended(1)], [false, true]],
+    ['an error', () => {}, [event('error', { status: 400 })], [true]],
+    ['steering refused', (turn) => turn.onSteerSent(), [event('response.steer.failed'), ended(1)], [false, true]],
+    ['steering unknown', (turn) => turn.onSteerSent(), [event('error'), ended(1)], [false, true]],
+    ['refused after the end', (turn) => turn.onSteerSent(), [ended(1), event('response.steer.failed')], [false, true]],
     [
       'a successor',
       (turn) => turn.onSteerSent(),
-      [told('response.steer.accepted'), ended(1), told('response.created'), ended(2)],
+      [event('response.steer.accepted'), ended(1), event('response.created'), ended(2)],
       [false, false, false, true],
     ],
     [
       'accepted but not committed',
       (turn) => turn.onSteerSent(),
-      [told('response.steer.accepted'), ended(1), told('response.steer.failed', { steer: { id: 's' } })],
+      [event('response.steer.accepted'), ended(1), event('response.steer.failed', { steer: { id: 's' } })],
       [false, false, true],
     ],
     [
       'waits for tools of the client',
       (turn) => turn.onSteerSent(),
-      [told('response.steer.accepted'), ended(1), told('response.steer.pending')],
+      [event('response.steer.accepted'), ended(1), event('response.steer.pending')],
       [false, false, true],
     ],
   ];
@@ -78,17 +78,17 @@ test('a turn is over with its response, with an error, and not before every stee
   }
 });
 
-test('usage is added up over successors, guessed where none is told, and charged once', async () => {
-  const { task, charged, call, answer } = taskOf('x'.repeat(40));
+test('relayed turn sums usage over responses, estimates a missing one, and charges once', async () => {
+  const { task, charged, call, answer: response } = taskOf('x'.repeat(40));
   const turn = new RelayedTurn(task, 'a');
   turn.onEvent(ended(3));
-  turn.onEvent(told('response.created'));
+  turn.onEvent(event('response.created'));
   turn.onEvent(ended(4));
   turn.settle();
   await turn.ended;
   assert.deepEqual([charged.length, charged[0]?.input, charged[0]?.output], [1, 7, 7]);
   assert.equal(call.logFields.tokensOut, 7);
-  assert.equal(answer.statusCode, 200);
+  assert.equal(response.statusCode, 200);
   const silent = taskOf('x'.repeat(40));
   const left = new RelayedTurn(silent.task, 'a');
   left.addOutputChars(80);
@@ -96,7 +96,7 @@ test('usage is added up over successors, guessed where none is told, and charged
   assert.deepEqual([silent.charged[0]?.input, silent.charged[0]?.output, silent.charged[0]?.estimated], [10, 20, true]);
 });
 
-test('words that only look like an event are not taken for one', () => {
+test('lifecycle parser ignores text that only looks like an event', () => {
   const quoted = JSON.stringify({ type: 'response.output_text.delta', delta: '{"type":"response.completed"}' });
   assert.equal(parseLifecycleEvent(quoted), undefined);
   assert.equal(parseLifecycleEvent('{"type": "response.completed", "response": '), undefined);
@@ -132,7 +132,7 @@ function lineTo(clock: FakeClock) {
   return { line, open, released, sent, isSpent: () => isSpent };
 }
 
-test('a provider that falls silent in the middle of a turn is given up', async () => {
+test('upstream session fails a turn after the idle timeout', async () => {
   const clock = new FakeClock();
   const { line, open, released, isSpent } = lineTo(clock);
   assert.equal(await open(), true);
@@ -146,14 +146,14 @@ test('a provider that falls silent in the middle of a turn is given up', async (
   assert.equal(released[0], 'timeout');
 });
 
-test('an upgrade that is refused gives the place back', async () => {
+test('upstream session releases its account when the upgrade is rejected', async () => {
   const { open, released, isSpent } = lineTo(new FakeClock());
   assert.equal(await open('/v1/nothing'), false);
   assert.equal(isSpent(), true);
   assert.deepEqual(released.slice(0, 1), [undefined]);
 });
 
-test('a line that is given up lets its turns finish and closes after the last', async () => {
+test('upstream session that drains finishes its turns and then closes', async () => {
   const { line, open, sent } = lineTo(new FakeClock());
   await open();
   const { task, ends } = taskOf('{"type":"response.create","model":"demo@gap=1","input":"x"}');

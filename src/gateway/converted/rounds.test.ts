@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Account } from '../../catalog/index.ts';
+import type { HubEvent, HubItem, HubUsage } from '../../dialects/index.ts';
+import { ReplyRounds } from './rounds.ts';
+
+const ACCOUNT = { id: 'a' } as Account;
+const item = (text: string): HubItem => ({ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text }] });
+const usage = (input: number, output: number): HubUsage => ({ input, output, cacheRead: 0, cacheWrite: 0 });
+
+test('rounds continue after a pause, and only four times', () => {
+  const rounds = new ReplyRounds();
+  for (let round = 1; round <= 4; round += 1) {
+    assert.equal(rounds.continuesAfter('pause'), true, `round ${round}`);
+    rounds.complete([item(`round ${round}`)], usage(1, 1), ACCOUNT);
+  }
+  assert.equal(rounds.continuesAfter('pause'), false, 'the fifth round is the last');
+  assert.equal(new ReplyRounds().continuesAfter('end'), false);
+});
+
+test('rounds return events of the first round unchanged', () => {
+  const rounds = new ReplyRounds();
+  const event: HubEvent = { kind: 'finish', stop: 'end', usage: usage(3, 4) };
+  assert.equal(rounds.renumber(event), event);
+  assert.equal(rounds.spent, undefined);
+});
+
+test('rounds number the items of a later round on and send its start only once', () => {
+  const rounds = new ReplyRounds();
+  rounds.complete([item('one'), item('two')], usage(10, 5), ACCOUNT);
+  assert.equal(rounds.renumber({ kind: 'start', id: 'r2', model: 'm' } as HubEvent), undefined);
+  assert.deepEqual(rounds.renumber({ kind: 'text', index: 0, part: 0, text: 'x' } as HubEvent), {
+    kind: 'text',
+    index: 2,
+    part: 0,
+    text: 'x',
+  });
+  const finish = rounds.renumber({ kind: 'finish', stop: 'end', usage: usage(20, 7) });
+  assert.deepEqual(finish?.kind === 'finish' && finish.usage, usage(30, 12));
+});
+
+test('rounds merge a unary reply with the rounds before it', () => {
+  const rounds = new ReplyRounds();
+  rounds.complete([item('one')], usage(10, 5), ACCOUNT);
+  const merged = rounds.merge({ id: 'r', model: 'm', items: [item('two')], stop: 'end', usage: usage(20, 7) });
+  assert.deepEqual(merged.items, [item('one'), item('two')]);
+  assert.deepEqual(merged.usage, usage(30, 12));
+});
+
+test('rounds keep the usage and the account of the completed rounds, for a reply that is abandoned', () => {
+  const rounds = new ReplyRounds();
+  rounds.complete([item('one')], usage(10, 5), ACCOUNT);
+  rounds.complete([item('two')], usage(20, 7), { id: 'b' } as Account);
+  assert.deepEqual(rounds.spent?.usage, usage(30, 12));
+  assert.equal(rounds.spent?.account.id, 'b');
+  assert.deepEqual(rounds.usageWith(usage(1, 1)), usage(31, 13));
+});

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  accountAt,
+  callFor,
+  openFailoverServices,
+  RecordingClient,
+  respondJson,
+  type ScriptedProvider,
+  startProvider,
+} from '../../test/support/upstream-call.ts';
+import { until } from '../../test/support/wait.ts';
+import type { Account } from '../catalog/index.ts';
+import { ApiError } from '../core/index.ts';
+import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
+import { type ErrorCode, errorRow, TIMEOUTS } from '../rules/index.ts';
+import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';
+
+let provider: ScriptedProvider;
+before(async () => {
+  provider = await startProvider();
+});
+after(() => provider.close());
+
+const ok = respondJson(200, { ok: true });
+const error = (status: number, type: string) => respondJson(status, { error: { type, message: 'no' } });
+
+/** A call on accounts of the responses style, tried in the order of their ids. */
+function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {}) {
+  const accounts = ids.map((id) => accountAt(provider.url, id, 'responses'));
+  const services = openFailoverServices('responses', accounts);
+  const client = new RecordingClient();
+  const call = callFor(client);
+  const served: string[] = [];
+  const rejections: UpstreamFailure[] = [];
+  const upstreamCall: UpstreamCall = {
+    accounts,
+    build: (account) => ({
+      method: 'POST',
+      origin: provider.url,
+      path: '/v1/responses',
+      headers: ['authorization', `Bearer ${account.credential}`],
+      body: '{}',
+      timeouts: TIMEOUTS.unary,
+    }),
+    onResponse: ({ account }): ResponseHandler => ({
+      onData: () => true,
+      onEnd(): undefined {
+        served.push(account.id);
+      },
+    }),
+    classify: (failure) => codecOf('responses').upstream.decodeError(failure),
+    onRejected: (failure) => void rejections.push(failure),
+    ...overrides,
+  };
+  return { ...services, client, call, served, rejections, run: () => runWithFailover(call, upstreamCall, services) };
+}
+
+const codeOf = (run: () => Promise<void>): Promise<ErrorCode | undefined> =>
+  run().then(
+    () => undefined,
+    (thrown: unknown) => (thrown instanceof ApiError ? thrown.code : undefined),
+  );
+
+test('failover tries the next account after a server error, and logs both attempts', async () => {
+  provider.script(error(500, 'server_error'), ok);
+  const { run, served, call, lines } = openCall(['a', 'b']);
+  await run();
+  assert.deepEqual([provider.calls, served], [['a', 'b'], ['b']]);
+  assert.deepEqual([call.logFields.attempts, call.logFields.faults], [2, ['failed']]);
+  assert.deepEqual(
+    lines.filter(({ msg }) => msg === 'attempt.failed').map(({ account, status }) => [account, status]),
+    [['a', 500]],
+  );
+});
+
+test('failover stops after three attempts and returns the error of the last one', async () => {
+  provider.script(error(500, 'x'), error(500, 'x'), error(503, 'x'), ok);
+  const { run } = openCall(['a', 'b', 'c', 'd']);
+  assert.ok(await codeOf(run));
+  assert.deepEqual(provider.calls, ['a', 'b', 'c']);
+});
+
+test('failover does not repeat a request that the provider rejects as invalid', async () => {
+  provider.script(error(400, 'invalid_request_error'), ok);
+  const { run, rejections } = openCall(['a', 'b']);
+  await run();
+  assert.deepEqual([provider.calls, rejections.map(({ status }) => status)], [['a'], [400]]);
+});
+
+test('failover puts an account into cooldown, so that the next call starts with another', async () => {
+  provider.script(error(500, 'x'), ok, ok);
+  const { run, served } = openCall(['a', 'b']);
+  await run();
+  await run();
+  assert.deepEqual(
+    [provider.calls, served],
+    [
+      ['a', 'b', 'b'],
+      ['b', 'b'],
+    ],
+  );
+});
+
+test('failover reports a group without accounts as a configuration error that clients do not retry', async () => {
+  const { run, lines } = openCall([]);
+  assert.equal(await codeOf(run), 'no_upstream_account');
+  assert.equal(errorRow('no_upstream_account').retry, false);
+  const [line] = lines.filter(({ msg }) => msg === 'account.none_configured');
+  assert.equal(line?.level, 50, 'logged as an error');
+});
+
+test('failover aborts the upstream and tries no other account when the client disconnects', async () => {
+  let isAborted = false;
+  provider.script((response) => {
+    response.on('close', () => {
+      isAborted = true;
+    });
+  }, ok);
+  const { run, client, served } = openCall(['a', 'b']);
+  const running = run();
+  await until('the first attempt', () => provider.calls.length === 1);
+  client.destroy();
+  await running;
+  await until('the abort', () => isAborted);
+  assert.deepEqual([provider.calls, served], [['a'], []]);
+});
+
+test('failover repeats the call without opaque values on the same account when the provider rejects one', async () => {
+  const rejected = respondJson(400, {
+    error: { type: 'invalid_request_error', code: 'invalid_encrypted_content', message: 'no' },
+  });
+  provider.script(rejected, ok);
+  const withoutOpaque = { served: [] as string[] };
+  const accounts = ['a', 'b'].map((id) => accountAt(provider.url, id, 'responses'));
+  const { run } = openCall(['a', 'b'], {
+    withoutOpaque: {
+      accounts,
+      build: (account: Account) => ({
+        method: 'POST',
+        origin: provider.url,
+        path: '/v1/responses',
+        headers: ['authorization', `Bearer ${account.credential}`],
+        body: '{"plain":true}',
+        timeouts: TIMEOUTS.unary,
+      }),
+      onResponse: ({ account }) => ({
+        onData: () => true,
+        onEnd(): undefined {
+          withoutOpaque.served.push(account.id);
+        },
+      }),
+      classify: (failure) => codecOf('responses').upstream.decodeError(failure),
+      onRejected: () => assert.fail('the second attempt succeeds'),
+    },
+  });
+  await run();
+  assert.deepEqual([provider.calls, provider.bodies[1], withoutOpaque.served], [['a', 'a'], { plain: true }, ['a']]);
+});
+
+test('failover ends the call when a handler throws, instead of leaving the client waiting', async () => {
+  provider.script(ok);
+  const { run } = openCall(['a'], {
+    onResponse: () => ({
+      onData: () => true,
+      onEnd: () => {
+        throw new Error('bug');
+      },
+    }),
+  });
+  await assert.rejects(run(), /bug/);
+});
