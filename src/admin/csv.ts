@@ -3,12 +3,12 @@ import { type Clock, fail } from '../core/index.ts';
 import { STALLED_CLIENT_MS } from '../rules/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
 
-export type Cell = string | number | null | undefined;
+export type CsvCell = string | number | null | undefined;
 
 export interface Csv {
   readonly name: string;
   readonly columns: readonly string[];
-  readonly chunks: AsyncIterable<readonly (readonly Cell[])[]>;
+  readonly chunks: AsyncIterable<readonly (readonly CsvCell[])[]>;
 }
 
 /** An export holds a database connection until its client has read everything; the other connections stay free for short reads. */
@@ -61,13 +61,13 @@ async function send(call: Call, { name, columns, chunks }: Csv, clock: Clock): P
   response.end();
 }
 
-export const csvText = (rows: readonly (readonly Cell[])[]): string =>
+export const csvText = (rows: readonly (readonly CsvCell[])[]): string =>
   rows.map((cells) => `${cells.map(cellText).join(',')}\r\n`).join('');
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
 /** Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay as they are. */
-function cellText(cell: Cell): string {
+function cellText(cell: CsvCell): string {
   const text = cell === null || cell === undefined ? '' : String(cell);
   const safe = /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { CliError } from '../main.ts';
 import { applySetup } from '../setup/index.ts';
-import { readSetup, reportApplied } from './config-file.ts';
+import { isEmpty, readSetup, reportApplied } from './config-file.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info } from './output.ts';
 import { confirm } from './prompt.ts';
@@ -22,6 +22,7 @@ export const applyCommand = (): Command =>
     .option('--yes', 'do not ask for confirmation before pruning')
     .action(async (path: string, options: Options) => {
       const file = await readSetup(path);
+      if (isEmpty(file) && !options.prune) return;
       await withContext(async ({ database, secrets }) => {
         const apply = (dryRun: boolean) =>
           applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun, by: BY_CLI });

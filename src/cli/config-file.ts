@@ -4,7 +4,6 @@ import { CliError } from '../main.ts';
 import { type Applied, parseSetup, type SetupFile } from '../setup/index.ts';
 import { info, print } from './output.ts';
 
-/** Warns about a file without any object, because applying it changes nothing. */
 export async function readSetup(path: string): Promise<SetupFile> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
@@ -14,10 +13,12 @@ export async function readSetup(path: string): Promise<SetupFile> {
     );
   });
   const file = parseSetup(text);
-  if (Object.values(file).every((objects) => objects.length === 0))
-    info(`${path} is empty: it names no ${Object.keys(file).join(', ')}. README.md shows an example.`);
+  if (isEmpty(file)) info(`${path} is empty: it names no ${Object.keys(file).join(', ')}. README.md shows an example.`);
   return file;
 }
+
+/** Applying an empty file changes nothing, unless it prunes. */
+export const isEmpty = (file: SetupFile): boolean => Object.values(file).every((objects) => objects.length === 0);
 
 /** `verb` is `would be ` for a dry run, whose keys do not exist. */
 export function reportApplied({ changes, keys }: Applied, verb: '' | 'would be ' = ''): void {

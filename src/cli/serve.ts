@@ -5,7 +5,7 @@ import { createLog, errorFields } from '../core/index.ts';
 import { createAdminToken } from '../identity/index.ts';
 import { type AppContext, openContext, type Running, serve } from '../main.ts';
 import { applySetup } from '../setup/index.ts';
-import { readSetup, reportApplied } from './config-file.ts';
+import { isEmpty, readSetup, reportApplied } from './config-file.ts';
 import { printDemo, startDemo } from './demo.ts';
 import { info } from './output.ts';
 import { prettyStream } from './pretty-log.ts';
@@ -31,7 +31,8 @@ export const serveCommand = (): Command =>
       );
       const context = await openContext(config, { say: info, log });
       try {
-        if (setup) reportApplied(await applySetup(context.database.db, setup, { secrets: context.secrets }));
+        if (setup && !isEmpty(setup))
+          reportApplied(await applySetup(context.database.db, setup, { secrets: context.secrets }));
         const demo = setup ? undefined : await startDemo(context);
         const running = await serve(context, { worker: options.worker });
         const token = config.ADMIN_TOKEN ? undefined : await createAdminToken(context.database.db, context.sealer);

@@ -10,4 +10,4 @@ export {
   planImport,
 } from './price-import.ts';
 export { TIER_CHOICES, type TierChoice } from './price-list.ts';
-export { Key as KeyEntry, parseSetup, SetupError, SetupFile, User as UserEntry } from './schema.ts';
+export { KeyEntry, parseSetup, SetupError, SetupFile, UserEntry } from './schema.ts';

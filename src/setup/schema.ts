@@ -117,7 +117,7 @@ const limits = {
   spend_month: money.optional(),
 };
 
-export const User = z.strictObject({
+export const UserEntry = z.strictObject({
   id: z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
   email: z.email({ error: 'an e-mail address' }).optional(),
   balance: money.optional(),
@@ -126,7 +126,7 @@ export const User = z.strictObject({
 });
 
 const KEY_EXPECTED = `${KEY_CHARS.min} to ${KEY_CHARS.max} visible ASCII characters; the prefix dg- is reserved for generated keys`;
-export const Key = z.strictObject({
+export const KeyEntry = z.strictObject({
   user: z.string(),
   group: z.string(),
   name: z.string().min(1).max(100).optional(),
@@ -156,8 +156,8 @@ export const SetupFile = z.strictObject({
   groups: z.array(Group).default([]),
   accounts: z.array(Account).default([]),
   models: z.array(Model).default([]),
-  users: z.array(User).default([]),
-  keys: z.array(Key).default([]),
+  users: z.array(UserEntry).default([]),
+  keys: z.array(KeyEntry).default([]),
   characters: z.array(Character).default([]),
 });
 export type SetupFile = z.infer<typeof SetupFile>;
