@@ -117,7 +117,7 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     vectors: [
       fromFile('messages-responses-reasoning-returns.json'),
       fromFile('messages-responses-two-reasonings.json'),
-      fromFile('messages-responses-silent-reasoning.json'),
+      fromFile('messages-responses-reasoning-without-summary.json'),
     ],
   },
   4: {

@@ -141,7 +141,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     outcomes: ['changed'],
     vectors: [
       fromFile('messages-responses-stop-split.json'),
-      fromFile('messages-responses-stop-begun.json'),
+      fromFile('messages-responses-stop-incomplete.json'),
       encodes(
         'chat over responses',
         { stop: ['END'] },

@@ -132,7 +132,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     outcomes: ['changed'],
     vectors: [
       fromFile('responses-messages-namespace.json'),
-      fromFile('responses-messages-namespace-answer.json'),
+      fromFile('responses-messages-namespaced-call.json'),
       encodes('responses over chat', NAMESPACE, { body: { tools: [{ function: { name: 'files__find' } }] } }),
       encodes('responses over generate', NAMESPACE, {
         body: { tools: [{ functionDeclarations: [{ name: 'files__find' }] }] },
