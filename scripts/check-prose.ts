@@ -54,7 +54,7 @@ export const proseOfMarkdown = (text: string): string =>
   withoutQuotedCode(text.replaceAll(/^```[\s\S]*?^```/gm, blank));
 
 const withoutQuotedCode = (text: string): string =>
-  // A template literal as a whole stands in backticks.
+  // The backticks of a template literal do not quote code.
   text.startsWith('`') ? text : text.replaceAll(/`[^`\n]*`/g, blank);
 
 const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ');

@@ -32,7 +32,7 @@ export function readModules(pattern: string): Module[] {
 function importsOf(file: string, text: string, code: string): string[] {
   return [...text.matchAll(IMPORT)].flatMap((match) => {
     const target = match[1] ?? match[2] ?? match[3] ?? '';
-    // An import inside a string or a comment is none of this file.
+    // Ignores imports inside strings and comments.
     const isCode = /\bimport\b|\bexport\b/.test(code.slice(match.index, match.index + match[0].length));
     return isCode && target.startsWith('.') ? [join(dirname(file), target).replaceAll('\\', '/')] : [];
   });

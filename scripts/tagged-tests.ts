@@ -1,4 +1,4 @@
-/** Finds the tests whose titles begin with tags, such as `test('[S41 L6] ...')`, and what keeps each of them from proving anything. */
+/** Finds tests whose titles begin with tags, such as `test('[S41 L6] ...')`, and reports those that prove nothing. */
 import { codeOnly, lineOf, type Token, tokenize } from './source-tokens.ts';
 
 export interface TaggedTest {

@@ -71,17 +71,17 @@ interface Kind {
 }
 
 const call: Kind = { begins: { input: {} }, needs: ['id', 'name'], deltas: ['input_json_delta'] };
-const whole: Kind = { begins: {}, needs: [], deltas: [] };
+const WITHOUT_DELTAS: Kind = { begins: {}, needs: [], deltas: [] };
 const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['text', { begins: { text: '' }, needs: [], deltas: ['text_delta', 'citations_delta'] }],
   ['thinking', { begins: { thinking: '', signature: '' }, needs: [], deltas: ['thinking_delta', 'signature_delta'] }],
-  ['redacted_thinking', { ...whole, needs: ['data'] }],
+  ['redacted_thinking', { ...WITHOUT_DELTAS, needs: ['data'] }],
   ['tool_use', call],
   ['server_tool_use', call],
   ['mcp_tool_use', call],
-  ['compaction', { ...whole, deltas: ['compaction_delta'] }],
-  ['fallback', whole],
-  ['container_upload', whole],
+  ['compaction', { ...WITHOUT_DELTAS, deltas: ['compaction_delta'] }],
+  ['fallback', WITHOUT_DELTAS],
+  ['container_upload', WITHOUT_DELTAS],
 ]);
 
 function openBlock(event: JsonObject, state: State): undefined {
@@ -90,7 +90,8 @@ function openBlock(event: JsonObject, state: State): undefined {
   demand(count(event, 'index') === state.content.length, 'indices count up from zero');
   const block = object(event, 'content_block');
   const type = text(block, 'type');
-  const kind = KINDS.get(type) ?? (type.endsWith('_tool_result') ? { ...whole, needs: ['tool_use_id'] } : undefined);
+  const kind =
+    KINDS.get(type) ?? (type.endsWith('_tool_result') ? { ...WITHOUT_DELTAS, needs: ['tool_use_id'] } : undefined);
   demand(kind !== undefined, `unknown block ${type}`);
   for (const [name, value] of Object.entries(kind.begins))
     demand(same(block[name], value), `${type} begins with ${name} empty`);

@@ -25,8 +25,8 @@ export interface Usage {
 
 const tokens = fc.nat(50_000);
 const usages: fc.Arbitrary<Usage> = fc
-  .record({ fresh: tokens, cacheRead: tokens, cacheWrite: tokens, spoken: tokens, reasoning: tokens })
-  .map(({ fresh, cacheRead, cacheWrite, spoken: visible, reasoning }) => ({
+  .record({ fresh: tokens, cacheRead: tokens, cacheWrite: tokens, visible: tokens, reasoning: tokens })
+  .map(({ fresh, cacheRead, cacheWrite, visible, reasoning }) => ({
     input: fresh + cacheRead + cacheWrite,
     cacheRead,
     cacheWrite,

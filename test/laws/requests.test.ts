@@ -79,16 +79,16 @@ for (const pair of DIALECT_PAIRS) {
     law(
       conversations.filter(({ turns }) => turns.length > 0),
       (conversation) => {
-        const whole = { ...conversation, turns: conversation.turns.map(withResults) };
-        const [next] = whole.turns.slice(-1);
-        const before = { ...whole, turns: whole.turns.slice(0, -1), last: next?.user ?? [] };
+        const complete = { ...conversation, turns: conversation.turns.map(withResults) };
+        const [next] = complete.turns.slice(-1);
+        const before = { ...complete, turns: complete.turns.slice(0, -1), last: next?.user ?? [] };
         const encode = (one: Conversation) =>
           conversationOf(
             upstream,
             encodeRequestFor(pairOf(pair), decodeRequest(client, bodyOf(client, one)), targetFor(upstream)).body,
           );
         const short = encode(before);
-        assert.deepEqual(encode(whole).slice(0, short.length), short);
+        assert.deepEqual(encode(complete).slice(0, short.length), short);
       },
       isOffered ? 0.25 : 0.05,
     );

@@ -53,7 +53,7 @@ function conversionsFor(client: Dialect): Case[] {
 
 /** The complete recorded replies of every upstream, converted for this client. */
 function recordedFor(client: Dialect): Case[] {
-  return DIALECT_PAIRS.filter((crossing) => crossing.client === client).flatMap(({ upstream }) =>
+  return DIALECT_PAIRS.filter((pair) => pair.client === client).flatMap(({ upstream }) =>
     readVectors(upstream).flatMap((vector) => {
       const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), vector.events));
       if (!('reply' in folded) || folded.reply.stop === 'malformed_call') return [];
@@ -210,7 +210,7 @@ interface Read {
   readonly usage: unknown;
 }
 
-async function readWhole(model: Model): Promise<Read> {
+async function readUnary(model: Model): Promise<Read> {
   const { content, finishReason, usage } = await model.doGenerate(PROMPT);
   const textOf = (type: 'text' | 'reasoning'): string =>
     content.map((part) => (part.type === type ? part.text : '')).join('');
@@ -253,8 +253,8 @@ for (const client of DIALECTS) {
       // Its chat provider supports function calls only.
       if (client === 'chat' && hasCustomCall(reply)) continue;
       const streamed = await readStream(PROVIDERS[client](fetchReturning(text)));
-      const whole = await readWhole(PROVIDERS[client](async () => Response.json(body)));
-      if (!hasBrokenCall(reply)) assert.deepEqual(streamed, whole, name);
+      const unary = await readUnary(PROVIDERS[client](async () => Response.json(body)));
+      if (!hasBrokenCall(reply)) assert.deepEqual(streamed, unary, name);
     }
   });
 }
