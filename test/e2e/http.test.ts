@@ -576,7 +576,9 @@ test('readiness is 503 and liveness 200 without the database', async () => {
     await own.database.drop();
     const ready = await fetch(`${own.url}/readyz`);
     assert.equal(ready.status, 503);
-    assert.deepEqual(await ready.json(), { status: 'not ready', reason: 'the database does not answer' });
+    const { status, reason } = (await ready.json()) as { status: string; reason: string };
+    assert.equal(status, 'not ready');
+    assert.match(reason, /database/);
     assert.equal((await fetch(`${own.url}/healthz`)).status, 200);
   } finally {
     await own.stop();

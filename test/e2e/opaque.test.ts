@@ -276,7 +276,7 @@ for (const stream of [false, true]) {
         const output = [{ ...functionCall(1), thoughtSignature: 'G+sig/==' }, functionCall(2)];
         const { first } = await converse({ client, to: 'generate', output, stream });
         assert.equal(new Set(first.calls.map(({ id }) => id)).size, 2);
-        for (const { id } of first.calls) assert.match(id, /^call_gw[a-z2-7]{20}$/);
+        for (const { id } of first.calls) assert.match(id, /^call_gw[\w-]{20}$/);
         const [, model, results] = sentTo('generate');
         assert.deepEqual(model, { role: 'model', parts: output });
         const response = { name: 'read_file', response: { output: 'ok' } };

@@ -99,7 +99,7 @@ for (const isCluster of [false, true]) {
       assert.equal(rejected.headers.get('x-ratelimit-limit-requests'), '6');
       assert.equal(rejected.headers.get('x-ratelimit-remaining-requests'), '0');
       assert.ok(Number(rejected.headers.get('retry-after')) >= 1);
-      assert.match(await rejected.text(), /This user's limit of 6 requests/);
+      assert.match(await rejected.text(), /this user .*\b6 requests per minute/i);
     });
 
     test('shared limits: tokens counted by one gateway are missing at the other', async () => {
@@ -301,7 +301,7 @@ test('doctor checks Redis when REDIS_URL is set', { skip: noRedis }, async () =>
   const doctor = () => run(['doctor'], { env: { DATA_DIR, DATABASE_URL: database.url, REDIS_URL: redis.url } });
   try {
     const good = await doctor();
-    assert.match(good.stdout, /^ok {4}Redis +answers and runs scripts/m);
+    assert.match(good.stdout, /^ok {4}Redis +/m);
     assert.equal(good.code, 0, good.stdout);
     redis.pause();
     const hanging = await doctor();
