@@ -14,25 +14,25 @@ interface Reading {
 /** Feeds `wire` in reads that end at `cuts`. Each read starts with foreign bytes, which must stay unchanged. */
 function read(wire: Buffer, cuts: readonly number[] = []): Reading {
   const body = new ChunkedBody();
-  const pieces: Buffer[] = [];
+  const parts: Buffer[] = [];
   let at = 0;
   for (const to of [...cuts, wire.length]) {
     if (to <= at) continue;
     const foreign = 'head: of the message\r\n\r\n';
     const bytes = Buffer.concat([Buffer.from(foreign), wire.subarray(at, to)]);
     const payload = body.decode(bytes, foreign.length);
-    if (payload) pieces.push(Buffer.from(payload));
+    if (payload) parts.push(Buffer.from(payload));
     assert.equal(bytes.toString('latin1', 0, foreign.length), foreign, 'bytes before the body are unchanged');
     assert.deepEqual(
       bytes.subarray(body.end),
       wire.subarray(at + body.end - foreign.length, to),
       'bytes after the body are unchanged',
     );
-    if (body.isDone) return { payload: Buffer.concat(pieces), end: at + body.end - foreign.length };
+    if (body.isDone) return { payload: Buffer.concat(parts), end: at + body.end - foreign.length };
     assert.equal(body.end, bytes.length, 'an incomplete body consumes all bytes');
     at = to;
   }
-  return { payload: Buffer.concat(pieces), end: undefined };
+  return { payload: Buffer.concat(parts), end: undefined };
 }
 
 const payloadOf = (text: string): string => {
@@ -80,14 +80,14 @@ const wires: fc.Arbitrary<Wire> = fc
     trailer: trailers,
   })
   .map(({ chunks, zeros, extension, trailer }) => {
-    const pieces: Buffer[] = [];
+    const parts: Buffer[] = [];
     const framing: number[] = [];
     let length = 0;
     const add = (bytes: Uint8Array | string, isFraming: boolean): void => {
-      const piece = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : Buffer.from(bytes);
-      if (isFraming) for (let n = 0; n < piece.length; n += 1) framing.push(length + n);
-      pieces.push(piece);
-      length += piece.length;
+      const part = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : Buffer.from(bytes);
+      if (isFraming) for (let n = 0; n < part.length; n += 1) framing.push(length + n);
+      parts.push(part);
+      length += part.length;
     };
     for (const chunk of chunks) {
       const size = chunk.data.length.toString(16);
@@ -96,7 +96,7 @@ const wires: fc.Arbitrary<Wire> = fc
       add('\r\n', true);
     }
     add(`${'0'.repeat(zeros)}${extension}\r\n${trailer}\r\n`, true);
-    return { bytes: Buffer.concat(pieces), payload: Buffer.concat(chunks.map(({ data }) => data)), framing };
+    return { bytes: Buffer.concat(parts), payload: Buffer.concat(chunks.map(({ data }) => data)), framing };
   });
 const cutsIn = fc.array(fc.nat(400), { maxLength: 12 }).map((cuts) => cuts.sort((a, b) => a - b));
 
@@ -125,9 +125,9 @@ test('ChunkedBody returns the payload of one read as one buffer in the same memo
     wires,
     ({ bytes, payload }) => {
       const own = Buffer.from(bytes);
-      const piece = new ChunkedBody().decode(own, 0);
-      assert.deepEqual(piece ?? Buffer.alloc(0), payload);
-      if (piece) assert.equal(piece.buffer, own.buffer);
+      const part = new ChunkedBody().decode(own, 0);
+      assert.deepEqual(part ?? Buffer.alloc(0), payload);
+      if (part) assert.equal(part.buffer, own.buffer);
     },
     0.2,
   );

@@ -54,7 +54,7 @@ test('publicUrl accepts any scheme, port and host for an allowed origin, and for
 });
 
 test('publicUrl never throws, and every accepted URL is https with a full public domain name', () => {
-  const piece = fc.constantFrom(
+  const fragment = fc.constantFrom(
     ...[
       'https://',
       'http://',
@@ -81,7 +81,7 @@ test('publicUrl never throws, and every accepted URL is https with a full public
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 40 }),
     fc.webUrl({ size: 'xsmall' }),
-    fc.array(fc.oneof(piece, fc.string({ maxLength: 3 }))).map((parts) => `https://${parts.join('')}`),
+    fc.array(fc.oneof(fragment, fc.string({ maxLength: 3 }))).map((parts) => `https://${parts.join('')}`),
   );
   fc.assert(
     fc.property(text, (input) => {

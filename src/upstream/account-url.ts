@@ -1,7 +1,7 @@
-/** Where an account's endpoints are and how its credential is shown, per style of group. */
+/** Endpoint URLs and credential headers of upstream accounts, per provider style. */
 import type { Style } from '../rules/index.ts';
 
-/** The credential goes into a header, never into an address: addresses end up in logs. */
+/** Credentials go into headers, never into URLs, because URLs end up in logs. */
 export const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => readonly [string, string]>> = {
   responses: (credential) => ['authorization', `Bearer ${credential}`],
   messages: (credential) => ['x-api-key', credential],
@@ -9,11 +9,11 @@ export const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => r
 };
 
 /**
- * Base addresses follow each family's SDK: with /v1 for responses, without a version for the others. `path` is our own
- * canonical path, `/v1/responses`.
+ * Base URLs follow the SDK of each family: with /v1 for responses, without a version for the others. `path` is the gateway's
+ * canonical path, e.g. `/v1/responses`.
  */
 export function locateUpstream(style: Style, baseUrl: string, path: string): { origin: string; path: string } {
-  const { origin, prefix } = baseOf(baseUrl);
+  const { origin, prefix } = parseBase(baseUrl);
   return { origin, path: prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path) };
 }
 
@@ -23,8 +23,8 @@ interface Base {
 }
 const bases = new Map<string, Base>();
 
-/** Accounts are few and calls many; reading an address costs more than finding it. */
-function baseOf(baseUrl: string): Base {
+/** Cached: there are few accounts, and parsing a URL costs more than a lookup. */
+function parseBase(baseUrl: string): Base {
   const known = bases.get(baseUrl);
   if (known) return known;
   const url = new URL(baseUrl);

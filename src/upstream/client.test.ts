@@ -8,14 +8,14 @@ import type { Timeouts } from '../rules/index.ts';
 import { locateUpstream } from './account-url.ts';
 import { type TransportError, UpstreamClient, type UpstreamExchange, type UpstreamRequest } from './client.ts';
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+type Respond = (response: ServerResponse, request: IncomingMessage) => void;
 
 const server = createServer((request, response) => {
-  asked.push(request);
-  answer(response, request);
+  requests.push(request);
+  respond(response, request);
 });
-let asked: IncomingMessage[] = [];
-let answer: Answer = (response) => response.end('ok');
+let requests: IncomingMessage[] = [];
+let respond: Respond = (response) => response.end('ok');
 let origin = '';
 const open: UpstreamClient[] = [];
 
@@ -25,8 +25,8 @@ before(async () => {
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 beforeEach(() => {
-  asked = [];
-  answer = (response) => response.end('ok');
+  requests = [];
+  respond = (response) => response.end('ok');
 });
 after(async () => {
   for (const upstream of open) await upstream.close();
@@ -34,120 +34,124 @@ after(async () => {
   server.close();
 });
 
-const PATIENCE: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
+const TIMEOUTS: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
 
 interface Sent {
   readonly exchange: UpstreamExchange;
-  /** What the listener heard, in order. */
-  readonly heard: string[];
-  /** Settles with the end or the trouble. */
+  /** Calls of the listener, in order. */
+  readonly events: string[];
+  /** Resolves with the end or the error. */
   readonly done: Promise<TransportError | 'end'>;
-  /** Settles when a head arrived. */
+  /** Resolves when a head arrives. */
   readonly head: Promise<void>;
 }
 
 function upstreamOn(clock: Clock = systemClock): UpstreamClient {
-  const upstream = new UpstreamClient(clock, PATIENCE.connect);
+  const upstream = new UpstreamClient(clock, TIMEOUTS.connect);
   open.push(upstream);
   return upstream;
 }
 
-function send(upstream: UpstreamClient, given: Partial<UpstreamRequest> = {}, onData = (_chunk: Buffer) => true): Sent {
-  const heard: string[] = [];
+function send(
+  upstream: UpstreamClient,
+  options: Partial<UpstreamRequest> = {},
+  onData = (_chunk: Buffer) => true,
+): Sent {
+  const events: string[] = [];
   const done = Promise.withResolvers<TransportError | 'end'>();
   const head = Promise.withResolvers<void>();
   const exchange = upstream.send(
-    { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: PATIENCE, ...given },
+    { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: TIMEOUTS, ...options },
     {
       onHead(status) {
-        heard.push(`head ${status}`);
+        events.push(`head ${status}`);
         head.resolve();
       },
       onData(chunk) {
-        heard.push('data');
+        events.push('data');
         return onData(chunk);
       },
       onEnd() {
-        heard.push('end');
+        events.push('end');
         done.resolve('end');
       },
-      onError(trouble) {
-        heard.push(`trouble ${trouble.kind}`);
-        done.resolve(trouble);
+      onError(error) {
+        events.push(`error ${error.kind}`);
+        done.resolve(error);
       },
     },
   );
-  return { exchange, heard, done: done.promise, head: head.promise };
+  return { exchange, events: events, done: done.promise, head: head.promise };
 }
 
-test('an answer is told as head, data and end', async () => {
-  const { heard, done } = send(upstreamOn());
+test('the client reports a response as head, data and end', async () => {
+  const { events, done } = send(upstreamOn());
   assert.equal(await done, 'end');
-  assert.deepEqual(heard, ['head 200', 'data', 'end']);
+  assert.deepEqual(events, ['head 200', 'data', 'end']);
 });
 
-test('an announcement before the head is passed over, and a redirect is an answer like any other', async () => {
-  answer = (response) => {
+test('the client skips informational responses and does not follow redirects', async () => {
+  respond = (response) => {
     response.writeEarlyHints({ link: '</a>; rel=preload' });
     response.writeHead(302, { location: `${origin}/elsewhere` }).end();
   };
-  const { heard, done } = send(upstreamOn());
+  const { events, done } = send(upstreamOn());
   await done;
-  assert.deepEqual(heard, ['head 302', 'end']);
-  assert.equal(asked.length, 1);
+  assert.deepEqual(events, ['head 302', 'end']);
+  assert.equal(requests.length, 1);
 });
 
-test('a request that is aborted before it has a connection is never sent, and nothing more is heard of it', async () => {
+test('a request aborted before its connection opens is never sent and reports nothing', async () => {
   const upstream = upstreamOn();
-  const { exchange, heard } = send(upstream, { path: '/aborted' });
+  const { exchange, events } = send(upstream, { path: '/aborted' });
   exchange.abort();
   exchange.abort();
   await send(upstream, { path: '/next' }).done;
   await send(upstream, { path: '/last' }).done;
   assert.deepEqual(
-    asked.map(({ url }) => url),
+    requests.map(({ url }) => url),
     ['/next', '/last'],
   );
-  assert.deepEqual(heard, []);
+  assert.deepEqual(events, []);
 });
 
-test('an abort in the middle closes the connection, and nothing more is heard', async () => {
-  answer = (response) => void response.write('half');
-  const { exchange, heard, head } = send(upstreamOn());
+test('an abort during the response closes the connection and reports nothing more', async () => {
+  respond = (response) => void response.write('half');
+  const { exchange, events, head } = send(upstreamOn());
   await head;
-  const [request] = asked;
+  const [request] = requests;
   const closed = once(request?.socket ?? assert.fail(), 'close');
-  const before = heard.length;
+  const before = events.length;
   exchange.abort();
   await closed;
-  assert.equal(heard.length, before);
+  assert.equal(events.length, before);
 });
 
-test('the total time ends an answer that never ends', async () => {
+test('the total timeout ends an endless response', async () => {
   const clock = new FakeClock();
-  answer = (response) => void response.write('half');
-  const { done, head, heard } = send(upstreamOn(clock), { timeouts: { ...PATIENCE, idle: 120_000 } });
+  respond = (response) => void response.write('half');
+  const { done, head, events } = send(upstreamOn(clock), { timeouts: { ...TIMEOUTS, idle: 120_000 } });
   await head;
   clock.advance(59_999);
-  // What falls due is told in a microtask.
+  // Errors are reported in a microtask.
   await Promise.resolve();
   assert.equal(
-    heard.some((word) => word.startsWith('trouble')),
+    events.some((event) => event.startsWith('error')),
     false,
   );
   clock.advance(1);
   assert.deepEqual(await done, { kind: 'timeout', code: 'TOTAL_TIME' });
 });
 
-test('the total time counts while a request still waits for its connection', async () => {
+test('the total timeout includes the time to connect', async () => {
   const clock = new FakeClock();
   const { done } = send(upstreamOn(clock));
   clock.advance(60_000);
   assert.deepEqual(await done, { kind: 'timeout', code: 'TOTAL_TIME' });
-  assert.equal(asked.length, 0);
+  assert.equal(requests.length, 0);
 });
 
-test('a finished or aborted request leaves no timer behind', async () => {
+test('a finished or aborted request leaves no timer', async () => {
   const pending = new Set<() => void>();
   const clock: Clock = {
     now: () => 0,
@@ -163,30 +167,30 @@ test('a finished or aborted request leaves no timer behind', async () => {
   assert.equal(pending.size, 0);
 });
 
-test('an answer has to begin in its time, whatever is said before it', async () => {
+test('the first-byte timeout applies in spite of informational responses', async () => {
   const clock = new FakeClock();
   const early = Promise.withResolvers<void>();
-  answer = (response) => response.writeEarlyHints({ link: '</a>; rel=preload' }, early.resolve);
-  const { done, heard } = send(upstreamOn(clock));
+  respond = (response) => response.writeEarlyHints({ link: '</a>; rel=preload' }, early.resolve);
+  const { done, events } = send(upstreamOn(clock));
   await early.promise;
   clock.advance(9_999);
   await Promise.resolve();
-  assert.deepEqual(heard, []);
+  assert.deepEqual(events, []);
   clock.advance(1);
   assert.deepEqual(await done, { kind: 'timeout', code: 'FIRST_BYTE_TIME' });
-  assert.deepEqual(heard, ['trouble silent']);
+  assert.deepEqual(events, ['error timeout']);
 });
 
-test('the time between two reads begins anew with each of them, and stands still while the listener wants a pause', async () => {
+test('the idle timeout restarts with every read and stops while the listener pauses', async () => {
   const clock = new FakeClock();
   const responses: ServerResponse[] = [];
-  answer = (response) => {
+  respond = (response) => {
     responses.push(response);
     response.write('one');
   };
   let isPausing = false;
   let arrived = Promise.withResolvers<void>();
-  const { exchange, done, heard } = send(upstreamOn(clock), {}, () => {
+  const { exchange, done, events } = send(upstreamOn(clock), {}, () => {
     arrived.resolve();
     return !isPausing;
   });
@@ -201,22 +205,22 @@ test('the time between two reads begins anew with each of them, and stands still
   exchange.resume();
   clock.advance(9_999);
   await Promise.resolve();
-  assert.deepEqual(heard, ['head 200', 'data', 'data', 'data']);
+  assert.deepEqual(events, ['head 200', 'data', 'data', 'data']);
   clock.advance(1);
   assert.deepEqual(await done, { kind: 'timeout', code: 'IDLE_TIME' });
 });
 
-test('each of many calls has its own time, the short ones among the long ones', async () => {
+test('concurrent requests each have their own timeout', async () => {
   const clock = new FakeClock();
   const upstream = upstreamOn(clock);
-  answer = () => {};
+  respond = () => {};
   const calls = [9_000, 500, 3_000, 500, 7_000].map((firstByte) =>
-    send(upstream, { timeouts: { ...PATIENCE, firstByte } }),
+    send(upstream, { timeouts: { ...TIMEOUTS, firstByte } }),
   );
-  while (asked.length < calls.length) await once(server, 'request');
+  while (requests.length < calls.length) await once(server, 'request');
   const ended: number[] = [];
   for (const [n, { done }] of calls.entries()) void done.then(() => ended.push(n));
-  for (const [ms, wanted] of [
+  for (const [ms, expected] of [
     [499, []],
     [1, [1, 3]],
     [2_500, [1, 3, 2]],
@@ -225,39 +229,39 @@ test('each of many calls has its own time, the short ones among the long ones', 
   ] as const) {
     clock.advance(ms);
     await new Promise(setImmediate);
-    assert.deepEqual(ended, wanted);
+    assert.deepEqual(ended, expected);
   }
 });
 
-test('a listener that throws, wherever, is told of it as a trouble, and nobody else is harmed', async () => {
+test('an exception in a listener is reported to it as an error and affects no other request', async () => {
   const upstream = upstreamOn();
-  for (const place of ['onHead', 'onData', 'onEnd'] as const) {
-    const told = Promise.withResolvers<TransportError>();
-    const listener = { onHead() {}, onData: () => true, onEnd() {}, onError: told.resolve };
-    const request = { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: PATIENCE } as const;
+  for (const callback of ['onHead', 'onData', 'onEnd'] as const) {
+    const reported = Promise.withResolvers<TransportError>();
+    const listener = { onHead() {}, onData: () => true, onEnd() {}, onError: reported.resolve };
+    const request = { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: TIMEOUTS } as const;
     upstream.send(request, {
       ...listener,
-      [place]: () => {
-        throw new TypeError('a bug');
+      [callback]: () => {
+        throw new TypeError('listener failed');
       },
     });
-    assert.deepEqual(await told.promise, { kind: 'failed', code: 'TypeError' });
+    assert.deepEqual(await reported.promise, { kind: 'failed', code: 'TypeError' });
     assert.equal(await send(upstream).done, 'end');
   }
 });
 
-for (const [about, timeouts, script] of [
-  ['does not begin', { firstByte: 200 }, () => {}],
-  ['falls silent', { idle: 200 }, (response) => void response.write('half')],
-] as const satisfies readonly (readonly [string, Partial<Timeouts>, Answer])[]) {
-  test(`an answer that ${about} is a silence`, async () => {
-    answer = script;
-    const trouble = await send(upstreamOn(), { timeouts: { ...PATIENCE, ...timeouts } }).done;
-    assert.equal(typeof trouble === 'object' && trouble.kind, 'timeout');
+for (const [description, timeouts, script] of [
+  ['does not start', { firstByte: 200 }, () => {}],
+  ['stalls', { idle: 200 }, (response) => void response.write('half')],
+] as const satisfies readonly (readonly [string, Partial<Timeouts>, Respond])[]) {
+  test(`a response that ${description} is a timeout`, async () => {
+    respond = script;
+    const error = await send(upstreamOn(), { timeouts: { ...TIMEOUTS, ...timeouts } }).done;
+    assert.equal(typeof error === 'object' && error.kind, 'timeout');
   });
 }
 
-test('a provider that breaks off, before or in its answer, is broken', async () => {
+test('a connection closed before or during the response is a failure', async () => {
   for (const script of [
     (response) => response.destroy(),
     (response) => response.write('half', () => response.destroy()),
@@ -265,61 +269,61 @@ test('a provider that breaks off, before or in its answer, is broken', async () 
       response.writeHead(200, { 'content-length': 10 });
       response.write('half', () => response.destroy());
     },
-  ] satisfies Answer[]) {
-    answer = script;
-    const trouble = await send(upstreamOn()).done;
-    assert.equal(typeof trouble === 'object' && trouble.kind, 'failed');
+  ] satisfies Respond[]) {
+    respond = script;
+    const error = await send(upstreamOn()).done;
+    assert.equal(typeof error === 'object' && error.kind, 'failed');
   }
 });
 
-test('a provider that nobody listens for is unreachable', async () => {
+test('a refused connection is unreachable', async () => {
   assert.deepEqual(await send(upstreamOn(), { origin: 'http://127.0.0.1:1' }).done, {
     kind: 'unreachable',
     code: 'ECONNREFUSED',
   });
 });
 
-test('a request that cannot be written is told only after the caller has its exchange', async () => {
-  const { heard, done } = send(upstreamOn(), { headers: ['authorization', 'two\nlines'] });
-  assert.deepEqual(heard, []);
+test('an invalid request is reported after send() returns', async () => {
+  const { events, done } = send(upstreamOn(), { headers: ['authorization', 'two\nlines'] });
+  assert.deepEqual(events, []);
   assert.equal(typeof (await done), 'object');
 });
 
-test('a trouble that is about to be told is not told after an abort', async () => {
+test('a pending error is not reported after an abort', async () => {
   const upstream = upstreamOn();
-  const { exchange, heard } = send(upstream, { headers: ['authorization', 'two\nlines'] });
+  const { exchange, events } = send(upstream, { headers: ['authorization', 'two\nlines'] });
   exchange.abort();
   await send(upstream).done;
-  assert.deepEqual(heard, []);
+  assert.deepEqual(events, []);
 });
 
-test('a listener that asks for a pause gets nothing until it resumes', async () => {
-  const piece = Buffer.alloc(1 << 20);
-  answer = (response) => {
-    for (let n = 0; n < 64; n++) response.write(piece);
+test('a listener that pauses gets no data until it resumes', async () => {
+  const chunk = Buffer.alloc(1 << 20);
+  respond = (response) => {
+    for (let n = 0; n < 64; n++) response.write(chunk);
     response.end();
   };
   let bytes = 0;
   const first = Promise.withResolvers<void>();
   let pausing = true;
-  const { exchange, done, heard } = send(upstreamOn(), {}, (chunk) => {
+  const { exchange, done, events } = send(upstreamOn(), {}, (chunk) => {
     bytes += chunk.length;
     first.resolve();
     return !pausing;
   });
   await first.promise;
-  const before = heard.length;
-  // Whole other calls pass meanwhile.
-  answer = (response) => response.end('ok');
+  const before = events.length;
+  // Other requests complete meanwhile.
+  respond = (response) => response.end('ok');
   for (let n = 0; n < 5; n++) await send(upstreamOn()).done;
-  assert.ok(heard.length - before <= 1, `${heard.length - before} more pieces`);
+  assert.ok(events.length - before <= 1, `${events.length - before} more chunks`);
   pausing = false;
   exchange.resume();
   assert.equal(await done, 'end');
   assert.equal(bytes, 64 << 20);
 });
 
-test('an account is found under its base address, with or without a version and a path in front', () => {
+test('locateUpstream joins the base URL and the path, with or without a version and a prefix', () => {
   for (const [style, base, path, at] of [
     ['responses', 'https://a.test/v1', '/v1/responses', '/v1/responses'],
     ['responses', 'https://a.test/v1/', '/v1/responses?x=1', '/v1/responses?x=1'],

@@ -1,6 +1,6 @@
 /**
- * One way to call an upstream: HTTP/1.1 over connections of our own, no retry, no redirect, time limits, back-pressure.
- * A failure is a value with a kind, because callers branch on it. Never logs, never looks into a body.
+ * HTTP/1.1 client for providers, with timeouts and back-pressure. Reports failures as values with a kind, because callers branch
+ * on it. Never retries, follows redirects, logs, or reads into a body.
  */
 import type { Clock, HttpHeaders } from '../core/index.ts';
 import type { FaultKind, Timeouts } from '../rules/index.ts';
@@ -20,18 +20,18 @@ export interface UpstreamRequest {
   readonly timeouts: Timeouts;
 }
 
-/** Exactly one of `onEnd` and `onTrouble` comes last, unless the exchange was aborted by us: then nothing more comes. */
+/** Exactly one of `onEnd` and `onError` comes last. After `abort` nothing more is called. */
 export interface UpstreamListener {
   onHead(status: number, headers: HttpHeaders): void;
-  /** False asks for a pause; `resume` ends it. */
+  /** Returns false to pause the provider; `resume` continues. */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
-  onError(trouble: TransportError): void;
+  onError(error: TransportError): void;
 }
 
 export interface TransportError {
   readonly kind: Extract<FaultKind, 'unreachable' | 'failed' | 'timeout'>;
-  /** For the log: an error code, never a message that might quote something. */
+  /** Error code for the log. Never a message, which might quote request data. */
   readonly code: string;
 }
 
@@ -44,8 +44,8 @@ export class UpstreamClient {
   readonly #connections: ConnectionPool;
   readonly #deadlines: Deadlines;
 
-  constructor(clock: Clock, connectMs: number, dialling: OpenSocket = openTcpOrTls) {
-    this.#connections = new ConnectionPool(clock, connectMs, dialling);
+  constructor(clock: Clock, connectMs: number, openSocket: OpenSocket = openTcpOrTls) {
+    this.#connections = new ConnectionPool(clock, connectMs, openSocket);
     this.#deadlines = new Deadlines(clock);
   }
 
@@ -60,29 +60,29 @@ export class UpstreamClient {
   }
 }
 
-/** What it waits for. For a listener that asked for a pause only the total time counts. */
+/** What the exchange waits for. While the listener pauses it, only the total time limit applies. */
 type Stage = 'connection' | 'head' | 'body' | 'listener' | 'nothing';
 
 class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
   index = 0;
   deadline: number;
-  readonly #patience: Timeouts;
+  readonly #timeouts: Timeouts;
   readonly #listener: UpstreamListener;
   readonly #deadlines: Deadlines;
-  readonly #totalDue: number;
+  readonly #totalDeadline: number;
   #stage: Stage = 'connection';
   #isAborted = false;
   #connection: ClientConnection | undefined;
-  /** Until they are written: a body may be large, and its answer may take an hour. */
+  /** Released after the write: a body may be large, and its response may take an hour. */
   #head = '';
   #body: Buffer | string | null = null;
 
-  constructor(patience: Timeouts, listener: UpstreamListener, deadlines: Deadlines) {
-    this.#patience = patience;
+  constructor(timeouts: Timeouts, listener: UpstreamListener, deadlines: Deadlines) {
+    this.#timeouts = timeouts;
     this.#listener = listener;
     this.#deadlines = deadlines;
-    this.#totalDue = deadlines.now() + patience.total;
-    this.deadline = this.#totalDue;
+    this.#totalDeadline = deadlines.now() + timeouts.total;
+    this.deadline = this.#totalDeadline;
   }
 
   begin(request: UpstreamRequest, connections: ConnectionPool): void {
@@ -90,22 +90,22 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
       const origin = connections.at(request.origin);
       this.#head = requestHead(request, origin.host, request.body);
       this.#body = request.body;
-      const waiting = origin.take();
-      this.#connection = waiting ?? origin.open(this);
-      if (waiting) this.onOpen();
+      const idle = origin.take();
+      this.#connection = idle ?? origin.open(this);
+      if (idle) this.onOpen();
       this.#deadlines.add(this);
     } catch (error) {
       this.#stage = 'nothing';
-      this.#tell({ kind: 'failed', code: codeOf(error as Error) });
+      this.#reportError({ kind: 'failed', code: errorCode(error as Error) });
     }
   }
 
   onOpen(): void {
     const now = this.#deadlines.now();
-    const { firstByte, idle } = this.#patience;
+    const { firstByte, idle } = this.#timeouts;
     this.#stage = 'head';
-    this.deadline = Math.min(this.#totalDue, now + firstByte);
-    // Also the time between two reads, which counts next: an answer that comes in time needs no second timer.
+    this.deadline = Math.min(this.#totalDeadline, now + firstByte);
+    // Includes the idle limit, which applies next, so that a timely response needs no second timer.
     this.#deadlines.schedule(Math.min(this.deadline, now + idle));
     this.#connection?.send(this, this.#head, this.#body);
     this.#head = '';
@@ -118,28 +118,28 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
   }
 
   onData(chunk: Buffer): boolean {
-    const goesOn = this.#listener.onData(chunk);
-    if (this.#stage !== 'body') return goesOn;
-    this.deadline = this.#totalDue;
-    if (goesOn) this.deadline = Math.min(this.deadline, this.#deadlines.now() + this.#patience.idle);
+    const wantsMore = this.#listener.onData(chunk);
+    if (this.#stage !== 'body') return wantsMore;
+    this.deadline = this.#totalDeadline;
+    if (wantsMore) this.deadline = Math.min(this.deadline, this.#deadlines.now() + this.#timeouts.idle);
     else this.#stage = 'listener';
-    return goesOn;
+    return wantsMore;
   }
 
   onEnd(): void {
-    this.#over();
+    this.#finish();
     this.#listener.onEnd();
   }
 
-  onFault(error: Error, wasOpen: boolean): void {
-    this.#over();
-    this.#tell({ kind: wasOpen ? 'failed' : 'unreachable', code: codeOf(error) });
+  onError(error: Error, wasOpen: boolean): void {
+    this.#finish();
+    this.#reportError({ kind: wasOpen ? 'failed' : 'unreachable', code: errorCode(error) });
   }
 
-  onDue(now: number): void {
-    const code = now >= this.#totalDue ? 'TOTAL_TIME' : this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
-    this.#over()?.close();
-    this.#tell({ kind: 'timeout', code });
+  onDeadline(now: number): void {
+    const code = now >= this.#totalDeadline ? 'TOTAL_TIME' : this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
+    this.#finish()?.close();
+    this.#reportError({ kind: 'timeout', code });
   }
 
   resume(): void {
@@ -150,17 +150,17 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
 
   abort(): void {
     this.#isAborted = true;
-    this.#over()?.close();
+    this.#finish()?.close();
   }
 
   #awaitBody(): void {
     this.#stage = 'body';
-    this.deadline = Math.min(this.#totalDue, this.#deadlines.now() + this.#patience.idle);
+    this.deadline = Math.min(this.#totalDeadline, this.#deadlines.now() + this.#timeouts.idle);
     this.#deadlines.schedule(this.deadline);
   }
 
-  /** The connection that it had: it may work for somebody else from now on. */
-  #over(): ClientConnection | undefined {
+  /** Ends the exchange and returns its connection, which may serve another exchange from now on. */
+  #finish(): ClientConnection | undefined {
     if (this.#stage === 'nothing') return undefined;
     const connection = this.#connection;
     this.#stage = 'nothing';
@@ -169,15 +169,15 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
     return connection;
   }
 
-  /** Later: a request that cannot even be written fails inside `send`, before the caller has the exchange. */
-  #tell(trouble: TransportError): void {
+  /** Asynchronous, because a request that cannot be written fails inside `send`, before the caller has the exchange. */
+  #reportError(error: TransportError): void {
     queueMicrotask(() => {
-      if (!this.#isAborted) this.#listener.onError(trouble);
+      if (!this.#isAborted) this.#listener.onError(error);
     });
   }
 }
 
-function codeOf(error: Error): string {
+function errorCode(error: Error): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return typeof first === 'object' && first !== null && 'code' in first ? String(first.code) : error.name;
 }

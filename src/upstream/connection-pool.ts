@@ -1,43 +1,43 @@
-/** Connections by origin: the ones that wait for a request, and the making of new ones. One call at a time on each. */
+/** Pool of provider connections by origin: reuses idle ones and opens new ones. One request at a time per connection. */
 import { type Clock, IndexedList, systemClock } from '../core/index.ts';
 import { ClientConnection, ConnectionError, type ConnectionOwner, type ConnectionUser } from './connection.ts';
 import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
 
-/** How often connections that waited too long are closed. None of them is used in the meantime. */
+/** Interval for closing expired idle connections. An expired connection is never reused before that. */
 const SWEEP_MS = 1_000;
 
 export class ConnectionPool {
   readonly #clock: Clock;
   readonly #connectMs: number;
-  readonly #dial: OpenSocket;
+  readonly #openSocket: OpenSocket;
   readonly #origins = new Map<string, OriginPool>();
   readonly #all = new IndexedList<ClientConnection>();
   #isSweeping = false;
   #isClosed = false;
 
-  constructor(clock: Clock, connectMs: number, dial: OpenSocket) {
+  constructor(clock: Clock, connectMs: number, openSocket: OpenSocket) {
     this.#clock = clock;
     this.#connectMs = connectMs;
-    this.#dial = dial;
+    this.#openSocket = openSocket;
   }
 
   at(origin: string): OriginPool {
     const known = this.#origins.get(origin);
     if (known) return known;
-    const made = new OriginPool(new URL(origin), this);
-    this.#origins.set(origin, made);
-    return made;
+    const pool = new OriginPool(new URL(origin), this);
+    this.#origins.set(origin, pool);
+    return pool;
   }
 
-  /** There is no upper bound: live streams hold a connection each, and a bound would make them wait for one another. */
+  /** Without an upper limit: every open stream holds a connection, and a limit would make streams wait for one another. */
   open(origin: OriginPool, user: ConnectionUser): ClientConnection {
-    if (this.#isClosed) throw new ConnectionError('CLOSED', 'this side has stopped');
+    if (this.#isClosed) throw new ConnectionError('CLOSED', 'the client is closed');
     const { target, session } = origin;
-    const socket = this.#dial({ ...target, session });
+    const socket = this.#openSocket({ ...target, session });
     if (target.isTls) {
-      // Comes only after its server was verified; after trouble the next handshake is a whole one.
-      socket.on('session', (latest: Buffer) => origin.remember(latest));
-      socket.on('error', () => origin.remember(undefined));
+      // `session` comes only after the server is verified. After an error the next handshake starts without a session.
+      socket.on('session', (latest: Buffer) => origin.saveSession(latest));
+      socket.on('error', () => origin.saveSession(undefined));
     }
     const connection = new ClientConnection(
       { socket, isTls: target.isTls, connectMs: this.#connectMs, owner: origin },
@@ -51,11 +51,11 @@ export class ConnectionPool {
     return this.#clock.now();
   }
 
-  forget(connection: ClientConnection): void {
+  remove(connection: ClientConnection): void {
     this.#all.remove(connection);
   }
 
-  /** One timer for all that wait, and none when nobody does. Of the system: sockets are its business, and time limits are not at stake. */
+  /** One timer for all idle connections, and none without them. Uses the system clock, because sockets exist in real time only. */
   sweepSoon(): void {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
@@ -73,55 +73,55 @@ export class ConnectionPool {
 }
 
 export class OriginPool implements ConnectionOwner {
-  /** As the `host` header says it. */
+  /** Value of the `host` header. */
   readonly host: string;
   readonly target: Target;
-  readonly #connections: ConnectionPool;
-  /** The one used last is used first: what is not needed grows old and goes. */
+  readonly #pool: ConnectionPool;
+  /** Last in, first out, so that surplus connections expire. */
   readonly #idle: ClientConnection[] = [];
   #session: Buffer | undefined;
 
-  constructor(url: URL, connections: ConnectionPool) {
+  constructor(url: URL, pool: ConnectionPool) {
     this.host = url.host;
     this.target = targetOf(url);
-    this.#connections = connections;
+    this.#pool = pool;
   }
 
   get session(): Buffer | undefined {
     return this.#session;
   }
 
-  remember(session: Buffer | undefined): void {
+  saveSession(session: Buffer | undefined): void {
     this.#session = session;
   }
 
-  /** One that can take a request at once. */
+  /** Takes an idle connection that can send a request now. */
   take(): ClientConnection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
       if (!connection) return undefined;
-      if (connection.isUsable && this.#connections.now() < connection.keptUntil) return connection;
+      if (connection.isUsable && this.#pool.now() < connection.keptUntil) return connection;
       connection.close();
     }
   }
 
   open(user: ConnectionUser): ClientConnection {
-    return this.#connections.open(this, user);
+    return this.#pool.open(this, user);
   }
 
   onIdle(connection: ClientConnection, keepMs: number): void {
-    connection.keptUntil = this.#connections.now() + keepMs;
+    connection.keptUntil = this.#pool.now() + keepMs;
     this.#idle.push(connection);
-    this.#connections.sweepSoon();
+    this.#pool.sweepSoon();
   }
 
   onClosed(connection: ClientConnection): void {
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
-    this.#connections.forget(connection);
+    this.#pool.remove(connection);
   }
 
-  /** Whether anybody is still waiting. */
+  /** Closes expired connections. Returns whether idle ones remain. */
   sweep(now: number): boolean {
     for (const connection of [...this.#idle]) if (now >= connection.keptUntil) connection.close();
     return this.#idle.length > 0;

@@ -1,6 +1,6 @@
 /**
- * One connection to a server: writes a request, reads its answer, and then waits for the next one or is closed. Its listeners are
- * set once for its whole life, and its user is an object: a call costs no closures. Never resends, never logs.
+ * A client connection to an HTTP/1.1 server: sends a request, reads its response, then becomes idle or closes. Sets its socket
+ * listeners once, and its user is an object, so that a request allocates no closures. Never resends, never logs.
  */
 import type { Socket } from 'node:net';
 import {
@@ -14,21 +14,21 @@ import {
 } from '../core/index.ts';
 import { readResponseHead } from './response-head.ts';
 
-/** Whom the connection works for at present. Exactly one of `onEnd` and `onFault` comes last, unless the user closes it: then nothing. */
+/** The current user of a connection. Exactly one of `onEnd` and `onError` comes last. After `close` nothing more is called. */
 export interface ConnectionUser {
-  /** A new connection can take its request now. */
+  /** The connection is open and can send a request. */
   onOpen(): void;
   onHead(status: number, headers: HttpHeaders): void;
-  /** The bytes are the user's. False asks for a pause. */
+  /** The user owns `chunk`. Returns false to pause the socket. */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
-  /** `wasOpen`: false when there never was a connection that a request could have gone over. */
-  onFault(error: Error, wasOpen: boolean): void;
+  /** `wasOpen` is false when the connection was never established, so that no request was sent. */
+  onError(error: Error, wasOpen: boolean): void;
 }
 
-/** Where a connection belongs when it works for nobody. */
+/** Keeps idle connections. */
 export interface ConnectionOwner {
-  /** It has read its answer whole and may be used again for so long. */
+  /** The response is complete, and the connection may be reused for `keepMs`. */
   onIdle(connection: ClientConnection, keepMs: number): void;
   onClosed(connection: ClientConnection): void;
 }
@@ -36,16 +36,16 @@ export interface ConnectionOwner {
 export interface ConnectionOptions {
   readonly socket: Socket;
   readonly isTls: boolean;
-  /** Covers the handshake of TLS. */
+  /** Time limit to connect, TLS handshake included. */
   readonly connectMs: number;
-  /** Asked about the address that was really reached, before anything is sent there. */
+  /** Checks the address that was actually reached, before anything is sent. */
   readonly accepts?: (remoteAddress: string) => boolean;
-  /** A connection without one is closed after its first answer. */
+  /** Without an owner, the connection closes after its first response. */
   readonly owner?: ConnectionOwner;
 }
 
 export class ConnectionError extends Error {
-  override readonly name = 'ConnectionFault';
+  override readonly name = 'ConnectionError';
   readonly code: 'CONNECT_TIME' | 'OTHER_ADDRESS' | 'CLOSED_EARLY' | 'CLOSED';
 
   constructor(code: ConnectionError['code'], message: string) {
@@ -54,35 +54,35 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Node writes a text of up to this size without allocating, which is cheaper than two pieces. */
-const ONE_WRITE = 16 * 1024;
-/** Servers send some 1 to 2 KiB; a head that goes on and on is none. */
+/** Node writes a string of up to this size without allocating, which is cheaper than two writes. */
+const ONE_WRITE_BYTES = 16 * 1024;
+/** Limit of a response head. Providers send 1 to 2 KiB. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const BLANK_LINE_BYTES = 4;
-/** Address translators forget a connection that says nothing for some minutes, which a model that thinks does. */
+/** NAT gateways drop connections without traffic after a few minutes, and a reasoning model is silent for longer. */
 const TCP_KEEPALIVE_MS = 60_000;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
 export class ClientConnection implements IndexedMember {
   index = 0;
-  /** Belongs to its owner. */
+  /** Set by the owner only. */
   keptUntil = 0;
   readonly #socket: Socket;
-  readonly #opening: ConnectionOptions;
+  readonly #options: ConnectionOptions;
   readonly #cancelConnect: () => void;
   #phase: Phase = 'opening';
   #user: ConnectionUser | undefined;
-  /** The beginning of a head of which the rest is still to come. */
+  /** Start of an incomplete head. */
   #partial: Buffer | undefined;
-  /** Of the body under way: a chunked one, or else how many bytes are missing; Infinity until the connection ends. */
+  /** Decoder of a chunked body. Otherwise `#remaining` counts the missing bytes; Infinity when the connection ends the body. */
   #chunked: ChunkedBody | undefined;
-  #missing = 0;
+  #remaining = 0;
   #keepMs = 0;
 
-  constructor(opening: ConnectionOptions, user: ConnectionUser) {
-    const { socket, isTls, connectMs } = opening;
-    this.#opening = opening;
+  constructor(options: ConnectionOptions, user: ConnectionUser) {
+    const { socket, isTls, connectMs } = options;
+    this.#options = options;
     this.#socket = socket;
     this.#user = user;
     socket.setNoDelay(true);
@@ -91,23 +91,23 @@ export class ClientConnection implements IndexedMember {
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(closedEarly()));
     socket.once(isTls ? 'secureConnect' : 'connect', () => this.#onOpen());
-    // Of the system, whatever clock the limits of a call are on: the network knows no other.
+    // The system clock even in tests with a fake clock, because the network runs in real time.
     this.#cancelConnect = systemClock.after(connectMs, () =>
-      this.#fail(new ConnectionError('CONNECT_TIME', 'no connection in time')),
+      this.#fail(new ConnectionError('CONNECT_TIME', 'connect timeout')),
     );
   }
 
-  /** An idle one may have died in this very turn, before its events came. */
+  /** Checks the socket too: it may have failed in this turn, before its events were emitted. */
   get isUsable(): boolean {
     return this.#phase === 'idle' && this.#socket.writable;
   }
 
-  /** The request leaves at once. */
+  /** Writes the request immediately. */
   send(user: ConnectionUser, head: string, body: Buffer | string | null): void {
     this.#user = user;
     this.#phase = 'head';
     if (!body || body.length === 0) this.#socket.write(head, 'latin1');
-    else if (head.length + body.length > ONE_WRITE) this.#write(head, body);
+    else if (head.length + body.length > ONE_WRITE_BYTES) this.#write(head, body);
     else if (typeof body !== 'string') this.#socket.write(head + body.toString('latin1'), 'latin1');
     else if (isAscii(head)) this.#socket.write(head + body, 'utf8');
     else this.#write(head, body);
@@ -124,7 +124,7 @@ export class ClientConnection implements IndexedMember {
     this.#socket.resume();
   }
 
-  /** At once; its user hears nothing more. */
+  /** Closes immediately, without notifying the user. */
   close(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
@@ -132,25 +132,25 @@ export class ClientConnection implements IndexedMember {
     this.#partial = undefined;
     this.#cancelConnect();
     this.#socket.destroy();
-    this.#opening.owner?.onClosed(this);
+    this.#options.owner?.onClosed(this);
   }
 
-  /** Closed by us, and its user is told. */
+  /** Closes and reports an error to the user. */
   closeWithError(): void {
-    this.#fail(new ConnectionError('CLOSED', 'this side stops'));
+    this.#fail(new ConnectionError('CLOSED', 'the client is closing'));
   }
 
   #onOpen(): void {
     if (this.#phase !== 'opening') return;
     this.#cancelConnect();
     this.#socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
-    if (this.#opening.accepts?.(this.#socket.remoteAddress ?? '') === false)
-      return this.#fail(new ConnectionError('OTHER_ADDRESS', 'connected to another address'));
+    if (this.#options.accepts?.(this.#socket.remoteAddress ?? '') === false)
+      return this.#fail(new ConnectionError('OTHER_ADDRESS', 'connected to an unexpected address'));
     this.#phase = 'idle';
     try {
       this.#user?.onOpen();
     } catch (error) {
-      this.#fail(asError(error));
+      this.#fail(toError(error));
     }
   }
 
@@ -158,11 +158,11 @@ export class ClientConnection implements IndexedMember {
     try {
       if (this.#phase === 'body') this.#readBody(bytes, 0);
       else if (this.#phase === 'head') this.#readHead(bytes);
-      // Nobody asked: whatever it is, it must not become the answer to the next request.
-      else this.#fail(new HttpParseError('an answer without a question'));
+      // Must not be taken for the response to the next request.
+      else this.#fail(new HttpParseError('unsolicited response bytes'));
     } catch (error) {
-      // Also what a user throws: in the callback of a socket it would end the process.
-      this.#fail(asError(error));
+      // Includes errors thrown by the user, which would otherwise end the process.
+      this.#fail(toError(error));
     }
   }
 
@@ -170,12 +170,12 @@ export class ClientConnection implements IndexedMember {
     const before = this.#partial;
     const all = before ? Buffer.concat([before, bytes]) : bytes;
     this.#partial = undefined;
-    // The blank line may have been cut.
+    // The blank line may be split between two reads.
     let searchFrom = before ? Math.max(0, before.length - BLANK_LINE_BYTES + 1) : 0;
     let start = 0;
     while (start < all.length) {
       const end = headEnd(all, searchFrom);
-      if ((end < 0 ? all.length : end) - start > MAX_HEAD_BYTES) throw new HttpParseError('a head without end');
+      if ((end < 0 ? all.length : end) - start > MAX_HEAD_BYTES) throw new HttpParseError('response head too large');
       if (end < 0) {
         this.#partial = start === 0 ? all : all.subarray(start);
         return;
@@ -184,44 +184,44 @@ export class ClientConnection implements IndexedMember {
         all.toString('latin1', start, end - BLANK_LINE_BYTES),
       );
       start = searchFrom = end;
-      // 100 and 103 announce the real head.
+      // Informational responses (100, 103) precede the final head.
       if (status < 200) continue;
       this.#keepMs = keepMs;
       this.#chunked = framing === 'chunked' ? new ChunkedBody() : undefined;
-      this.#missing = typeof framing === 'number' ? framing : Number.POSITIVE_INFINITY;
+      this.#remaining = typeof framing === 'number' ? framing : Number.POSITIVE_INFINITY;
       this.#phase = 'body';
       this.#user?.onHead(status, headers);
-      // Even when nothing is left: the body may be empty.
+      // Also without further bytes, because the body may be empty.
       return this.#readBody(all, end);
     }
   }
 
-  /** What one read brought is told in one piece. */
+  /** Passes the payload of one read on as one chunk. */
   #readBody(bytes: Buffer, from: number): void {
     if (this.#phase !== 'body') return;
     const chunked = this.#chunked;
     let end: number;
     let payload: Buffer | undefined;
     if (chunked) {
-      payload = chunked.take(bytes, from);
+      payload = chunked.decode(bytes, from);
       end = chunked.end;
     } else {
-      end = Math.min(bytes.length, from + this.#missing);
-      this.#missing -= end - from;
+      end = Math.min(bytes.length, from + this.#remaining);
+      this.#remaining -= end - from;
       if (end > from) payload = bytes.subarray(from, end);
     }
-    const goesOn = payload === undefined || this.#user?.onData(payload) !== false;
-    // The user may have closed it.
+    const wantsMore = payload === undefined || this.#user?.onData(payload) !== false;
+    // The user may have closed the connection.
     if (this.#phase !== 'body') return;
-    if (chunked ? chunked.isDone : this.#missing === 0) this.#finish(end === bytes.length);
-    else if (!goesOn) this.#socket.pause();
+    if (chunked ? chunked.isDone : this.#remaining === 0) this.#finish(end === bytes.length);
+    else if (!wantsMore) this.#socket.pause();
   }
 
-  /** Back owner before the user is told, so that its next call finds it there. */
+  /** Returns the connection to its owner before `onEnd`, so that the next request of the user can reuse it. */
   #finish(isClean: boolean): void {
     const user = this.#user;
-    const { owner } = this.#opening;
-    // Bytes after the end belong to nothing; a request that is answered before it has left would run into the next one.
+    const { owner } = this.#options;
+    // Not reusable with bytes after the response, or while the request is still being written: it would mix with the next one.
     if (owner && isClean && this.#keepMs > 0 && this.#socket.writableLength === 0) {
       this.#phase = 'idle';
       this.#user = undefined;
@@ -231,12 +231,12 @@ export class ClientConnection implements IndexedMember {
     try {
       user?.onEnd();
     } catch (error) {
-      user?.onFault(asError(error), true);
+      user?.onError(toError(error), true);
     }
   }
 
   #onEof(): void {
-    if (this.#phase === 'body' && !this.#chunked && this.#missing === Number.POSITIVE_INFINITY) this.#finish(false);
+    if (this.#phase === 'body' && !this.#chunked && this.#remaining === Number.POSITIVE_INFINITY) this.#finish(false);
     else this.#fail(closedEarly());
   }
 
@@ -245,10 +245,11 @@ export class ClientConnection implements IndexedMember {
     const user = this.#user;
     const wasOpen = this.#phase !== 'opening';
     this.close();
-    user?.onFault(error, wasOpen);
+    user?.onError(error, wasOpen);
   }
 }
 
-const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error('something was thrown'));
+const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error('a non-error was thrown'));
 
-const closedEarly = (): ConnectionError => new ConnectionError('CLOSED_EARLY', 'closed before the answer was whole');
+const closedEarly = (): ConnectionError =>
+  new ConnectionError('CLOSED_EARLY', 'connection closed before the end of the response');

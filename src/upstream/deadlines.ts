@@ -1,19 +1,19 @@
 /**
- * Time limits of what is under way: one timer for all of them. It is set for the nearest limit; one that moves away is found out when
- * the timer fires. So a limit that is pushed back with every read, and hardly ever reached, costs a number.
+ * Deadlines of exchanges in progress, with one timer for all. The timer runs for the nearest deadline and checks all entries when
+ * it fires. An idle timeout that moves with every read therefore costs one assignment.
  */
 import { type Clock, IndexedList, type IndexedMember } from '../core/index.ts';
 
 export interface HasDeadline extends IndexedMember {
-  /** On the clock. May become later without a word; `Deadlines.nearer` must be told when it becomes earlier. */
+  /** Time of the clock in milliseconds. May move later freely; call `Deadlines.schedule` when it moves earlier. */
   readonly deadline: number;
-  /** It is past: takes itself out. */
-  onDue(now: number): void;
+  /** The deadline has passed. The entry must remove itself. */
+  onDeadline(now: number): void;
 }
 
 export class Deadlines {
   readonly #clock: Clock;
-  readonly #waiting = new IndexedList<HasDeadline>();
+  readonly #pending = new IndexedList<HasDeadline>();
   #timerFor = Number.POSITIVE_INFINITY;
   #cancelTimer: () => void = () => {};
 
@@ -25,31 +25,31 @@ export class Deadlines {
     return this.#clock.now();
   }
 
-  add(limited: HasDeadline): void {
-    this.#waiting.add(limited);
-    this.schedule(limited.deadline);
+  add(entry: HasDeadline): void {
+    this.#pending.add(entry);
+    this.schedule(entry.deadline);
   }
 
-  remove(limited: HasDeadline): void {
-    this.#waiting.remove(limited);
-    if (this.#waiting.size > 0) return;
+  remove(entry: HasDeadline): void {
+    this.#pending.remove(entry);
+    if (this.#pending.size > 0) return;
     this.#cancelTimer();
     this.#timerFor = Number.POSITIVE_INFINITY;
   }
 
-  schedule(due: number): void {
-    if (due >= this.#timerFor) return;
+  schedule(deadline: number): void {
+    if (deadline >= this.#timerFor) return;
     this.#cancelTimer();
-    this.#timerFor = due;
-    this.#cancelTimer = this.#clock.after(Math.max(0, due - this.#clock.now()), () => this.#look());
+    this.#timerFor = deadline;
+    this.#cancelTimer = this.#clock.after(Math.max(0, deadline - this.#clock.now()), () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     this.#timerFor = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    for (const limited of this.#waiting.all()) if (limited.deadline <= now) limited.onDue(now);
+    for (const entry of this.#pending.all()) if (entry.deadline <= now) entry.onDeadline(now);
     this.schedule(
-      this.#waiting.all().reduce((nearest, { deadline: due }) => Math.min(nearest, due), Number.POSITIVE_INFINITY),
+      this.#pending.all().reduce((nearest, { deadline }) => Math.min(nearest, deadline), Number.POSITIVE_INFINITY),
     );
   }
 }

@@ -1,4 +1,4 @@
-/** A small JSON question to an upstream, answered whole: model lists and counts, nothing hot. */
+/** Small JSON requests to a provider (model lists, token counts). Not for the request path. */
 import type { UpstreamClient, UpstreamRequest } from './client.ts';
 
 export interface JsonResult {
@@ -8,7 +8,7 @@ export interface JsonResult {
 
 const MAX_BYTES = 8 * 2 ** 20;
 
-/** Undefined when no usable JSON came. */
+/** Undefined when the request fails or the body is not JSON. */
 export function fetchJson(upstream: UpstreamClient, request: UpstreamRequest): Promise<JsonResult | undefined> {
   const { promise, resolve } = Promise.withResolvers<JsonResult | undefined>();
   const chunks: Buffer[] = [];

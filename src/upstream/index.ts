@@ -7,6 +7,6 @@ export {
   type UpstreamRequest,
 } from './client.ts';
 export { fetchJson, type JsonResult } from './fetch-json.ts';
-export { mimeOf } from './mime-sniff.ts';
+export { detectMime } from './mime-sniff.ts';
 export { PublicFetcher, type PublicFetcherOptions, type PublicRequest, type PublicResult } from './public-fetch.ts';
 export { openUpstreamSocket, type SocketListener, type SocketRequest, type UpstreamSocket } from './websocket.ts';

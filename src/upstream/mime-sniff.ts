@@ -1,4 +1,4 @@
-/** What a file is, by its first bytes. The header that came with it is a claim: believed only where bytes cannot tell. */
+/** Media type detection by magic bytes. Trusts the content-type header only where the bytes cannot decide. */
 
 const UNKNOWN = 'application/octet-stream';
 
@@ -12,7 +12,7 @@ const SIGNATURES: readonly (readonly [mime: string, fits: (bytes: Buffer) => boo
   ['audio/mpeg', (bytes) => has(bytes, 0, 'ID3') || isMp3Frame(bytes)],
 ];
 
-/** An MP3 may begin with anything, so the missing of a signature proves nothing. */
+/** Types that always have their signature. An MP3 may start with anything, so a missing signature proves nothing. */
 const PROVABLE = new Set(SIGNATURES.map(([mime]) => mime).filter((mime) => mime !== 'audio/mpeg'));
 
 const ALIASES: Readonly<Record<string, string>> = {
@@ -28,8 +28,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   'audio/x-mpeg': 'audio/mpeg',
 };
 
-/** `header` is a content-type as it came. The bytes win; a claim that they would have to prove and do not is dropped. */
-export function mimeOf(bytes: Buffer, header: string | undefined): string {
+/** The media type of `bytes`. The bytes override the content-type `header`; a type without its required signature is ignored. */
+export function detectMime(bytes: Buffer, header: string | undefined): string {
   const seen = SIGNATURES.find(([, fits]) => fits(bytes))?.[0];
   if (seen) return seen;
   const claimed = claimedMime(header);
@@ -48,7 +48,7 @@ export const isUnknown = (mime: string): boolean => mime === UNKNOWN;
 const has = (bytes: Buffer, at: number, signature: string): boolean =>
   bytes.toString('latin1', at, at + signature.length) === signature;
 
-/** 11 bits of sync, a known version, layer III, a known bit rate and sample rate: AAC and UTF-16 fail one of them. */
+/** Checks 11 sync bits, a known version, layer III, a known bit rate and sample rate. AAC and UTF-16 fail one of them. */
 function isMp3Frame(bytes: Buffer): boolean {
   const [sync = 0, kind = 0, rate = 0] = bytes;
   return (

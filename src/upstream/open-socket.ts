@@ -1,13 +1,13 @@
-/** Opens the socket of a connection, plain or under TLS. What may be dialled is for others to say. */
+/** Opens TCP and TLS sockets. Does not check whether the target is allowed; callers do. */
 import { isIP, connect as openPlain, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as openTls } from 'node:tls';
 
 export interface Target extends Pick<ConnectionOptions, 'ca' | 'checkServerIdentity' | 'lookup'> {
-  /** A name or an address, without brackets. */
+  /** Host name or IP address, without brackets. */
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
-  /** Of an earlier connection to the same place: saves most of the handshake. */
+  /** TLS session of an earlier connection to the same host; saves most of the handshake. */
   readonly session?: Buffer | undefined;
 }
 
@@ -26,10 +26,10 @@ export const openTcpOrTls: OpenSocket = ({ isTls, ...target }) => {
   if (!isTls) return openPlain(target);
   return openTls({
     ...target,
-    // A certificate may be for an address, but a server cannot be asked for one by it (RFC 6066).
+    // SNI allows host names only (RFC 6066), although a certificate may be for an IP address.
     ...(isIP(target.host) === 0 && { servername: target.host }),
     ALPNProtocols: ['http/1.1'],
-    // Said outright, because the environment can turn the default off.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can disable the default.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
   });

@@ -13,12 +13,19 @@ import {
 import { after, before, beforeEach, test } from 'node:test';
 import { certificateFor } from '../../test/support/certificate.ts';
 import { startNameServer } from '../../test/support/nameserver.ts';
-import { INWARD_ADDRESSES, PASSED, PUBLIC_ADDRESSES, REFUSED } from '../../test/support/urls.ts';
+import { seededRandom } from '../../test/support/random.ts';
+import { ACCEPTED_URLS, NON_PUBLIC_ADDRESSES, PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
-import { mimeOf } from './mime-sniff.ts';
+import { detectMime } from './mime-sniff.ts';
 import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
-import { connectTo, PublicFetcher, type PublicFetcherOptions, type PublicResult, resolverOf } from './public-fetch.ts';
+import {
+  connectTo,
+  createResolver,
+  PublicFetcher,
+  type PublicFetcherOptions,
+  type PublicResult,
+} from './public-fetch.ts';
 import { requestHead } from './request-head.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1');
@@ -26,31 +33,31 @@ const HOST = 'media.pinned-host.net';
 const PUBLIC = '93.184.215.14';
 const LIMITS = { maxBytes: 1_000, timeoutMs: 10_000 };
 
-/** Every TCP socket that this process opens, by whomever. */
+/** Number of TCP client sockets that this process opened. */
 let sockets = 0;
 const countSocket = (): void => {
   sockets += 1;
 };
-/** The hosts that the code under test wanted a connection to; none is made. */
-let dialled: string[] = [];
-const NOT_HERE = new Error('not in a test');
-const refuseToDial: OpenSocket = ({ host }) => {
-  dialled.push(host);
-  return new Socket().destroy(NOT_HERE);
+/** Hosts that the code under test tried to connect to; no connection is made. */
+let attemptedHosts: string[] = [];
+const NO_NETWORK = new Error('no network in tests');
+const refuseToConnect: OpenSocket = ({ host }) => {
+  attemptedHosts.push(host);
+  return new Socket().destroy(NO_NETWORK);
 };
 
 const fetcher = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
   new PublicFetcher({
     allow: [],
     clock: new FakeClock(),
-    dial: refuseToDial,
-    resolve: () => assert.fail('nothing is to be resolved'),
+    openSocket: refuseToConnect,
+    resolve: () => assert.fail('the resolver must not be called'),
     ...options,
   });
-const resolving = (...answers: string[]): PublicFetcher => fetcher({ resolve: async () => answers });
+const resolving = (...addresses: string[]): PublicFetcher => fetcher({ resolve: async () => addresses });
 const reasonOf = (result: PublicResult): string => (result.ok ? 'ok' : result.reason);
 
-const ANSWERS: Readonly<Record<string, RequestListener>> = {
+const RESPONSES: Readonly<Record<string, RequestListener>> = {
   '/image': (_request, response) => response.setHeader('content-type', 'image/png').end(PNG),
   '/unnamed': (_request, response) => response.setHeader('content-type', 'application/octet-stream').end(PNG),
   '/twice': (_request, response) => response.setHeader('content-type', ['image/png', 'image/gif']).end(PNG),
@@ -80,7 +87,7 @@ const ANSWERS: Readonly<Record<string, RequestListener>> = {
 
 let server: Server;
 let origin: string;
-let seen: { path: string; headers: Record<string, unknown>; port: number }[] = [];
+let requests: { path: string; headers: Record<string, unknown>; port: number }[] = [];
 
 const listening = async (tcp: TcpServer): Promise<number> => {
   tcp.listen(0, '127.0.0.1');
@@ -92,18 +99,18 @@ before(async () => {
   channel('net.client.socket').subscribe(countSocket);
   server = createServer((request, response) => {
     const path = request.url ?? '';
-    seen.push({ path, headers: request.headers, port: request.socket.remotePort ?? 0 });
+    requests.push({ path, headers: request.headers, port: request.socket.remotePort ?? 0 });
     const status = /^\/(\d{3})$/.exec(path)?.[1];
     if (status)
       response.writeHead(Number(status), { location: `${origin}/image`, 'content-type': 'image/png' }).end(PNG);
-    else ANSWERS[path.replace(/\?.*/, '')]?.(request, response);
+    else RESPONSES[path.replace(/\?.*/, '')]?.(request, response);
   });
   origin = `http://127.0.0.1:${await listening(server)}`;
 });
 beforeEach(() => {
   sockets = 0;
-  dialled = [];
-  seen = [];
+  attemptedHosts = [];
+  requests = [];
 });
 after(() => {
   channel('net.client.socket').unsubscribe(countSocket);
@@ -111,89 +118,90 @@ after(() => {
   server.close();
 });
 
-test('an address of the wrong form is neither resolved nor dialled', async () => {
+test('the fetcher neither resolves nor contacts a rejected URL', async () => {
   const guarded = fetcher();
-  for (const url of REFUSED.flatMap(([, urls]) => urls)) {
+  for (const url of REJECTED_URLS.flatMap(([, urls]) => urls)) {
     assert.equal(reasonOf(await guarded.fetch(url, LIMITS)), 'address', url);
   }
-  assert.deepEqual(dialled, []);
+  assert.deepEqual(attemptedHosts, []);
   assert.equal(sockets, 0);
 });
 
-test('a name with an answer that is not public is not dialled, alone or among others, first or last', async () => {
-  for (const address of INWARD_ADDRESSES) {
-    for (const answers of [
+test('the fetcher does not contact a name with any non-public address', async () => {
+  for (const address of NON_PUBLIC_ADDRESSES) {
+    for (const addresses of [
       [address],
       [PUBLIC, address],
       [address, PUBLIC],
       [PUBLIC, '2606:4700::1111', address, '1.1.1.1'],
     ])
-      assert.equal(reasonOf(await resolving(...answers).fetch(`https://${HOST}/x`, LIMITS)), 'address', address);
+      assert.equal(reasonOf(await resolving(...addresses).fetch(`https://${HOST}/x`, LIMITS)), 'address', address);
   }
-  assert.deepEqual(dialled, []);
+  assert.deepEqual(attemptedHosts, []);
   assert.equal(sockets, 0);
 });
 
-test('a name whose answers are public is dialled by its name', async () => {
+test('the fetcher contacts a name whose addresses are all public', async () => {
   for (const address of PUBLIC_ADDRESSES) await resolving(address).fetch(`https://${HOST}/x`, LIMITS);
   await resolving(...PUBLIC_ADDRESSES).fetch(`https://${HOST}/x`, LIMITS);
-  assert.deepEqual(dialled, new Array(PUBLIC_ADDRESSES.length + 1).fill(HOST));
-  for (const [url] of PASSED) assert.equal(reasonOf(await resolving('10.0.0.1').fetch(url, LIMITS)), 'address', url);
+  assert.deepEqual(attemptedHosts, new Array(PUBLIC_ADDRESSES.length + 1).fill(HOST));
+  for (const [url] of ACCEPTED_URLS)
+    assert.equal(reasonOf(await resolving('10.0.0.1').fetch(url, LIMITS)), 'address', url);
   assert.equal(sockets, 0);
 });
 
-test('of 200,000 random addresses exactly the public ones are dialled', async () => {
-  const next = numbers(20_261_115);
-  let answers: string[] = [];
-  const guarded = fetcher({ resolve: async () => answers });
-  const isDialled = async (...addresses: string[]): Promise<boolean> => {
-    answers = addresses;
-    dialled.length = 0;
+test('the fetcher contacts exactly the public ones of 200,000 random addresses', async () => {
+  const next = seededRandom(20_261_115);
+  let resolved: string[] = [];
+  const guarded = fetcher({ resolve: async () => resolved });
+  const isContacted = async (...addresses: string[]): Promise<boolean> => {
+    resolved = addresses;
+    attemptedHosts.length = 0;
     await guarded.fetch('https://random-host.net/', LIMITS);
-    return dialled.length > 0;
+    return attemptedHosts.length > 0;
   };
-  let publicOnes = 0;
+  let publicCount = 0;
   let batch: string[] = [];
   for (let n = 0; n < 200_000; n += 1) {
     const { bits, value } = randomAddress(next);
     const address = bits === 32 ? dotted(value) : grouped(value);
     if (IANA.some((range) => range.bits === bits && value >> range.shift === range.prefix)) {
-      assert.equal(await isDialled(address), false, address);
+      assert.equal(await isContacted(address), false, address);
       continue;
     }
-    publicOnes += 1;
+    publicCount += 1;
     batch.push(address);
     if (batch.length < 16) continue;
-    assert.equal(await isDialled(...batch), true, batch.join(' '));
+    assert.equal(await isContacted(...batch), true, batch.join(' '));
     batch = [];
   }
-  assert.ok(publicOnes > 20_000 && publicOnes < 100_000, `${publicOnes} of them are public`);
+  assert.ok(publicCount > 20_000 && publicCount < 100_000, `${publicCount} of them are public`);
   assert.equal(sockets, 0);
 });
 
-test('a name that changes its mind is asked once a fetch, and its new answer is looked at again', async () => {
+test('the fetcher resolves a name once per fetch and checks the new addresses every time', async () => {
   const flips = [[PUBLIC], ['169.254.169.254'], [PUBLIC, '10.0.0.1']];
-  let asked = 0;
+  let lookups = 0;
   const offered: unknown[] = [];
   const rebinding = fetcher({
-    resolve: async () => flips[asked++] ?? assert.fail(),
-    dial: ({ host, lookup = assert.fail() }) => {
-      // What net.connect would do, twice over.
-      lookup(host, { all: true }, (_error, answers) => offered.push(answers));
-      lookup(host, {}, (_error, ...answer) => offered.push(answer));
+    resolve: async () => flips[lookups++] ?? assert.fail(),
+    openSocket: ({ host, lookup = assert.fail() }) => {
+      // The calls that net.connect makes.
+      lookup(host, { all: true }, (_error, addresses) => offered.push(addresses));
+      lookup(host, {}, (_error, ...address) => offered.push(address));
       lookup(host, { family: 6 }, (error) => offered.push(error?.code));
-      return new Socket().destroy(NOT_HERE);
+      return new Socket().destroy(NO_NETWORK);
     },
   });
   assert.equal(reasonOf(await rebinding.fetch(`https://${HOST}/`, LIMITS)), 'network');
   assert.deepEqual(offered, [[{ address: PUBLIC, family: 4 }], [PUBLIC, 4], 'ENOTFOUND']);
-  assert.equal(asked, 1);
+  assert.equal(lookups, 1);
   assert.equal(reasonOf(await rebinding.fetch(`https://${HOST}/`, LIMITS)), 'address');
   assert.equal(reasonOf(await rebinding.fetch(`https://${HOST}/`, LIMITS)), 'address');
   assert.equal(offered.length, 3);
 });
 
-test('a name without an answer fails, and reads like one that leads inside', async () => {
+test('an unknown name and a name with a private address give the same message', async () => {
   const none = await resolving().fetch(`https://${HOST}/`, LIMITS);
   const failed = await fetcher({ resolve: () => Promise.reject(new Error('SERVFAIL')) }).fetch(
     `https://${HOST}/`,
@@ -201,10 +209,10 @@ test('a name without an answer fails, and reads like one that leads inside', asy
   );
   const inside = await resolving('10.0.0.1').fetch(`https://${HOST}/`, LIMITS);
   assert.deepEqual([none, failed, inside].map(reasonOf), ['resolve', 'resolve', 'address']);
-  assert.equal(new Set([none, failed, inside].map((result) => !result.ok && result.sentence)).size, 1);
+  assert.equal(new Set([none, failed, inside].map((result) => !result.ok && result.message)).size, 1);
 });
 
-test('a resolver that says nothing is given up after 3 s, or when all of the time is over', async () => {
+test('a silent resolver is aborted after 3 s or at the total timeout', async () => {
   for (const [timeoutMs, limit] of [
     [10_000, 3_000],
     [500, 500],
@@ -222,10 +230,10 @@ test('a resolver that says nothing is given up after 3 s, or when all of the tim
     assert.equal(reasonOf(await result), 'time');
     assert.equal(isGivenUp, true);
   }
-  assert.deepEqual(dialled, []);
+  assert.deepEqual(attemptedHosts, []);
 });
 
-test('the resolver asks for both families, follows aliases and leaves out a family that fails', async () => {
+test('the resolver queries both families, follows CNAMEs and omits a family that fails', async () => {
   const names = await startNameServer({
     'both.host.net': { A: [PUBLIC], AAAA: ['2606:4700:0:0:0:0:0:1111'] },
     'half.host.net': { A: [PUBLIC] },
@@ -236,7 +244,7 @@ test('the resolver asks for both families, follows aliases and leaves out a fami
     'mute.host.net': { A: [PUBLIC], mute: 'AAAA' },
   });
   try {
-    const resolve = resolverOf([names.address]);
+    const resolve = createResolver([names.address]);
     const signal = new AbortController().signal;
     assert.deepEqual(await resolve('both.host.net', signal), [PUBLIC, '2606:4700::1111']);
     assert.deepEqual(await resolve('half.host.net', signal), [PUBLIC]);
@@ -247,10 +255,10 @@ test('the resolver asks for both families, follows aliases and leaves out a fami
       ['alias', 'address'],
       ['mixed', 'address'],
       ['mapped', 'address'],
-      ['nobody', 'resolve'],
+      ['unknown', 'resolve'],
     ] as const)
       assert.equal(reasonOf(await guarded.fetch(`https://${host}.host.net/`, LIMITS)), reason, host);
-    assert.deepEqual(dialled, ['both.host.net']);
+    assert.deepEqual(attemptedHosts, ['both.host.net']);
     const giveUp = new AbortController();
     const late = resolve('mute.host.net', giveUp.signal);
     giveUp.abort();
@@ -263,7 +271,7 @@ test('the resolver asks for both families, follows aliases and leaves out a fami
 const allowed = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
   new PublicFetcher({ allow: [origin], clock: systemClock, resolve: () => assert.fail(), ...options });
 
-test('an allowed origin is fetched end to end, over a connection of its own, and nothing but the address is sent', async () => {
+test('an allowed origin is fetched over a new connection, without credentials or proxy', async () => {
   process.env.HTTP_PROXY = 'http://127.0.0.1:1';
   try {
     for (const path of ['/image', '/image?a=b', '/image#c', '/early', '/unnamed', '/twice'])
@@ -271,7 +279,7 @@ test('an allowed origin is fetched end to end, over a connection of its own, and
   } finally {
     delete process.env.HTTP_PROXY;
   }
-  assert.deepEqual(seen[0]?.headers, {
+  assert.deepEqual(requests[0]?.headers, {
     host: origin.slice('http://'.length),
     connection: 'close',
     accept: '*/*',
@@ -279,39 +287,39 @@ test('an allowed origin is fetched end to end, over a connection of its own, and
     'user-agent': 'dragoman',
   });
   assert.deepEqual(
-    seen.map(({ path }) => path),
+    requests.map(({ path }) => path),
     ['/image', '/image?a=b', '/image', '/early', '/unnamed', '/twice'],
   );
-  assert.equal(new Set(seen.map(({ port }) => port)).size, seen.length);
-  assert.equal(sockets, seen.length);
+  assert.equal(new Set(requests.map(({ port }) => port)).size, requests.length);
+  assert.equal(sockets, requests.length);
 });
 
-test('another port, scheme or spelling of a host beside the allowed origin is as guarded as any', async () => {
+test('a port, scheme or host other than the allowed origin is rejected', async () => {
   const port = Number(new URL(origin).port);
   for (const url of [
     `http://127.0.0.1:${port === 65_535 ? 1_024 : port + 1}/`,
     `https://127.0.0.1:${port}/`,
     'http://127.0.0.1/',
   ])
-    assert.equal(reasonOf(await allowed({ dial: refuseToDial }).fetch(url, LIMITS)), 'address', url);
+    assert.equal(reasonOf(await allowed({ openSocket: refuseToConnect }).fetch(url, LIMITS)), 'address', url);
   assert.equal(sockets, 0);
 });
 
-test('a redirect is a failure, and nothing follows it; so is every other status but 200', async () => {
+test('every status but 200 is a failure, and redirects are not followed', async () => {
   const statuses = [301, 302, 303, 307, 308, 201, 204, 206, 300, 304, 400, 401, 404, 410, 429, 500, 503];
   for (const status of statuses) {
     const result = await allowed().fetch(`${origin}/${status}`, LIMITS);
     assert.equal(reasonOf(result), 'status');
-    assert.match(result.ok ? '' : result.sentence, new RegExp(` ${status} `));
+    assert.match(result.ok ? '' : result.message, new RegExp(` ${status} `));
   }
   assert.deepEqual(
-    seen.map(({ path }) => path),
+    requests.map(({ path }) => path),
     statuses.map((status) => `/${status}`),
   );
   assert.equal(reasonOf(await allowed().fetch(`${origin}/upgrade`, LIMITS)), 'network');
 });
 
-test('a file that is too large is cut off, announced or not; one of exactly the limit is not', async () => {
+test('a file above the size limit is aborted, with or without content-length', async () => {
   const exact = await allowed().fetch(`${origin}/exact`, LIMITS);
   assert.equal(exact.ok && exact.bytes.length, LIMITS.maxBytes);
   assert.equal(reasonOf(await allowed().fetch(`${origin}/announced`, LIMITS)), 'size');
@@ -320,18 +328,18 @@ test('a file that is too large is cut off, announced or not; one of exactly the 
   await until('all connections to be closed', () => connections(server).then((open) => open === 0));
 });
 
-test('the time is for all of it, however much has come', async () => {
+test('the timeout covers the whole fetch', async () => {
   for (const path of ['/mute', '/stalled', '/endless']) {
     const clock = new FakeClock();
     const result = allowed({ clock }).fetch(origin + path, { maxBytes: 2 ** 40, timeoutMs: 2_000 });
-    await until('the request', () => seen.some((request) => request.path === path));
+    await until('the request', () => requests.some((request) => request.path === path));
     clock.advance(2_000);
     assert.equal(reasonOf(await result), 'time', path);
   }
   await until('all connections to be closed', () => connections(server).then((open) => open === 0));
 });
 
-test('a connection that does not come about takes the connect time at most', async () => {
+test('a connection attempt ends at the connect timeout', async () => {
   const mute = createTcpServer((socket) => socket.on('error', () => {}).resume());
   const port = await listening(mute);
   try {
@@ -347,24 +355,24 @@ test('a connection that does not come about takes the connect time at most', asy
   );
 });
 
-test('a body that breaks off is a failure', async () => {
+test('a truncated body is a failure', async () => {
   assert.equal(reasonOf(await allowed().fetch(`${origin}/cut`, LIMITS)), 'network');
 });
 
-test('the type is asked of the header and of the bytes', async () => {
-  const asked: string[] = [];
+test('the type is checked in the header and in the bytes', async () => {
+  const checkedTypes: string[] = [];
   const accept = (mime: string): boolean => {
-    asked.push(mime);
+    checkedTypes.push(mime);
     return mime.startsWith('image/');
   };
-  const ask = async (path: string): Promise<string> =>
+  const fetchType = async (path: string): Promise<string> =>
     reasonOf(await allowed().fetch(origin + path, { ...LIMITS, accept }));
-  assert.equal(await ask('/image'), 'ok');
-  assert.equal(await ask('/unnamed'), 'ok');
-  assert.equal(await ask('/page'), 'type');
-  assert.equal(await ask('/lie'), 'type');
-  assert.equal(await ask('/zip'), 'type');
-  assert.deepEqual(asked, [
+  assert.equal(await fetchType('/image'), 'ok');
+  assert.equal(await fetchType('/unnamed'), 'ok');
+  assert.equal(await fetchType('/page'), 'type');
+  assert.equal(await fetchType('/lie'), 'type');
+  assert.equal(await fetchType('/zip'), 'type');
+  assert.deepEqual(checkedTypes, [
     'image/png',
     'image/png',
     'image/png',
@@ -374,7 +382,7 @@ test('the type is asked of the header and of the bytes', async () => {
   ]);
 });
 
-test('bytes say what they are; a claim counts where they cannot', () => {
+test('detectMime trusts the bytes first, and the header where the bytes cannot decide', () => {
   const cases: [string | Buffer, string | undefined, string][] = [
     [PNG, 'image/jpeg', 'image/png'],
     ['\xff\xd8\xff\xe0', undefined, 'image/jpeg'],
@@ -401,13 +409,13 @@ test('bytes say what they are; a claim counts where they cannot', () => {
   ];
   for (const [bytes, header, mime] of cases)
     assert.equal(
-      mimeOf(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes, header),
+      detectMime(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes, header),
       mime,
       `${bytes} ${header}`,
     );
 });
 
-/** A TLS server for HOST on loopback, and what it has seen. */
+/** A TLS server for HOST on loopback, which records its requests. */
 async function startTls() {
   const { key, cert } = certificateFor(HOST);
   const requests: { sni: unknown; host: string | undefined; alpn: unknown }[] = [];
@@ -424,16 +432,16 @@ async function startTls() {
   return { port, cert, requests, close };
 }
 
-test('the pinned address is really where the connection goes, under the name', async () => {
+test('the connection goes to the pinned address, with TLS for the name', async () => {
   const tls = await startTls();
   const trusting: OpenSocket = (target) => openTcpOrTls({ ...target, ca: tls.cert });
-  const read = (addresses: string[], host = HOST, dialling = trusting): Promise<number> => {
+  const read = (addresses: string[], host = HOST, openSocket = trusting): Promise<number> => {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const url = new URL(`https://${host}:${tls.port}/`);
     let status = 0;
     const connection = connectTo(
       url,
-      { addresses, connectMs: 2_000, dial: dialling },
+      { addresses, connectMs: 2_000, openSocket },
       {
         onOpen() {
           connection.send(this, requestHead({ method: 'GET', path: '/', headers: [] }, url.host, null), null);
@@ -443,47 +451,47 @@ test('the pinned address is really where the connection goes, under the name', a
         },
         onData: () => true,
         onEnd: () => resolve(status),
-        onFault: reject,
+        onError: reject,
       },
     );
     return promise;
   };
   try {
-    // No resolver knows this name: without the pin there would be no connection.
+    // This name does not resolve, so only the pinned address can be reached.
     assert.equal(await read(['127.0.0.1']), 200);
     assert.deepEqual(tls.requests, [{ sni: HOST, host: `${HOST}:${tls.port}`, alpn: 'http/1.1' }]);
     await assert.rejects(read(['127.0.0.1'], 'other.pinned-host.net'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     await assert.rejects(read(['127.0.0.1'], HOST, openTcpOrTls), /self-signed/);
-    // The hook is not asked about a host that is an address; the check of the socket is what stops it.
+    // Node skips the lookup hook for IP addresses; the check of the remote address rejects it.
     const unchecked: OpenSocket = (target) => trusting({ ...target, checkServerIdentity: () => undefined });
     assert.equal(await read(['127.0.0.1'], '127.0.0.1', unchecked), 200);
-    await assert.rejects(read([PUBLIC], '127.0.0.1', unchecked), /another address/);
+    await assert.rejects(read([PUBLIC], '127.0.0.1', unchecked), /unexpected address/);
     assert.equal(tls.requests.length, 2);
   } finally {
     tls.close();
   }
 });
 
-/** Stands between the fetcher and the world: what the hook offers is noted, and loopback is where it leads. */
-const diversion = (port: number, ca: string, offered: unknown[], pretended: string | undefined): OpenSocket => {
+/** Records the addresses that the lookup hook returns, and connects to loopback instead. */
+const diversion = (port: number, ca: string, offered: unknown[], claimedAddress: string | undefined): OpenSocket => {
   const to: LookupFunction = (_host, { all }, callback) =>
     all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
   return ({ lookup = assert.fail(), ...target }) => {
-    const diverted: LookupFunction = (host, wish, callback) =>
-      lookup(host, wish, (_error, answers) => {
-        offered.push(host, answers);
-        to(host, wish, callback);
+    const diverted: LookupFunction = (host, options, callback) =>
+      lookup(host, options, (_error, addresses) => {
+        offered.push(host, addresses);
+        to(host, options, callback);
       });
     const socket = openTcpOrTls({ ...target, port, ca, lookup: diverted });
-    return pretended ? Object.defineProperty(socket, 'remoteAddress', { value: pretended }) : socket;
+    return claimedAddress ? Object.defineProperty(socket, 'remoteAddress', { value: claimedAddress }) : socket;
   };
 };
 
-test('a public name is fetched over verified TLS from the address that was vetted', async () => {
+test('a public name is fetched over verified TLS from its checked address', async () => {
   const tls = await startTls();
   const offered: unknown[] = [];
-  const through = (dialling: OpenSocket): Promise<PublicResult> =>
-    new PublicFetcher({ allow: [], clock: systemClock, resolve: async () => [PUBLIC], dial: dialling }).fetch(
+  const through = (openSocket: OpenSocket): Promise<PublicResult> =>
+    new PublicFetcher({ allow: [], clock: systemClock, resolve: async () => [PUBLIC], openSocket }).fetch(
       `https://${HOST}/x`,
       LIMITS,
     );
@@ -492,9 +500,9 @@ test('a public name is fetched over verified TLS from the address that was vette
     assert.deepEqual(result, { ok: true, mime: 'image/png', bytes: PNG });
     assert.deepEqual(offered, [HOST, [{ address: PUBLIC, family: 4 }]]);
     assert.deepEqual(tls.requests, [{ sni: HOST, host: HOST, alpn: 'http/1.1' }]);
-    // The socket says where it is: not where it was sent.
+    // The socket reports loopback, which differs from the checked address.
     assert.equal(reasonOf(await through(diversion(tls.port, tls.cert, [], undefined))), 'network');
-    // A certificate of nobody, whatever the environment says.
+    // An untrusted certificate, although the environment disables verification.
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     assert.equal(reasonOf(await through(diversion(tls.port, certificateFor(HOST).cert, [], PUBLIC))), 'network');
     assert.equal(tls.requests.length, 1);
@@ -507,18 +515,7 @@ test('a public name is fetched over verified TLS from the address that was vette
 const connections = (tcp: TcpServer): Promise<number> =>
   new Promise((resolve, reject) => tcp.getConnections((error, count) => (error ? reject(error) : resolve(count))));
 
-/** Mulberry32: the same numbers at every run. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-}
-
-/** What is not public, as whole numbers and independent of the library: the special registries, and IPv6 outside 2000::/3. */
+/** Non-public ranges as integers, independent of the library: the IANA special-purpose registries, and IPv6 outside 2000::/3. */
 const IANA = [
   ...`0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
     192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
@@ -537,7 +534,7 @@ function range(bits: 32 | 128, text: string, parse: (part: string) => bigint) {
   return { bits, shift, prefix: parse(part) >> shift };
 }
 
-/** Mostly inside a special range or right beside it, where mistakes would be; otherwise anywhere. */
+/** Mostly inside or next to a special range, where errors are likely; otherwise anywhere. */
 function randomAddress(next: () => number): { bits: 32 | 128; value: bigint } {
   const wide = (BigInt(next()) << 96n) | (BigInt(next()) << 64n) | (BigInt(next()) << 32n) | BigInt(next());
   const choice = next() % 10;

@@ -1,41 +1,40 @@
 /**
- * The one way to fetch an address that a caller or an upstream gave. The name is resolved once, every answer must be public
- * unicast, and the connection goes to one of the answers that were looked at, so that nothing can change in between.
- * No redirect, no cookie, no credential, no proxy, no connection kept: every fetch stands alone. A failure is a value, and
- * its sentence says nothing about the network we are in.
+ * Fetcher for URLs from clients and providers, protected against SSRF. Resolves the name once, requires every address to be public
+ * unicast, and connects only to a checked address, so that DNS rebinding has no effect.
+ * Never follows redirects, sends cookies or credentials, uses a proxy, or reuses a connection. Reports failures as values whose
+ * messages reveal nothing about the internal network.
  */
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Clock, type HttpHeaders, isPublicAddress, isSameAddress, publicUrl } from '../core/index.ts';
 import { ClientConnection, type ConnectionUser } from './connection.ts';
-import { claimedMime, isUnknown, mimeOf } from './mime-sniff.ts';
+import { claimedMime, detectMime, isUnknown } from './mime-sniff.ts';
 import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
 import { requestHead } from './request-head.ts';
 
 export interface PublicFetcherOptions {
-  /** Origins (EGRESS_ALLOW) that need not be public; all limits hold for them, too. */
+  /** Origins (EGRESS_ALLOW) that need not be public. All other limits apply to them too. */
   readonly allow: readonly string[];
   readonly clock: Clock;
-  /** The addresses of a host, A and AAAA together; may give up when `signal` aborts. */
+  /** Returns the A and AAAA addresses of a host. May stop when `signal` aborts. */
   readonly resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   readonly resolveMs?: number;
   readonly connectMs?: number;
-  /** Opens the socket. */
-  readonly dial?: OpenSocket;
+  readonly openSocket?: OpenSocket;
 }
 
 export interface PublicRequest {
   readonly maxBytes: number;
-  /** For all of it: resolving, connecting, reading. */
+  /** Limit for resolving, connecting and reading together. */
   readonly timeoutMs: number;
-  /** Asked about the content-type that the server claims, when it claims one, and about what the bytes say. */
+  /** Checks the content-type header, when there is one, and the type detected from the bytes. */
   readonly accept?: (contentType: string) => boolean;
 }
 
 export interface PublicFailure {
   readonly ok: false;
   readonly reason: 'address' | 'resolve' | 'status' | 'size' | 'time' | 'type' | 'network';
-  readonly sentence: string;
+  readonly message: string;
 }
 
 export type PublicResult = { readonly ok: true; readonly mime: string; readonly bytes: Buffer } | PublicFailure;
@@ -48,42 +47,42 @@ export class PublicFetcher {
 
   constructor(options: PublicFetcherOptions) {
     this.#options = {
-      resolve: resolverOf(),
+      resolve: createResolver(),
       resolveMs: RESOLVE_MS,
       connectMs: CONNECT_MS,
-      dial: openTcpOrTls,
+      openSocket: openTcpOrTls,
       ...options,
     };
   }
 
   /** Never rejects. */
   async fetch(address: string, request: PublicRequest): Promise<PublicResult> {
-    const { allow, clock, connectMs, dial: dialling } = this.#options;
+    const { allow, clock, connectMs, openSocket } = this.#options;
     const url = publicUrl(address, allow);
-    if (!(url instanceof URL)) return no('address', url.sentence);
+    if (!(url instanceof URL)) return failure('address', url.message);
     const stop = new AbortController();
     const cancel = clock.after(request.timeoutMs, () => stop.abort());
     try {
-      const vetted = allow.includes(url.origin) ? undefined : await this.#vet(url.hostname, stop);
-      if (vetted && 'ok' in vetted) return vetted;
-      const way: Route = { addresses: vetted, connectMs: Math.min(connectMs, request.timeoutMs), dial: dialling };
-      return await get(url, way, request, stop.signal);
+      const addresses = allow.includes(url.origin) ? undefined : await this.#resolvePublic(url.hostname, stop);
+      if (addresses && 'ok' in addresses) return addresses;
+      const route: FetchRoute = { addresses: addresses, connectMs: Math.min(connectMs, request.timeoutMs), openSocket };
+      return await fetchOnce(url, route, request, stop.signal);
     } finally {
       cancel();
     }
   }
 
-  /** One answer that is not public makes all of them suspect. The caller cannot tell such a name from one that does not exist. */
-  async #vet(host: string, stop: AbortController): Promise<readonly string[] | PublicFailure> {
+  /** Rejects the name when one of its addresses is not public. The client gets the same message as for an unknown name. */
+  async #resolvePublic(host: string, stop: AbortController): Promise<readonly string[] | PublicFailure> {
     const { clock, resolve, resolveMs } = this.#options;
     const cancel = clock.after(resolveMs, () => stop.abort());
     try {
-      // A copy: what is looked at is what is used.
-      const answers = [...(await orAbort(resolve(host, stop.signal), stop.signal))];
-      if (answers.length === 0) return no('resolve', NOT_PUBLIC);
-      return answers.every(isPublicAddress) ? answers : no('address', NOT_PUBLIC);
+      // A copy, so that the checked addresses are the ones used.
+      const addresses = [...(await orAbort(resolve(host, stop.signal), stop.signal))];
+      if (addresses.length === 0) return failure('resolve', NOT_PUBLIC);
+      return addresses.every(isPublicAddress) ? addresses : failure('address', NOT_PUBLIC);
     } catch {
-      return stop.signal.aborted ? TOO_LONG : no('resolve', NOT_PUBLIC);
+      return stop.signal.aborted ? TOO_LONG : failure('resolve', NOT_PUBLIC);
     } finally {
       cancel();
     }
@@ -93,10 +92,10 @@ export class PublicFetcher {
 const NOT_PUBLIC = 'The host of the address has no public address.';
 
 /**
- * c-ares rather than getaddrinfo: no hosts file, no search list, and a slow name server holds none of the few threads that
- * everything else resolves with. A family that fails is left out: fewer answers are no danger, other answers are.
+ * Uses c-ares, not getaddrinfo: it ignores the hosts file and search lists, and a slow name server does not block libuv's threads.
+ * Omits an address family that fails; fewer addresses are safe.
  */
-export const resolverOf =
+export const createResolver =
   (servers?: readonly string[]): Required<PublicFetcherOptions>['resolve'] =>
   async (host, signal) => {
     const resolver = new Resolver({ timeout: 900, tries: 2 });
@@ -106,34 +105,34 @@ export const resolverOf =
     return families.flatMap((family) => (family.status === 'fulfilled' ? family.value : []));
   };
 
-/** How to get there: by one of `addresses` only, or by any when there are none given. */
-export interface Route {
+/** How to connect: only to one of `addresses`, or to any address when undefined. */
+export interface FetchRoute {
   readonly addresses: readonly string[] | undefined;
   readonly connectMs: number;
-  readonly dial: OpenSocket;
+  readonly openSocket: OpenSocket;
 }
 
 /**
- * A connection for one answer, without a session of an earlier one. The lookup hook is not asked about a host that is an IP address;
- * `publicUrl` lets none through, and the check of the address that was reached would find it.
+ * Opens a connection for a single response, without TLS session reuse. Node does not call the lookup hook for a host that is an
+ * IP address. `publicUrl` rejects those, and `accepts` would catch one.
  */
 export function connectTo(
   url: URL,
-  { addresses, connectMs, dial: dialling }: Route,
+  { addresses, connectMs, openSocket }: FetchRoute,
   user: ConnectionUser,
 ): ClientConnection {
   const target = targetOf(url);
-  const socket = dialling({ ...target, ...(addresses && { lookup: lookupOf(addresses) }) });
+  const socket = openSocket({ ...target, ...(addresses && { lookup: fixedLookup(addresses) }) });
   const accepts = (reached: string): boolean =>
     !addresses || addresses.some((address) => isSameAddress(address, reached));
   return new ClientConnection({ socket, isTls: target.isTls, connectMs, accepts }, user);
 }
 
-/** Answers net.connect with the addresses that were vetted, whatever it asks for. */
-function lookupOf(addresses: readonly string[]): LookupFunction {
-  const answers = addresses.map((address) => ({ address, family: isIP(address) }));
+/** A lookup function for net.connect that returns only the checked addresses. */
+function fixedLookup(addresses: readonly string[]): LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, { all, family }, callback) => {
-    const fitting = family === 4 || family === 6 ? answers.filter((answer) => answer.family === family) : answers;
+    const fitting = family === 4 || family === 6 ? entries.filter((entry) => entry.family === family) : entries;
     const first = fitting[0];
     if (!first) callback(Object.assign(new Error('no address of this family'), { code: 'ENOTFOUND' }), '');
     else if (all) callback(null, fitting);
@@ -141,12 +140,17 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
   };
 }
 
-async function get(url: URL, way: Route, request: PublicRequest, overTime: AbortSignal): Promise<PublicResult> {
-  if (overTime.aborted) return TOO_LONG;
+async function fetchOnce(
+  url: URL,
+  route: FetchRoute,
+  request: PublicRequest,
+  timeout: AbortSignal,
+): Promise<PublicResult> {
+  if (timeout.aborted) return TOO_LONG;
   const { promise, resolve } = Promise.withResolvers<PublicResult>();
-  overTime.addEventListener('abort', () => resolve(TOO_LONG), { once: true });
+  timeout.addEventListener('abort', () => resolve(TOO_LONG), { once: true });
   const download = new Download(url, request, resolve);
-  const connection = connectTo(url, way, download);
+  const connection = connectTo(url, route, download);
   download.connection = connection;
   try {
     return await promise;
@@ -162,7 +166,7 @@ const HEADERS = [
   ['connection', 'close'],
 ].flat();
 
-/** Reads one answer; the first thing wrong with it ends it. */
+/** Reads one response and stops at the first failure. */
 class Download implements ConnectionUser {
   connection: ClientConnection | undefined;
   readonly #url: URL;
@@ -186,38 +190,38 @@ class Download implements ConnectionUser {
 
   onHead(status: number, headers: HttpHeaders): void {
     this.#type = headers['content-type'];
-    const failure = this.#faultOf(status, headers);
-    if (failure) this.#give(failure);
+    const failure = this.#headFailure(status, headers);
+    if (failure) this.#abort(failure);
   }
 
   onData(chunk: Buffer): boolean {
     this.#size += chunk.length;
     if (this.#size <= this.#request.maxBytes) this.#chunks.push(chunk);
-    else this.#give(this.#tooLarge());
+    else this.#abort(this.#tooLarge());
     return true;
   }
 
   onEnd(): void {
     const bytes = Buffer.concat(this.#chunks);
-    const mime = mimeOf(bytes, this.#type);
+    const mime = detectMime(bytes, this.#type);
     this.#done(this.#accepts(mime) ? { ok: true, mime, bytes } : WRONG_TYPE);
   }
 
-  onFault(error: Error): void {
+  onError(error: Error): void {
     const isTime = 'code' in error && (error.code === 'CONNECT_TIME' || error.code === 'ETIMEDOUT');
-    this.#done(isTime ? TOO_LONG : no('network', 'The address could not be read.'));
+    this.#done(isTime ? TOO_LONG : failure('network', 'The address could not be read.'));
   }
 
-  #faultOf(status: number, headers: HttpHeaders): PublicFailure | undefined {
-    if (status !== 200) return no('status', `The address answered with status ${status} instead of 200.`);
+  #headFailure(status: number, headers: HttpHeaders): PublicFailure | undefined {
+    if (status !== 200) return failure('status', `The address returned status ${status} instead of 200.`);
     if (Number(headers['content-length'] ?? 0) > this.#request.maxBytes) return this.#tooLarge();
     if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return WRONG_TYPE;
     const claimed = claimedMime(this.#type);
     return isUnknown(claimed) || this.#accepts(claimed) ? undefined : WRONG_TYPE;
   }
 
-  /** Ends it before its end. */
-  #give(failure: PublicFailure): void {
+  /** Fails before the end of the response. */
+  #abort(failure: PublicFailure): void {
     this.#done(failure);
     this.connection?.close();
   }
@@ -227,15 +231,19 @@ class Download implements ConnectionUser {
   }
 
   #tooLarge(): PublicFailure {
-    return no('size', `The file at the address is larger than ${this.#request.maxBytes} bytes.`);
+    return failure('size', `The file at the address is larger than ${this.#request.maxBytes} bytes.`);
   }
 }
 
-const no = (reason: PublicFailure['reason'], sentence: string): PublicFailure => ({ ok: false, reason, sentence });
-const TOO_LONG = no('time', 'The address took too long to answer.');
-const WRONG_TYPE = no('type', 'The file at the address has a type that cannot be used here.');
+const failure = (reason: PublicFailure['reason'], message: string): PublicFailure => ({
+  ok: false,
+  reason,
+  message: message,
+});
+const TOO_LONG = failure('time', 'The address took too long to respond.');
+const WRONG_TYPE = failure('type', 'The file at the address has an unsupported type.');
 
-/** What `work` gives, unless the signal comes first; what comes later is dropped. */
+/** Resolves like `work`, or rejects when the signal aborts first. */
 async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);

@@ -1,4 +1,4 @@
-/** The head of a request as it goes over the wire. Nothing leaves in it that could end it early or frame its body anew. */
+/** Writer of request heads. Rejects values that could end the head early or change the framing of the body. */
 import { HttpParseError, headerLine } from '../core/index.ts';
 
 export interface RequestHead {
@@ -8,25 +8,25 @@ export interface RequestHead {
   readonly headers: readonly string[];
 }
 
-/** What could end the request line. */
+/** Characters that could end the request line. */
 const UNSAFE_PATH = /[^!-~\x80-\xff]/;
-/** Said here alone: said twice, they might contradict one another. */
+/** Written by this module only, because a second value could contradict the first. */
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
 
-/** Throws an HttpFault. `host` is as the URL writes it; `body` follows the head. */
+/** Formats the head of a request. Throws `HttpParseError`. `host` is the host of the URL; `body` is sent after the head. */
 export function requestHead(
   { method, path, headers }: RequestHead,
   host: string,
   body: Buffer | string | null,
 ): string {
-  if (!path.startsWith('/') || UNSAFE_PATH.test(path)) throw new HttpParseError('a path that no request line may hold');
+  if (!path.startsWith('/') || UNSAFE_PATH.test(path)) throw new HttpParseError('invalid request path');
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   for (let n = 0; n < headers.length; n += 2) {
     const name = headers[n] ?? '';
-    if (FRAMING.has(name)) throw new HttpParseError(`${name} is not for the caller to say`);
+    if (FRAMING.has(name)) throw new HttpParseError(`header ${name} must not be set by the caller`);
     text += headerLine(name, headers[n + 1] ?? '');
   }
-  // A POST without a length is taken for one that is still coming by some servers.
+  // Some servers wait for a body when a POST has no content-length.
   if (body !== null || method === 'POST') text += `content-length: ${body === null ? 0 : Buffer.byteLength(body)}\r\n`;
   return `${text}\r\n`;
 }

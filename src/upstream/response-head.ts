@@ -1,29 +1,29 @@
-/** The head of an answer, understood: which status, what ends its body, and how long its connection may be kept. Pure. */
+/** Parser of response heads: status, framing of the body, and keep-alive time of the connection. Pure. */
 import { type Framing, framingOf, type HttpHead, type HttpHeaders, HttpParseError, readHead } from '../core/index.ts';
 
 export interface UpstreamResponseHead {
   readonly status: number;
   readonly headers: HttpHeaders;
   readonly framing: Framing;
-  /** For how long the connection may wait for its next request; 0 when there is none. */
+  /** How long the idle connection may be reused; 0 when it must be closed. */
   readonly keepMs: number;
 }
 
-/** Providers close idle connections after 5 s and more; we let go first, so that no request meets a closing door. */
+/** Below the idle timeout of providers (5 s and more), to avoid sending a request on a connection that is being closed. */
 const KEEP_ALIVE_MS = 4_000;
-/** A server that names its time begins to count before we do. */
+/** The server starts its announced timeout earlier than the gateway does. */
 const HINT_MARGIN_MS = 1_000;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 
-/** `text` is the head, byte for character, without its blank line. */
+/** Parses a head. `text` holds one character per byte (Latin-1), without the blank line. */
 export function readResponseHead(text: string): UpstreamResponseHead {
   const head = readHead(text);
   const [, minor, digits] = STATUS_LINE.exec(head.line) ?? [];
-  if (digits === undefined) throw new HttpParseError('a status line that is none');
+  if (digits === undefined) throw new HttpParseError('invalid status line');
   const status = Number(digits);
-  if (status === 101) throw new HttpParseError('another protocol, which nobody asked for');
-  // A length beside chunks is refused, as nginx and Node do: who believes which would decide where the answer ends.
+  if (status === 101) throw new HttpParseError('unexpected protocol switch');
+  // Rejects content-length together with chunked, as nginx and Node do: readers disagree on which one counts.
   const framing = hasNoBody(status) ? 0 : (framingOf(head.headers) ?? 'close');
   return { status, headers: head.headers, framing, keepMs: framing === 'close' || minor === '0' ? 0 : keepMsOf(head) };
 }

@@ -1,6 +1,6 @@
 /**
- * A WebSocket to an upstream account: text frames both ways, no compression, bounded frames, no redirects. Events come as
- * callbacks; like `send` over HTTP it never logs and never looks into what it carries.
+ * WebSocket client for providers: text frames, no compression, limited frame size, no redirects. Never logs, never reads into a
+ * message.
  */
 import { WebSocket } from 'ws';
 import { WEBSOCKET } from '../rules/index.ts';
@@ -12,41 +12,41 @@ export interface SocketRequest {
   readonly headers: readonly string[];
 }
 
-/** Either `onRefused`, or `onLost` with or without `onOpen` before it; exactly one of the two comes last, unless we closed it. */
+/** Exactly one of `onRejected` and `onClosed` comes last. After `close` nothing more is called. */
 export interface SocketListener {
   onOpen(): void;
-  /** The upgrade was answered with something else. */
-  onRefused(status: number): void;
+  /** The provider responded to the upgrade with another status than 101. */
+  onRejected(status: number): void;
   onText(text: string): void;
-  /** For the log: an error code or the number of the close frame. */
-  onLost(code: string): void;
+  /** `code` is for the log: an error code, or the status code of the close frame. */
+  onClosed(code: string): void;
 }
 
 export interface UpstreamSocket {
   send(text: string): void;
   pause(): void;
   resume(): void;
-  /** Nothing more is told to the listener. */
+  /** Closes the connection and stops calling the listener. */
   close(): void;
 }
 
 export function openUpstreamSocket({ origin, path, headers }: SocketRequest, listener: SocketListener): UpstreamSocket {
   const socket = new WebSocket(origin.replace(/^http/, 'ws') + path, {
-    headers: collected(headers),
+    headers: headersOf(headers),
     handshakeTimeout: WEBSOCKET.handshakeMs,
     maxPayload: WEBSOCKET.upstreamBytes,
     perMessageDeflate: false,
     followRedirects: false,
   });
   let isOver = false;
-  let trouble: string | undefined;
-  const last = (tell: () => void): void => {
+  let errorCode: string | undefined;
+  const finish = (notify: () => void): void => {
     clearInterval(pings);
     if (isOver) return;
     isOver = true;
-    tell();
+    notify();
   };
-  // Middle boxes forget a connection on which nothing happens, and people think for minutes between two turns.
+  // Proxies and NAT gateways drop idle connections, and users pause for minutes between two turns.
   const pings = setInterval(() => socket.readyState === WebSocket.OPEN && socket.ping(), WEBSOCKET.pingMs).unref();
   socket.on('open', () => isOver || listener.onOpen());
   socket.on('message', (data, isBinary) => {
@@ -55,12 +55,12 @@ export function openUpstreamSocket({ origin, path, headers }: SocketRequest, lis
   socket.on('unexpected-response', (request, response) => {
     response.resume();
     request.destroy();
-    last(() => listener.onRefused(response.statusCode ?? 0));
+    finish(() => listener.onRejected(response.statusCode ?? 0));
   });
   socket.on('error', (error: Error & { code?: string }) => {
-    trouble = error.code ?? error.name;
+    errorCode = error.code ?? error.name;
   });
-  socket.on('close', (code) => last(() => listener.onLost(trouble ?? String(code))));
+  socket.on('close', (code) => finish(() => listener.onClosed(errorCode ?? String(code))));
   return {
     send: (text) => socket.send(text, () => {}),
     pause: () => socket.pause(),
@@ -68,14 +68,14 @@ export function openUpstreamSocket({ origin, path, headers }: SocketRequest, lis
     close() {
       isOver = true;
       clearInterval(pings);
-      // A paused socket would not read the other side's consent.
+      // A paused socket would not read the close frame of the provider.
       if (socket.isPaused) socket.resume();
       socket.close(1000);
     },
   };
 }
 
-function collected(flat: readonly string[]): Record<string, string> {
+function headersOf(flat: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let n = 0; n < flat.length; n += 2) {
     const name = flat[n] ?? '';
