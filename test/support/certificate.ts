@@ -1,8 +1,8 @@
-/** A self-signed certificate for one host name, made on the spot, so that no private key lies in the repository. */
+/** Generates a self-signed certificate for one host name, so that the repository contains no private key. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 const DAY_MS = 86_400_000;
-/** ecdsa-with-SHA256 */
+/** OID of ecdsa-with-SHA256. */
 const SIGNED_WITH = sequence(oid('2a8648ce3d040302'));
 
 export function certificateFor(host: string): { readonly key: string; readonly cert: string } {
@@ -20,14 +20,14 @@ export function certificateFor(host: string): { readonly key: string; readonly c
     der(0xa3, sequence(sequence(oid('551d11'), der(0x04, alternatives)))),
   );
   const signature = sign('sha256', body, privateKey);
-  const whole = sequence(body, SIGNED_WITH, der(0x03, Buffer.from([0]), signature));
+  const certificate = sequence(body, SIGNED_WITH, der(0x03, Buffer.from([0]), signature));
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64')}\n-----END CERTIFICATE-----\n`,
+    cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64')}\n-----END CERTIFICATE-----\n`,
   };
 }
 
-/** Tag, length, value. */
+/** Encodes tag, length and value (DER). */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const value = Buffer.concat(parts);
   const { length } = value;
@@ -43,6 +43,6 @@ function oid(hex: string): Buffer {
   return der(0x06, Buffer.from(hex, 'hex'));
 }
 
-/** 20261115120000Z */
+/** GeneralizedTime: 20261115120000Z. */
 const time = (ms: number): Buffer =>
   der(0x18, Buffer.from(`${new Date(ms).toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`));

@@ -1,14 +1,14 @@
-/** A name server on loopback that answers from a table; what the table does not name does not exist. */
+/** DNS server on loopback that responds from a table; other names do not exist. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
 export interface Zone {
   readonly [host: string]: {
     readonly A?: readonly string[];
-    /** All eight groups written out. */
+    /** With all eight groups written out. */
     readonly AAAA?: readonly string[];
     readonly CNAME?: string;
-    /** Never answers questions of this type. */
+    /** Never responds to queries of this type. */
     readonly mute?: 'A' | 'AAAA';
   };
 }
@@ -20,15 +20,15 @@ const NO_SUCH_NAME = 3;
 export async function startNameServer(zone: Zone): Promise<{ readonly address: string; close(): void }> {
   const socket = createSocket('udp4');
   socket.on('message', (question, from) => {
-    const answer = answerTo(question, zone);
-    if (answer) socket.send(answer, from.port, from.address);
+    const response = responseTo(question, zone);
+    if (response) socket.send(response, from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return { address: `127.0.0.1:${socket.address().port}`, close: () => socket.close() };
 }
 
-function answerTo(message: Buffer, zone: Zone): Buffer | undefined {
+function responseTo(message: Buffer, zone: Zone): Buffer | undefined {
   const labels: string[] = [];
   let at = 12;
   for (let size = message.readUInt8(at); size > 0; size = message.readUInt8(at)) {
@@ -53,7 +53,7 @@ function answerTo(message: Buffer, zone: Zone): Buffer | undefined {
   return Buffer.concat([head, message.subarray(12, at + 5), ...records]);
 }
 
-/** Class IN, to be kept for 0 seconds. */
+/** A resource record of class IN with a TTL of 0 seconds. */
 function record(host: string, type: number, data: Buffer): Buffer {
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(type, 0);

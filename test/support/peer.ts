@@ -1,4 +1,4 @@
-/** Node's own HTTP as a second reader: what it makes of bytes that are given to it exactly as they are. */
+/** Node's HTTP implementation as a reference parser: how it reads the given bytes as a server and as a client. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createRawServer, type Socket } from 'node:net';
@@ -6,35 +6,35 @@ import { type AddressInfo, connect, createServer as createRawServer, type Socket
 export interface ReadRequest {
   readonly method: string;
   readonly target: string;
-  /** Name, value, name, value, names in lower case. */
+  /** Flat name, value, name, value; names in lower case. */
   readonly fields: readonly string[];
   readonly body: Buffer;
 }
 
-export interface ReadAnswer {
+export interface ReadResponse {
   readonly status: number;
   readonly fields: readonly string[];
   readonly body: Buffer;
 }
 
 export interface ServerReading {
-  /** Those that came whole, in their order. */
+  /** Complete requests, in order. */
   readonly requests: readonly ReadRequest[];
-  /** How many began: one more when the last broke off in its body. */
+  /** Number of requests that began: one more when the last one is truncated in its body. */
   readonly begun: number;
-  /** The code of the error that ended the connection. */
+  /** Code of the error that ended the connection. */
   readonly fault: string | undefined;
 }
 
-/** Both ends live in this process, on loopback; one message or connection at a time. */
+/** Runs in this process, on loopback; one message or connection at a time. */
 export interface Peer {
   asServer(bytes: Buffer): Promise<ServerReading>;
-  /** Undefined: no answer, or not a whole one. */
-  asClient(bytes: Buffer): Promise<ReadAnswer | undefined>;
+  /** Undefined when there is no complete response. */
+  asClient(bytes: Buffer): Promise<ReadResponse | undefined>;
   stop(): Promise<void>;
 }
 
-/** What has come on a connection so far, in the order in which it began. */
+/** Requests of a connection so far, in order. */
 interface Open {
   readonly requests: Promise<ReadRequest | undefined>[];
   fault: string | undefined;
@@ -43,13 +43,13 @@ interface Open {
 export async function startPeer(): Promise<Peer> {
   const readings = new Map<number, Open>();
   const readingOf = ({ remotePort = 0 }: Socket) => readings.get(remotePort);
-  // Host headers are nothing that a parser decides.
+  // The Host header is checked above the parser.
   const server = createServer({ requireHostHeader: false, keepAliveTimeout: 60_000 });
   const onRequest = (message: IncomingMessage, response: ServerResponse): void => {
-    const whole = requestIn(message);
-    readingOf(message.socket)?.requests.push(whole);
-    // Not earlier: Node tells nobody about a request that breaks off after its answer.
-    void whole.then(() => response.end());
+    const parsed = requestIn(message);
+    readingOf(message.socket)?.requests.push(parsed);
+    // Not earlier, because Node does not report a request that is truncated after its response.
+    void parsed.then(() => response.end());
   };
   for (const event of ['request', 'checkExpectation', 'checkContinue'] as const) server.on(event, onRequest);
   server.on('clientError', (error: Error & { code?: string }, socket) => {
@@ -58,10 +58,10 @@ export async function startPeer(): Promise<Peer> {
     socket.destroy();
   });
 
-  let answer: Buffer = Buffer.alloc(0);
+  let response: Buffer = Buffer.alloc(0);
   const origin = createRawServer((socket) => {
     socket.on('error', () => {});
-    socket.once('data', () => socket.end(answer));
+    socket.once('data', () => socket.end(response));
   });
   const [serverPort, originPort] = await Promise.all([server, origin].map(listening));
 
@@ -85,20 +85,20 @@ export async function startPeer(): Promise<Peer> {
       };
     },
     asClient(bytes) {
-      answer = bytes;
-      const { promise, resolve } = Promise.withResolvers<ReadAnswer | undefined>();
-      const asked = request({ port: originPort, host: '127.0.0.1', agent: false });
-      asked.on('response', async (message) => {
+      response = bytes;
+      const { promise, resolve } = Promise.withResolvers<ReadResponse | undefined>();
+      const clientRequest = request({ port: originPort, host: '127.0.0.1', agent: false });
+      clientRequest.on('response', async (message) => {
         const body = await bodyOf(message);
         resolve(body && { status: message.statusCode ?? 0, fields: fieldsOf(message), body });
       });
-      // After an answer these change nothing.
-      asked.on('error', () => resolve(undefined));
-      asked.on('upgrade', (_, socket) => {
+      // No effect after a response.
+      clientRequest.on('error', () => resolve(undefined));
+      clientRequest.on('upgrade', (_, socket) => {
         socket.destroy();
         resolve(undefined);
       });
-      asked.end();
+      clientRequest.end();
       return promise;
     },
     async stop() {
@@ -119,15 +119,15 @@ async function requestIn(message: IncomingMessage): Promise<ReadRequest | undefi
   return body && { method: message.method ?? '', target: message.url ?? '', fields: fieldsOf(message), body };
 }
 
-/** Undefined when it breaks off. */
+/** Undefined when the body is truncated. */
 async function bodyOf(message: IncomingMessage): Promise<Buffer | undefined> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   try {
-    for await (const piece of message) pieces.push(piece);
+    for await (const chunk of message) chunks.push(chunk);
   } catch {
     return undefined;
   }
-  return message.complete ? Buffer.concat(pieces) : undefined;
+  return message.complete ? Buffer.concat(chunks) : undefined;
 }
 
 const fieldsOf = ({ rawHeaders }: IncomingMessage): string[] =>

@@ -1,23 +1,23 @@
-/** A server by hand, for clients under test: notes every byte that comes and answers each request with exactly what it is told. */
+/** Raw TCP server for tests of HTTP clients: records every byte and responds with exactly the scripted bytes. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-/** One connection from the client. */
+/** One connection of the client. */
 export interface RawPeer {
   readonly socket: Socket;
-  /** Everything that came over it, byte for character. */
+  /** All bytes received, one character per byte (Latin-1). */
   received: string;
 }
 
-export type Reply = (peer: RawPeer, request: string) => void;
+export type Respond = (peer: RawPeer, request: string) => void;
 
 export class RawServer {
   readonly peers: RawPeer[] = [];
-  /** Whole requests in the order in which they came, head and body. */
+  /** Complete requests in the order received, head and body. */
   readonly requests: string[] = [];
-  reply: Reply = () => {};
-  /** Takes the place of reading requests: what to do with a connection as soon as it is there. */
-  greet: ((peer: RawPeer) => void) | undefined;
+  respond: Respond = () => {};
+  /** Replaces the reading of requests: called with every new connection. */
+  onConnection: ((peer: RawPeer) => void) | undefined;
   readonly #server: Server = createServer((socket) => this.#accept(socket));
 
   async listen(): Promise<string> {
@@ -26,17 +26,17 @@ export class RawServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** As if nobody had come before. */
-  forget(): void {
+  /** Closes all connections and clears all records. */
+  reset(): void {
     for (const { socket } of this.peers) socket.destroy();
     this.peers.length = 0;
     this.requests.length = 0;
-    this.reply = () => {};
-    this.greet = undefined;
+    this.respond = () => {};
+    this.onConnection = undefined;
   }
 
   close(): void {
-    this.forget();
+    this.reset();
     this.#server.close();
   }
 
@@ -45,7 +45,7 @@ export class RawServer {
     this.peers.push(peer);
     socket.setNoDelay(true);
     socket.on('error', () => {});
-    if (this.greet) return this.greet(peer);
+    if (this.onConnection) return this.onConnection(peer);
     let rest = '';
     socket.on('data', (bytes) => {
       const text = bytes.toString('latin1');
@@ -55,13 +55,13 @@ export class RawServer {
         const request = rest.slice(0, end);
         rest = rest.slice(end);
         this.requests.push(request);
-        this.reply(peer, request);
+        this.respond(peer, request);
       }
     });
   }
 }
 
-/** Infinity while the head has not come. */
+/** Infinity while the head is incomplete. */
 function endOfRequest(text: string): number {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return Number.POSITIVE_INFINITY;

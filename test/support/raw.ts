@@ -1,24 +1,24 @@
-/** HTTP by hand: sends exactly the bytes it is given and reads the answers off the socket, so that nothing is tidied up on the way. */
+/** Raw HTTP client: sends exactly the given bytes and parses responses from the socket, without normalising either. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** By lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
 }
 
-export const jsonOf = (answer: RawAnswer): unknown => JSON.parse(answer.text);
+export const jsonOf = (response: RawResponse): unknown => JSON.parse(response.text);
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export class Wire {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
   #closed = false;
-  #waiting: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
 
   constructor(url: string) {
     const { hostname, port } = new URL(url);
@@ -26,12 +26,12 @@ export class Wire {
     this.socket.setNoDelay(true);
     this.socket.on('data', (chunk: Buffer) => {
       this.#received = Buffer.concat([this.#received, chunk]);
-      this.#wake();
+      this.#notify();
     });
     this.socket.on('error', () => {});
     this.socket.on('close', () => {
       this.#closed = true;
-      this.#wake();
+      this.#notify();
     });
   }
 
@@ -43,41 +43,43 @@ export class Wire {
     if (!this.#closed) this.socket.write(bytes);
   }
 
-  /** The next answer; undefined when the connection closes without one. `head`: an answer to HEAD, which has no body. */
-  async answer({ head = false }: { head?: boolean } = {}): Promise<RawAnswer | undefined> {
+  /** The next response; undefined when the connection closes first. `head`: a response to HEAD, which has no body. */
+  async response({ head = false }: { head?: boolean } = {}): Promise<RawResponse | undefined> {
     for (;;) {
       const parsed = parse(this.#received, { head, isOver: this.#closed });
       if (parsed) {
         this.#received = this.#received.subarray(parsed.length);
-        // `100 Continue` and its like only announce the answer.
-        if (parsed.answer.status >= 200) return parsed.answer;
+        // Skips informational responses such as `100 Continue`.
+        if (parsed.response.status >= 200) return parsed.response;
         continue;
       }
       if (this.#closed) return undefined;
-      await this.#change();
+      await this.#nextChange();
     }
   }
 
   async closed(): Promise<void> {
-    while (!this.#closed) await this.#change();
+    while (!this.#closed) await this.#nextChange();
   }
 
   end(): void {
     this.socket.destroy();
   }
 
-  #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake();
+  #notify(): void {
+    for (const wake of this.#waiters.splice(0)) wake();
   }
 
-  #change(): Promise<void> {
+  #nextChange(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(
       () =>
-        reject(new Error(`nothing came for ${PATIENCE_MS} ms; so far: ${this.#received.toString('latin1', 0, 200)}`)),
-      PATIENCE_MS,
+        reject(
+          new Error(`nothing received for ${TIMEOUT_MS} ms; so far: ${this.#received.toString('latin1', 0, 200)}`),
+        ),
+      TIMEOUT_MS,
     );
-    this.#waiting.push(() => {
+    this.#waiters.push(() => {
       clearTimeout(timer);
       resolve();
     });
@@ -86,7 +88,7 @@ export class Wire {
 }
 
 interface Parsed {
-  readonly answer: RawAnswer;
+  readonly response: RawResponse;
   readonly length: number;
 }
 
@@ -103,7 +105,7 @@ function parse(bytes: Buffer, { head, isOver }: { head: boolean; isOver: boolean
     }),
   );
   const from = headEnd + HEAD_END.length;
-  const done = (text: string, length: number): Parsed => ({ answer: { status, headers, text }, length });
+  const done = (text: string, length: number): Parsed => ({ response: { status, headers, text }, length });
   if (head || status < 200 || status === 204 || status === 304) return done('', from);
   if (headers.get('transfer-encoding') === 'chunked') return parseChunked(bytes, from, done);
   const declared = headers.get('content-length');
@@ -113,27 +115,27 @@ function parse(bytes: Buffer, { head, isOver }: { head: boolean; isOver: boolean
 }
 
 function parseChunked(bytes: Buffer, from: number, done: (text: string, length: number) => Parsed): Parsed | undefined {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   for (let at = from; ; ) {
     const lineEnd = bytes.indexOf('\r\n', at);
     if (lineEnd < 0) return undefined;
     const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
     const next = lineEnd + 2 + size + 2;
     if (bytes.length < next) return undefined;
-    if (size === 0) return done(Buffer.concat(pieces).toString('utf8'), next);
-    pieces.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+    if (size === 0) return done(Buffer.concat(chunks).toString('utf8'), next);
+    chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
     at = next;
   }
 }
 
-/** One connection, these bytes, the first answer. */
-export async function sendRaw(url: string, bytes: string | Buffer, head = false): Promise<RawAnswer | undefined> {
+/** Sends the bytes over a new connection and returns the first response. */
+export async function sendRaw(url: string, bytes: string | Buffer, head = false): Promise<RawResponse | undefined> {
   const wire = new Wire(url);
   wire.send(bytes);
-  return wire.answer({ head }).finally(() => wire.end());
+  return wire.response({ head }).finally(() => wire.end());
 }
 
-/** A request as text; a Host header is added unless one is given. */
+/** Formats a request. Adds a Host header unless one is given. */
 export function request(line: string, headers: readonly (readonly [string, string])[] = [], body = ''): string {
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host');
   const all = hasHost ? headers : [['host', 'gateway.test'] as const, ...headers];

@@ -1,4 +1,4 @@
-/** A Redis of its own for the test files that ask, where the machine has one: no password, no disk, a port of the system's choice. */
+/** Starts a Redis or Valkey server for a test file, if installed: no password, no persistence, a free port. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,20 +9,20 @@ import { until } from './wait.ts';
 
 export interface TestRedis {
   readonly url: string;
-  /** Ends it as a crash would. */
+  /** Kills the server, like a crash. */
   kill(): Promise<void>;
-  /** Begins again on the same port, knowing nothing. */
+  /** Starts it again on the same port, without data. */
   start(): Promise<void>;
-  /** Stops answering, with the connections open. */
+  /** Stops responding while connections stay open. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
-  /** What `redis-cli` would print. */
+  /** Output of `redis-cli`. */
   cli(...args: string[]): string;
 }
 
 const cliOf = (server: string): string => server.replace('-server', '-cli');
-const found = ['redis-server', 'valkey-server'].find((name) => {
+const serverBinary = ['redis-server', 'valkey-server'].find((name) => {
   try {
     for (const program of [name, cliOf(name)]) execFileSync(program, ['--version'], { stdio: 'ignore' });
     return true;
@@ -31,21 +31,22 @@ const found = ['redis-server', 'valkey-server'].find((name) => {
   }
 });
 
-/** Why tests that need one cannot run here; false when they can. */
-export const noRedis: string | false = found === undefined && 'neither redis-server nor valkey-server is installed';
+/** Why tests with Redis are skipped; false when they can run. */
+export const noRedis: string | false =
+  serverBinary === undefined && 'neither redis-server nor valkey-server is installed';
 
 export async function startRedis({ isCluster = false } = {}): Promise<TestRedis> {
   const port = await freePort();
   const dir = mkdtempSync(join(tmpdir(), 'dragoman-redis-'));
   let child: ChildProcess | undefined;
   const cli = (...args: string[]): string =>
-    execFileSync(cliOf(found ?? ''), ['-p', String(port), ...args], { encoding: 'utf8' });
+    execFileSync(cliOf(serverBinary ?? ''), ['-p', String(port), ...args], { encoding: 'utf8' });
   const start = async (): Promise<void> => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
-    child = spawn(found ?? '', isCluster ? [...args, '--cluster-enabled', 'yes'] : args, {
+    child = spawn(serverBinary ?? '', isCluster ? [...args, '--cluster-enabled', 'yes'] : args, {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    await printed(child, /Ready to accept connections/);
+    await waitForOutput(child, /Ready to accept connections/);
     if (!isCluster) return;
     if (cli('cluster', 'info').includes('cluster_slots_assigned:0')) cli('cluster', 'addslotsrange', '0', '16383');
     await until('the cluster', () => cli('cluster', 'info').includes('cluster_state:ok'));
@@ -79,7 +80,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-function printed(child: ChildProcess, pattern: RegExp): Promise<void> {
+function waitForOutput(child: ChildProcess, pattern: RegExp): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => {

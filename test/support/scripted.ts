@@ -1,30 +1,30 @@
-/** An upstream that does exactly what a test tells it to, for what no well-meant simulation does. */
+/** Scripted provider: runs the response function of a test, for faults that the simulator does not have. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Pair } from './conversion-harness.ts';
 
-export type Answer = (response: ServerResponse) => void;
+export type Respond = (response: ServerResponse) => void;
 
 export interface Scripted {
   readonly url: string;
-  /** How every following request of an account of this room is answered. */
-  answer(room: string, how: Answer): void;
+  /** Sets the response to every following request of the accounts of this room. */
+  respondWith(room: string, respond: Respond): void;
   close(): Promise<void>;
 }
 
 export async function startScripted(): Promise<Scripted> {
-  const answers = new Map<string, Answer>();
+  const scripts = new Map<string, Respond>();
   const server = createServer(({ headers }, response) => {
     const credential = headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'];
     const room = /sk-upstream-(.+)-\d+$/.exec(String(credential))?.[1] ?? '';
-    answers.get(room)?.(response);
+    scripts.get(room)?.(response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    answer: (room, how) => void answers.set(room, how),
+    respondWith: (room, respond) => void scripts.set(room, respond),
     async close() {
       server.closeAllConnections();
       server.close();
@@ -41,12 +41,12 @@ type Dialect = Pair['upstream'];
 const sse = (data: Readonly<Record<string, unknown>>): string =>
   `${data.type === undefined ? '' : `event: ${data.type}\n`}data: ${JSON.stringify(data)}\n\n`;
 
-/** The beginning of an answer that says these words. */
-export const beginning = (dialect: Dialect, ...words: readonly string[]): string =>
-  OPEN[dialect] + saying(dialect, ...words);
+/** The first events of a stream with these texts. */
+export const streamStart = (dialect: Dialect, ...texts: readonly string[]): string =>
+  OPEN[dialect] + textEvents(dialect, ...texts);
 
-const saying = (dialect: Dialect, ...words: readonly string[]): string =>
-  words.map((word) => SAY[dialect](word)).join('');
+const textEvents = (dialect: Dialect, ...texts: readonly string[]): string =>
+  texts.map((text) => TEXT_EVENT[dialect](text)).join('');
 
 const MESSAGE = { id: 'msg_1', role: 'assistant', model: 'x', content: [] };
 const RESPONSE = { id: 'resp_1', object: 'response', status: 'in_progress', model: 'x', output: [] };
@@ -65,14 +65,14 @@ const OPEN: Readonly<Record<Dialect, string>> = {
   generate: '',
 };
 
-const SAY: Readonly<Record<Dialect, (text: string) => string>> = {
+const TEXT_EVENT: Readonly<Record<Dialect, (text: string) => string>> = {
   messages: (text) => sse({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
   responses: (delta) => sse({ type: 'response.output_text.delta', ...AT, delta }),
   generate: (text) => sse({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] } }] }),
 };
 
-/** The end of an answer that said this. */
-export const ending: Readonly<Record<Dialect, (said: string) => string>> = {
+/** The last events of a stream; `text` is its whole text. */
+export const streamEnd: Readonly<Record<Dialect, (text: string) => string>> = {
   messages: () =>
     sse({ type: 'content_block_stop', index: 0 }) +
     sse({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } }) +
@@ -92,15 +92,15 @@ export const ending: Readonly<Record<Dialect, (said: string) => string>> = {
     }),
 };
 
-/** An error inside a stream that blames the request, in these words. */
-export const blaming: Readonly<Record<Dialect, (message: string) => string>> = {
+/** An error event that reports an invalid request, with this message. */
+export const requestErrorEvent: Readonly<Record<Dialect, (message: string) => string>> = {
   messages: (message) => sse({ type: 'error', error: { type: 'invalid_request_error', message } }),
   responses: (message) => sse({ type: 'error', code: 'invalid_value', message, param: null }),
   generate: (message) => sse({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
 };
 
-/** The body of a refusal that names a field, where the dialect has a place for it. */
-export const naming: Readonly<Record<Dialect, (message: string, field: string) => object>> = {
+/** An error body that names a field, where the dialect has a member for it. */
+export const fieldErrorBody: Readonly<Record<Dialect, (message: string, field: string) => object>> = {
   messages: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
   responses: (message, param) => ({ error: { message, type: 'invalid_request_error', param, code: 'invalid_value' } }),
   generate: (message, field) => ({
@@ -115,8 +115,8 @@ export const naming: Readonly<Record<Dialect, (message: string, field: string) =
   }),
 };
 
-/** The body of a refusal for being asked too often. */
-export const limiting = (dialect: Dialect, retryDelay: string): object =>
+/** The error body of a 429. */
+export const rateLimitBody = (dialect: Dialect, retryDelay: string): object =>
   dialect === 'generate'
     ? {
         error: {
