@@ -2,7 +2,7 @@
 import { JsonScanError, scanMembers } from '../../core/index.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 
-export type Json = Record<string, unknown>;
+export type JsonFrame = Record<string, unknown>;
 
 /** Members that both the gateway and the provider read. A duplicate could mean something else to each, so it is rejected. */
 const ONCE: ReadonlySet<string> = new Set([
@@ -17,10 +17,10 @@ const ONCE: ReadonlySet<string> = new Set([
   'response',
 ]);
 
-export function readFrame(text: string): Json | undefined {
+export function readFrame(text: string): JsonFrame | undefined {
   try {
     scanMembers(Buffer.from(text), ONCE, JSON_LIMITS);
-    return JSON.parse(text) as Json;
+    return JSON.parse(text) as JsonFrame;
   } catch (error) {
     if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
     throw error;
@@ -28,29 +28,33 @@ export function readFrame(text: string): Json | undefined {
 }
 
 /** The body of the request: flat, or in the wrapper that older clients use. */
-export function bodyOf(event: Json): Json {
+export function bodyOf(event: JsonFrame): JsonFrame {
   const { type: _, stream_id: __, response, ...rest } = event;
-  return typeof response === 'object' && response !== null ? { ...rest, ...(response as Json) } : rest;
+  return typeof response === 'object' && response !== null ? { ...rest, ...(response as JsonFrame) } : rest;
 }
 
 /** Undefined for an empty or invalid id; the provider rejects it. */
 export const idIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-export const frameText = (frame: Json, streamId: string | undefined): string =>
+export const frameText = (frame: JsonFrame, streamId: string | undefined): string =>
   JSON.stringify(streamId === undefined ? frame : { ...frame, stream_id: streamId });
 
 export const withStreamId = (json: string, streamId: string | undefined): string =>
   streamId === undefined ? json : `{"stream_id":${JSON.stringify(streamId)},${json.slice(json.indexOf('{') + 1)}`;
 
-export function rejectionFrame(status: number, code: string, message: string, param: string | null = null): Json {
+export function rejectionFrame(status: number, code: string, message: string, param: string | null = null): JsonFrame {
   const type = status >= 500 ? 'server_error' : 'invalid_request_error';
   return { type: 'error', status, error: { type, code, message, param } };
 }
 
 /** An HTTP error response as a frame. */
-export function errorFrame(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): Json {
-  const { error } = (body ?? {}) as { error?: Json };
+export function errorFrame(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string | number>>,
+): JsonFrame {
+  const { error } = (body ?? {}) as { error?: JsonFrame };
   const wait = headers['retry-after'];
   const shownError = error ?? {
     type: 'server_error',
@@ -67,7 +71,7 @@ export function errorFrame(status: number, body: unknown, headers: Readonly<Reco
 }
 
 /** The failure events of steering and injecting, which return the input that was not used. */
-export function passFailed(event: Json, code: string, message: string): Json {
+export function passFailed(event: JsonFrame, code: string, message: string): JsonFrame {
   const input = event.input ?? [];
   const error = { type: 'invalid_request_error', code, message };
   return event.type === 'response.inject'

@@ -6,7 +6,7 @@ import { type Clock, newId } from '../../core/index.ts';
 import type { Call, Handler, WebSocketConnection } from '../../web/index.ts';
 import { inputItems } from '../stored/expand.ts';
 import { previousNotFound } from '../stored/store.ts';
-import { frameText, idIn, type Json, passFailed } from './frames.ts';
+import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import { LaneHistory } from './lane-history.ts';
 import { isSuccess, parseLifecycleEvent } from './lifecycle.ts';
 import type { Turn, TurnRunner } from './turn.ts';
@@ -67,7 +67,7 @@ export class HttpTurns implements TurnRunner {
   }
 
   /** Only a provider's own WebSocket can change a running response. */
-  pass(event: Json): void {
+  pass(event: JsonFrame): void {
     const message = 'This connection cannot change a running response.';
     const code = event.type === 'response.inject' ? 'inject_not_supported' : 'steering_not_supported';
     this.#socket.send(frameText(passFailed(event, code, message), idIn(event.stream_id)));

@@ -15,7 +15,7 @@ import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { stripEnvelopes } from '../native/strip-envelopes.ts';
 import type { GatewayServices } from '../services.ts';
 import { previousNotFound } from '../stored/store.ts';
-import { frameText, idIn, type Json, passFailed } from './frames.ts';
+import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import type { HttpTurns } from './http-turns.ts';
 import type { Turn, TurnRunner } from './turn.ts';
 import { UpstreamSession } from './upstream-session.ts';
@@ -121,7 +121,7 @@ export class RelayedTurns implements TurnRunner {
   }
 
   /** Only for responses of this connection, because the account is shared with other callers. */
-  pass(event: Json, text: string): void {
+  pass(event: JsonFrame, text: string): void {
     const id = idIn(event.type === 'response.inject' ? event.response_id : event.previous_response_id);
     if (!this.#session) return this.#httpTurns.pass(event);
     if (id !== undefined && this.#session.hasResponse(id)) return this.#session.pass(id, text);

@@ -5,7 +5,7 @@
 import type { Clock } from '../../core/index.ts';
 import { CLOSE, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
 import type { WebSocketConnection } from '../../web/index.ts';
-import { bodyOf, errorFrame, frameText, type Json, readFrame, rejectionFrame, withStreamId } from './frames.ts';
+import { bodyOf, errorFrame, frameText, type JsonFrame, readFrame, rejectionFrame, withStreamId } from './frames.ts';
 import { type Turn, TurnResponse, type TurnRunner } from './turn.ts';
 
 export interface SessionOptions {
@@ -89,7 +89,7 @@ export class ResponsesSession {
     return this.#messageTimes.length > WEBSOCKET.messagesPerSecond * 10 || this.#queue.length > WEBSOCKET.queuedTurns;
   }
 
-  #create(event: Json, text: string, streamId: string | undefined): void {
+  #create(event: JsonFrame, text: string, streamId: string | undefined): void {
     if (this.#closing) return this.#rejectTurn(this.#closing.reason, streamId);
     const create = bodyOf(event);
     if (create.background === true) {
@@ -152,7 +152,7 @@ export class ResponsesSession {
     this.#send(rejectionFrame(400, 'websocket_connection_limit_reached', message), streamId);
   }
 
-  #send(frame: Json, streamId?: string): void {
+  #send(frame: JsonFrame, streamId?: string): void {
     this.#socket.send(frameText(frame, streamId));
   }
 }

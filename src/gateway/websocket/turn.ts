@@ -5,7 +5,7 @@
 import { EventEmitter } from 'node:events';
 import { readSse, type SseReader } from '../../core/index.ts';
 import type { Call, ResponseWriter } from '../../web/index.ts';
-import type { Json } from './frames.ts';
+import type { JsonFrame } from './frames.ts';
 
 /** One `response.create` of a client. */
 export interface Turn {
@@ -13,7 +13,7 @@ export interface Turn {
   readonly lane: string;
   readonly streamId: string | undefined;
   /** The body of the request. */
-  readonly create: Json;
+  readonly create: JsonFrame;
   /** The frame as it came; undefined when the body was in the wrapper of older clients. */
   readonly text: string | undefined;
   readonly response: TurnResponse;
@@ -24,7 +24,7 @@ export interface TurnRunner {
   /** Resolves when the client has its response or is gone; rejects with the error for the client. */
   run(call: Call, turn: Turn): Promise<void>;
   /** Forwards a frame about a running response: `response.steer`, `response.inject`. */
-  pass(event: Json, text: string): void;
+  pass(event: JsonFrame, text: string): void;
   /** The client disconnected. */
   close(): void;
 }
