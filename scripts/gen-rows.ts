@@ -3,6 +3,7 @@ import type pg from 'pg';
 
 const SCALARS: Record<string, string> = {
   text: 'string',
+  int2: 'number',
   int4: 'number',
   int8: 'bigint',
   bool: 'boolean',

@@ -29,16 +29,26 @@ async function rows(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gen-'));
   const embedded = await joinEmbedded({ dataDir, durable: false });
   try {
-    const database = openDatabase(embedded.url);
-    await migrate(database.db);
-    await database.close();
-    const client = await connect(embedded.url);
-    const text = await renderRows(client);
-    await client.end();
-    return format(text);
+    return format(await migratedRows(embedded.url));
   } finally {
     await embedded.leave();
     rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Closes its connections before the database stops, so that an error in here is the one that is reported. */
+async function migratedRows(url: string): Promise<string> {
+  const database = openDatabase(url);
+  try {
+    await migrate(database.db);
+  } finally {
+    await database.close();
+  }
+  const client = await connect(url);
+  try {
+    return await renderRows(client);
+  } finally {
+    await client.end();
   }
 }
 
