@@ -1,3 +1,4 @@
+/** The admin API over HTTP: authorization, credits, statements, usage, keys, configuration, audit and validation. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+/** Alarms from cause to metrics, log and `dragoman doctor`, and back. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';

@@ -1,3 +1,4 @@
+/** Charges end to end: metered usage, prices, admission against the balance, estimates and quarantine. */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,14 +47,11 @@ const usageOf = async (key: string): Promise<Usage> =>
   (await fetch(`${gateway.url}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json() as Promise<Usage>;
 
 /** Waits until the flusher has written `requests` records of the key's user. */
-async function recorded(key: string, requests: number): Promise<Usage> {
-  for (let n = 0; n < 200; n++) {
+const recorded = (key: string, requests: number): Promise<Usage> =>
+  until(`${requests} records`, async () => {
     const usage = await usageOf(key);
-    if (usage.total.requests >= requests) return usage;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  return assert.fail(`not recorded: ${JSON.stringify(await usageOf(key))}`);
-}
+    return usage.total.requests >= requests ? usage : undefined;
+  });
 
 const userKeys = async (user: string, balance: string): Promise<Record<string, string>> =>
   gateway.apply({

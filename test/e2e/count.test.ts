@@ -1,3 +1,4 @@
+/** Token counts on every group: by the provider, or estimated. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';

@@ -1,3 +1,4 @@
+/** API keys: where a request may carry them, expiry, revocation, allowed addresses and failed attempts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { connect } from '../../src/db/index.ts';

@@ -1,3 +1,4 @@
+/** The demo that a first start prints. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,3 +1,4 @@
+/** The command line in its own process: messages, embedded and shared PostgreSQL, exit codes and signals. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,3 +1,4 @@
+/** Rate, concurrency and spend limits of keys and users on one gateway. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';

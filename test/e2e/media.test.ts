@@ -1,3 +1,4 @@
+/** Image URLs that the gateway fetches for providers that need bytes. */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+/** A price with `valid_from` in the future. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';

@@ -1,3 +1,4 @@
+/** The query plan of GET /v1/usage with half a million records. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Client } from 'pg';
