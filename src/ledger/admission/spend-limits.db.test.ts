@@ -11,7 +11,7 @@ import type { Db } from '../../db/index.ts';
 import type { Metering } from '../metering.ts';
 import { limitsReport } from '../reports/usage-report.ts';
 import { checkLedger } from '../wallets/check.ts';
-import type { Reservation } from './wallet-leases.ts';
+import type { Reservation } from './wallet-state.ts';
 
 let fixture: LedgerFixture;
 let db: Db;
@@ -64,7 +64,7 @@ test('SpendLimits admit exactly 37 of 200 parallel calls when the limit covers 3
   assert.ok(rejection instanceof ApiError);
   assert.equal(rejection.code, 'spend_limit_reached');
   assert.equal(rejection.details.retryAfter, 12 * 3600);
-  assert.match(rejection.message, /This key may spend 0\.00000037 USD per day .* begins at 2026-11-16T00:00:00Z/);
+  assert.match(rejection.message, /this key may spend 0\.00000037 USD per day .* begins at 2026-11-16T00:00:00Z/);
   await at.drain();
   assert.equal(codeOf(await tryAdmit(at, key, 1n)), 'spend_limit_reached', 'recording changes nothing');
   await at.close();
@@ -98,7 +98,7 @@ test('SpendLimits share the limit of a user among its keys only', async () => {
   assert.ok(!(await spend(at, b, 60n, clock)));
   assert.ok(await spend(at, b, 40n, clock));
   const rejection = await tryAdmit(at, a, 1n);
-  assert.match(rejection instanceof ApiError ? rejection.message : '', /^This user may spend/);
+  assert.match(rejection instanceof ApiError ? rejection.message : '', /this user may spend/);
   const other = keyOf('key_c', await makeUser(db, 'third', RICH), undefined, { spendDay: 100n });
   assert.ok(await spend(at, other, 100n, clock));
   await at.drain();

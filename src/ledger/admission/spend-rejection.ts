@@ -43,7 +43,7 @@ function rejectionsOf(
   ] as const;
   return periods.flatMap(([name, limit, spent, ends]): Rejection[] => {
     if (limit === undefined || spent + reserved + maxCost <= limit) return [];
-    const begin = `This ${owner} may spend ${formatNanos(limit)} USD per ${name} (UTC) and has spent ${formatNanos(spent)}`;
+    const begin = `Spend limit reached: this ${owner} may spend ${formatNanos(limit)} USD per ${name} (UTC) and has spent ${formatNanos(spent)}`;
     if (spent + maxCost <= limit) {
       const message = `${begin}; the rest is reserved for requests in flight. Please try again in 1s.`;
       return [{ isSpent: false, retryAfter: 1, message }];

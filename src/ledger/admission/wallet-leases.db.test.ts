@@ -16,7 +16,7 @@ import { removeReplica, staleReplicas } from '../records/replica.ts';
 import { checkLedger } from '../wallets/check.ts';
 import { readStatement } from '../wallets/statement.ts';
 import { credit, readBalance } from '../wallets/wallets.ts';
-import type { Reservation } from './wallet-leases.ts';
+import type { Reservation } from './wallet-state.ts';
 
 let fixture: LedgerFixture;
 let db: Db;

@@ -9,14 +9,7 @@ import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
 import { returnLease, type TakeResult, takeLease } from './lease-queries.ts';
-
-/** The right to make one call. Exactly one of the methods ends it, once. */
-export interface Reservation {
-  /** Charges the record in full, also above the reserved maximum, and frees the rest. */
-  settle(record: UsageRecord): void;
-  /** Ends the call without a charge. */
-  release(): void;
-}
+import { createWalletState, free, type Reservation, type WalletState } from './wallet-state.ts';
 
 export interface WalletLeasesOptions {
   readonly db: Db;
@@ -24,36 +17,6 @@ export interface WalletLeasesOptions {
   readonly append: (record: UsageRecord) => void;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-/** A wallet as this replica sees it. free = leased - reserved - spent - returning. */
-interface WalletState {
-  readonly userId: string;
-  /** The amount in the database, at `version`. */
-  leased: Nanos;
-  version: bigint;
-  /** Number of calls in flight, and the sum of their maximum costs. */
-  open: number;
-  reserved: Nanos;
-  /** Settled, and not in the database yet. */
-  spent: Nanos;
-  /** Being returned to the wallet. After a failed statement it is unknown whether it arrived. */
-  returning: Nanos;
-  /** Moving average of recent maximum costs, with a bias to larger ones. */
-  typicalMaxCost: Nanos;
-  readonly waiting: Waiter[];
-  isLeasing: boolean;
-  /** The wallet has little left: nothing is leased ahead of need. */
-  isLow: boolean;
-  usedAt: number;
-  /** The last rejection: until then no statement is sent for a call that needs more than was available. */
-  shortUntil: { readonly until: number; readonly available: Nanos } | undefined;
-}
-
-interface Waiter {
-  readonly maxCost: Nanos;
-  resolve(reservation: Reservation): void;
-  reject(error: Error): void;
 }
 
 /** A lease covers this many calls ahead. One statement serves even more calls, because most use little of their maximum. */
@@ -291,27 +254,11 @@ export class WalletLeases {
   #walletOf(userId: string): WalletState {
     const known = this.#wallets.get(userId);
     if (known) return known;
-    const wallet: WalletState = {
-      userId,
-      leased: 0n,
-      version: 0n,
-      open: 0,
-      reserved: 0n,
-      spent: 0n,
-      returning: 0n,
-      typicalMaxCost: 0n,
-      waiting: [],
-      isLeasing: false,
-      isLow: false,
-      usedAt: 0,
-      shortUntil: undefined,
-    };
+    const wallet = createWalletState(userId);
     this.#wallets.set(userId, wallet);
     return wallet;
   }
 }
-
-const free = (wallet: WalletState): Nanos => wallet.leased - wallet.reserved - wallet.spent - wallet.returning;
 
 function rejectAbove(wallet: WalletState, limit: Nanos): void {
   const rejected = wallet.waiting.filter(({ maxCost }) => maxCost > limit);
