@@ -3,17 +3,19 @@ import { crc32, deflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** A valid RGB PNG: a gradient whose blue channel differs between images. */
+type Rgb = readonly [red: number, green: number, blue: number];
+
+/** A gradient whose blue channel differs between images. */
 export function gradientPng(width: number, height: number, blue: number): Buffer {
+  return rgbPng(width, height, (x, y) => [Math.floor((x * 255) / width), Math.floor((y * 255) / height), blue & 255]);
+}
+
+/** A valid RGB PNG of the colours that `colorAt` returns. */
+export function rgbPng(width: number, height: number, colorAt: (x: number, y: number) => Rgb): Buffer {
   const row = 1 + width * 3;
   const pixels = Buffer.alloc(row * height);
   for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const at = y * row + 1 + x * 3;
-      pixels[at] = Math.floor((x * 255) / width);
-      pixels[at + 1] = Math.floor((y * 255) / height);
-      pixels[at + 2] = blue & 255;
-    }
+    for (let x = 0; x < width; x++) pixels.set(colorAt(x, y), y * row + 1 + x * 3);
   }
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
