@@ -7,7 +7,7 @@ import { codeOnly, lineOf, type Token, tokenize } from './source-tokens.ts';
 /** Only words without a technical meaning, so that every finding is one. */
 const WORDS: readonly RegExp[] = [
   /whoever|(?:no|some|any|every)body|(?:some|any|every)one|strangers?/,
-  /told|tells?|telling|said|wish(?:es)?|hears?|heard|troubles?|honest(?:ly|y)?|odd/,
+  /told|tells?|telling|said|wish(?:es)?|hears?|heard|troubles?|honest(?:ly|y)?/,
   /(?:an|the|its|their|every|whole|no|any) answers?/,
   /(?:that|which) (?:is|are) none|(?<!there )is no (?:HTTP|JSON|text|number|name)|who (?:leaves|asks|sends)/,
   /for so long|as it mostly is|lets? go of/,
