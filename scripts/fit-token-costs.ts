@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { countFeatures } from '../src/core/token-feature-counts.ts';
-import { FEATURES, type Feature } from '../src/core/token-features.ts';
+import { TOKEN_FEATURES, type TokenFeature } from '../src/core/token-features.ts';
 import { referenceTokens, relativeError, samples, type TokenSample } from '../test/support/token-corpus.ts';
 
 const TABLE = new URL('../src/core/token-costs.ts', import.meta.url);
@@ -14,7 +14,7 @@ const TABLE = new URL('../src/core/token-costs.ts', import.meta.url);
  * Where the fit starts, in tokens: round guesses with a reason. A feature without a calibration sample keeps its guess.
  * "Measured" is the mean of the three tokenizers of the corpus over 2,000 repetitions of a character.
  */
-const STARTING_COSTS: Readonly<Record<Feature, number>> = {
+const STARTING_COSTS: Readonly<Record<TokenFeature, number>> = {
   // Common English words are one token, with the space before them. Long words are rare and are split.
   word: 1,
   wordOver4: 0.05,
@@ -81,7 +81,7 @@ const check = samples.filter(({ half }) => half === 'check');
 
 /** Returns the source text of src/core/token-costs.ts. */
 export function renderTable(costs: Float64Array): string {
-  const lines = FEATURES.map((feature, index) => {
+  const lines = TOKEN_FEATURES.map((feature, index) => {
     const note = isInCalibration(index) ? '' : ' // The starting cost: no calibration sample has this feature.';
     return `  ${feature}: ${at(costs, index)},${note}`;
   });
@@ -100,7 +100,7 @@ export function renderTable(costs: Float64Array): string {
 export function fitCosts(): Float64Array {
   // Relative to the reference, so that every sample has the same weight and every target is 1.
   const rows = calibration.map((sample) => featuresOf(sample.text).map((count) => count / referenceTokens(sample)));
-  const start = Float64Array.from(FEATURES, (feature) => STARTING_COSTS[feature]);
+  const start = Float64Array.from(TOKEN_FEATURES, (feature) => STARTING_COSTS[feature]);
   return fitNonNegative(rows, start, RIDGE).map((cost) => Number(cost.toFixed(DECIMALS)));
 }
 
@@ -130,7 +130,7 @@ export function fitNonNegative(rows: readonly Float64Array[], start: Float64Arra
 }
 
 function featuresOf(text: string): Float64Array {
-  const counts = new Float64Array(FEATURES.length);
+  const counts = new Float64Array(TOKEN_FEATURES.length);
   countFeatures(text, counts);
   return counts;
 }

@@ -9,7 +9,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['dialects', 'db', 'redis', 'upstream', 'web', 'config'],
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup'],
-  ['gateway'],
+  ['gateway', 'video'],
   ['api', 'admin', 'worker', 'master-key'],
   ['main'],
   ['cli'],

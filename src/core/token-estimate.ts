@@ -5,11 +5,11 @@
  */
 import { TOKEN_COSTS } from './token-costs.ts';
 import { countFeatures } from './token-feature-counts.ts';
-import { FEATURES } from './token-features.ts';
+import { TOKEN_FEATURES } from './token-features.ts';
 
-const COSTS = Float64Array.from(FEATURES, (feature) => TOKEN_COSTS[feature]);
+const COSTS = Float64Array.from(TOKEN_FEATURES, (feature) => TOKEN_COSTS[feature]);
 /** Shared by all calls, because allocating an array costs more than scanning a short text. */
-const counts = new Float64Array(FEATURES.length);
+const counts = new Float64Array(TOKEN_FEATURES.length);
 
 /** Returns at least 1 for a text that is not empty. Time is linear in the length for any text. */
 export function estimateTokens(text: string): number {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countFeatures } from './token-feature-counts.ts';
-import { FEATURES } from './token-features.ts';
+import { TOKEN_FEATURES } from './token-features.ts';
 
 /** The counts that are not zero, by name. */
 function featuresOf(text: string): Record<string, number> {
-  const counts = new Float64Array(FEATURES.length);
+  const counts = new Float64Array(TOKEN_FEATURES.length);
   countFeatures(text, counts);
-  const named = FEATURES.map((feature, index) => [feature, counts[index] ?? 0] as const);
+  const named = TOKEN_FEATURES.map((feature, index) => [feature, counts[index] ?? 0] as const);
   return Object.fromEntries(named.filter(([, count]) => count !== 0));
 }
 

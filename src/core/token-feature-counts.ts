@@ -23,10 +23,10 @@ import {
   UPPER,
   WIDE_PUNCTUATION,
 } from './token-characters.ts';
-import { type Feature, FEATURE_INDEX as INDEX } from './token-features.ts';
+import { FEATURE_INDEX as INDEX, type TokenFeature } from './token-features.ts';
 import { ENGLISH, languageHint, NO_HINT } from './token-language.ts';
 
-const CHARACTER_FEATURES: readonly (readonly [kind: number, feature: Feature])[] = [
+const CHARACTER_FEATURES: readonly (readonly [kind: number, feature: TokenFeature])[] = [
   [CYRILLIC, 'cyrillic'],
   [GREEK, 'greek'],
   [ARABIC, 'arabic'],

@@ -1,7 +1,7 @@
 /** Names of the things in a text that tokenizers turn into tokens: words, digits, punctuation, white space, letters of each script. */
 
 /** The features, in the order of the counts. `Over4` counts the characters beyond the 4th. */
-export const FEATURES = [
+export const TOKEN_FEATURES = [
   // Words in Latin letters. A word counts as English and as non-English by the share that the text before it suggests.
   'word',
   'wordOver4',
@@ -49,10 +49,10 @@ export const FEATURES = [
   'emoji',
   'otherPair',
 ] as const;
-export type Feature = (typeof FEATURES)[number];
+export type TokenFeature = (typeof TOKEN_FEATURES)[number];
 
 /** Position of each feature in the counts. */
-export const FEATURE_INDEX = Object.fromEntries(FEATURES.map((feature, index) => [feature, index])) as Record<
-  Feature,
+export const FEATURE_INDEX = Object.fromEntries(TOKEN_FEATURES.map((feature, index) => [feature, index])) as Record<
+  TokenFeature,
   number
 >;

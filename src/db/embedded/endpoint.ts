@@ -31,7 +31,7 @@ export function urlOf(endpoint: Endpoint, role = APPLICATION_ROLE, database = DA
   return `postgresql://${role}${password}@${address}/${database}?sslmode=disable`;
 }
 
-export async function connect(url: string, applicationName: string): Promise<Client> {
+export async function connectEmbedded(url: string, applicationName: string): Promise<Client> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true });
   // Without a listener the error of a broken idle connection ends the process. Queries report their own errors.
   client.on('error', () => undefined);

@@ -10,7 +10,7 @@ import { ADVISORY_LOCK } from '../advisory-lock.ts';
 import { prepareBinaries } from './binaries.ts';
 import { ensureDatabase, passwordOf, prepareCluster } from './cluster.ts';
 import { type DataLocation, filesIn, type Notify, openDataLocation } from './data-location.ts';
-import { connect, type Endpoint, LAUNCHER_DATABASE, LAUNCHER_ROLE, type Transport, urlOf } from './endpoint.ts';
+import { connectEmbedded, type Endpoint, LAUNCHER_DATABASE, LAUNCHER_ROLE, type Transport, urlOf } from './endpoint.ts';
 import { withLock } from './lock.ts';
 import {
   findPostmaster,
@@ -151,7 +151,7 @@ async function joinRunning(
 }
 
 const openSession = (endpoint: Endpoint): Promise<Client> =>
-  connect(urlOf(endpoint, LAUNCHER_ROLE, LAUNCHER_DATABASE), `${NAME}:${process.pid}`);
+  connectEmbedded(urlOf(endpoint, LAUNCHER_ROLE, LAUNCHER_DATABASE), `${NAME}:${process.pid}`);
 
 async function isLast(client: Client): Promise<boolean> {
   const lock = [ADVISORY_LOCK, MEMBER_LOCK];

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { isProcessAlive } from '../../core/index.ts';
 import { ADVISORY_LOCK } from '../advisory-lock.ts';
-import { connect } from './endpoint.ts';
+import { connectEmbedded } from './endpoint.ts';
 import { LockConnection } from './lock-connection.ts';
 
 export type ServerClaim = { release(): Promise<void> } | { takenBy: number };
@@ -23,7 +23,7 @@ const POLL_MS = 20;
 
 /** Claims the single-server role of the database, or returns the id of the live process that has it. */
 export async function claimServer(url: string): Promise<ServerClaim> {
-  const client = await connect(url, `${NAME}:${process.pid}`);
+  const client = await connectEmbedded(url, `${NAME}:${process.pid}`);
   try {
     const takenBy = await tryLock(client);
     if (takenBy !== undefined) {
@@ -48,7 +48,7 @@ export async function claimServer(url: string): Promise<ServerClaim> {
 }
 
 async function claimAgain(url: string): Promise<Client> {
-  const client = await connect(url, `${NAME}:${process.pid}`);
+  const client = await connectEmbedded(url, `${NAME}:${process.pid}`);
   if ((await tryLock(client)) === undefined) return client;
   await client.end();
   throw new Error('another server has the role now');

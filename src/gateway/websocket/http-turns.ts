@@ -8,7 +8,7 @@ import { inputItems } from '../stored/expand.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import { LaneHistory } from './lane-history.ts';
-import { isSuccess, parseLifecycleEvent } from './lifecycle.ts';
+import { isSuccessEvent, parseLifecycleEvent } from './lifecycle.ts';
 import type { Turn, TurnRunner } from './turn.ts';
 
 export interface HttpTurnsServices {
@@ -43,7 +43,7 @@ export class HttpTurns implements TurnRunner {
     let isComplete = false;
     response.on('event', (json: string) => {
       const event = parseLifecycleEvent(json);
-      if (event && isSuccess(event)) {
+      if (event && isSuccessEvent(event)) {
         isComplete = true;
         const { id, output } = event.response ?? {};
         if (id !== undefined && Array.isArray(output)) this.#history.set(lane, id, [...items, ...output], base);

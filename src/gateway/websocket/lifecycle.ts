@@ -20,8 +20,8 @@ const LIFECYCLE =
   /"type"\s*:\s*"(?:error|response\.(?:created|completed|incomplete|failed|cancelled|steer\.\w+|inject\.\w+))"/;
 const TERMINAL = /^response\.(?:completed|incomplete|failed|cancelled)$/;
 
-export const isTerminal = ({ type }: LifecycleEvent): boolean => TERMINAL.test(type);
-export const isSuccess = ({ type }: LifecycleEvent): boolean =>
+export const isTerminalEvent = ({ type }: LifecycleEvent): boolean => TERMINAL.test(type);
+export const isSuccessEvent = ({ type }: LifecycleEvent): boolean =>
   type === 'response.completed' || type === 'response.incomplete';
 
 /** Undefined for events that only pass through. */

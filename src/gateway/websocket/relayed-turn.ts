@@ -8,7 +8,7 @@ import type { FaultKind } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { estimateUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
-import { isSuccess, isTerminal, type LifecycleEvent, usageOf } from './lifecycle.ts';
+import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, usageOf } from './lifecycle.ts';
 import type { Turn } from './turn.ts';
 
 export interface RelayedTurnTask {
@@ -57,7 +57,7 @@ export class RelayedTurn {
 
   /** Returns true when the turn is over. */
   onEvent(event: LifecycleEvent): boolean {
-    if (isTerminal(event)) this.#onTerminal(event);
+    if (isTerminalEvent(event)) this.#onTerminal(event);
     else if (event.type === 'response.created') {
       this.#responseId = event.response?.id;
       this.#hasEnded = false;
@@ -103,7 +103,7 @@ export class RelayedTurn {
     this.#hasEnded = true;
     const usage = usageOf(event);
     if (usage) this.#usage = sumUsage(this.#usage, usage);
-    else if (isSuccess(event)) this.#estimate();
+    else if (isSuccessEvent(event)) this.#estimate();
     this.#unreportedChars = 0;
   }
 

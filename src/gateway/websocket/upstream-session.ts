@@ -14,7 +14,7 @@ import { outputCharsInFrame } from '../billing/output-chars.ts';
 import { usageLogFields } from '../billing/usage.ts';
 import { clientErrorFor } from '../failover.ts';
 import { redact } from '../redact.ts';
-import { isSuccess, isTerminal, type LifecycleEvent, parseLifecycleEvent, usageOf } from './lifecycle.ts';
+import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, parseLifecycleEvent, usageOf } from './lifecycle.ts';
 import { RelayedTurn, type RelayedTurnTask } from './relayed-turn.ts';
 
 export interface UpstreamSessionOptions {
@@ -154,7 +154,7 @@ export class UpstreamSession {
     const [lane, turn] = this.#turnOf(event);
     if (turn?.onEvent(event)) return this.#end(lane, () => turn.settle(sendToClient));
     sendToClient();
-    const usage = !turn && isTerminal(event) ? usageOf(event) : undefined;
+    const usage = !turn && isTerminalEvent(event) ? usageOf(event) : undefined;
     if (usage)
       this.#options.log.warn('upstream_socket.unmatched_usage', { account: this.account.id, ...usageLogFields(usage) });
   }
@@ -174,7 +174,7 @@ export class UpstreamSession {
     this.#responseIds.add(id);
     const [oldest] = this.#responseIds;
     if (this.#responseIds.size > WEBSOCKET.ownIds && oldest !== undefined) this.#responseIds.delete(oldest);
-    if (isSuccess(event) && event.response?.store !== false) this.#options.onStored(id);
+    if (isSuccessEvent(event) && event.response?.store !== false) this.#options.onStored(id);
   }
 
   /** An account error reaches the client in our own wording, and the account is not used for the next turn. */

@@ -16,7 +16,7 @@ export interface TakeInput {
   readonly unit: Nanos;
 }
 
-export interface TakeResult {
+export interface LeaseTake {
   readonly granted: Nanos;
   readonly available: Nanos;
   /** The lease after the grant; undefined when nothing was granted. */
@@ -30,7 +30,7 @@ const PART = 8n;
  * Takes money from the wallet into the lease. When an eighth of the wallet covers the need, grants all of it and some ahead, at most
  * that eighth. Otherwise grants exactly what the first waiting calls need, as many as fit, so that no money is stranded here.
  */
-export async function takeLease(db: Db, { userId, replicaId, needs, ahead, unit }: TakeInput): Promise<TakeResult> {
+export async function takeLease(db: Db, { userId, replicaId, needs, ahead, unit }: TakeInput): Promise<LeaseTake> {
   const needed = needs.at(-1) ?? 0n;
   const { rows } = await sql<{ granted: Nanos; available: Nanos; nanos: Nanos | null; version: bigint | null }>`
     with wallet as (

@@ -8,7 +8,7 @@ import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
-import { returnLease, type TakeResult, takeLease } from './lease-queries.ts';
+import { type LeaseTake, returnLease, takeLease } from './lease-queries.ts';
 import { createWalletState, free, type Reservation, type WalletState } from './wallet-state.ts';
 
 export interface WalletLeasesOptions {
@@ -198,7 +198,7 @@ export class WalletLeases {
     }
   }
 
-  async #take(wallet: WalletState, needs: readonly Nanos[], ahead: Nanos): Promise<TakeResult> {
+  async #take(wallet: WalletState, needs: readonly Nanos[], ahead: Nanos): Promise<LeaseTake> {
     const { db, replica } = this.#options;
     const { userId, typicalMaxCost } = wallet;
     const unit = typicalMaxCost > 0n ? typicalMaxCost : 1n;
