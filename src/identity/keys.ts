@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Selectable } from 'kysely';
 import { derive, hmac, type Limits, newId, readLimits, type Sealer, type StoredLimits } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
+import { CALLBACK_INFO } from '../rules/index.ts';
 import { hintOf, newKeyValue } from './key-format.ts';
 
 /** The settings of a key that the gateway needs during a call. */
@@ -42,9 +43,6 @@ export interface KeySecrets {
   readonly pepper: Buffer;
   readonly sealer: Sealer;
 }
-
-/** The callback secret is derived from the value of the key alone (V 6 r5), which is available only when the key is created. */
-const CALLBACK_INFO = 'gateway-video-callback-v1';
 
 export const hashKey = (token: string, pepper: Buffer): Buffer => hmac(pepper, token);
 
@@ -102,6 +100,7 @@ const isSame = (stored: unknown, wanted: unknown): boolean =>
   isDeepStrictEqual(stored, typeof wanted === 'string' && typeof stored === 'object' ? JSON.parse(wanted) : wanted);
 
 function tokenColumns(id: string, token: string, { pepper, sealer }: KeySecrets) {
+  // Derived from the value of the key alone (V 6 r5), which is available only when the key is created.
   const callbackSecret = derive(token, CALLBACK_INFO).toString('base64');
   return {
     hash: hashKey(token, pepper),

@@ -6,4 +6,5 @@ export * from './faults.ts';
 export * from './groups.ts';
 export * from './headers.ts';
 export * from './limits.ts';
+export * from './video/index.ts';
 export * from './websocket.ts';

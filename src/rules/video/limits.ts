@@ -1,0 +1,32 @@
+/** Limits of V 8 that are the same for all variants. The size of a body is `BODY_BYTES.video`. */
+import { DEFAULT_SERVICE_TIER } from './parameters.ts';
+
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+export const CONTENT_ITEMS: NumberRange = { min: 1, max: 64 };
+
+/** GET /api/v3/contents/generations/tasks (V 4.4). */
+export const TASK_LIST = {
+  pageNumber: { min: 1, max: 500, default: 1 },
+  pageSize: { min: 1, max: 500, default: 20 },
+  maxTaskIds: 100,
+  /** The service tier of a task that was created without one. */
+  defaultTier: DEFAULT_SERVICE_TIER,
+} as const;
+
+/** Lists of assets, groups, characters and `/v1/videos`. */
+export const LIST_LIMIT = { min: 1, max: 100, default: 20 } as const;
+
+/** Longest Idempotency-Key in bytes, and how long its record is kept. Records of tasks last as long as the task. */
+export const IDEMPOTENCY = { keyBytes: 64, days: 30 } as const;
+
+/** Requests of one user per minute. */
+export const VIDEO_REQUESTS_PER_MINUTE = { create: 60, read: 600, list: 60 } as const;
+
+/** Seconds after `created_at` at which a task expires when the request sets no time, and the grace for a last check (V 3). */
+export const TASK_EXPIRY_SECONDS = { default: 172_800, grace: 900 } as const;
+/** An unconfirmed submission fails after this time (V 3). */
+export const SUBMISSION_TIMEOUT_SECONDS = 86_400;

@@ -1,0 +1,58 @@
+/** Parameters of a video request and the kinds of rules for their values (V 4.2). */
+
+/** In the order in which they are checked and sent. */
+export const VIDEO_PARAMETERS = [
+  'duration',
+  'frames',
+  'resolution',
+  'ratio',
+  'seed',
+  'generate_audio',
+  'watermark',
+  'return_last_frame',
+  'service_tier',
+  'execution_expires_after',
+  'callback_url',
+  'tools',
+  'camera_fixed',
+  'draft',
+  'priority',
+] as const;
+export type VideoParameter = (typeof VIDEO_PARAMETERS)[number];
+
+/** Fields of POST /api/v3/contents/generations/tasks. */
+export const TASK_FIELDS: ReadonlySet<string> = new Set(['model', 'content', ...VIDEO_PARAMETERS]);
+
+/** At most one field of each pair may be given (V 4.2). */
+export const EXCLUSIVE_PARAMETERS: readonly (readonly [VideoParameter, VideoParameter])[] = [['duration', 'frames']];
+
+export type ParameterRule =
+  | IntegerRule
+  | { readonly kind: 'boolean' }
+  /** A word of the vocabulary that the model lacks is unsupported; any other word is invalid. */
+  | { readonly kind: 'offered'; readonly capability: 'resolutions' | 'ratios'; readonly vocabulary: readonly string[] }
+  /** A word that is not accepted is unsupported: the vocabulary of the provider is open. */
+  | { readonly kind: 'word'; readonly accepted: readonly string[] }
+  | { readonly kind: 'public-url' }
+  | { readonly kind: 'tools'; readonly types: readonly string[]; readonly maxItems: number }
+  /** The variant does not have the parameter. */
+  | { readonly kind: 'unsupported' }
+  /** The variant knows the parameter and rejects every value, also `false` and `0`. */
+  | { readonly kind: 'rejected' };
+
+export interface IntegerRule {
+  readonly kind: 'integer';
+  readonly min: number;
+  readonly max: number;
+  readonly unit?: 'seconds';
+  /** A value outside the range that some variants accept: -1 lets the model choose. */
+  readonly automatic?: { readonly value: number; readonly isSupported: boolean };
+}
+
+/** The only tier on sale. */
+export const DEFAULT_SERVICE_TIER = 'default';
+
+/** Held for a video whose length the model chooses (V 4.2 r2), and for one without a known default. */
+export const MAX_DURATION_S = 15;
+/** All models produce this rate; it converts `frames` to a length. */
+export const FRAMES_PER_SECOND = 24;
