@@ -87,9 +87,9 @@ export function renderTable(costs: Float64Array): string {
   });
   return [
     '/** Tokens per unit of each feature. Generated from test/fixtures/tokens.corpus.json by `npm run fit:tokens`; do not edit. */',
-    "import type { Feature } from './token-features.ts';",
+    "import type { TokenFeature } from './token-features.ts';",
     '',
-    'export const TOKEN_COSTS: Readonly<Record<Feature, number>> = {',
+    'export const TOKEN_COSTS: Readonly<Record<TokenFeature, number>> = {',
     ...lines,
     '};',
     '',
