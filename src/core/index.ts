@@ -31,6 +31,7 @@ export {
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
 export { type MaybePromise, whenReady } from './maybe-promise.ts';
+export { hasSignature, isSignedMime, SIGNATURE_BYTES, type SignedMime } from './media-signature.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
 export {
   bootId,
