@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs } from '../../../test/support/properties.ts';
 import { fold, unfold } from './fold.ts';
 import { cutReply, StopCutter } from './stop-sequences.ts';
 import { type HubEvent, type HubItem, type HubPart, type HubReply, NO_USAGE } from './types.ts';
@@ -89,6 +90,12 @@ test('cutReply drops citations of removed text and the mark of an incomplete mes
   );
 });
 
+test('cutReply stops at the sequence that ends first, the longest of several', () => {
+  const stopAt = (text: string, stops: readonly string[]) => cutReply(reply(message(text)), stops);
+  assert.deepEqual(stopAt('abcd', ['bcd', 'c']), cut('c', message('ab')));
+  assert.deepEqual(stopAt('abcd', ['c', 'bc']), cut('bc', message('a')));
+});
+
 test('StopCutter gives the same reply as cutReply for any split of the text into deltas', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 12 });
   const sequences = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 2, maxLength: 3 }), {
@@ -117,6 +124,6 @@ test('StopCutter gives the same reply as cutReply for any split of the text into
       assert.equal(folded.reply.stop, expected.stop);
       assert.equal(folded.reply.stopSequence, expected.stopSequence);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -9,14 +9,22 @@ interface Match {
   readonly sequence: string;
 }
 
+/**
+ * Returns the match that ends first, the longest of several: a provider stops as soon as one sequence is complete.
+ * The start would depend on how a stream is split, because a longer sequence may still be incomplete.
+ */
 function firstMatch(text: string, sequences: readonly string[]): Match | undefined {
   let found: Match | undefined;
   for (const sequence of sequences) {
     const at = text.indexOf(sequence);
-    if (at >= 0 && (found === undefined || at < found.at)) found = { at, sequence };
+    if (at >= 0 && (found === undefined || isEarlier({ at, sequence }, found))) found = { at, sequence };
   }
   return found;
 }
+
+const endOf = ({ at, sequence }: Match): number => at + sequence.length;
+const isEarlier = (one: Match, other: Match): boolean =>
+  endOf(one) < endOf(other) || (endOf(one) === endOf(other) && one.at < other.at);
 
 interface OpenItem {
   readonly item: HubItem;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { hubRequest } from '../../../test/support/dialects/codecs.ts';
+import { runs } from '../../../test/support/properties.ts';
 import type { Dialect } from '../../rules/index.ts';
 import type { HubItem, HubTool, ToolName } from '../hub/types.ts';
 import { mapToolNames } from './names.ts';
@@ -97,6 +98,6 @@ test('mapToolNames is a bijection onto valid names for arbitrary tools', () => {
         assert.deepEqual(names.originals.get(wire[n] ?? '') ?? { name: wire[n] }, { ...one });
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
