@@ -13,6 +13,7 @@ import {
   STYLES,
   type Style,
   VIDEO_ENDPOINTS,
+  type VideoRow,
 } from '../../src/rules/index.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -184,7 +185,8 @@ for (const operation of OPERATIONS) {
   }
 }
 
-for (const row of Object.values<EndpointRow>(VIDEO_ENDPOINTS)) {
+for (const row of Object.values<VideoRow>(VIDEO_ENDPOINTS)) {
+  if (row.status !== 'planned') continue;
   test(`${row.doc}: ${row.method} ${row.path} is planned and returns 501 not_implemented`, async () => {
     const operation = OPERATIONS.find((one) => ENDPOINTS[one] === row) ?? assert.fail('no operation');
     const exchange = await send(operation, row.path, keyOf('openai'));
