@@ -1,0 +1,113 @@
+/** Errors of the video provider: codes, statuses and the JSON body. */
+import { JSON_TYPE, type Reply } from './reply.ts';
+
+/** An error response, thrown by handlers. */
+export class VideoFailure extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly param: string;
+
+  constructor(code: string, message = defaultMessage(code), { status = statusOf(code), param = '' } = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = param;
+  }
+}
+
+/** Prefixes of codes with their status. The longest one that fits decides; 400 without one. */
+const STATUS_BY_PREFIX: Readonly<Record<string, number>> = {
+  AuthenticationError: 401,
+  InvalidAccountStatus: 401,
+  AccountOverdueError: 403,
+  AccessDenied: 403,
+  OperationDenied: 403,
+  NotFound: 404,
+  InvalidEndpointOrModel: 404,
+  ModelNotOpen: 404,
+  TaskRunningCannotCancel: 409,
+  RequestEntityTooLarge: 413,
+  RateLimitExceeded: 429,
+  ModelAccount: 429,
+  APIAccountRpmRateLimitExceeded: 429,
+  AccountRateLimitExceeded: 429,
+  QuotaExceeded: 429,
+  ServerOverloaded: 429,
+  RequestBurstTooFast: 429,
+  SetLimitExceeded: 429,
+  InflightBatchsizeExceeded: 429,
+  InternalServiceError: 500,
+  NotImplemented: 501,
+};
+
+const CODE_BY_STATUS: Readonly<Record<number, string>> = {
+  400: 'InvalidParameter',
+  401: 'AuthenticationError',
+  403: 'AccessDenied',
+  404: 'NotFound.task_id',
+  409: 'TaskRunningCannotCancel',
+  429: 'RateLimitExceeded.EndpointRPMExceeded',
+  500: 'InternalServiceError',
+};
+
+const TYPE_BY_STATUS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  413: 'RequestEntityTooLarge',
+  429: 'TooManyRequests',
+  501: 'NotImplemented',
+};
+
+const SENSITIVE = /^(Input|Output)(Text|Image|Video|Audio)SensitiveContentDetected(?:\.(\w+))?/;
+
+export const codeOf = (status: number): string => CODE_BY_STATUS[status] ?? 'InternalServiceError';
+
+export const missing = (param: string): VideoFailure =>
+  new VideoFailure('MissingParameter', `The request failed because it is missing \`${param}\` parameter.`, { param });
+
+export const invalid = (param: string, why: string, code = 'InvalidParameter'): VideoFailure =>
+  new VideoFailure(code, `The parameter \`${param}\` specified in the request is not valid: ${why}.`, { param });
+
+export const unsupported = (param: string): VideoFailure =>
+  invalid(param, 'the model does not support it', 'InvalidParameter.UnsupportedParameter');
+
+/** The kind of input that a code blames, such as `image`; undefined for other codes. */
+export function blamedInput(code: string): string | undefined {
+  const [, direction, kind] = SENSITIVE.exec(code) ?? [];
+  return direction === 'Input' ? kind?.toLowerCase() : undefined;
+}
+
+export function failureReply(failure: VideoFailure, requestId: string): Reply {
+  const error = {
+    code: failure.code,
+    message: withRequestId(failure.message, requestId),
+    param: failure.param,
+    type: TYPE_BY_STATUS[failure.status] ?? 'InternalServerError',
+  };
+  return { status: failure.status, code: failure.code, headers: JSON_TYPE, body: JSON.stringify({ error }) };
+}
+
+export const withRequestId = (message: string, requestId: string): string => `${message} Request id: ${requestId}`;
+
+/** `subject` is the blamed item, such as `content[1]`. */
+export function defaultMessage(code: string, subject?: string): string {
+  const [, direction, kind = '', detail] = SENSITIVE.exec(code) ?? [];
+  if (direction) {
+    const blamed = `the ${direction.toLowerCase()} ${kind.toLowerCase()}${subject ? ` ${subject}` : ''}`;
+    const why = detail === 'PrivacyInformation' ? 'real person' : 'sensitive information';
+    return `The request failed because ${blamed} may contain ${why}.`;
+  }
+  if (code === 'AuthenticationError') return 'The API key in the request is missing or invalid.';
+  if (statusOf(code) === 429) return 'The request failed because a rate limit or quota of the account was exceeded.';
+  if (statusOf(code) >= 500) return 'The service encountered an unexpected internal error.';
+  return `The request failed with ${code}.`;
+}
+
+function statusOf(code: string): number {
+  const fitting = Object.keys(STATUS_BY_PREFIX).filter((prefix) => code.startsWith(prefix));
+  const longest = fitting.sort((one, other) => other.length - one.length)[0] ?? '';
+  return STATUS_BY_PREFIX[longest] ?? 400;
+}
