@@ -8,11 +8,16 @@ import { Journal } from './journal.ts';
 import { ResponseStore } from './responses/store.ts';
 import { createSimServer } from './server.ts';
 import { PrefixCache } from './usage.ts';
+import type { VideoOptions } from './video/settings.ts';
+import { VideoSim } from './video/video-sim.ts';
 import { acceptSockets } from './websocket.ts';
 
 export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';
 export type { Journal, JournalEntry } from './journal.ts';
+export type { VideoEntry } from './video/journal.ts';
+export type { VideoOptions, VideoSettings } from './video/settings.ts';
+export type { VideoSim } from './video/video-sim.ts';
 
 export interface SimOptions {
   port?: number;
@@ -21,6 +26,8 @@ export interface SimOptions {
   name?: string;
   /** False: rejects WebSocket upgrades (default true). */
   websocket?: boolean;
+  /** The video provider: timing, clock, accounts, models, limits. */
+  video?: VideoOptions;
 }
 
 export interface Sim {
@@ -30,6 +37,8 @@ export interface Sim {
   journal: Journal;
   /** Sets the fault of the next request; several calls form a queue. */
   next(fault: Fault | string): void;
+  /** The video provider on the same port, with its own journal and clock. */
+  video: VideoSim;
   close(): Promise<void>;
 }
 
@@ -46,21 +55,25 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     closing: false,
     sockets: new Set(),
   };
-  const server = createSimServer(state);
+  const video = new VideoSim(options.video);
+  const server = createSimServer(state, video);
   if (options.websocket !== false) acceptSockets(server, state);
   server.listen(options.port ?? 0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   state.url = url;
+  video.origin = url;
   return {
     url,
     port,
     journal: state.journal,
+    video,
     next: (fault) => void state.queue.push(typeof fault === 'string' ? parseFault(fault) : fault),
     close: async () => {
       if (state.closing) return;
       state.closing = true;
+      video.close();
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();

@@ -13,9 +13,16 @@ import { ROUTES, type Route, shapeOf } from './routes.ts';
 const LARGEST_BODY = 64 << 20;
 const TOO_LARGE = new Failure(413, 'The request is larger than 64 MiB.');
 
-export function createSimServer(state: State): Server {
+/** A provider with routes and a journal of its own, on the same port. */
+interface Provider {
+  accepts(request: IncomingMessage): boolean;
+  serve(request: IncomingMessage, response: ServerResponse): Promise<void>;
+}
+
+export function createSimServer(state: State, video: Provider): Server {
   const server = createServer((request, response) => {
-    serve(state, request, response).catch(() => request.socket.destroy());
+    const served = video.accepts(request) ? video.serve(request, response) : serve(state, request, response);
+    served.catch(() => request.socket.destroy());
   });
   // Clients pool connections; closing an idle one would look like a fault that no test requested.
   server.keepAliveTimeout = 75_000;

@@ -1,0 +1,101 @@
+/** The simulated video provider: all its parts behind one object. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Accounts } from './accounts.ts';
+import { VideoCall } from './call.ts';
+import { type CallbackAttempt, Callbacks } from './callbacks.ts';
+import { Chance } from './chance.ts';
+import { SimClock } from './clock.ts';
+import { ControlPlane } from './control-plane.ts';
+import { DataPlane } from './data-plane.ts';
+import { failureReply, VideoFailure } from './errors.ts';
+import { VideoJournal } from './journal.ts';
+import { Objects } from './objects.ts';
+import { isOperatorPath, serveOperator } from './operator.ts';
+import { settingsOf, type VideoOptions, type VideoSettings } from './settings.ts';
+import { Tasks } from './tasks.ts';
+
+export class VideoSim {
+  readonly journal = new VideoJournal();
+  readonly clock: SimClock;
+  /** May be changed at any time; tasks that exist keep the times they were created with. */
+  readonly settings: VideoSettings;
+  readonly tasks: Tasks;
+  readonly #chance: Chance;
+  readonly #objects: Objects;
+  readonly #callbacks: Callbacks;
+  readonly #dataPlane: DataPlane;
+  readonly #controlPlane = new ControlPlane();
+
+  constructor(options: VideoOptions = {}) {
+    this.settings = settingsOf(options);
+    this.clock = new SimClock(options.clock ?? 'real', options.startAt);
+    this.#chance = new Chance(options.seed ?? 'sim');
+    this.tasks = new Tasks(this.clock, this.settings, this.#chance);
+    this.#objects = new Objects(this.clock, this.settings, this.#chance);
+    this.#callbacks = new Callbacks(this.clock, this.settings);
+    this.#dataPlane = new DataPlane({
+      accounts: new Accounts(options.accounts ?? {}),
+      settings: this.settings,
+      tasks: this.tasks,
+      objects: this.#objects,
+      models: options.models ?? {},
+      checkAsset: (id) => (id === '' ? 'the asset id is empty' : undefined),
+      now: () => this.clock.now(),
+    });
+    this.tasks.onChange = (task) => this.#callbacks.announce(task, () => this.#dataPlane.view(task));
+    this.clock.whenIdle = () => this.#callbacks.idle();
+  }
+
+  /** The base URL for clients: `http://127.0.0.1:4010/api/v3`. */
+  get url(): string {
+    return `${this.#objects.origin}/api/v3`;
+  }
+
+  /** Set once the server listens. */
+  set origin(origin: string) {
+    this.#objects.origin = origin;
+  }
+
+  /** Every attempt of a callback so far. */
+  get callbacks(): CallbackAttempt[] {
+    return this.#callbacks.attempts;
+  }
+
+  /** Downloads so far, by result URL. */
+  get downloads(): Record<string, number> {
+    return this.#objects.downloads;
+  }
+
+  /** Sets the fault of the next call: `on=get; fault=500; times=2`. Several calls form a queue. */
+  next(fault: string): void {
+    this.#dataPlane.next(fault);
+  }
+
+  accepts(request: IncomingMessage): boolean {
+    const { path, query } = locationOf(request);
+    return isOperatorPath(path) || DataPlane.accepts(path) || ControlPlane.accepts(path, query);
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (isOperatorPath(locationOf(request).path)) return serveOperator(this, request, response);
+    const call = new VideoCall(request, response, this.journal, this.#chance.requestId(this.clock.now()));
+    if (!(await call.readBody())) return;
+    const plane = ControlPlane.accepts(call.path, call.query) ? this.#controlPlane : this.#dataPlane;
+    try {
+      await plane.serve(call);
+    } catch (error) {
+      const failure = error instanceof VideoFailure ? error : new VideoFailure('InternalServiceError', String(error));
+      await call.deliver(failureReply(failure, call.requestId));
+    }
+  }
+
+  close(): void {
+    this.clock.close();
+    this.#callbacks.close();
+  }
+}
+
+function locationOf({ url = '/' }: IncomingMessage): { path: string; query: URLSearchParams } {
+  const [path = '/', query = ''] = url.split(/\?(.*)/s, 2);
+  return { path, query: new URLSearchParams(query) };
+}
