@@ -18,6 +18,8 @@ import { type CallFault, type Operation, parseTrigger, promptTriggers, splitMode
 
 const TASKS_PATH = /^\/api\/v3\/contents\/generations\/tasks(?:\/([^/]+))?$/;
 const OBJECTS_PATH = '/obj/';
+// Requests with inline images are too large for the journal.
+const KEEP_BODY = 1 << 20;
 
 export interface DataPlaneServices {
   accounts: Accounts;
@@ -175,7 +177,7 @@ const idOf = (call: VideoCall): string => TASKS_PATH.exec(call.path)?.[1] ?? '';
 /** Rejected create requests are described as well: each one may be a duplicate of an order. */
 function describe({ entry, parsed }: VideoCall): void {
   if (!parsed) return;
-  entry.body = parsed;
+  if (entry.bodyLength <= KEEP_BODY) entry.body = parsed;
   entry.summary = summaryOf(parsed);
 }
 

@@ -240,7 +240,7 @@ describe('the trigger language', () => {
     assert.deepEqual(parseTrigger('callbacks=shuffled+duplicated'), {
       plan: { callbacks: ['shuffled', 'duplicated'] },
     });
-    for (const spec of ['times=x', 'on=never', 'resolution=8k', 'fail=lower', 'status=']) {
+    for (const spec of ['times=x', 'on=never', 'resolution=8k', 'fail=lower', 'status=', 'on=get; times=1']) {
       assert.throws(() => parseTrigger(spec), RangeError);
     }
   });

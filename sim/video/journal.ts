@@ -33,7 +33,7 @@ export interface VideoEntry {
   receivedAt: number;
   bodyLength: number;
   bodySha256: string;
-  /** The parsed body of a create request. */
+  /** The parsed body of a create request, up to 1 MiB. */
   body?: JsonObject;
   summary?: CreateSummary;
   /** The task that the call created or was about. */

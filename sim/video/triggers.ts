@@ -140,6 +140,7 @@ export function parseTrigger(spec: string): Trigger {
     if (fault) trigger.fault = { ...trigger.fault, ...fault };
     Object.assign(trigger.plan, plan);
   }
+  if (trigger.fault && !hasEffect(trigger.fault)) throw new RangeError(`"${spec}" does not name a fault`);
   return trigger;
 }
 
@@ -155,6 +156,10 @@ export function splitModel(name: string): { model: string; triggers: Trigger[] }
   const isTrigger = first === 'fault' || Object.hasOwn(TRIGGERS, first);
   return isTrigger ? { model, triggers: [parseTrigger(spec)] } : { model: name, triggers: [] };
 }
+
+/** False for a fault that only has conditions, such as `on=get`. */
+const hasEffect = ({ kind, status, code, delayMs, dripMs }: CallFault): boolean =>
+  [kind, status, code, delayMs, dripMs].some((effect) => effect !== undefined);
 
 function find(name: string, value: string): Partial<Trigger> {
   if (name === 'fault') return /^\d+$/.test(value) ? { fault: { status: count(value) } } : find(value, '');
