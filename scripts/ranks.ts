@@ -34,9 +34,10 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['metering', 'reports'],
     ['index'],
   ],
+  video: [['idempotency', 'upstream', 'request'], ['references', 'services'], ['tasks'], ['video'], ['index']],
   gateway: [
     ['caller', 'affinity', 'client-stream', 'failover', 'redact', 'stored'],
-    ['billing', 'models', 'slot'],
+    ['billing', 'models'],
     ['services'],
     ['native', 'converted'],
     ['websocket'],

@@ -30,7 +30,8 @@ import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, TIMEOUTS } from './rules/index.ts';
 import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
-import { createMetrics, createWeb, type Metrics, type Web, WebSocketServer } from './web/index.ts';
+import { createVideo, type Video } from './video/index.ts';
+import { BodyBudget, createMetrics, createWeb, type Metrics, type Web, WebSocketServer } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
 
 /** What every command needs: the migrated database and the secrets. */
@@ -114,7 +115,10 @@ export async function serve(context: AppContext, options: ServeOptions): Promise
 async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
   const { config, log } = context;
   const services = await openServices(context, closers);
-  const { gateway, web } = createApp(context, services, closers);
+  let url = baseUrl(config, config.PORT);
+  const video = openVideo(context, services, () => url);
+  closers.push(() => video.close());
+  const { gateway, web } = createApp(context, { ...services, video }, closers);
   const { port } = await web.listen(config.HOST, config.PORT).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
       error.code === 'EADDRINUSE'
@@ -122,11 +126,12 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
         : `Cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`,
     );
   });
-  const worker = options.worker ? runWorker(context) : undefined;
+  url = baseUrl(config, port);
+  const worker = options.worker ? runWorker({ ...context, video }) : undefined;
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
   return {
-    url: config.PUBLIC_URL ?? `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`,
+    url,
     catalog: services.catalog,
     refresh: () => services.watch.check(),
     async stop() {
@@ -139,6 +144,27 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
       log.flush();
     },
   };
+}
+
+/** The address of this installation for links: `PUBLIC_URL`, or the address that the server listens on. */
+const baseUrl = ({ PUBLIC_URL, HOST }: Config, port: number): string =>
+  PUBLIC_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
+
+function openVideo(
+  { config, database, sealer, clock, log }: AppContext,
+  { upstream, catalog }: Pick<Services, 'upstream' | 'catalog'>,
+  publicUrl: () => string,
+): Video {
+  return createVideo({
+    db: database.db,
+    sealer,
+    clock,
+    log,
+    upstream,
+    catalog,
+    publicUrl,
+    allowedOrigins: config.EGRESS_ALLOW,
+  });
 }
 
 interface Services {
@@ -182,9 +208,13 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
 }
 
 /** Binds the gateway, the public API and the admin API to one HTTP server. */
-function createApp(context: AppContext, services: Services, closers: Closer[]): { gateway: Gateway; web: Web } {
+function createApp(
+  context: AppContext,
+  services: Services & { readonly video: Video },
+  closers: Closer[],
+): { gateway: Gateway; web: Web } {
   const { config, database, log, clock, sealer, secrets } = context;
-  const { metrics, catalog, keys, upstream, metering, limiter } = services;
+  const { metrics, catalog, keys, upstream, metering, limiter, video } = services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
   const gateway = createGateway({
     db: database.db,
@@ -203,6 +233,10 @@ function createApp(context: AppContext, services: Services, closers: Closer[]): 
   });
   const handlers = createHandlers({
     gateway,
+    video,
+    limiter,
+    bodyBudget: new BodyBudget(BODY_BUDGET_BYTES),
+    videoBodyLimit: bodyLimit(config, 'video'),
     metrics,
     clock,
     db: database.db,
@@ -242,6 +276,35 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
 }
 
 const ADMIN_CONNECTIONS = 5;
+/** Large bodies in memory at once: eight of the largest. */
+const BODY_BUDGET_BYTES = 8 * BODY_BYTES.video;
+
+/** What the worker of a process without a server needs. */
+export interface WorkerServices {
+  readonly video: Video;
+  close(): Promise<void>;
+}
+
+/** Opens the services of `dragoman work`: the catalog is read again when the configuration changes. */
+export async function openWorkerServices(context: AppContext): Promise<WorkerServices> {
+  const { config, database, sealer, log, clock } = context;
+  const closers: Closer[] = [];
+  let catalog = await loadCatalog(database.db, sealer, log);
+  const watch = await RevisionWatch.start({
+    database,
+    clock,
+    log,
+    onChange: async () => {
+      catalog = await loadCatalog(database.db, sealer, log);
+    },
+  });
+  closers.push(() => watch.stop());
+  const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
+  closers.push(() => upstream.close());
+  const video = openVideo(context, { upstream, catalog: () => catalog }, () => baseUrl(config, config.PORT));
+  closers.push(() => video.close());
+  return { video, close: () => closeAll(closers) };
+}
 
 /** The server starts without Redis too: limits are then counted in this process until Redis is back. */
 async function openRedis(url: string, { clock, log }: AppContext, metrics: Metrics): Promise<Redis> {

@@ -50,8 +50,7 @@ function formatError(error: ApiError, errorFormat: ErrorFormat, requestId: strin
   return {
     status,
     type: row.typeIn?.[errorFormat] ?? errorType(errorFormat, status),
-    // Document 2 reports a body that is too large as an invalid request (V 7).
-    code: errorFormat === 'video' && error.code === 'request_too_large' ? 'invalid_request' : error.code,
+    code: row.codeIn?.[errorFormat] ?? error.code,
     message: messageFor(error, errorFormat),
     param: error.details.param,
     reason: error.details.reason,

@@ -4,8 +4,8 @@ import type { Caller } from '../gateway/index.ts';
 import {
   ENDPOINTS,
   isInference,
+  isOfferedVideo,
   isWebSocket,
-  type OfferedVideoOperation,
   OPERATIONS,
   type Operation,
   type OperatorOperation,
@@ -13,32 +13,33 @@ import {
 import type { Call, Handler } from '../web/index.ts';
 import { type HealthServices, healthHandlers } from './health.ts';
 import { handleInference } from './inference.ts';
+import { receiveProviderReport } from './provider-report.ts';
+import { handleVideo, type VideoApiServices } from './video.ts';
 import { openWebSocket, type WebSocketServices } from './websocket.ts';
 
-export type ApiServices = HealthServices & WebSocketServices;
+export type ApiServices = HealthServices & WebSocketServices & VideoApiServices;
 
 type CallerHandler = (call: Call, caller: Caller) => void | Promise<void>;
-
-/** Operations of document 2. The compiler demands one for every row that is not marked `planned`. */
-const VIDEO_HANDLERS: Readonly<Record<OfferedVideoOperation, CallerHandler>> = {};
 
 export function createHandlers(services: ApiServices): Record<Operation | OperatorOperation, Handler> {
   const handlers = Object.fromEntries(
     OPERATIONS.map((operation) => [operation, authenticated(services, handlerOf(services, operation))]),
   ) as Record<Operation, Handler>;
-  return { ...handlers, ...healthHandlers(services) };
+  return {
+    ...handlers,
+    ...healthHandlers(services),
+    'provider.report': (call) => receiveProviderReport(services.video, call),
+  };
 }
 
 function handlerOf(services: ApiServices, operation: Operation): CallerHandler {
   if (isWebSocket(operation)) return (call, caller) => openWebSocket(services, call, caller);
   if (isInference(operation)) return (call, caller) => handleInference(services, call, caller, operation);
+  if (isOfferedVideo(operation)) return (call, caller) => handleVideo(services, call, caller, operation);
   const { method, path } = ENDPOINTS[operation];
-  return (
-    (VIDEO_HANDLERS as Partial<Record<Operation, CallerHandler>>)[operation] ??
-    (() => {
-      throw fail('not_implemented', `${method} ${path} is not offered by this version.`);
-    })
-  );
+  return () => {
+    throw fail('not_implemented', `${method} ${path} is not offered by this version.`);
+  };
 }
 
 const authenticated =

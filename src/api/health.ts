@@ -11,7 +11,11 @@ export interface HealthServices {
   readonly openApi: () => object;
 }
 
-export function healthHandlers({ metrics, notReady, openApi }: HealthServices): Record<OperatorOperation, Handler> {
+export function healthHandlers({
+  metrics,
+  notReady,
+  openApi,
+}: HealthServices): Record<Exclude<OperatorOperation, 'provider.report'>, Handler> {
   let document: object | undefined;
   return {
     'operator.alive': (call) => sendJson(call, 200, { status: 'alive' }),

@@ -77,6 +77,11 @@ export class Catalog {
     this.#lines = lines;
   }
 
+  /** All groups in the order of the configuration. */
+  groups(): readonly Group[] {
+    return [...this.#groups.values()];
+  }
+
   group(id: string): Group | undefined {
     return this.#groups.get(id);
   }

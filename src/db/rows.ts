@@ -100,6 +100,21 @@ export interface HoldsRow {
   resolved_at: Timestamp | null;
 }
 
+export interface IdempotencyRecordsRow {
+  user_id: string;
+  operation: string;
+  key_hash: Buffer;
+  fingerprint: Buffer;
+  owner: string;
+  owner_until: Timestamp;
+  resource_id: string | null;
+  http_status: number | null;
+  error: Json | null;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  finished_at: Timestamp | null;
+  expires_at: Timestamp;
+}
+
 export interface KeysRow {
   id: string;
   user_id: string;
@@ -251,6 +266,41 @@ export interface UsersRow {
   limits: ColumnType<unknown, string | undefined, string>;
 }
 
+export interface VideoTasksRow {
+  user_id: string;
+  id: string;
+  key_id: string;
+  group_id: string;
+  variant: string;
+  model: string;
+  upstream_model: string;
+  status: Generated<string>;
+  progress: Generated<number>;
+  version: Generated<number>;
+  submission: Generated<string>;
+  submitter: string | null;
+  submitter_until: Timestamp | null;
+  account_id: string | null;
+  upstream_id: string | null;
+  callback_token_hash: Buffer;
+  safety_identifier: string;
+  parameters: Json;
+  reported: Json | null;
+  has_video_input: boolean;
+  usage_tokens: bigint | null;
+  error: Json | null;
+  callback_url: string | null;
+  callback_secret_sealed: string;
+  cancel_requested_at: Timestamp | null;
+  expires_at: Timestamp;
+  next_check_at: Timestamp | null;
+  check_attempts: Generated<number>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  finished_at: Timestamp | null;
+  deleted_at: Timestamp | null;
+}
+
 export interface WalletsRow {
   user_id: string;
   credits: Generated<bigint>;
@@ -268,6 +318,7 @@ export interface Rows {
   entries: EntriesRow;
   groups: GroupsRow;
   holds: HoldsRow;
+  idempotency_records: IdempotencyRecordsRow;
   keys: KeysRow;
   leases: LeasesRow;
   ledger_identity: LedgerIdentityRow;
@@ -282,5 +333,6 @@ export interface Rows {
   usage_quarantine: UsageQuarantineRow;
   usage_records: UsageRecordsRow;
   users: UsersRow;
+  video_tasks: VideoTasksRow;
   wallets: WalletsRow;
 }

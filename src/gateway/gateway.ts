@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
-import { type Limiter, Pool } from '../pool/index.ts';
+import { acquireSlot, type Limiter, Pool } from '../pool/index.ts';
 import type { BodyClass } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../web/index.ts';
@@ -17,7 +17,6 @@ import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
-import { acquireSlot } from './slot.ts';
 import { ResponseStore } from './stored/store.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
@@ -86,7 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     catalog,
     store,
-    acquireSlot: (call, caller) => acquireSlot(limiter, call, caller),
+    acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
     forward: (call, caller, forwarding) => forward(services, call, caller, forwarding),
     convert: (call, caller, conversion) => convertCall(services, call, caller, conversion),
     countTokens: (call, caller, count) => counter.count(call, caller, count),

@@ -1,5 +1,5 @@
 /**
- * Rate limits of a key and its user: requests per minute, tokens per minute, and concurrency. A request must fit both. Buckets
+ * Rate limits of a key, its user and an operation: requests per minute, tokens per minute, and concurrency. A request must fit all. Buckets
  * refill evenly. Tokens are counted after the response, so a burst may overdraw a bucket, and later requests wait for the refill.
  * This module holds what the local and the Redis limiter share: scopes, the check, rejections and headers.
  */
@@ -10,7 +10,7 @@ export interface Limiter {
    * Counts a request. Returns undefined when it has no limits, and a promise only when Redis must be asked. Throws or rejects with
    * `rate_limit_exceeded` and `retryAfter`.
    */
-  acquire(key: LimitedKey): Slot | undefined | Promise<Slot>;
+  acquire(key: LimitedKey, operation?: OperationLimit): Slot | undefined | Promise<Slot>;
   /** Adds the tokens that a request used. */
   count(key: LimitedKey, tokens: number): void;
 }
@@ -21,9 +21,15 @@ export interface Slot {
   release(): void;
 }
 
-/** The key or the user, with its limits. */
+/** Requests per minute that one user may make of an operation, whatever the key. */
+export interface OperationLimit {
+  readonly operation: string;
+  readonly rpm: number;
+}
+
+/** The key, the user, or one operation of the user, with its limits. */
 export interface LimitScope {
-  readonly owner: 'key' | 'user';
+  readonly owner: 'key' | 'user' | 'operation';
   readonly id: string;
   readonly limits: Limits;
 }
@@ -39,8 +45,13 @@ export const MINUTE_MS = 60_000;
 /** Tolerance for rounding errors: fractions of a request do not add up exactly in binary. */
 const EPSILON = 1e-6;
 
-export function scopesOf({ id, userId, limits, userLimits }: LimitedKey): readonly LimitScope[] {
+export function scopesOf(
+  { id, userId, limits, userLimits }: LimitedKey,
+  operation?: OperationLimit,
+): readonly LimitScope[] {
   const scopes: LimitScope[] = [];
+  if (operation)
+    scopes.push({ owner: 'operation', id: `${userId}:${operation.operation}`, limits: { rpm: operation.rpm } });
   if (limits && hasRates(limits)) scopes.push({ owner: 'key', id, limits });
   if (userLimits && hasRates(userLimits)) scopes.push({ owner: 'user', id: userId, limits: userLimits });
   return scopes;

@@ -7,6 +7,7 @@ import {
   limitHeaders,
   limitRejection,
   MINUTE_MS,
+  type OperationLimit,
   type Slot,
   scopesOf,
   usedAfter,
@@ -29,9 +30,9 @@ export class LocalLimiter implements Limiter {
     this.#clock = clock;
   }
 
-  acquire(key: LimitedKey): Slot | undefined {
-    if (!key.limits && !key.userLimits) return undefined;
-    const scopes = scopesOf(key);
+  acquire(key: LimitedKey, operation?: OperationLimit): Slot | undefined {
+    if (!key.limits && !key.userLimits && !operation) return undefined;
+    const scopes = scopesOf(key, operation);
     if (scopes.length === 0) return undefined;
     const states = this.#statesOf(scopes);
     if (!states.every((state) => fits(state.scope.limits, state))) throw limitRejection(scopes, states);

@@ -12,6 +12,7 @@ import {
   type LimitUsage,
   limitHeaders,
   limitRejection,
+  type OperationLimit,
   type Slot,
   scopesOf,
 } from './limiter.ts';
@@ -26,13 +27,13 @@ export class RedisLimiter implements Limiter {
     this.#local = local;
   }
 
-  acquire(key: LimitedKey): Slot | undefined | Promise<Slot> {
-    if (!key.limits && !key.userLimits) return undefined;
-    const scopes = scopesOf(key);
+  acquire(key: LimitedKey, operation?: OperationLimit): Slot | undefined | Promise<Slot> {
+    if (!key.limits && !key.userLimits && !operation) return undefined;
+    const scopes = scopesOf(key, operation);
     if (scopes.length === 0) return undefined;
     const id = randomUUID();
-    if (this.#redis.isUp) return this.#acquireShared(id, key, scopes);
-    const slot = this.#local.acquire(key);
+    if (this.#redis.isUp) return this.#acquireShared(id, key, scopes, operation);
+    const slot = this.#local.acquire(key, operation);
     return slot && this.#withLease(id, openKeys(key, scopes), slot, false);
   }
 
@@ -45,7 +46,12 @@ export class RedisLimiter implements Limiter {
     this.#redis.post(COUNT, keys, [String(tokens), ...scopes.map(({ limits }) => String(limits.tpm))]);
   }
 
-  async #acquireShared(id: string, key: LimitedKey, scopes: readonly LimitScope[]): Promise<Slot> {
+  async #acquireShared(
+    id: string,
+    key: LimitedKey,
+    scopes: readonly LimitScope[],
+    operation: OperationLimit | undefined,
+  ): Promise<Slot> {
     const keys = scopes.flatMap((scope) => [redisKey(key, scope, 'rates'), redisKey(key, scope, 'open')]);
     const args = scopes.flatMap(({ limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [rpm, tpm, concurrency]);
     let reply: unknown;
@@ -53,7 +59,12 @@ export class RedisLimiter implements Limiter {
       reply = await this.#redis.run(ACQUIRE, keys, [id, String(LEASE_MS), ...args.map(String)]);
     } catch {
       // The script may have run, so release the slot in Redis too.
-      return this.#withLease(id, openKeys(key, scopes), this.#local.acquire(key) ?? this.#local.take(scopes), true);
+      return this.#withLease(
+        id,
+        openKeys(key, scopes),
+        this.#local.acquire(key, operation) ?? this.#local.take(scopes),
+        true,
+      );
     }
     const [isAdmitted, used] = readReply(reply, scopes.length);
     if (!isAdmitted) throw limitRejection(scopes, used);
@@ -85,7 +96,7 @@ export class RedisLimiter implements Limiter {
 
 /** The user id is the hash tag, so that a cluster keeps the keys of one user on one node. Contains ids only, no secrets. */
 const redisKey = ({ userId }: LimitedKey, { owner, id }: LimitScope, what: 'rates' | 'open'): string =>
-  `dragoman:{${userId}}:${owner === 'key' ? `key:${id}` : 'user'}:${what}`;
+  `dragoman:{${userId}}:${owner === 'user' ? 'user' : `${owner}:${id}`}:${what}`;
 
 const openKeys = (key: LimitedKey, scopes: readonly LimitScope[]): string[] =>
   scopes.filter(({ limits }) => limits.concurrency !== undefined).map((scope) => redisKey(key, scope, 'open'));

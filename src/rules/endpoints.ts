@@ -5,6 +5,7 @@
  */
 import type { CountedDialect, Dialect, Feature, Style } from './groups.ts';
 import type { BodyClass } from './limits.ts';
+import type { VideoRateName } from './video/limits.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -93,6 +94,8 @@ export interface VideoRow extends Row {
   /** Takes an Idempotency-Key (V 8). */
   readonly idempotent?: true;
   readonly billing: BillingMode;
+  /** The row of `VIDEO_REQUESTS_PER_MINUTE` that limits the requests of a user. */
+  readonly rate: VideoRateName;
   /** Not offered by this version: the operation responds with 501 `not_implemented`. */
   readonly status?: 'planned';
 }
@@ -412,7 +415,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: JSON_VIDEO,
     billing: 'metered',
-    status: 'planned',
+    rate: 'create',
     idempotent: true,
   },
   'tasks.list': {
@@ -423,7 +426,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
-    status: 'planned',
+    rate: 'list',
   },
   'tasks.get': {
     doc: 'V 4.3',
@@ -433,7 +436,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
-    status: 'planned',
+    rate: 'read',
   },
   'tasks.delete': {
     doc: 'V 4.5',
@@ -443,7 +446,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
-    status: 'planned',
+    rate: 'delete',
   },
   'videos.create': {
     doc: 'V 4.7',
@@ -453,7 +456,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: JSON_VIDEO,
     billing: 'metered',
-    status: 'planned',
+    rate: 'create',
     idempotent: true,
   },
   'videos.list': {
@@ -464,7 +467,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
-    status: 'planned',
+    rate: 'list',
   },
   'videos.get': {
     doc: 'V 4.7',
@@ -474,7 +477,17 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
-    status: 'planned',
+    rate: 'read',
+  },
+  'videos.delete': {
+    doc: 'V 4.7',
+    about: 'Cancel or delete a video task, compatibility form',
+    method: 'DELETE',
+    path: '/v1/videos/{task_id}',
+    errorFormat: 'video',
+    body: NO_BODY,
+    billing: 'free',
+    rate: 'delete',
   },
   'videos.content': {
     doc: 'V 4.6 r1',
@@ -484,6 +497,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'read',
     status: 'planned',
   },
   'videos.lastFrame': {
@@ -494,6 +508,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'read',
     status: 'planned',
   },
   'assetGroups.create': {
@@ -504,6 +519,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: JSON_SMALL,
     billing: 'free',
+    rate: 'create',
     status: 'planned',
     idempotent: true,
   },
@@ -515,6 +531,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'list',
     status: 'planned',
   },
   'assetGroups.get': {
@@ -525,6 +542,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'read',
     status: 'planned',
   },
   'assetGroups.delete': {
@@ -535,6 +553,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'delete',
     status: 'planned',
   },
   'assets.create': {
@@ -545,6 +564,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: JSON_SMALL,
     billing: 'free',
+    rate: 'create',
     status: 'planned',
     idempotent: true,
   },
@@ -556,6 +576,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'list',
     status: 'planned',
   },
   'assets.get': {
@@ -566,6 +587,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'read',
     status: 'planned',
   },
   'assets.refresh': {
@@ -576,6 +598,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'refresh',
     status: 'planned',
   },
   'assets.delete': {
@@ -586,6 +609,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'delete',
     status: 'planned',
   },
   'sessions.create': {
@@ -596,6 +620,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: JSON_SMALL,
     billing: 'free',
+    rate: 'create',
     status: 'planned',
     idempotent: true,
   },
@@ -607,6 +632,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'read',
     status: 'planned',
   },
   'characters.list': {
@@ -617,6 +643,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'list',
     status: 'planned',
   },
   'characters.get': {
@@ -627,6 +654,7 @@ export const VIDEO_ENDPOINTS = {
     errorFormat: 'video',
     body: NO_BODY,
     billing: 'free',
+    rate: 'read',
     status: 'planned',
   },
 } as const satisfies Record<string, VideoRow>;
@@ -656,6 +684,9 @@ export const isInference = (operation: Operation): operation is InferenceOperati
   operation in INFERENCE_ENDPOINTS && !isWebSocket(operation);
 export const isWebSocket = (operation: Operation): operation is WebSocketOperation => 'turns' in ENDPOINTS[operation];
 
+export const isOfferedVideo = (operation: Operation): operation is OfferedVideoOperation =>
+  operation in VIDEO_ENDPOINTS && !('status' in ENDPOINTS[operation]);
+
 /** The row of a request, with the facts that the path of a call reads. */
 export const inferenceRow = (operation: InferenceOperation): ConvertibleRow | UnconvertedRow =>
   INFERENCE_ENDPOINTS[operation];
@@ -668,7 +699,7 @@ interface OperatorRow {
   readonly head?: true;
 }
 
-/** Endpoints of operators: they take no caller's key and belong to no group. */
+/** Endpoints of operators and providers: they take no caller's key and belong to no group. */
 export const OPERATOR_ENDPOINTS = {
   'operator.alive': { method: 'GET', path: '/healthz', about: 'The process is alive', head: true },
   'operator.ready': {
@@ -679,6 +710,11 @@ export const OPERATOR_ENDPOINTS = {
   },
   'operator.metrics': { method: 'GET', path: '/metrics', about: 'Prometheus metrics' },
   'operator.openapi': { method: 'GET', path: '/openapi.json', about: 'This API as OpenAPI' },
+  'provider.report': {
+    method: 'POST',
+    path: '/upstream/callbacks/{secret}',
+    about: 'State of a video task, sent by its provider; the secret path names the task',
+  },
 } as const satisfies Record<string, OperatorRow>;
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 

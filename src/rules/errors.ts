@@ -15,6 +15,8 @@ export interface ErrorRow {
   readonly retry?: false;
   /** A status that one dialect spells differently. */
   readonly statusIn?: Partial<Record<ErrorFormat, number>>;
+  /** A code that one format spells differently: document 2 has a closed list of codes (V 7). */
+  readonly codeIn?: Partial<Record<ErrorFormat, string>>;
   /** The word in `error.type` where it is not the usual one of the status (see ERROR_TYPES). */
   readonly typeIn?: Partial<Record<ErrorFormat, string>>;
 }
@@ -91,11 +93,14 @@ export const ERRORS = {
     doc: 'G 8',
     means: 'the body is larger than the endpoint takes',
     statusIn: { video: 400 },
+    codeIn: { video: 'invalid_request' },
   },
   unsupported_media_type: {
     status: 415,
     doc: 'G 5 r2',
     means: 'the content type or content encoding is not one the endpoint reads',
+    statusIn: { video: 400 },
+    codeIn: { video: 'invalid_request' },
   },
   request_timeout: { status: 408, doc: 'G 8', means: 'the request was not received in time' },
   headers_too_large: { status: 431, doc: 'G 8', means: 'the request headers are too large' },

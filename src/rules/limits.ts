@@ -35,6 +35,10 @@ export const TIMEOUTS = {
   /** 4K images take 3-5 minutes (G 4.9 r4). */
   image: { connect: 5_000, firstByte: 600_000, idle: 600_000, total: HOUR },
   count: { connect: 5_000, firstByte: 30_000, idle: 30_000, total: 60_000 },
+  /** Creating a video task: the provider reads and checks up to 64 MB before it responds. */
+  videoCreate: { connect: 5_000, firstByte: 60_000, idle: 30_000, total: 120_000 },
+  /** Reading, listing and cancelling video tasks. */
+  videoQuery: { connect: 5_000, firstByte: 15_000, idle: 15_000, total: 30_000 },
 } as const satisfies Record<string, Timeouts>;
 export type TimeoutsName = keyof typeof TIMEOUTS;
 

@@ -18,6 +18,11 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   readonly body: Buffer | string | null;
   readonly timeouts: Timeouts;
+  /**
+   * `new`: never an idle connection, which the provider may be closing at this moment. For requests whose outcome must be known:
+   * an error before the connection opens then means that nothing was sent.
+   */
+  readonly connection?: 'any' | 'new';
 }
 
 /** Exactly one of `onEnd` and `onError` comes last. After `abort` nothing more is called. */
@@ -90,7 +95,7 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
       const origin = connections.at(request.origin);
       this.#head = requestHead(request, origin.host, request.body);
       this.#body = request.body;
-      const idle = origin.take();
+      const idle = request.connection === 'new' ? undefined : origin.take();
       this.#connection = idle ?? origin.open(this);
       if (idle) this.onOpen();
       this.#deadlines.add(this);

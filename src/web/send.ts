@@ -32,6 +32,12 @@ export function sendJson(
   call.response.end(bytes);
 }
 
+/** Sends 204: no body, and no header that would describe one. */
+export function sendNoContent(call: Call): void {
+  call.response.writeHead(204, idHeaders(call));
+  call.response.end();
+}
+
 /** Sends `error`. Anything but an `ApiError` is a bug: the client gets `internal_error` without details. */
 export function sendError(call: Call, error: unknown, render: RenderError): void {
   const { response } = call;

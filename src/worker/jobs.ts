@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
 import { checkAlarms, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
+import type { Video } from '../video/index.ts';
 import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
 import type { Job } from './runner.ts';
@@ -12,10 +13,11 @@ export interface JobServices {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly log: Log;
+  readonly video: Pick<Video, 'jobs'>;
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS'>;
 }
 
-export const jobsFor = ({ database, sealer, clock, log, config }: JobServices): Job[] => {
+export const jobsFor = ({ database, sealer, clock, log, config, video }: JobServices): Job[] => {
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
@@ -23,6 +25,7 @@ export const jobsFor = ({ database, sealer, clock, log, config }: JobServices): 
     { name: 'alarms.check', everyMs: config.ALARM_CHECK_MS, run: () => checkAlarms(database.db, log).then(() => 0) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
+    ...video.jobs,
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
   ];
 };

@@ -1,4 +1,5 @@
 /** Limits of V 8 that are the same for all variants. The size of a body is `BODY_BYTES.video`. */
+import { JSON_LIMITS } from '../limits.ts';
 import { DEFAULT_SERVICE_TIER } from './parameters.ts';
 
 export interface NumberRange {
@@ -7,6 +8,9 @@ export interface NumberRange {
 }
 
 export const CONTENT_ITEMS: NumberRange = { min: 1, max: 64 };
+
+/** JSON values in a task body. The largest valid one has fewer than 500; a body of many small values costs time without need. */
+export const TASK_JSON_LIMITS = { depth: JSON_LIMITS.depth, tokens: 10_000 } as const;
 
 /** GET /api/v3/contents/generations/tasks (V 4.4). */
 export const TASK_LIST = {
@@ -23,8 +27,9 @@ export const LIST_LIMIT = { min: 1, max: 100, default: 20 } as const;
 /** Longest Idempotency-Key in bytes, and how long its record is kept. Records of tasks last as long as the task. */
 export const IDEMPOTENCY = { keyBytes: 64, days: 30 } as const;
 
-/** Requests of one user per minute. */
-export const VIDEO_REQUESTS_PER_MINUTE = { create: 60, read: 600, list: 60 } as const;
+/** Requests of one user per minute, for each kind of operation. Each operation has its own count. */
+export const VIDEO_REQUESTS_PER_MINUTE = { create: 60, read: 600, list: 60, delete: 60, refresh: 600 } as const;
+export type VideoRateName = keyof typeof VIDEO_REQUESTS_PER_MINUTE;
 
 /** Seconds after `created_at` at which a task expires when the request sets no time, and the grace for a last check (V 3). */
 export const TASK_EXPIRY_SECONDS = { default: 172_800, grace: 900 } as const;

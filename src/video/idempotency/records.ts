@@ -1,0 +1,140 @@
+/**
+ * Idempotency records (V 8): one per user, operation and Idempotency-Key. A record is claimed in the transaction that creates the
+ * resource, so that there is never one without the other. All times are the database's.
+ */
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Db } from '../../db/index.ts';
+import { IDEMPOTENCY } from '../../rules/index.ts';
+
+/** Which request a record stands for. */
+export interface IdempotentRequest {
+  readonly userId: string;
+  readonly operation: string;
+  readonly keyHash: Buffer;
+  readonly fingerprint: Buffer;
+}
+
+/** The response of the original request. */
+export interface OriginalResponse {
+  readonly status: number;
+  readonly resourceId: string | undefined;
+  readonly error: StableError | undefined;
+}
+
+export interface StableError {
+  readonly code: string;
+  readonly message: string;
+  readonly param?: string;
+}
+
+export type RecordState =
+  | { readonly kind: 'absent' }
+  /** The key was used for another request. */
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'in_progress' }
+  /** The replica that ran the operation stopped before it finished. */
+  | { readonly kind: 'abandoned'; readonly owner: string; readonly resourceId: string | undefined }
+  | { readonly kind: 'finished'; readonly response: OriginalResponse };
+
+export const hashIdempotencyKey = (key: Buffer): Buffer => createHash('sha256').update(key).digest();
+
+interface StoredRecord {
+  readonly fingerprint: Buffer;
+  readonly owner: string;
+  readonly is_owned: boolean;
+  readonly resource_id: string | null;
+  readonly http_status: number | null;
+  readonly error: StableError | null;
+}
+
+export async function findRecord(db: Db, request: IdempotentRequest): Promise<RecordState> {
+  const { rows } = await sql<StoredRecord>`
+    select fingerprint, owner, owner_until > now() as is_owned, resource_id, http_status, error from idempotency_records
+    where user_id = ${request.userId} and operation = ${request.operation} and key_hash = ${request.keyHash}
+      and expires_at > now()`.execute(db);
+  return stateOf(rows[0], request);
+}
+
+function stateOf(row: StoredRecord | undefined, { fingerprint }: IdempotentRequest): RecordState {
+  if (!row) return { kind: 'absent' };
+  if (!row.fingerprint.equals(fingerprint)) return { kind: 'conflict' };
+  const resourceId = row.resource_id ?? undefined;
+  if (row.http_status !== null)
+    return { kind: 'finished', response: { status: row.http_status, resourceId, error: row.error ?? undefined } };
+  return row.is_owned ? { kind: 'in_progress' } : { kind: 'abandoned', owner: row.owner, resourceId };
+}
+
+export interface Claim {
+  readonly owner: string;
+  readonly resourceId: string;
+  /** How long no other replica may take the operation over. */
+  readonly leaseMs: number;
+}
+
+/** Inserts the record. False when another request has it; it waits for a concurrent claim to commit or roll back. */
+export async function claimRecord(tx: Db, request: IdempotentRequest, claim: Claim): Promise<boolean> {
+  const { userId, operation, keyHash, fingerprint } = request;
+  const { numAffectedRows = 0n } = await sql`
+    insert into idempotency_records (user_id, operation, key_hash, fingerprint, owner, owner_until, resource_id, expires_at)
+    values (${userId}, ${operation}, ${keyHash}, ${fingerprint}, ${claim.owner}, now() + ${claim.leaseMs} * interval '1 millisecond',
+      ${claim.resourceId}, now() + ${IDEMPOTENCY.days} * interval '1 day')
+    on conflict (user_id, operation, key_hash) do update set
+      fingerprint = excluded.fingerprint, owner = excluded.owner, owner_until = excluded.owner_until,
+      resource_id = excluded.resource_id, http_status = null, error = null, finished_at = null,
+      created_at = now(), expires_at = excluded.expires_at
+    where idempotency_records.expires_at <= now()`.execute(tx);
+  return numAffectedRows > 0n;
+}
+
+/** Records the response. Only the owner of the claim can. */
+export async function finishRecord(
+  tx: Db,
+  { userId, operation, keyHash }: Pick<IdempotentRequest, 'userId' | 'operation' | 'keyHash'>,
+  { owner, status, error }: { readonly owner: string; readonly status: number; readonly error?: StableError },
+): Promise<void> {
+  await sql`
+    update idempotency_records set http_status = ${status}, finished_at = now(),
+      error = ${error ? JSON.stringify(error) : null}::jsonb,
+      resource_id = case when ${error !== undefined} then null else resource_id end
+    where user_id = ${userId} and operation = ${operation} and key_hash = ${keyHash} and owner = ${owner}
+      and finished_at is null`.execute(tx);
+}
+
+/** Frees the key: nothing was sent, so the same request may be made again. */
+export async function removeRecord(
+  tx: Db,
+  { userId, operation, keyHash }: Pick<IdempotentRequest, 'userId' | 'operation' | 'keyHash'>,
+  owner: string,
+): Promise<void> {
+  await sql`
+    delete from idempotency_records
+    where user_id = ${userId} and operation = ${operation} and key_hash = ${keyHash} and owner = ${owner}
+      and finished_at is null`.execute(tx);
+}
+
+/** Finishes the unfinished record of a resource, whatever its owner: the outcome was decided without it. */
+export async function finishRecordOf(tx: Db, userId: string, resourceId: string, status: number): Promise<void> {
+  await sql`
+    update idempotency_records set http_status = ${status}, finished_at = now()
+    where user_id = ${userId} and resource_id = ${resourceId} and finished_at is null`.execute(tx);
+}
+
+/** Removes the unfinished record of a resource that was never sent. */
+export async function removeRecordOf(tx: Db, userId: string, resourceId: string): Promise<void> {
+  await sql`
+    delete from idempotency_records where user_id = ${userId} and resource_id = ${resourceId} and finished_at is null`.execute(
+    tx,
+  );
+}
+
+/** Removes expired records, except those of tasks that still exist: they are kept as long as the task. Returns how many. */
+export async function expireRecords(db: Db, batch = 1_000): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from idempotency_records where ctid in (
+      select r.ctid from idempotency_records r
+      where r.expires_at <= now() and not exists (
+        select from video_tasks t where t.user_id = r.user_id and t.id = r.resource_id and t.deleted_at is null)
+      order by r.expires_at limit ${batch})`.execute(db);
+  return Number(numAffectedRows);
+}

@@ -1,0 +1,74 @@
+/** Inline media of a content item (V 4.1): `data:<kind>/<format>;base64,<data>` and nothing else. Decodes only the bytes that a check needs. */
+import { hasSignature, isSignedMime, SIGNATURE_BYTES } from '../../core/index.ts';
+import { type InlineMediaRules, knownFormats } from '../../rules/index.ts';
+import type { AudioLength } from './audio/audio-length.ts';
+import { measureAudio } from './audio/measure.ts';
+import { Base64Source, decodedLength } from './base64.ts';
+import { readBytes } from './byte-source.ts';
+import { invalidField, oneOf, unsupportedField } from './reject.ts';
+
+/** Longer than the start of every accepted data URL. */
+const PREFIX_BYTES = 64;
+/** Exact and in lower case; other parameters, such as a charset, are rejected. */
+const PREFIX = /^data:(image|audio)\/([\w.+-]+);base64,/;
+
+const DATA_URL = /^data:/i;
+export const isDataUrl = (text: Buffer): boolean => DATA_URL.test(text.toString('latin1', 0, 5));
+
+interface InlineData {
+  readonly format: string;
+  readonly source: Base64Source;
+}
+
+export function checkImage(text: Buffer, param: string, rules: InlineMediaRules): void {
+  const { format, source } = openDataUrl(text, param, 'image', rules);
+  const mime = `image/${format}`;
+  if (!rules.image.isContentChecked || !isSignedMime(mime)) return;
+  if (!hasSignature(mime, readBytes(source, 0, SIGNATURE_BYTES)))
+    throw invalidField(param, `the data is not a ${format} image`, 'name the real format of the image in the data URL');
+}
+
+/** The playing time; undefined when the variant leaves it to the provider. */
+export function checkAudio(text: Buffer, param: string, rules: InlineMediaRules): AudioLength | undefined {
+  const { format, source } = openDataUrl(text, param, 'audio', rules);
+  const limits = rules.audio.length;
+  if (!limits) return undefined;
+  const length = measureAudio(format, source, limits.max);
+  if (!length)
+    throw invalidField(
+      param,
+      `the data is not a readable ${format} file`,
+      'name the real format of the audio in the data URL',
+    );
+  if (length.max < limits.min || length.min > limits.max)
+    throw invalidField(
+      param,
+      `the audio is ${length.min > limits.max ? 'longer' : 'shorter'} than allowed`,
+      `send ${limits.min} to ${limits.max} seconds`,
+    );
+  return length;
+}
+
+/** Form, format, Base64 and size, in this order. */
+function openDataUrl(text: Buffer, param: string, kind: 'image' | 'audio', rules: InlineMediaRules): InlineData {
+  const { formats, maxBytes } = rules[kind];
+  const [prefix, family, format] = PREFIX.exec(text.toString('latin1', 0, PREFIX_BYTES)) ?? [];
+  const form = `data:${kind}/<format>;base64,<data>`;
+  if (prefix === undefined || format === undefined || family !== kind)
+    throw invalidField(param, 'the data URL does not have the required form', `send ${form}, in lower case`);
+  if (!formats.includes(format)) {
+    const reject = knownFormats(kind).has(format) ? unsupportedField : invalidField;
+    throw reject(param, `the format ${format} is not accepted`, `send ${oneOf(formats)}`);
+  }
+  const data = text.subarray(prefix.length);
+  const length = decodedLength(data);
+  if (!length)
+    throw invalidField(param, data.length === 0 ? 'the data is empty' : 'the data is not valid Base64', `send ${form}`);
+  if (length > maxBytes)
+    throw invalidField(
+      param,
+      `the ${kind} has ${length} bytes`,
+      `send at most ${maxBytes} bytes, counted before Base64`,
+    );
+  return { format, source: new Base64Source(data, length) };
+}

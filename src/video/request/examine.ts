@@ -1,0 +1,163 @@
+/**
+ * Examination of a task body: strict validation, fingerprint and upstream request. Synchronous and pure, so that it runs in a worker
+ * thread as well. Cost is linear in the size of the body.
+ */
+import { ApiError, fail, JsonScanError } from '../../core/index.ts';
+import { TASK_FIELDS, VIDEOS_FIELDS } from '../../rules/index.ts';
+import { combineItems, type PlacedMedia } from './combinations.ts';
+import { type CheckedItem, checkItem, contentNodes, type ItemShape, readItem } from './content.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { type JsonNode, type JsonObject, parseTaskBody, shortName } from './json-tree.ts';
+import { type CheckedParameters, checkParameters, type ParameterNodes, parameterNodes } from './parameters.ts';
+import { invalidField } from './reject.ts';
+import type {
+  AcceptedRequest,
+  Examination,
+  MediaReference,
+  PublicUrl,
+  RequestError,
+  TaskEntry,
+  TaskRequest,
+  TaskTarget,
+} from './task-request.ts';
+import { buildTemplate, type TemplateItem } from './upstream-template.ts';
+import { videosItems, videosParameters } from './videos-entry.ts';
+
+export type {
+  AcceptedRequest,
+  Examination,
+  MediaReference,
+  PublicUrl,
+  RequestError,
+  TaskEntry,
+  TaskRequest,
+  TaskTarget,
+} from './task-request.ts';
+export type { UpstreamTemplate } from './upstream-template.ts';
+
+interface EntryReader {
+  readonly fields: ReadonlySet<string>;
+  readonly parameters: (body: JsonObject) => ParameterNodes;
+  /** Items one by one, so that an error in the first is found before one in the second. */
+  readonly items: (body: JsonObject) => Iterable<ItemShape>;
+}
+const ENTRIES: Readonly<Record<TaskEntry, EntryReader>> = {
+  tasks: { fields: TASK_FIELDS, parameters: parameterNodes, items: taskItems },
+  videos: { fields: VIDEOS_FIELDS, parameters: videosParameters, items: videosItems },
+};
+
+function* taskItems(body: JsonObject): Generator<ItemShape> {
+  for (const [index, node] of contentNodes(body.get('content')).entries()) yield readItem(node, index);
+}
+
+/** Without a target, checks only the form of the body and the model name. The result keeps parts of `bytes`. */
+export function examineTaskBody(bytes: Uint8Array, entry: TaskEntry, target: TaskTarget | undefined): Examination {
+  const body = catching(() => parseTaskBody(plainBuffer(bytes)));
+  if ('error' in body) return { kind: 'malformed', error: body.error };
+  const fingerprint = fingerprintOf(entry, body.value);
+  const model = catching(() => readModel(body.value.get('model')));
+  if ('error' in model) return { kind: 'parsed', fingerprint, model: undefined, result: model };
+  const result = target && catching(() => acceptRequest(body.value, model.value, entry, target));
+  return {
+    kind: 'parsed',
+    fingerprint,
+    model: model.value,
+    result: result && ('error' in result ? result : result.value),
+  };
+}
+
+/** Bodies come from the network or from another thread, never in shared memory. */
+function plainBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer<ArrayBuffer> {
+  if (!(buffer instanceof ArrayBuffer)) throw new Error('the body is in shared memory');
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function readModel(node: JsonNode | undefined): string {
+  if (typeof node === 'string' && node !== '') return node;
+  throw invalidField(
+    'model',
+    node === undefined ? 'missing' : 'not the name of a model',
+    'send the name of a video model',
+  );
+}
+
+/** The order of V 4: unknown fields, fields, content, combinations. */
+function acceptRequest(body: JsonObject, model: string, entry: TaskEntry, target: TaskTarget): AcceptedRequest {
+  const { fields, parameters, items } = ENTRIES[entry];
+  for (const name of body.keys())
+    if (!fields.has(name)) throw invalidField(shortName(name), 'unknown', 'remove it or check its spelling');
+  const checked = checkParameters(parameters(body), target);
+  const content: CheckedItem[] = [];
+  for (const item of items(body)) content.push(checkItem(item, target));
+  const media = combineItems(content, target);
+  return {
+    request: taskRequest(model, checked, content, media),
+    upstream: buildTemplate(templateItems(content, media), checked.given),
+  };
+}
+
+function taskRequest(
+  model: string,
+  { given, callbackUrl }: CheckedParameters,
+  content: readonly CheckedItem[],
+  media: readonly PlacedMedia[],
+): TaskRequest {
+  const countOf = (kind: string): number => media.filter(({ rule }) => rule.kind === kind).length;
+  const counts = {
+    text: content.length - media.length,
+    image: countOf('image'),
+    video: countOf('video'),
+    audio: countOf('audio'),
+  };
+  return {
+    model,
+    parameters: given,
+    duration: given.duration,
+    frames: given.frames,
+    resolution: given.resolution,
+    ratio: given.ratio,
+    executionExpiresAfter: given.execution_expires_after,
+    callbackUrl,
+    counts,
+    hasVideoInput: counts.video > 0,
+    references: media.flatMap(referenceOf),
+    publicUrls: media.flatMap(publicUrlOf),
+  };
+}
+
+function referenceOf({ index, param, rule, role, address }: PlacedMedia): readonly MediaReference[] {
+  if (address.form !== 'reference' || !address.reference) return [];
+  return [{ index, param, kind: rule.kind, role, ...address.reference }];
+}
+
+const publicUrlOf = ({ index, param, address }: PlacedMedia): readonly PublicUrl[] =>
+  address.form === 'https' ? [{ index, param, url: address.url }] : [];
+
+/** The provider gets URLs as the parser normalised them, because another parser could read the client's text differently. */
+function templateItems(content: readonly CheckedItem[], media: readonly PlacedMedia[]): readonly TemplateItem[] {
+  const byIndex = new Map(media.map((item) => [item.index, item]));
+  return content.map((item, index): TemplateItem => {
+    const placed = byIndex.get(index);
+    if (item.type === 'text') return { type: item.type, text: item.text };
+    if (!placed) throw new Error(`content item ${index} has no role`);
+    const { type, role, address, url } = placed;
+    if (address.form === 'reference') return { type, role, address: 'asset' };
+    return { type, role, address: { text: address.form === 'https' ? address.url : url } };
+  });
+}
+
+type Caught<T> = { readonly value: T } | { readonly error: RequestError };
+
+function catching<T>(work: () => T): Caught<T> {
+  try {
+    return { value: work() };
+  } catch (thrown) {
+    const error = thrown instanceof JsonScanError ? fail('invalid_request', thrown.message) : thrown;
+    if (!(error instanceof ApiError) || !isRequestCode(error.code)) throw thrown;
+    const { param } = error.details;
+    return { error: { code: error.code, message: error.message, ...(param !== undefined && { param }) } };
+  }
+}
+
+const isRequestCode = (code: string): code is RequestError['code'] =>
+  code === 'invalid_request' || code === 'unsupported_video_parameter' || code === 'invalid_asset_reference';

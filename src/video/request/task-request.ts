@@ -1,0 +1,92 @@
+/** A validated request for a video task. All types can cross to another thread. */
+import type { MediaKind, MediaRole, Ratio, Resolution, VideoCapabilities, VideoVariant } from '../../rules/index.ts';
+import type { UpstreamTemplate } from './upstream-template.ts';
+
+/** `tasks` is POST /api/v3/contents/generations/tasks (V 4.2), `videos` is POST /v1/videos (V 4.7). */
+export type TaskEntry = 'tasks' | 'videos';
+
+/** What the model of the request accepts. */
+export interface TaskTarget {
+  readonly variant: VideoVariant;
+  readonly capabilities: VideoCapabilities;
+  /** Origins that URLs may have although they are not public, as in `EGRESS_ALLOW`. */
+  readonly allowedOrigins?: readonly string[];
+}
+
+/** What is wrong with a request; the fields of an `ApiError`. */
+export interface RequestError {
+  readonly code: 'invalid_request' | 'unsupported_video_parameter' | 'invalid_asset_reference';
+  readonly message: string;
+  readonly param?: string;
+}
+
+export type Examination =
+  | { readonly kind: 'malformed'; readonly error: RequestError }
+  | {
+      readonly kind: 'parsed';
+      /** SHA-256 in hex. Equal for bodies with equal values, whatever their white space, key order and escapes. */
+      readonly fingerprint: string;
+      /** Undefined when the member is missing or invalid; `result` is then an error. */
+      readonly model: string | undefined;
+      /** Undefined when there is no target to check against. */
+      readonly result: { readonly error: RequestError } | AcceptedRequest | undefined;
+    };
+
+export interface AcceptedRequest {
+  readonly request: TaskRequest;
+  readonly upstream: UpstreamTemplate;
+}
+
+/** Parameters as the client gave them, under the names of V 4.2; absent members were not given. */
+export interface GivenParameters {
+  readonly duration?: number;
+  readonly frames?: number;
+  readonly resolution?: Resolution;
+  readonly ratio?: Ratio;
+  readonly seed?: number;
+  readonly generate_audio?: boolean;
+  readonly watermark?: boolean;
+  readonly return_last_frame?: boolean;
+  readonly service_tier?: string;
+  readonly execution_expires_after?: number;
+  readonly tools?: readonly { readonly type: string }[];
+}
+
+export interface TaskRequest {
+  readonly model: string;
+  readonly parameters: GivenParameters;
+  /** The parameters that decide the cost. -1 lets the model choose the duration. */
+  readonly duration: number | undefined;
+  readonly frames: number | undefined;
+  readonly resolution: Resolution | undefined;
+  readonly ratio: Ratio | undefined;
+  /** Seconds from creation to expiry. */
+  readonly executionExpiresAfter: number | undefined;
+  readonly callbackUrl: string | undefined;
+  /** Number of content items by type. */
+  readonly counts: Readonly<Record<'text' | MediaKind, number>>;
+  /** Providers charge other rates for requests with video input. */
+  readonly hasVideoInput: boolean;
+  readonly references: readonly MediaReference[];
+  /** URLs of content items, whose hosts must be resolved and checked before the request is sent. */
+  readonly publicUrls: readonly PublicUrl[];
+}
+
+/** An `asset://` address. Its form is valid; whether it exists is not known yet. */
+export interface MediaReference {
+  /** Index of the content item in the upstream request. */
+  readonly index: number;
+  /** Path of the address in the client's request, for errors. */
+  readonly param: string;
+  readonly kind: MediaKind;
+  readonly role: MediaRole;
+  readonly id: string;
+  readonly form: 'asset' | 'character';
+}
+
+export interface PublicUrl {
+  readonly index: number;
+  readonly param: string;
+  /** As normalised by the URL parser. */
+  readonly url: string;
+}

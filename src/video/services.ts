@@ -1,0 +1,28 @@
+/** What the video operations share. Bound once by `createVideo`. */
+import type { Account, Catalog } from '../catalog/index.ts';
+import type { Clock, Log, Sealer } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import type { Pool } from '../pool/index.ts';
+import type { ReferenceResolver } from './references.ts';
+import type { Examiner } from './request/examiner.ts';
+import type { VideoProvider } from './upstream/client.ts';
+
+export interface VideoServices {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly catalog: () => Catalog;
+  readonly pool: Pool;
+  readonly provider: VideoProvider;
+  readonly examiner: Examiner;
+  readonly references: ReferenceResolver;
+  /** Names this process in claims. */
+  readonly replicaId: string;
+  /** Base address of this installation, for links in responses. */
+  readonly publicUrl: () => string;
+  /** Origins that URLs in requests may have although they are not public. */
+  readonly allowedOrigins: readonly string[];
+  /** Where the provider may report a task; undefined when it cannot reach this installation. */
+  readonly callbackUrlFor: (account: Account, secret: string) => string | undefined;
+}

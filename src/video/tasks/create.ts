@@ -1,0 +1,147 @@
+/**
+ * Creation of a video task (V 4.2): checks in a fixed order, then the claim of the Idempotency-Key, the hold and the task in one
+ * transaction, then one submission. The task exists before the first byte is sent to a provider.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { type ApiError, fail, newId } from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import type { Key } from '../../identity/index.ts';
+import { crashPoint, hold } from '../../ledger/index.ts';
+import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
+import { claimRecord } from '../idempotency/records.ts';
+import type { RequestError, TaskEntry } from '../request/task-request.ts';
+import type { VideoServices } from '../services.ts';
+import { maxCostOfTask } from './max-cost.ts';
+import type { CreatedTask, InsertedTask, Order } from './order.ts';
+import { replay } from './replay.ts';
+import { submitTask } from './submit.ts';
+import { peekModel, resolveTarget, videoRates } from './target.ts';
+import { callbackSecretLocation, hashCallbackToken, holdReference } from './task.ts';
+
+export interface CreateInput {
+  readonly entry: TaskEntry;
+  readonly bytes: Buffer;
+  /** SHA-256 of the Idempotency-Key. */
+  readonly keyHash: Buffer | undefined;
+}
+
+/** The two entries are different operations: the same key may be used once on each. */
+const OPERATION = { tasks: 'task.create.v3', videos: 'task.create.v1' } as const satisfies Record<TaskEntry, string>;
+
+/** Time for one submission, in which no other replica takes the task over. Longer than all timeouts of a create request together. */
+export const SUBMISSION_LEASE_MS = 180_000;
+
+export async function createTask(services: VideoServices, key: Key, input: CreateInput): Promise<CreatedTask> {
+  const named = peekModel(input.bytes);
+  const resolved = named === undefined ? undefined : resolveTarget(services.catalog(), key, named);
+  const target = resolved && 'target' in resolved ? resolved.target : undefined;
+  const examined = await services.examiner.examine(
+    input.bytes,
+    input.entry,
+    target && {
+      variant: target.group.variant,
+      capabilities: target.capabilities,
+      allowedOrigins: services.allowedOrigins,
+    },
+  );
+  if (examined.kind === 'malformed') throw errorFrom(examined.error);
+  const idempotent = input.keyHash && {
+    userId: key.userId,
+    operation: OPERATION[input.entry],
+    keyHash: input.keyHash,
+    fingerprint: Buffer.from(examined.fingerprint, 'hex'),
+  };
+  const original = idempotent && (await replay(services, idempotent));
+  if (original) return original;
+  if (resolved && 'error' in resolved) throw resolved.error;
+  if (!target || !examined.result)
+    throw fail('invalid_request', 'model: expected the name of a model.', { param: 'model' });
+  if ('error' in examined.result) throw errorFrom(examined.result.error);
+  const { request, upstream } = examined.result;
+  const references = await services.references.resolve(key, target.group, request.references);
+  const order: Order = { key, target, request, template: upstream, references, idempotent };
+  const inserted = await insertTask(services, order);
+  if (!inserted) return replayLost(services, order);
+  crashPoint('task.committed');
+  return submitTask(services, { ...order, ...inserted });
+}
+
+const errorFrom = ({ code, message, param }: RequestError): ApiError =>
+  fail(code, message, param === undefined ? {} : { param });
+
+/** Claim, hold and task, together or not at all. Undefined when another request has claimed the key meanwhile. */
+async function insertTask(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
+  const { key, target, request, idempotent } = order;
+  const { db, clock, replicaId } = services;
+  const { rates } = videoRates(target, clock.now());
+  const multipliers = [target.group.multiplierPpm, key.userMultiplierPpm];
+  const { nanos } = maxCostOfTask(request, target.capabilities, rates, multipliers);
+  const id = newId('task');
+  const owner = `${replicaId}:${id}`;
+  const callbackToken = randomBytes(24).toString('base64url');
+  const expirySeconds = request.executionExpiresAfter ?? TASK_EXPIRY_SECONDS.default;
+  return db.transaction().execute(async (tx) => {
+    await sql`set local lock_timeout = '2s'`.execute(tx);
+    if (idempotent) {
+      const claim = { owner, resourceId: id, leaseMs: SUBMISSION_LEASE_MS };
+      if (!(await claimRecord(tx, idempotent, claim))) return undefined;
+    }
+    crashPoint('task.claimed');
+    const checkAfter = new Date(clock.now() + (expirySeconds + TASK_EXPIRY_SECONDS.grace) * 1_000);
+    const held = await hold(tx, { userId: key.userId, nanos, reference: holdReference(id), checkAfter });
+    if (held !== 'held') throw insufficientBalance();
+    crashPoint('task.held');
+    const task = await tx
+      .insertInto('video_tasks')
+      .values({
+        user_id: key.userId,
+        id,
+        key_id: key.id,
+        group_id: target.group.id,
+        variant: target.group.variant,
+        model: target.model.name,
+        upstream_model: target.model.upstream,
+        submitter: owner,
+        submitter_until: sql<Date>`now() + ${SUBMISSION_LEASE_MS} * interval '1 millisecond'`,
+        callback_token_hash: hashCallbackToken(callbackToken),
+        safety_identifier: safetyIdentifierOf(key.userId),
+        parameters: JSON.stringify(request.parameters),
+        has_video_input: request.hasVideoInput,
+        callback_url: request.callbackUrl ?? null,
+        callback_secret_sealed: await sealCallbackSecret(services, tx, key.id, id),
+        expires_at: sql<Date>`now() + ${expirySeconds} * interval '1 second'`,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    crashPoint('task.inserted');
+    return { task, owner, callbackToken };
+  });
+}
+
+const insufficientBalance = () =>
+  fail(
+    'insufficient_balance',
+    'The balance does not cover the maximum cost of this task; add credit or ask for a shorter video.',
+  );
+
+/** The winner of the claim has committed: respond as it did, or say that it is still at work. */
+async function replayLost(services: VideoServices, { idempotent }: Order): Promise<CreatedTask> {
+  const original = idempotent && (await replay(services, idempotent));
+  if (!original) throw fail('idempotency_in_progress', undefined, { retryAfter: 2 });
+  return original;
+}
+
+/** A stable, anonymous name of the end user for the provider's abuse checks. */
+const safetyIdentifierOf = (userId: string): string =>
+  createHash('sha256').update(`dragoman-end-user:${userId}`).digest('hex').slice(0, 32);
+
+/** The callback secret of the key, sealed for the task: the key may be rotated before the callback is sent (V 6 r5). */
+async function sealCallbackSecret({ sealer }: VideoServices, tx: Db, keyId: string, taskId: string): Promise<string> {
+  const { callback_secret_sealed: sealed } = await tx
+    .selectFrom('keys')
+    .select('callback_secret_sealed')
+    .where('id', '=', keyId)
+    .executeTakeFirstOrThrow();
+  return sealer.seal(sealer.open(sealed, `keys.callback_secret:${keyId}`), callbackSecretLocation(taskId));
+}

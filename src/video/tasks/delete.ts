@@ -1,0 +1,104 @@
+/**
+ * DELETE of a task (V 3, V 4.5): cancels a queued task or removes the record of a finished one, as the variant allows. A cancellation is
+ * recorded before the provider is asked, so that it is not forgotten when the provider cannot be reached.
+ */
+import { sql } from 'kysely';
+import { fail } from '../../core/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
+import { deletionOf, type VideoVariant, videoCapabilitiesOf } from '../../rules/index.ts';
+import type { VideoServices } from '../services.ts';
+import { taskError } from '../upstream/errors.ts';
+import { changeStatus } from './status.ts';
+import { statusOf, type TaskRow } from './task.ts';
+
+export async function deleteTask(services: VideoServices, task: TaskRow): Promise<void> {
+  const action = deletionOf(task.variant as VideoVariant, statusOf(task), canCancel(services, task));
+  if (action === 'remove') return removeTask(services, task);
+  if (action !== 'cancel') throw fail(action);
+  await requestCancellation(services, task);
+  await cancelUpstream(services, task);
+}
+
+function canCancel({ catalog }: VideoServices, { group_id, variant, model }: TaskRow): boolean {
+  const line = catalog().resolve(group_id, model)?.line;
+  return videoCapabilitiesOf(variant as VideoVariant, line?.overrides, model).cancelQueued;
+}
+
+/** Hides the task from its owner. The row stays for the ledger and the operator. */
+async function removeTask({ db }: VideoServices, { user_id, id }: TaskRow): Promise<void> {
+  await db
+    .updateTable('video_tasks')
+    .set({ deleted_at: sql<Date>`now()` })
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .where('finished_at', 'is not', null)
+    .where('deleted_at', 'is', null)
+    .execute();
+}
+
+async function requestCancellation({ db }: VideoServices, { user_id, id }: TaskRow): Promise<void> {
+  await db
+    .updateTable('video_tasks')
+    .set({ cancel_requested_at: sql<Date>`coalesce(cancel_requested_at, now())` })
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .where('status', '=', 'queued')
+    .execute();
+  crashPoint('task.cancel_requested');
+}
+
+/**
+ * Asks the provider now if the task is known there. Without a clear response the request stays recorded: the worker sends it again
+ * once the provider can be reached or the task is known.
+ */
+export async function cancelUpstream(
+  services: Pick<VideoServices, 'db' | 'catalog' | 'provider'>,
+  task: TaskRow,
+): Promise<void> {
+  const account = services
+    .catalog()
+    .accounts(task.group_id)
+    .find(({ id }) => id === task.account_id);
+  if (!account || task.upstream_id === null) return;
+  const outcome = await services.provider.cancel(account, task.upstream_id);
+  crashPoint('task.cancel_sent');
+  if (outcome === 'cancelled') await markCancelled(services, task);
+  if (outcome !== 'rejected') return;
+  // The task left the queue before the request arrived. Its state is what the provider says it is.
+  const found = await services.provider.get(account, task.upstream_id);
+  if (found.kind === 'found' && found.value.status === 'cancelled') return markCancelled(services, task);
+  await withdrawCancellation(services, task, found.kind === 'found' && found.value.status === 'running');
+  throw fail('task_not_cancellable');
+}
+
+async function markCancelled({ db }: Pick<VideoServices, 'db'>, { user_id, id }: TaskRow): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const task = await tx
+      .selectFrom('video_tasks')
+      .selectAll()
+      .where('user_id', '=', user_id)
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (task) await changeStatus(tx, task, { to: 'cancelled', error: taskError('task_cancelled') });
+    crashPoint('task.cancelling');
+  });
+}
+
+async function withdrawCancellation(
+  { db }: Pick<VideoServices, 'db'>,
+  task: TaskRow,
+  isRunning: boolean,
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const current = await tx
+      .updateTable('video_tasks')
+      .set({ cancel_requested_at: null, next_check_at: sql<Date>`now()` })
+      .where('user_id', '=', task.user_id)
+      .where('id', '=', task.id)
+      .where('finished_at', 'is', null)
+      .returningAll()
+      .executeTakeFirst();
+    if (current && isRunning) await changeStatus(tx, current, { to: 'running' });
+  });
+}

@@ -1,0 +1,45 @@
+/** The maximum cost of a task, held at creation (V 8): the largest picture, the longest video, at the price in force. */
+import type { Nanos } from '../../core/index.ts';
+import { type Rates, videoCostOf, videoRateOf } from '../../ledger/index.ts';
+import { FRAMES_PER_SECOND, MAX_DURATION_S, maxArea, type VideoCapabilities } from '../../rules/index.ts';
+import type { TaskRequest } from '../request/task-request.ts';
+
+/** Seconds of input video that are assumed when a request has one; its length is not measured. */
+const INPUT_VIDEO_S = 15;
+const PIXELS_PER_TOKEN = 1_024;
+
+export interface MaxCost {
+  readonly nanos: Nanos;
+  readonly tokens: number;
+}
+
+export function maxCostOfTask(
+  request: TaskRequest,
+  capabilities: VideoCapabilities,
+  rates: Rates,
+  multipliersPpm: readonly bigint[],
+): MaxCost {
+  const tokens = maxTokens(request, capabilities);
+  const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
+  // Without a resolution the provider chooses, so the dearest one that the model offers is assumed.
+  const nanos = resolutions
+    .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput) ?? 0n)
+    .map((rate) => videoCostOf(tokens, rate, multipliersPpm))
+    .reduce((most, cost) => (cost > most ? cost : most), 0n);
+  return { nanos, tokens };
+}
+
+/** Tokens of the largest result: area times frames, one frame more than the seconds hold, as providers count. */
+function maxTokens(request: TaskRequest, capabilities: VideoCapabilities): number {
+  const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
+  const area = Math.max(...resolutions.map((resolution) => maxArea(resolution, request.ratio)));
+  const seconds = outputSeconds(request, capabilities) + (request.hasVideoInput ? INPUT_VIDEO_S : 0);
+  return Math.ceil((area * (FRAMES_PER_SECOND * seconds + 1)) / PIXELS_PER_TOKEN);
+}
+
+/** `duration: -1` lets the model choose, up to the longest video (V 4.2 r2). */
+function outputSeconds({ duration, frames }: TaskRequest, { defaultDuration }: VideoCapabilities): number {
+  if (frames !== undefined) return Math.ceil(frames / FRAMES_PER_SECOND);
+  if (duration === -1) return MAX_DURATION_S;
+  return duration ?? defaultDuration ?? MAX_DURATION_S;
+}

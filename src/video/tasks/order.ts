@@ -1,0 +1,32 @@
+/** A create request on its way to becoming a task. */
+import type { Key } from '../../identity/index.ts';
+import type { IdempotentRequest } from '../idempotency/records.ts';
+import type { ResolvedReferences } from '../references.ts';
+import type { TaskRequest } from '../request/task-request.ts';
+import type { UpstreamTemplate } from '../request/upstream-template.ts';
+import type { VideoTarget } from './target.ts';
+import type { TaskRow } from './task.ts';
+
+/** A checked request on its way to becoming a task. */
+export interface Order {
+  readonly key: Key;
+  readonly target: VideoTarget;
+  readonly request: TaskRequest;
+  readonly template: UpstreamTemplate;
+  readonly references: ResolvedReferences;
+  readonly idempotent: IdempotentRequest | undefined;
+}
+
+export interface InsertedTask {
+  readonly task: TaskRow;
+  /** Owner of the claim: this replica and this request. */
+  readonly owner: string;
+  /** The secret part of the path at which the provider reports the task. */
+  readonly callbackToken: string;
+}
+
+/** A task was created (200), or created without confirmation by the provider (202, V 4.2 r3). */
+export interface CreatedTask {
+  readonly status: 200 | 202;
+  readonly task: TaskRow;
+}

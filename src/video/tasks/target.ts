@@ -1,0 +1,66 @@
+/** The model that a create request names: its service group by the key's rights, its capabilities and its price. */
+import { type Catalog, type Group, type Model, priceAt } from '../../catalog/index.ts';
+import { type ApiError, fail, JsonScanError, matchesGlob, scanMembers, valueAt } from '../../core/index.ts';
+import type { Key } from '../../identity/index.ts';
+import { parseRates, type Rates } from '../../ledger/index.ts';
+import { JSON_LIMITS, type VideoCapabilities, type VideoVariant, videoCapabilitiesOf } from '../../rules/index.ts';
+
+export interface VideoTarget {
+  readonly group: Group & { readonly variant: VideoVariant };
+  readonly model: Model;
+  readonly capabilities: VideoCapabilities;
+}
+
+export type TargetResult = { readonly target: VideoTarget } | { readonly error: ApiError };
+
+/** Video groups in the key's order of preference; by default all, in the order of the configuration. */
+export function videoGroupsOf(catalog: Catalog, key: Key): readonly VideoTarget['group'][] {
+  const all = catalog.groups().filter((group): group is VideoTarget['group'] => group.style === 'video');
+  if (key.videoGroups === null) return all;
+  return key.videoGroups.flatMap((id) => all.find((group) => group.id === id) ?? []);
+}
+
+/** Reads `model` from the bytes of a body without parsing the rest; undefined when the body or the member is malformed. */
+export function peekModel(bytes: Buffer): string | undefined {
+  try {
+    const span = scanMembers(bytes, MODEL, JSON_LIMITS).get('model');
+    const name = span && valueAt(bytes, span);
+    return typeof name === 'string' ? name : undefined;
+  } catch (error) {
+    if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+const MODEL: ReadonlySet<string> = new Set(['model']);
+
+/** The first of the key's groups that has the model. Unknown models and models of other groups differ (V 0): 404 and 403. */
+export function resolveTarget(catalog: Catalog, key: Key, name: string): TargetResult {
+  if (key.allowedModels && !key.allowedModels.some((pattern) => matchesGlob(pattern, name)))
+    return { error: notAllowed(name) };
+  for (const group of videoGroupsOf(catalog, key)) {
+    const model = catalog.resolve(group.id, name);
+    if (!model) continue;
+    const capabilities = videoCapabilitiesOf(group.variant, model.line.overrides);
+    return { target: { group, model, capabilities } };
+  }
+  const isKnown = catalog
+    .groups()
+    .some(({ id, style }) => style === 'video' && catalog.resolve(id, name) !== undefined);
+  return { error: isKnown ? notAllowed(name) : notFound(name) };
+}
+
+const notFound = (name: string): ApiError =>
+  fail('model_not_found', `model: "${name.slice(0, 100)}" is not a video model of this service.`, { param: 'model' });
+const notAllowed = (name: string): ApiError =>
+  fail('model_not_allowed', `model: this API key may not use "${name.slice(0, 100)}".`, { param: 'model' });
+
+/** The video prices of a model in force now. A model without one is not sold. */
+export function videoRates({ model }: VideoTarget, now: number): { readonly rates: Rates; readonly priceId: bigint } {
+  const price = priceAt(model.line, now);
+  const rates = price && parseRates(price.rates);
+  if (!price || rates?.video === undefined)
+    throw fail('model_not_allowed', `model: "${model.name}" has no video price; ask the operator to set one.`, {
+      param: 'model',
+    });
+  return { rates, priceId: price.id };
+}

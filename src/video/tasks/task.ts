@@ -1,0 +1,131 @@
+/** A video task as a row, and the queries that find it. Every query by a caller contains the owner. */
+import { createHash } from 'node:crypto';
+import { type Selectable, sql } from 'kysely';
+import type { Db, Rows } from '../../db/index.ts';
+import { TASK_LIST, type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
+import type { TaskError } from '../upstream/errors.ts';
+
+export type TaskRow = Selectable<Rows['video_tasks']>;
+
+/** Parameters as the caller gave them; absent members were not given. */
+export interface TaskParameters {
+  readonly duration?: number;
+  readonly frames?: number;
+  readonly resolution?: string;
+  readonly ratio?: string;
+  readonly seed?: number;
+  readonly generate_audio?: boolean;
+  readonly watermark?: boolean;
+  readonly return_last_frame?: boolean;
+  readonly service_tier?: string;
+}
+
+/** What the provider reported about the result. */
+export interface ReportedResult {
+  readonly duration?: number;
+  readonly resolution?: string;
+  readonly ratio?: string;
+  readonly seed?: number;
+  readonly framespersecond?: number;
+  /** A last frame was generated. */
+  readonly last_frame?: boolean;
+}
+
+export const statusOf = (task: TaskRow): TaskStatus => task.status as TaskStatus;
+export const parametersOf = (task: TaskRow): TaskParameters => task.parameters as TaskParameters;
+export const reportedOf = (task: TaskRow): ReportedResult => (task.reported ?? {}) as ReportedResult;
+export const errorOf = (task: TaskRow): TaskError | undefined => (task.error ?? undefined) as TaskError | undefined;
+
+/** The secret path of a task is stored as a hash, so that a stolen dump cannot report for the provider. */
+export const hashCallbackToken = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+export const holdReference = (taskId: string): string => `task:${taskId}`;
+export const callbackSecretLocation = (taskId: string) => `video_tasks.callback_secret:${taskId}` as const;
+
+/** Any other id cannot exist. */
+export const isTaskId = (id: string): boolean => /^task_[A-Za-z0-9]{1,64}$/.test(id);
+
+/** Undefined alike for missing, deleted and foreign tasks: one query, so that a response cannot differ. */
+export const findTask = (db: Db, userId: string, id: string): Promise<TaskRow | undefined> =>
+  db
+    .selectFrom('video_tasks')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+
+export interface TaskFilter {
+  readonly userId: string;
+  readonly statuses?: readonly string[] | undefined;
+  readonly ids?: readonly string[] | undefined;
+  readonly model?: string | undefined;
+  readonly serviceTier?: string | undefined;
+}
+
+/** Variants whose lists show only the newest tasks (V 4.4). */
+const WINDOWED = Object.entries(VARIANT_SHEETS).flatMap(([variant, { listDays }]) =>
+  listDays === undefined ? [] : [{ variant, days: listDays }],
+);
+
+/** The tasks of one user that a list may show, without order or page. */
+function listed(db: Db, { userId, statuses, ids, model, serviceTier }: TaskFilter) {
+  let query = db.selectFrom('video_tasks').where('user_id', '=', userId).where('deleted_at', 'is', null);
+  for (const { variant, days } of WINDOWED)
+    query = query.where(({ or, eb }) =>
+      or([eb('variant', '<>', variant), eb('created_at', '>', sql<Date>`now() - ${days} * interval '1 day'`)]),
+    );
+  if (statuses) query = query.where('status', 'in', [...statuses]);
+  if (ids) query = query.where('id', 'in', [...ids]);
+  if (model !== undefined) query = query.where('model', '=', model);
+  // Only variant A has service tiers; a task without one was created with the default (V 4.4).
+  if (serviceTier !== undefined)
+    query = query
+      .where('variant', '=', 'A')
+      .where(sql<boolean>`coalesce(parameters ->> 'service_tier', ${TASK_LIST.defaultTier}) = ${serviceTier}`);
+  return query;
+}
+
+export interface TaskPage {
+  readonly items: readonly TaskRow[];
+  readonly total: number;
+}
+
+/** One page, newest first, and the number of all matches. */
+export async function listTasks(db: Db, filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage> {
+  const { total } = await listed(db, filter)
+    .select(({ fn }) => fn.countAll<bigint>().as('total'))
+    .executeTakeFirstOrThrow();
+  const items = await listed(db, filter)
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.size)
+    .offset((page.number - 1) * page.size)
+    .execute();
+  return { items, total: Number(total) };
+}
+
+export interface CursorPage {
+  readonly after?: TaskRow | undefined;
+  readonly limit: number;
+  readonly order: 'asc' | 'desc';
+}
+
+/** One page after a task, for lists with a cursor; one row more than the limit says that there are further ones. */
+export function listTasksAfter(
+  db: Db,
+  filter: TaskFilter,
+  { after, limit, order }: CursorPage,
+): Promise<readonly TaskRow[]> {
+  let query = listed(db, filter).selectAll();
+  if (after) {
+    const beyond = order === 'asc' ? sql.raw('>') : sql.raw('<');
+    query = query.where(sql<boolean>`(created_at, id) ${beyond} (${after.created_at}, ${after.id})`);
+  }
+  return query
+    .orderBy('created_at', order)
+    .orderBy('id', order)
+    .limit(limit + 1)
+    .execute();
+}

@@ -1,0 +1,98 @@
+/**
+ * Tasks as callers see them: the task object (V 2) and the video object of the compatibility entry (V 4.7). Neither contains the prompt,
+ * the media, or an id or address of the provider.
+ */
+import {
+  type FixedRatio,
+  RESOLUTIONS,
+  type Resolution,
+  sizeNamed,
+  sizeText,
+  type TaskStatus,
+  VARIANT_SHEETS,
+  type VideoVariant,
+} from '../../rules/index.ts';
+import { errorOf, parametersOf, reportedOf, statusOf, type TaskRow } from './task.ts';
+
+const seconds = (date: Date): number => Math.floor(date.getTime() / 1_000);
+
+export function taskView(task: TaskRow, publicUrl: string) {
+  const given = parametersOf(task);
+  const reported = reportedOf(task);
+  const { taskFields } = VARIANT_SHEETS[task.variant as VideoVariant];
+  const duration = reported.duration ?? (given.duration === -1 ? undefined : given.duration);
+  return defined({
+    id: task.id,
+    model: task.model,
+    status: statusOf(task),
+    progress: task.progress,
+    error: errorOf(task) ?? null,
+    created_at: seconds(task.created_at),
+    updated_at: seconds(task.updated_at),
+    content: task.status === 'succeeded' ? contentOf(task, publicUrl) : undefined,
+    usage: usageOf(task),
+    duration,
+    resolution: reported.resolution ?? given.resolution,
+    ratio: reported.ratio ?? given.ratio,
+    seed: taskFields.includes('seed') ? (reported.seed ?? given.seed) : undefined,
+    framespersecond: taskFields.includes('framespersecond') ? reported.framespersecond : undefined,
+    generate_audio: given.generate_audio,
+    watermark: given.watermark,
+    return_last_frame: given.return_last_frame,
+  });
+}
+
+const contentOf = (task: TaskRow, publicUrl: string) =>
+  defined({
+    video_url: `${publicUrl}/v1/videos/${task.id}/content`,
+    last_frame_url: reportedOf(task).last_frame ? `${publicUrl}/v1/videos/${task.id}/last-frame` : undefined,
+  });
+
+/** Only usage that the provider reported; never an estimate (V 2). */
+const usageOf = ({ usage_tokens: tokens }: TaskRow) =>
+  tokens === null ? undefined : { completion_tokens: Number(tokens), total_tokens: Number(tokens) };
+
+const VIDEO_STATUS: Readonly<Record<TaskStatus, 'queued' | 'in_progress' | 'completed' | 'failed'>> = {
+  queued: 'queued',
+  running: 'in_progress',
+  succeeded: 'completed',
+  failed: 'failed',
+  cancelled: 'failed',
+  expired: 'failed',
+};
+
+/** How long a result can be fetched from the provider. */
+const RESULT_HOURS = 24;
+
+export function videoView(task: TaskRow) {
+  const given = parametersOf(task);
+  const reported = reportedOf(task);
+  const duration = reported.duration ?? (given.duration === -1 ? undefined : given.duration);
+  const completed = task.finished_at === null ? null : seconds(task.finished_at);
+  return defined({
+    id: task.id,
+    object: 'video',
+    model: task.model,
+    status: VIDEO_STATUS[statusOf(task)],
+    progress: task.progress,
+    created_at: seconds(task.created_at),
+    completed_at: completed,
+    expires_at: task.status === 'succeeded' && completed !== null ? completed + RESULT_HOURS * 3_600 : null,
+    error: errorOf(task) ?? null,
+    prompt: null,
+    remixed_from_video_id: null,
+    seconds: duration === undefined ? 'auto' : String(duration),
+    size: sizeOf(reported.resolution ?? given.resolution, reported.ratio ?? given.ratio),
+    usage: usageOf(task),
+  });
+}
+
+function sizeOf(resolution: string | undefined, ratio: string | undefined): string {
+  const isKnown = RESOLUTIONS.includes(resolution as Resolution) && ratio !== undefined && ratio !== 'adaptive';
+  const text = isKnown ? sizeText(resolution as Resolution, ratio as FixedRatio) : undefined;
+  return text !== undefined && sizeNamed(text) ? text : 'auto';
+}
+
+/** Without the members that are undefined. */
+const defined = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;

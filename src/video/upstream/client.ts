@@ -1,0 +1,210 @@
+/**
+ * Client of the video provider's task API. Reports every outcome as a value, because the difference between "not sent", "rejected" and
+ * "unknown" decides about money. Never sends a create request twice.
+ */
+import type { Account } from '../../catalog/index.ts';
+import { concatBuffers } from '../../core/index.ts';
+import { TIMEOUTS, type Timeouts } from '../../rules/index.ts';
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
+import type { ProviderError } from './errors.ts';
+
+export type CreateOutcome =
+  | { readonly kind: 'accepted'; readonly upstreamId: string }
+  | { readonly kind: 'rejected'; readonly error: ProviderError; readonly retryAfter: number | undefined }
+  /** No byte of the request left this process. */
+  | { readonly kind: 'not_sent' }
+  /** The provider may have created the task. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** A task as the provider reports it; undefined members were not reported or are invalid. */
+export interface ReportedTask {
+  readonly id: string;
+  readonly model: string | undefined;
+  readonly status: string;
+  readonly createdAt: number | undefined;
+  readonly safetyIdentifier: string | undefined;
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+  readonly videoUrl: string | undefined;
+  readonly lastFrameUrl: string | undefined;
+  readonly usageTokens: number | undefined;
+  readonly duration: number | undefined;
+  readonly resolution: string | undefined;
+  readonly ratio: string | undefined;
+  readonly seed: number | undefined;
+  readonly framesPerSecond: number | undefined;
+}
+
+export type QueryOutcome<T> =
+  | { readonly kind: 'found'; readonly value: T }
+  | { readonly kind: 'missing' }
+  /** The provider could not be asked, or its response is unreadable. */
+  | { readonly kind: 'failed'; readonly status: number | undefined };
+
+export type CancelOutcome = 'cancelled' | 'rejected' | 'failed';
+
+/** Statuses after which the provider may or may not have created the task. */
+const AMBIGUOUS: ReadonlySet<number> = new Set([408, 409, 425]);
+const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
+const TASKS = '/contents/generations/tasks';
+
+interface Response {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Undefined when the body is not a JSON object. */
+  readonly body: Json | undefined;
+}
+type Json = Readonly<Record<string, unknown>>;
+
+export class VideoProvider {
+  readonly #upstream: UpstreamClient;
+
+  constructor(upstream: UpstreamClient) {
+    this.#upstream = upstream;
+  }
+
+  async create(account: Account, body: readonly Buffer[]): Promise<CreateOutcome> {
+    const response = await this.#send(account, 'POST', TASKS, concatBuffers(body));
+    if ('kind' in response)
+      return response.kind === 'unreachable' ? { kind: 'not_sent' } : { kind: 'unknown', reason: response.code };
+    const { status, headers } = response;
+    const upstreamId = response.body?.id;
+    if (status >= 200 && status < 300)
+      return typeof upstreamId === 'string' && upstreamId !== ''
+        ? { kind: 'accepted', upstreamId }
+        : { kind: 'unknown', reason: 'NO_ID' };
+    if (status < 400 || status >= 500 || AMBIGUOUS.has(status)) return { kind: 'unknown', reason: `HTTP_${status}` };
+    return { kind: 'rejected', error: errorIn(response), retryAfter: secondsIn(headers['retry-after']) };
+  }
+
+  async get(account: Account, upstreamId: string): Promise<QueryOutcome<ReportedTask>> {
+    const response = await this.#send(account, 'GET', `${TASKS}/${encodeURIComponent(upstreamId)}`, null);
+    if ('kind' in response) return { kind: 'failed', status: undefined };
+    if (response.status === 404) return { kind: 'missing' };
+    const task = response.status === 200 ? reportedTask(response.body) : undefined;
+    return task ? { kind: 'found', value: task } : { kind: 'failed', status: response.status };
+  }
+
+  /** The newest tasks of the account with this model. */
+  async list(account: Account, upstreamModel: string): Promise<QueryOutcome<readonly ReportedTask[]>> {
+    const query = new URLSearchParams({ page_num: '1', page_size: '100', 'filter.model': upstreamModel });
+    const response = await this.#send(account, 'GET', `${TASKS}?${query}`, null);
+    if ('kind' in response || response.status !== 200 || !Array.isArray(response.body?.items))
+      return { kind: 'failed', status: 'kind' in response ? undefined : response.status };
+    return { kind: 'found', value: response.body.items.flatMap((item) => reportedTask(item) ?? []) };
+  }
+
+  /** `rejected`: the provider answered that the task cannot be cancelled in its state. */
+  async cancel(account: Account, upstreamId: string): Promise<CancelOutcome> {
+    const response = await this.#send(account, 'DELETE', `${TASKS}/${encodeURIComponent(upstreamId)}`, null);
+    if ('kind' in response) return 'failed';
+    if (response.status < 300) return 'cancelled';
+    return response.status >= 400 && response.status < 500 && response.status !== 429 ? 'rejected' : 'failed';
+  }
+
+  #send(
+    account: Account,
+    method: UpstreamRequest['method'],
+    path: string,
+    body: Buffer | null,
+  ): Promise<Response | TransportError> {
+    const { promise, resolve } = Promise.withResolvers<Response | TransportError>();
+    const { origin, pathname } = new URL(account.baseUrl);
+    const timeouts: Timeouts = method === 'POST' ? TIMEOUTS.videoCreate : TIMEOUTS.videoQuery;
+    const headers = [
+      'authorization',
+      `Bearer ${account.credential}`,
+      'accept-encoding',
+      'identity',
+      'user-agent',
+      'dragoman',
+    ];
+    if (body) headers.push('content-type', 'application/json');
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let status = 0;
+    let received: Response['headers'] = {};
+    const exchange = this.#upstream.send(
+      {
+        method,
+        origin,
+        path: pathname.replace(/\/+$/, '') + path,
+        headers,
+        body,
+        timeouts,
+        connection: method === 'POST' ? 'new' : 'any',
+      },
+      {
+        onHead(code, responseHeaders) {
+          status = code;
+          received = responseHeaders;
+        },
+        onData(chunk) {
+          bytes += chunk.length;
+          if (bytes <= MAX_RESPONSE_BYTES) return chunks.push(chunk) > 0;
+          exchange.abort();
+          resolve({ kind: 'failed', code: 'TOO_LARGE' });
+          return false;
+        },
+        onEnd: () => resolve({ status, headers: received, body: parseObject(Buffer.concat(chunks).toString('utf8')) }),
+        onError: resolve,
+      },
+    );
+    return promise;
+  }
+}
+
+function parseObject(text: string): Json | undefined {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const objectOf = (value: unknown): Json | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const countOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+
+function errorIn({ status, body }: Response): ProviderError {
+  const error = objectOf(body?.error) ?? {};
+  return {
+    status,
+    code: textOf(error.code) ?? `HTTP_${status}`,
+    message: textOf(error.message) ?? '',
+    param: textOf(error.param),
+  };
+}
+
+const secondsIn = (value: string | undefined): number | undefined => {
+  const seconds = Number(value ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
+};
+
+/** Reads a task leniently: only the id and the status are required. Lists name the error `failure_reason`. */
+export function reportedTask(value: unknown): ReportedTask | undefined {
+  const task = objectOf(value);
+  const id = textOf(task?.id);
+  const status = textOf(task?.status);
+  if (!task || id === undefined || status === undefined) return undefined;
+  const content = objectOf(task.content);
+  const usage = objectOf(task.usage);
+  const error = objectOf(task.error) ?? objectOf(task.failure_reason);
+  return {
+    id,
+    status,
+    model: textOf(task.model),
+    createdAt: countOf(task.created_at),
+    safetyIdentifier: textOf(task.safety_identifier),
+    error: error && { code: textOf(error.code) ?? '', message: textOf(error.message) ?? '' },
+    videoUrl: textOf(content?.video_url),
+    lastFrameUrl: textOf(content?.last_frame_url),
+    usageTokens: countOf(usage?.total_tokens) ?? countOf(usage?.completion_tokens),
+    duration: countOf(task.duration),
+    resolution: textOf(task.resolution),
+    ratio: textOf(task.ratio),
+    seed: typeof task.seed === 'number' && Number.isSafeInteger(task.seed) ? task.seed : undefined,
+    framesPerSecond: countOf(task.framespersecond),
+  };
+}

@@ -1,0 +1,105 @@
+/** Video tasks: their services bound once, and the operations on them. */
+import type { Account, Catalog } from '../catalog/index.ts';
+import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import type { Key } from '../identity/index.ts';
+import { Pool } from '../pool/index.ts';
+import type { UpstreamClient } from '../upstream/index.ts';
+import { expireRecords } from './idempotency/records.ts';
+import { noReferences } from './references.ts';
+import { createExaminer } from './request/examiner.ts';
+import type { VideoServices } from './services.ts';
+import { type CreateInput, createTask } from './tasks/create.ts';
+import { deleteTask } from './tasks/delete.ts';
+import type { CreatedTask } from './tasks/order.ts';
+import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
+import { recoverSubmissions } from './tasks/recover.ts';
+import {
+  type CursorPage,
+  findTask,
+  isTaskId,
+  listTasks,
+  listTasksAfter,
+  type TaskFilter,
+  type TaskPage,
+  type TaskRow,
+} from './tasks/task.ts';
+import { taskView, videoView } from './tasks/view.ts';
+import { VideoProvider } from './upstream/client.ts';
+
+export interface VideoOptions {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly upstream: UpstreamClient;
+  readonly catalog: () => Catalog;
+  readonly publicUrl: () => string;
+  readonly allowedOrigins: readonly string[];
+}
+
+export interface VideoJob {
+  readonly name: string;
+  readonly everyMs: number;
+  run(): Promise<number>;
+}
+
+export interface Video {
+  createTask(key: Key, input: CreateInput): Promise<CreatedTask>;
+  /** Throws `task_not_found`, alike for missing and foreign tasks. */
+  getTask(key: Key, id: string): Promise<TaskRow>;
+  listTasks(filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage>;
+  listTasksAfter(filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]>;
+  deleteTask(key: Key, id: string): Promise<void>;
+  taskView(task: TaskRow): object;
+  videoView(task: TaskRow): object;
+  /** A provider reported a task on its secret path. False when no open task has the path. */
+  onProviderReport(token: string, report: unknown): Promise<boolean>;
+  /** Background jobs of the worker. */
+  readonly jobs: readonly VideoJob[];
+  close(): Promise<void>;
+}
+
+export function createVideo(options: VideoOptions): Video {
+  const { db, upstream, clock, publicUrl } = options;
+  const examiner = createExaminer();
+  const services: VideoServices = {
+    ...options,
+    pool: new Pool(clock),
+    provider: new VideoProvider(upstream),
+    examiner,
+    references: noReferences,
+    replicaId: newId('req'),
+    callbackUrlFor: (account, secret) =>
+      canReach(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
+  };
+  const getTask = async (key: Key, id: string): Promise<TaskRow> => {
+    const task = isTaskId(id) ? await findTask(db, key.userId, id) : undefined;
+    if (!task) throw fail('task_not_found');
+    return task;
+  };
+  return {
+    createTask: (key, input) => createTask(services, key, input),
+    getTask,
+    listTasks: (filter, page) => listTasks(db, filter, page),
+    listTasksAfter: (filter, page) => listTasksAfter(db, filter, page),
+    deleteTask: async (key, id) => deleteTask(services, await getTask(key, id)),
+    taskView: (task) => taskView(task, publicUrl()),
+    videoView,
+    onProviderReport: (token, report) => onProviderReport(services, token, report),
+    jobs: [
+      { name: 'tasks.recover', everyMs: 5_000, run: () => recoverSubmissions(services) },
+      { name: 'tasks.reconcile', everyMs: 2_000, run: () => reconcileSubmissions(services).then(() => 0) },
+      { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(db) },
+    ],
+    close: () => examiner.close(),
+  };
+}
+
+/** A provider can report only to a public HTTPS address; one on this machine, such as the simulator, can report to any. */
+function canReach(publicUrl: string, { baseUrl }: Account): boolean {
+  const { protocol, hostname } = new URL(publicUrl);
+  const isLiteral = /^[\d.]+$|^\[/.test(hostname);
+  if (protocol === 'https:' && hostname !== 'localhost' && (!isLiteral || isPublicAddress(hostname))) return true;
+  return /^(?:127\.|localhost$|\[::1\]$)/.test(new URL(baseUrl).hostname);
+}
