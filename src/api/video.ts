@@ -88,7 +88,7 @@ async function listTasks({ video }: VideoApiServices, call: Call, { key }: Calle
   sendJson(call, 200, { items: items.map((task) => video.taskView(task)), total });
 }
 
-/** Tells polling clients when to ask again, in milliseconds. */
+/** Time until the next poll, in milliseconds; some SDKs read it. */
 const POLL_AFTER = { 'openai-poll-after-ms': '5000' } as const;
 
 async function getVideo({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
