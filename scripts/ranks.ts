@@ -34,7 +34,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['metering', 'reports'],
     ['index'],
   ],
-  video: [['idempotency', 'upstream', 'request'], ['references', 'services'], ['tasks'], ['video'], ['index']],
+  video: [['idempotency', 'upstream', 'request'], ['references'], ['services'], ['tasks'], ['video'], ['index']],
   gateway: [
     ['caller', 'affinity', 'client-stream', 'failover', 'redact', 'stored'],
     ['billing', 'models'],
