@@ -1,5 +1,5 @@
 /** Operation -> handler. Every call is authenticated first; nothing else of it is read before. */
-import { fail } from '../core/index.ts';
+import { fail, type MaybePromise, whenReady } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
 import {
   ENDPOINTS,
@@ -19,7 +19,7 @@ import { openWebSocket, type WebSocketServices } from './websocket.ts';
 
 export type ApiServices = HealthServices & WebSocketServices & VideoApiServices;
 
-type CallerHandler = (call: Call, caller: Caller) => void | Promise<void>;
+type CallerHandler = (call: Call, caller: Caller) => MaybePromise<void>;
 
 export function createHandlers(services: ApiServices): Record<Operation | OperatorOperation, Handler> {
   const handlers = Object.fromEntries(
@@ -44,8 +44,5 @@ function handlerOf(services: ApiServices, operation: Operation): CallerHandler {
 
 const authenticated =
   ({ auth }: ApiServices, handle: CallerHandler): Handler =>
-  async (call) => {
-    const identified = auth.identify(call);
-    const caller = identified instanceof Promise ? await identified : identified;
-    return handle(call, caller);
-  };
+  (call) =>
+    whenReady(auth.identify(call), (caller) => handle(call, caller));

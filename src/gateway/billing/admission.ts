@@ -3,7 +3,7 @@
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  */
 import { type Model, priceAt } from '../../catalog/index.ts';
-import { type Clock, formatNanos } from '../../core/index.ts';
+import { type Clock, formatNanos, type MaybePromise, whenReady } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import {
   costOf,
@@ -70,7 +70,7 @@ export class Billing {
   }
 
   /** Without a promise when the wallet lease at hand covers the call. Throws or rejects as `Metering.admit` does. */
-  admit(call: Call, caller: Caller, facts: CallFacts): Admission | Promise<Admission> {
+  admit(call: Call, caller: Caller, facts: CallFacts): MaybePromise<Admission> {
     if (inferenceRow(facts.operation).billing === 'free') return FREE_ADMISSION;
     crashPoint('call.admitting');
     const services = this.#services;
@@ -95,7 +95,7 @@ export class Billing {
       const priceId = price?.id ?? null;
       return new ReservedAdmission({ call, caller, facts, reservation, rates, multipliers, priceId, services });
     };
-    return reserved instanceof Promise ? reserved.then(open) : open(reserved);
+    return whenReady(reserved, open);
   }
 
   #ratesOf(priceId: bigint, stored: unknown): Rates {

@@ -29,8 +29,7 @@ export async function convertCall(
   { operation, from, to }: Conversion,
 ): Promise<void> {
   const pair: Pair = { client: codecOf(from).client, upstream: codecOf(to).upstream };
-  const reading = readJsonBody(services, call, operation);
-  const bytes = reading instanceof Promise ? await reading : reading;
+  const bytes = await readJsonBody(services, call, operation);
   const { body, input, previousId } = await expanded(services, caller, from, parseBody(bytes));
   const request = withState(pair.client.decodeRequest(body, call.request), {
     ...(previousId && { previousId }),
@@ -38,13 +37,11 @@ export async function convertCall(
   });
   const model = resolveModel(services.catalog(), caller, request.model);
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
-  const completing = withOpaqueAndMedia(services, caller, request, model);
-  const completed = completing instanceof Promise ? await completing : completing;
+  const completed = await withOpaqueAndMedia(services, caller, request, model);
   // The provider reads the stored turns too, so they count as input.
   const inputBytes = previousId === undefined ? bytes.length : Buffer.byteLength(JSON.stringify(body));
   const facts = { operation, model, bodyBytes: inputBytes, maxOutput: request.limits.maxOutput };
-  const admitting = services.billing.admit(call, caller, facts);
-  const admission = admitting instanceof Promise ? await admitting : admitting;
+  const admission = await services.billing.admit(call, caller, facts);
   const created = Math.floor(services.clock.now() / 1000);
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };

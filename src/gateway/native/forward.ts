@@ -33,8 +33,7 @@ export async function forward(
   caller: Caller,
   { operation, dialect, feature }: Forwarding,
 ): Promise<void> {
-  const reading = readRequest(services, call, caller, { operation, dialect });
-  const request = reading instanceof Promise ? await reading : reading;
+  const request = await readRequest(services, call, caller, { operation, dialect });
   const { model, isStream, bytes, maxOutput, images, accountId } = request;
   call.addLogFields({ model: model?.name, stream: isStream });
   const accounts = services
@@ -44,9 +43,8 @@ export async function forward(
       ({ id, features }) =>
         (feature === undefined || features.has(feature)) && (accountId === undefined || id === accountId),
     );
-  const admitting =
-    model && services.billing.admit(call, caller, { operation, model, bodyBytes: bytes, maxOutput, images });
-  const admission = admitting instanceof Promise ? await admitting : admitting;
+  const facts = model && { operation, model, bodyBytes: bytes, maxOutput, images };
+  const admission = facts && (await services.billing.admit(call, caller, facts));
   const native = new NativeCall({ services, call, caller, operation, dialect, request, admission }, accounts);
   try {
     await runWithFailover(call, native, services);

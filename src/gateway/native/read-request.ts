@@ -1,5 +1,6 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
 import type { Account, Model } from '../../catalog/index.ts';
+import { type MaybePromise, whenReady } from '../../core/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
 import type { ImageCount } from '../billing/admission.ts';
@@ -36,22 +37,20 @@ export const readRequest = (
   call: Call,
   caller: Caller,
   target: NativeTarget,
-): NativeRequest | Promise<NativeRequest> =>
-  READERS[inferenceRow(target.operation).reader](services, call, caller, target);
+): MaybePromise<NativeRequest> => READERS[inferenceRow(target.operation).reader](services, call, caller, target);
 
 type Reader = (
   services: GatewayServices,
   call: Call,
   caller: Caller,
   target: NativeTarget,
-) => NativeRequest | Promise<NativeRequest>;
+) => MaybePromise<NativeRequest>;
 
 const READERS: Readonly<Record<RequestReader, Reader>> = {
   json(services, call, caller, target) {
-    const read = readJsonBody(services, call, target.operation);
-    return read instanceof Promise
-      ? read.then((body) => jsonRequest(services, call, caller, { ...target, body }))
-      : jsonRequest(services, call, caller, { ...target, body: read });
+    return whenReady(readJsonBody(services, call, target.operation), (body) =>
+      jsonRequest(services, call, caller, { ...target, body }),
+    );
   },
 
   async 'path-model'(services, call, caller, { operation }) {
@@ -110,7 +109,7 @@ function jsonRequest(
   call: Call,
   caller: Caller,
   { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
-): NativeRequest | Promise<NativeRequest> {
+): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
   const { model, maxOutput, images, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
   const requestFor = (accountId?: string): NativeRequest => ({
