@@ -8,7 +8,7 @@ import { newId, parseNanos, parsePpm, type SealLocation, type StoredLimits, Wron
 import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
-import { FEATURES } from '../rules/index.ts';
+import { FEATURES, type VideoVariant } from '../rules/index.ts';
 import { prune } from './prune.ts';
 import { checkReferences } from './references.ts';
 import { savePrice } from './save-price.ts';
@@ -64,9 +64,16 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
 }
 
 async function readKnown(tx: Tx) {
-  const groups = await tx.selectFrom('groups').select(['id', 'style']).execute();
+  const groups = await tx.selectFrom('groups').select(['id', 'style', 'variant']).execute();
   const users = await tx.selectFrom('users').select('id').execute();
-  return { groups: new Map(groups.map((row) => [row.id, row.style])), users: new Set(users.map((row) => row.id)) };
+  const kindOf = ({ style, variant }: (typeof groups)[number]) => ({
+    style,
+    variant: (variant ?? undefined) as VideoVariant | undefined,
+  });
+  return {
+    groups: new Map(groups.map((row) => [row.id, kindOf(row)])),
+    users: new Set(users.map((row) => row.id)),
+  };
 }
 
 async function applyAll(tx: Tx, file: SetupFile, options: ApplyOptions): Promise<Applied> {

@@ -1,19 +1,20 @@
 /** Checks of a configuration file beyond its schema: references between objects, duplicates, unchanged styles. */
 import { FEATURES } from '../rules/index.ts';
 import type { SetupFile } from './schema.ts';
+import { checkVideoModels, type GroupKind } from './video-models.ts';
 
 /** Objects in the database that a file may refer to. */
 export interface Known {
-  /** Group id -> style. */
-  readonly groups: ReadonlyMap<string, string>;
+  /** By the id of the group. */
+  readonly groups: ReadonlyMap<string, GroupKind>;
   readonly users: ReadonlySet<string>;
 }
 
 /** With `prune`, groups that the file does not name are removed, so the file must not refer to them. */
 export function checkReferences(file: SetupFile, known: Known, { prune = false } = {}): string[] {
-  const named = file.groups.map((group): [string, string] => [group.id, group.style]);
-  const styles = new Map(prune ? named : [...known.groups, ...named]);
-  const needGroup = groupCheck(styles, prune ? 'the file; pruning removes the others' : 'the file or the database');
+  const named = file.groups.map(({ id, style, variant }): [string, GroupKind] => [id, { style, variant }]);
+  const groups = new Map(prune ? named : [...known.groups, ...named]);
+  const needGroup = groupCheck(groups, prune ? 'the file; pruning removes the others' : 'the file or the database');
   const users = new Set([...known.users, ...file.users.map((user) => user.id)]);
   return [
     ...duplicates(
@@ -55,11 +56,12 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
     ...changedStyles(file, known),
     ...file.accounts.flatMap((account, n) => [
       ...needGroup(`accounts[${n}].group`, account.group),
-      ...unsupportedFeatures(`accounts[${n}].features`, account, styles),
+      ...unsupportedFeatures(`accounts[${n}].features`, account, groups),
     ]),
     ...file.models.flatMap((model, n) =>
       model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
     ),
+    ...checkVideoModels(file, groups),
     ...file.characters.flatMap((character, n) => needGroup(`characters[${n}].group`, character.group, 'video')),
     ...file.keys.flatMap((key, n) => [
       ...needGroup(`keys[${n}].group`, key.group, 'provider'),
@@ -91,27 +93,23 @@ function duplicates<T>(
 /** The style of a group cannot change, because its keys and accounts depend on it. */
 const changedStyles = (file: SetupFile, known: Known): string[] =>
   file.groups.flatMap((group, n) => {
-    const style = known.groups.get(group.id);
+    const style = known.groups.get(group.id)?.style;
     return style === undefined || style === group.style
       ? []
       : [`groups[${n}].style: found "${group.style}", expected "${style}" as before; create a new group instead`];
   });
 
 const groupCheck =
-  (styles: ReadonlyMap<string, string>, where: string) =>
+  (groups: Known['groups'], where: string) =>
   (path: string, id: string, kind?: 'video' | 'provider'): string[] => {
-    const style = styles.get(id);
+    const style = groups.get(id)?.style;
     if (style === undefined) return [`${path}: found "${id}", expected a group of ${where}`];
     if (kind === undefined || (style === 'video') === (kind === 'video')) return [];
     return [`${path}: found "${id}", expected a ${kind} group`];
   };
 
-function unsupportedFeatures(
-  path: string,
-  account: SetupFile['accounts'][number],
-  styles: ReadonlyMap<string, string>,
-): string[] {
-  const style = styles.get(account.group);
+function unsupportedFeatures(path: string, account: SetupFile['accounts'][number], groups: Known['groups']): string[] {
+  const style = groups.get(account.group)?.style;
   const possible: readonly string[] =
     style !== undefined && style in FEATURES ? FEATURES[style as keyof typeof FEATURES] : [];
   return (account.features ?? [])

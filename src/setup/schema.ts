@@ -6,7 +6,7 @@ import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
 import { isKeyFormat } from '../identity/index.ts';
-import { FEATURES, KEY_CHARS, STYLES, USER_ID, VIDEO_VARIANTS } from '../rules/index.ts';
+import { FEATURES, KEY_CHARS, RESOLUTIONS, type Resolution, STYLES, USER_ID, VIDEO_VARIANTS } from '../rules/index.ts';
 import { issuesOf } from './issues.ts';
 
 const id = z
@@ -77,9 +77,16 @@ const Account = z.strictObject({
     .optional(),
 });
 
-const ByResolution = z.union([money, z.record(z.string(), money)], {
-  error: 'a decimal amount in quotes, or one for each resolution',
-});
+/** A resolution without an amount costs the highest one of the table, so a table must not be empty. */
+const ByResolution = z
+  .union([money, z.record(z.string(), money)], { error: 'a decimal amount in quotes, or one for each resolution' })
+  .superRefine((price, context) => {
+    if (typeof price === 'string') return;
+    const keys = Object.keys(price).filter((name) => !RESOLUTIONS.includes(name as Resolution));
+    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: price });
+    else if (Object.keys(price).length === 0)
+      context.addIssue({ code: 'custom', message: `an amount for at least one of ${RESOLUTIONS.join(', ')}` });
+  });
 const Prices = z.strictObject({
   input: money.optional(),
   cached_input: money.optional(),
@@ -103,6 +110,7 @@ const Model = z.strictObject({
   upstream: z.string().min(1).max(200).optional(),
   prices: Prices.optional(),
   cost: Prices.optional(),
+  /** Members by the style of the groups; video-models.ts checks those of video models. */
   capabilities: z.record(z.string(), z.unknown()).optional(),
   context: count.optional(),
   max_output: count.optional(),

@@ -247,6 +247,43 @@ test('setup rejects references to missing objects or objects of the wrong kind',
   ]);
 });
 
+test('setup rejects capabilities and prices that a video model cannot have, and keeps those of text models open', async () => {
+  const groups = [
+    { id: 'film-a', style: 'video', variant: 'A' },
+    { id: 'film-ep', style: 'video', variant: 'EP' },
+  ];
+  const model = (capabilities: object, more: object = {}) => ({
+    groups,
+    models: [{ id: 'film', groups: ['film-a', 'film-ep'], capabilities, ...more }],
+  });
+  assert.deepEqual(
+    await setupErrors(
+      model({ resolutions: ['720'], ratios: [], cancel_queued: 'yes', default_duration: 16, thinking: 'none' }),
+    ),
+    [
+      'models[0].capabilities.resolutions[0]: found "720", expected one of 480p, 720p, 1080p, 4k',
+      'models[0].capabilities.ratios: found a list, expected at least 1 entries',
+      'models[0].capabilities.cancel_queued: found "yes", expected true or false',
+      'models[0].capabilities.default_duration: found 16, expected at most 15',
+      'models[0].capabilities.thinking: no such field',
+    ],
+  );
+  assert.deepEqual(await setupErrors(model({ resolutions: ['720p', '4k'] })), [
+    'models[0].capabilities.resolutions[1]: found "4k", expected one of 480p, 720p, 1080p, which variant A has',
+  ]);
+  assert.deepEqual(
+    await setupErrors(model({}, { prices: { video: { '720p': '7', '900p': '8' }, video_with_video_input: {} } })),
+    [
+      'models[0].prices.video.900p: no such field',
+      'models[0].prices.video_with_video_input: found an object, expected an amount for at least one of 480p, 720p, 1080p, 4k',
+    ],
+  );
+  assert.deepEqual(
+    await setupErrors({ models: [{ id: 'm', groups: ['nowhere'], capabilities: { thinking: 'none' } }] }),
+    ['models[0].groups[0]: found "nowhere", expected a group of the file or the database'],
+  );
+});
+
 test("setup rejects a change of a group's style", async () => {
   assert.deepEqual(await setupErrors({ groups: [{ id: 'yaml', style: 'responses' }] }), [
     'groups[0].style: found "responses", expected "messages" as before; create a new group instead',
@@ -306,7 +343,7 @@ test('applying a setup file again changes nothing and notifies no replica', asyn
       {
         id: 'film-*',
         groups: ['film'],
-        capabilities: { b: 1, a: [2] },
+        capabilities: { resolutions: ['720p', '1080p'], cancel_queued: true, default_duration: 5 },
         context: 1000,
         prices: { video: { '720p': '7', '1080p': '9.5' }, input: '1' },
       },

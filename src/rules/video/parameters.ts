@@ -52,7 +52,9 @@ export interface IntegerRule {
 /** The only tier on sale. */
 export const DEFAULT_SERVICE_TIER = 'default';
 
-/** Held for a video whose length the model chooses (V 4.2 r2), and for one without a known default. */
+/** Seconds of the shortest video. */
+export const MIN_DURATION_S = 4;
+/** Seconds of the longest video. Held when the model chooses the length (V 4.2 r2) and when no default is known. */
 export const MAX_DURATION_S = 15;
 /** All models produce this rate; it converts `frames` to a length. */
 export const FRAMES_PER_SECOND = 24;

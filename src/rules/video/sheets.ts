@@ -9,6 +9,7 @@ import {
   DEFAULT_SERVICE_TIER,
   type IntegerRule,
   MAX_DURATION_S,
+  MIN_DURATION_S,
   type ParameterRule,
   type VideoParameter,
 } from './parameters.ts';
@@ -88,7 +89,7 @@ const BOOLEAN: ParameterRule = { kind: 'boolean' };
 
 const duration = (isAutomaticSupported: boolean): IntegerRule => ({
   kind: 'integer',
-  min: 4,
+  min: MIN_DURATION_S,
   max: MAX_DURATION_S,
   unit: 'seconds',
   automatic: { value: -1, isSupported: isAutomaticSupported },
