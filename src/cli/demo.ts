@@ -1,6 +1,7 @@
 /** The demo of `serve`: starts simulated providers beside the server and prints commands to try. */
 import type { AppContext } from '../main.ts';
-import { applySetup, DEMO_GROUPS, demoSetup, hasDemo } from '../setup/index.ts';
+import { VIDEO_ENDPOINTS } from '../rules/index.ts';
+import { applySetup, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from '../setup/index.ts';
 import { info } from './output.ts';
 
 export interface Demo {
@@ -19,8 +20,11 @@ export async function startDemo(context: AppContext): Promise<Demo | undefined> 
   const isEnabled = config.DEMO === 'on' || (isFresh && isEmbedded) || (await hasDemo(database.db));
   if (!isEnabled) return undefined;
   const { startSim } = await import('../../sim/index.ts');
-  const sim = await startSim({ port: SIM_PORT }).catch(() => startSim({ port: 0 }));
-  const { keys } = await applySetup(database.db, demoSetup(sim.url), { secrets });
+  // Variant A has parameters that only this family of the simulated provider accepts.
+  const video = { models: { [DEMO_VIDEO_MODEL]: 'open' } } as const;
+  const sim = await startSim({ port: SIM_PORT, video }).catch(() => startSim({ port: 0, video }));
+  const setup = demoSetup({ url: sim.url, videoUrl: sim.video.url });
+  const { keys } = await applySetup(database.db, setup, { secrets });
   info(`Simulated providers listen at ${sim.url}; no request leaves this machine.`);
   return { keys: Object.fromEntries(keys.map((key) => [key.group, key.token])), stop: () => sim.close() };
 }
@@ -49,6 +53,8 @@ interface DemoKeys {
   readonly m: string;
   readonly g: string;
 }
+
+const TASKS = VIDEO_ENDPOINTS['tasks.create'].path;
 
 function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { about: string; command: string }[] {
   const post = (path: string, key: string, body: object, flags = '-sS') =>
@@ -86,6 +92,14 @@ function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { abo
     {
       about: 'an image, written to lamp.png',
       command: `${post('/v1/images/generations', r, { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' })} | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > lamp.png`,
+    },
+    {
+      about: 'a video task; its id is written to task.json',
+      command: `${post(TASKS, m, { model: DEMO_VIDEO_MODEL, content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 })} | tee task.json`,
+    },
+    {
+      about: 'the state of that task',
+      command: `curl -sS ${url}${TASKS}/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' task.json) -H 'authorization: Bearer ${m}'`,
     },
     ...(token === undefined
       ? []

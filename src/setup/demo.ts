@@ -1,5 +1,6 @@
-/** The demo configuration: a group of each style on simulated providers, priced models, one user and a key per group. */
+/** The demo configuration: a group of each style and video variant on simulated providers, priced models, one user, its keys. */
 import type { Db } from '../db/index.ts';
+import type { VideoVariant } from '../rules/index.ts';
 import { SetupFile } from './schema.ts';
 
 export const DEMO_USER = 'demo';
@@ -8,18 +9,52 @@ export const DEMO_GROUPS = { responses: 'responses', messages: 'messages', gener
 /** Prefix of the demo accounts. An account with it means that the demo is installed. */
 const ACCOUNT_PREFIX = 'demo-';
 
-export function demoSetup(providersUrl: string): SetupFile {
+/** The video models, by variant. */
+const VIDEO_MODELS: Readonly<Record<VideoVariant, readonly string[]>> = {
+  A: ['demo-video-a'],
+  EP: [
+    'demo-video-2-0-260128',
+    'demo-video-2-0-ep',
+    'demo-video-2-0-fast-260128',
+    'demo-video-2-0-fast-ep',
+    'demo-video-2-0-mini-260615',
+    'demo-video-2-0-mini-ep',
+  ],
+  HC: ['demo-video-2-0-fast-hc', 'demo-video-2-0-hc', 'demo-video-2-0-mini-hc'],
+};
+export const DEMO_VIDEO_MODEL = 'demo-video-a';
+
+export interface SimulatedProviders {
+  readonly url: string;
+  /** Base URL of the video provider, with `/api/v3`. */
+  readonly videoUrl: string;
+}
+
+export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): SetupFile {
   const { responses, messages, generate } = DEMO_GROUPS;
   return SetupFile.parse({
     groups: [
       { id: responses, style: 'responses', name: 'Responses (simulated)' },
       { id: messages, style: 'messages', name: 'Messages (simulated)' },
       { id: generate, style: 'generate-content', name: 'Native (simulated)' },
+      ...VARIANTS.map((variant) => ({
+        id: videoGroup(variant),
+        style: 'video',
+        variant,
+        name: `Video ${variant} (simulated)`,
+      })),
     ],
     accounts: [
       { id: `${ACCOUNT_PREFIX}responses`, group: responses, base_url: `${providersUrl}/v1`, api_key: 'sk-simulated' },
       { id: `${ACCOUNT_PREFIX}messages`, group: messages, base_url: providersUrl, api_key: 'sk-simulated' },
       { id: `${ACCOUNT_PREFIX}generate`, group: generate, base_url: providersUrl, api_key: 'sk-simulated' },
+      // Each group has an account of its own at the provider, with its own queue.
+      ...VARIANTS.map(videoGroup).map((group) => ({
+        id: ACCOUNT_PREFIX + group,
+        group,
+        base_url: videoUrl,
+        api_key: `sk-simulated-${group}`,
+      })),
     ],
     models: [
       {
@@ -37,10 +72,35 @@ export function demoSetup(providersUrl: string): SetupFile {
         cost: { input: '2.4', cached_input: '0.24', cache_write: '3', output: '12' },
       },
       { id: 'demo-generate', groups: [generate], prices: { input: '0.3', cached_input: '0.03', output: '2.5' } },
+      ...VARIANTS.flatMap((variant) => VIDEO_MODELS[variant].map((id) => videoModel(id, variant))),
     ],
     users: [{ id: DEMO_USER, email: 'demo@example.test', balance: '100' }],
     keys: [responses, messages, generate].map((group) => ({ user: DEMO_USER, group, name: 'demo' })),
   });
+}
+
+const VARIANTS = Object.keys(VIDEO_MODELS) as VideoVariant[];
+const videoGroup = (variant: VideoVariant): string => `video-${variant.toLowerCase()}`;
+
+/** The provider makes five seconds at 720p when a request names neither. */
+const VIDEO_DEFAULTS = { default_duration: 5 } as const;
+
+/** Small models are cheaper and stop at 720p; the large ones charge more for larger pictures. */
+function videoModel(id: string, variant: VideoVariant) {
+  const groups = [videoGroup(variant)];
+  if (/-(?:fast|mini)-/.test(id)) {
+    const capabilities = { ...VIDEO_DEFAULTS, resolutions: ['480p', '720p'] };
+    const [video, video_with_video_input] = id.includes('-mini-') ? ['3', '1.8'] : ['5.6', '3.3'];
+    return { id, groups, capabilities, prices: { video, video_with_video_input } };
+  }
+  const larger = variant === 'A' ? { '1080p': '7.7' } : { '1080p': '7.7', '4k': '8.4' };
+  return {
+    id,
+    groups,
+    capabilities: VIDEO_DEFAULTS,
+    prices: { video: { '480p': '7', '720p': '7', ...larger }, video_with_video_input: '4.3' },
+    cost: { video: '5.6', video_with_video_input: '3.4' },
+  };
 }
 
 export async function hasDemo(db: Db): Promise<boolean> {

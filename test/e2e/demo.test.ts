@@ -24,10 +24,12 @@ test('demo: every command printed at the first start works as pasted, and the se
   t.after(() => first.stop('SIGKILL'));
   await first.until(/models that a key may use\n.*\n/);
   const commands = commandsIn(first.output());
-  assert.ok(commands.length >= 9, `only ${commands.length} commands`);
+  assert.ok(commands.length >= 11, `only ${commands.length} commands`);
   for (const command of commands) {
     const { stdout } = await run('bash', ['-c', `set -o pipefail; ${command}`], { cwd: folder });
-    if (!command.includes('lamp.png')) assert.match(stdout, /demo-/, command);
+    if (command.includes('| tee task.json')) assert.match(stdout, /^\{"id":"task_\w+"\}$/, command);
+    else if (!command.includes('lamp.png')) assert.match(stdout, /demo-/, command);
+    if (command.includes(' task.json)')) assert.match(stdout, /"status":"(?:queued|running|succeeded)"/, command);
     assert.doesNotMatch(stdout, /"error":\{/, command);
   }
   assert.equal(readFileSync(join(folder, 'lamp.png')).subarray(1, 4).toString(), 'PNG');
