@@ -115,7 +115,7 @@ export async function serve(context: AppContext, options: ServeOptions): Promise
 async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
   const { config, log } = context;
   const services = await openServices(context, closers);
-  let url = baseUrl(config, config.PORT);
+  let url = publicUrlOf(config, config.PORT);
   const video = openVideo(context, services, () => url);
   closers.push(() => video.close());
   const { gateway, web } = createApp(context, { ...services, video }, closers);
@@ -126,7 +126,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
         : `Cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`,
     );
   });
-  url = baseUrl(config, port);
+  url = publicUrlOf(config, port);
   const worker = options.worker ? runWorker({ ...context, video }) : undefined;
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
@@ -147,7 +147,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
 }
 
 /** The address of this installation for links: `PUBLIC_URL`, or the address that the server listens on. */
-const baseUrl = ({ PUBLIC_URL, HOST }: Config, port: number): string =>
+export const publicUrlOf = ({ PUBLIC_URL, HOST }: Config, port: number): string =>
   PUBLIC_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
 
 function openVideo(
@@ -301,7 +301,7 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   closers.push(() => watch.stop());
   const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
   closers.push(() => upstream.close());
-  const video = openVideo(context, { upstream, catalog: () => catalog }, () => baseUrl(config, config.PORT));
+  const video = openVideo(context, { upstream, catalog: () => catalog }, () => publicUrlOf(config, config.PORT));
   closers.push(() => video.close());
   return { video, close: () => closeAll(closers) };
 }

@@ -7,8 +7,9 @@ import { type Config, loadConfig } from '../config.ts';
 import { silentLog, systemClock } from '../core/index.ts';
 import { isMigrated } from '../db/index.ts';
 import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
-import { type AppContext, openContext } from '../main.ts';
+import { type AppContext, openContext, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
+import { canReport } from '../video/index.ts';
 import { print } from './output.ts';
 
 interface Finding {
@@ -95,6 +96,7 @@ async function checkInstallation(config: Config): Promise<Finding[]> {
       await checkDatabase(context),
       { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
       ...(await checkSetup(context)),
+      ...(await checkVideo(context)),
       ...(await checkAlarms(context)),
     ];
   } finally {
@@ -141,6 +143,40 @@ async function checkSetup({ database: { db } }: AppContext): Promise<Finding[]> 
     },
     ...groupsWithout('account', accounts, 'its keys get 503 until one is applied'),
     ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
+  ];
+}
+
+/** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */
+async function checkVideo({ config, database: { db } }: AppContext): Promise<Finding[]> {
+  const accounts = await db
+    .selectFrom('accounts')
+    .innerJoin('groups', 'groups.id', 'accounts.group_id')
+    .select(['accounts.id', 'accounts.base_url'])
+    .where('groups.style', '=', 'video')
+    .orderBy('accounts.id')
+    .execute();
+  const url = publicUrlOf(config, config.PORT);
+  const silent = accounts.filter(({ base_url }) => !canReport(url, { baseUrl: base_url }));
+  const { rows: unpriced } = await sql<{ pattern: string; group_id: string }>`
+    select m.pattern, m.group_id from models m join groups g on g.id = m.group_id
+    where g.style = 'video' and (
+      select p.rates -> 'video' from prices p where p.model_id = m.id and p.valid_from <= now()
+      order by p.valid_from desc, p.id desc limit 1) is null
+    order by g.position, m.position`.execute(db);
+  const note = (text: string): Finding => ({ about: 'Video', state: 'note', text });
+  return [
+    ...(silent.length === 0
+      ? []
+      : [
+          note(
+            `${url} is not a public HTTPS address, so providers cannot report tasks of ${silent.map(({ id }) => id).join(', ')}; an unknown submission is found by the provider's task list only. Set PUBLIC_URL`,
+          ),
+        ]),
+    ...unpriced.map(({ pattern, group_id }) =>
+      note(
+        `model ${pattern} of group ${group_id} has no video price; requests get model_not_allowed until one is applied`,
+      ),
+    ),
   ];
 }
 

@@ -11,6 +11,7 @@ import { createExaminer } from './request/examiner.ts';
 import type { VideoServices } from './services.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
 import { deleteTask } from './tasks/delete.ts';
+import { expireTasks, Follower } from './tasks/follow.ts';
 import type { CreatedTask } from './tasks/order.ts';
 import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
 import { recoverSubmissions } from './tasks/recover.ts';
@@ -71,8 +72,9 @@ export function createVideo(options: VideoOptions): Video {
     references: noReferences,
     replicaId: newId('req'),
     callbackUrlFor: (account, secret) =>
-      canReach(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
+      canReport(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
   };
+  const follower = new Follower(services);
   const getTask = async (key: Key, id: string): Promise<TaskRow> => {
     const task = isTaskId(id) ? await findTask(db, key.userId, id) : undefined;
     if (!task) throw fail('task_not_found');
@@ -90,14 +92,19 @@ export function createVideo(options: VideoOptions): Video {
     jobs: [
       { name: 'tasks.recover', everyMs: 5_000, run: () => recoverSubmissions(services) },
       { name: 'tasks.reconcile', everyMs: 2_000, run: () => reconcileSubmissions(services).then(() => 0) },
+      { name: 'tasks.follow', everyMs: 1_000, run: () => follower.run().then(() => 0) },
+      { name: 'tasks.expire', everyMs: 60_000, run: () => expireTasks(services) },
       { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(db) },
     ],
-    close: () => examiner.close(),
+    close: async () => {
+      await follower.stop();
+      await examiner.close();
+    },
   };
 }
 
 /** A provider can report only to a public HTTPS address; one on this machine, such as the simulator, can report to any. */
-function canReach(publicUrl: string, { baseUrl }: Account): boolean {
+export function canReport(publicUrl: string, { baseUrl }: Pick<Account, 'baseUrl'>): boolean {
   const { protocol, hostname } = new URL(publicUrl);
   const isLiteral = /^[\d.]+$|^\[/.test(hostname);
   if (protocol === 'https:' && hostname !== 'localhost' && (!isLiteral || isPublicAddress(hostname))) return true;

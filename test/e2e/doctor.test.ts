@@ -1,0 +1,52 @@
+/** What `dragoman doctor` reports about video accounts and models. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { run } from '../support/command.ts';
+import { testDatabase } from '../support/database.ts';
+
+const setup = (accounts: readonly object[]) =>
+  JSON.stringify({
+    groups: [{ id: 'film', style: 'video', variant: 'EP' }],
+    accounts,
+    models: [
+      { id: 'priced', groups: ['film'], prices: { video: { '720p': '7' } } },
+      { id: 'unpriced', groups: ['film'] },
+      { id: 'text-price', groups: ['film'], prices: { input: '1' } },
+      { id: 'announced', groups: ['film'], prices: { video: '7' }, valid_from: '2099-01-01T00:00:00Z' },
+    ],
+  });
+
+const account = (id: string, base_url: string) => ({ id, group: 'film', base_url, api_key: 'sk-up' });
+
+test('doctor reports video accounts that cannot report tasks, and video models without a price', async () => {
+  const database = await testDatabase();
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
+  const env = { DATA_DIR, DATABASE_URL: database.url };
+  const videoLines = async (PUBLIC_URL?: string): Promise<string[]> => {
+    const { code, stdout } = await run(['doctor'], { env: { ...env, ...(PUBLIC_URL && { PUBLIC_URL }) } });
+    assert.equal(code, 0, stdout);
+    return [...stdout.matchAll(/^note {2}Video +(.*)$/gm)].map(([, text = '']) => text);
+  };
+  try {
+    const accounts = [account('far', 'https://video.example/api/v3'), account('near', 'http://127.0.0.1:9/api/v3')];
+    const file = join(DATA_DIR, 'setup.json');
+    writeFileSync(file, setup(accounts));
+    const applied = await run(['apply', file], { env });
+    assert.equal(applied.code, 0, applied.stderr);
+    const unpriced = ['unpriced', 'text-price', 'announced'].map(
+      (model) => `model ${model} of group film has no video price; requests get model_not_allowed until one is applied`,
+    );
+    assert.deepEqual(await videoLines('https://gateway.example'), unpriced);
+    for (const url of ['http://gateway.example', 'https://localhost', 'https://10.0.0.1', 'https://[fd00::1]']) {
+      const [silent = '', ...others] = await videoLines(url);
+      assert.ok(silent.startsWith(`${url} is not a public HTTPS address, so providers cannot report tasks of far;`));
+      assert.deepEqual(others, unpriced);
+    }
+  } finally {
+    await database.drop();
+    rmSync(DATA_DIR, { recursive: true, force: true });
+  }
+});
