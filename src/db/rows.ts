@@ -1,5 +1,5 @@
 /** Row types, generated from the migrated schema by `npm run gen`. Do not edit. */
-import type { ColumnType, Generated } from 'kysely';
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 export type Json = ColumnType<unknown, string, string>;
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
@@ -47,6 +47,33 @@ export interface AuditRow {
   after: Json | null;
   request_id: string | null;
   address: string | null;
+}
+
+export interface CallbackAttemptsRow {
+  user_id: string;
+  event_id: string;
+  attempt: number;
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface CallbackEventsRow {
+  user_id: string;
+  task_id: string;
+  version: number;
+  event_id: string;
+  url: string;
+  host: string;
+  body: Buffer;
+  state: Generated<string>;
+  attempts: Generated<number>;
+  next_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  last_status: number | null;
+  last_error: string | null;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  finished_at: Timestamp | null;
 }
 
 export interface CharactersRow {
@@ -286,6 +313,7 @@ export interface VideoTasksRow {
   safety_identifier: string;
   parameters: Json;
   reported: Json | null;
+  service_tier: GeneratedAlways<string | null>;
   has_video_input: boolean;
   usage_tokens: bigint | null;
   error: Json | null;
@@ -299,6 +327,13 @@ export interface VideoTasksRow {
   updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
   finished_at: Timestamp | null;
   deleted_at: Timestamp | null;
+  operation: Generated<string>;
+  result_url: string | null;
+  last_frame_url: string | null;
+  result_reported_at: Timestamp | null;
+  missing_reports: Generated<number>;
+  missing_since: Timestamp | null;
+  review_until: Timestamp | null;
 }
 
 export interface WalletsRow {
@@ -314,6 +349,8 @@ export interface Rows {
   admins: AdminsRow;
   alarms: AlarmsRow;
   audit: AuditRow;
+  callback_attempts: CallbackAttemptsRow;
+  callback_events: CallbackEventsRow;
   characters: CharactersRow;
   entries: EntriesRow;
   groups: GroupsRow;

@@ -42,6 +42,11 @@ export type CrashPoint =
   | 'task.cancel_requested'
   | 'task.cancel_sent'
   | 'task.cancelling'
+  | 'follow.asked'
+  | 'follow.moved'
+  | 'follow.settled'
+  | 'follow.applying'
+  | 'follow.applied'
   | 'close.begun'
   | 'close.drained'
   | 'close.removed';

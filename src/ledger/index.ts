@@ -1,4 +1,3 @@
-// hold, settle, release, review, recordUsage, videoRateOf and videoCostOf have no caller yet: they are for asynchronous video tasks.
 export type { Reservation } from './admission/wallet-state.ts';
 export { ALARMS, type Alarm, type AlarmName, checkAlarms, findAlarms, readAlarms } from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';

@@ -1,4 +1,4 @@
 export { readIdempotencyKey } from './idempotency/header.ts';
 export type { TaskEntry } from './request/task-request.ts';
-export type { TaskFilter, TaskRow } from './tasks/task.ts';
+export { isTaskId, type TaskFilter, type TaskRow } from './tasks/task.ts';
 export { canReport, createVideo, type Video, type VideoJob } from './video.ts';

@@ -1,11 +1,16 @@
 /** What the video operations share. Bound once by `createVideo`. */
+
+import type { Transaction } from 'kysely';
 import type { Account, Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import type { Db, Rows } from '../db/index.ts';
 import type { Pool } from '../pool/index.ts';
 import type { ReferenceResolver } from './references.ts';
 import type { Examiner } from './request/examiner.ts';
 import type { VideoProvider } from './upstream/client.ts';
+
+/** A transaction, for what must change together. */
+export type Tx = Transaction<Rows>;
 
 export interface VideoServices {
   readonly db: Db;

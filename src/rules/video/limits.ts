@@ -1,6 +1,5 @@
 /** Limits of V 8 that are the same for all variants. The size of a body is `BODY_BYTES.video`. */
 import { JSON_LIMITS } from '../limits.ts';
-import { DEFAULT_SERVICE_TIER } from './parameters.ts';
 
 export interface NumberRange {
   readonly min: number;
@@ -17,8 +16,6 @@ export const TASK_LIST = {
   pageNumber: { min: 1, max: 500, default: 1 },
   pageSize: { min: 1, max: 500, default: 20 },
   maxTaskIds: 100,
-  /** The service tier of a task that was created without one. */
-  defaultTier: DEFAULT_SERVICE_TIER,
 } as const;
 
 /** Lists of assets, groups, characters and `/v1/videos`. */

@@ -2,7 +2,7 @@
 import { fail } from '../../core/index.ts';
 import { CHARACTER_ROLE, type MediaRole, type RoleCombinations, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { CheckedItem, CheckedMedia } from './content.ts';
-import { invalidField, oneOf, unsupportedField } from './reject.ts';
+import { alternatives, invalidField, unsupportedField } from './reject.ts';
 import type { TaskTarget } from './task-request.ts';
 
 /** A media item with its role given or derived, and its index among all items. */
@@ -25,7 +25,7 @@ export function combineItems(items: readonly CheckedItem[], { variant }: TaskTar
 function placeItem(item: CheckedMedia, index: number, items: readonly CheckedItem[]): PlacedMedia {
   const isLone = items.filter(({ type }) => type === item.type).length === 1;
   const role = item.role ?? (isLone ? item.rule.loneRole : undefined);
-  if (!role) throw invalidField(item.roleParam, 'missing beside other images', `send ${oneOf(item.rule.roles)}`);
+  if (!role) throw invalidField(item.roleParam, 'missing beside other images', `send ${alternatives(item.rule.roles)}`);
   return { ...item, index, role };
 }
 
@@ -50,7 +50,7 @@ function checkRoles(media: readonly PlacedMedia[], { maxItems, exclusive, compan
     const needed = companions.find(
       (rule) => rule.role === role && !rule.oneOf.some((companion) => seen.has(companion)),
     );
-    if (needed) throw unsupportedField(roleParam, `${role} cannot be sent alone`, `add ${oneOf(needed.oneOf)}`);
+    if (needed) throw unsupportedField(roleParam, `${role} cannot be sent alone`, `add ${alternatives(needed.oneOf)}`);
   }
 }
 

@@ -15,8 +15,8 @@ import {
 } from '../../rules/index.ts';
 import type { AudioLength } from './audio/audio-length.ts';
 import { checkAudio, checkImage, isDataUrl } from './data-url.ts';
-import { isText, type JsonNode, type JsonObject, type JsonText, shortName } from './json-tree.ts';
-import { invalidField, oneOf, unsupportedField } from './reject.ts';
+import { isText, type JsonMembers, type JsonNode, type JsonText, shortName } from './json-tree.ts';
+import { alternatives, invalidField, unsupportedField } from './reject.ts';
 import type { TaskTarget } from './task-request.ts';
 
 /** An item with a valid shape, whose address is not checked yet. `param` is the path of the text or address. */
@@ -58,13 +58,13 @@ export function contentNodes(content: JsonNode | undefined, others = 0): readonl
 export function readItem(node: JsonNode, index: number): ItemShape {
   const param = `content[${index}]`;
   if (!(node instanceof Map)) throw invalidField(param, 'not an object', 'send an object with type');
-  const item: JsonObject = node;
+  const item: JsonMembers = node;
   const type = item.get('type');
   if (type !== TEXT_ITEM && !isMediaType(type))
     throw invalidField(
       `${param}.type`,
       type === undefined ? 'missing' : 'not a known type',
-      `send ${oneOf([TEXT_ITEM, ...Object.keys(MEDIA_ITEMS)])}`,
+      `send ${alternatives([TEXT_ITEM, ...Object.keys(MEDIA_ITEMS)])}`,
     );
   rejectOthers(item, param, ['type', 'role', type]);
   return type === TEXT_ITEM ? readText(item, param) : readMedia(item, param, type);
@@ -74,13 +74,13 @@ const isMediaType = (type: JsonNode | undefined): type is MediaItemType =>
   typeof type === 'string' && Object.hasOwn(MEDIA_ITEMS, type);
 
 /** The payload of another type counts as unknown, too (V 4.1). */
-function rejectOthers(object: JsonObject, param: string, known: readonly string[]): void {
+function rejectOthers(object: JsonMembers, param: string, known: readonly string[]): void {
   for (const name of object.keys())
     if (!known.includes(name))
       throw invalidField(`${param}.${shortName(name)}`, 'not a field of this item', 'remove it');
 }
 
-function readText(item: JsonObject, param: string): ItemShape {
+function readText(item: JsonMembers, param: string): ItemShape {
   const text = requireText(item.get('text'), `${param}.text`);
   if (item.has('role')) throw unsupportedField(`${param}.role`, 'a text item has no role', 'remove it');
   return { type: 'text', param: `${param}.text`, text };
@@ -93,7 +93,7 @@ export function requireText(node: JsonNode | undefined, param: string): JsonText
   return node;
 }
 
-function readMedia(item: JsonObject, param: string, type: MediaItemType): MediaShape {
+function readMedia(item: JsonMembers, param: string, type: MediaItemType): MediaShape {
   const payload = item.get(type);
   const payloadParam = `${param}.${type}`;
   if (!(payload instanceof Map))
@@ -106,16 +106,16 @@ function readMedia(item: JsonObject, param: string, type: MediaItemType): MediaS
   return { type, param: `${payloadParam}.url`, url, roleParam, role: readRole(item, roleParam, type) };
 }
 
-function readRole(item: JsonObject, param: string, type: MediaItemType): MediaRole | undefined {
+function readRole(item: JsonMembers, param: string, type: MediaItemType): MediaRole | undefined {
   const { roles, loneRole }: MediaItemRule = MEDIA_ITEMS[type];
   const role = item.get('role');
   if (role === undefined) {
     if (loneRole) return undefined;
-    throw invalidField(param, 'missing', `send ${oneOf(roles)}`);
+    throw invalidField(param, 'missing', `send ${alternatives(roles)}`);
   }
-  if (!isText(role)) throw invalidField(param, 'not a string', `send ${oneOf(roles)}`);
+  if (!isText(role)) throw invalidField(param, 'not a string', `send ${alternatives(roles)}`);
   const known = roles.find((word) => word === role);
-  if (!known) throw unsupportedField(param, `not a role of an ${type} item`, `send ${oneOf(roles)}`);
+  if (!known) throw unsupportedField(param, `not a role of an ${type} item`, `send ${alternatives(roles)}`);
   return known;
 }
 
@@ -134,7 +134,7 @@ const FORM_NAMES: Readonly<Record<AddressForm, string>> = {
 };
 
 function checkAddress({ url, param }: MediaShape, rule: MediaItemRule, target: TaskTarget): Address {
-  const advice = `send ${oneOf(rule.addresses.map((form) => FORM_NAMES[form]))}`;
+  const advice = `send ${alternatives(rule.addresses.map((form) => FORM_NAMES[form]))}`;
   const bytes = typeof url === 'string' ? Buffer.from(url) : url.bytes();
   if (isDataUrl(bytes)) {
     if (!rule.addresses.includes('data'))

@@ -5,7 +5,7 @@ import type { AudioLength } from './audio/audio-length.ts';
 import { measureAudio } from './audio/measure.ts';
 import { Base64Source, decodedLength } from './base64.ts';
 import { readBytes } from './byte-source.ts';
-import { invalidField, oneOf, unsupportedField } from './reject.ts';
+import { alternatives, invalidField, unsupportedField } from './reject.ts';
 
 /** Longer than the start of every accepted data URL. */
 const PREFIX_BYTES = 64;
@@ -58,7 +58,7 @@ function openDataUrl(text: Buffer, param: string, kind: 'image' | 'audio', rules
     throw invalidField(param, 'the data URL does not have the required form', `send ${form}, in lower case`);
   if (!formats.includes(format)) {
     const reject = knownFormats(kind).has(format) ? unsupportedField : invalidField;
-    throw reject(param, `the format ${format} is not accepted`, `send ${oneOf(formats)}`);
+    throw reject(param, `the format ${format} is not accepted`, `send ${alternatives(formats)}`);
   }
   const data = text.subarray(prefix.length);
   const length = decodedLength(data);

@@ -7,7 +7,7 @@ import { TASK_FIELDS, VIDEOS_FIELDS } from '../../rules/index.ts';
 import { combineItems, type PlacedMedia } from './combinations.ts';
 import { type CheckedItem, checkItem, contentNodes, type ItemShape, readItem } from './content.ts';
 import { fingerprintOf } from './fingerprint.ts';
-import { type JsonNode, type JsonObject, parseTaskBody, shortName } from './json-tree.ts';
+import { type JsonMembers, type JsonNode, parseTaskBody, shortName } from './json-tree.ts';
 import { type CheckedParameters, checkParameters, type ParameterNodes, parameterNodes } from './parameters.ts';
 import { invalidField } from './reject.ts';
 import type {
@@ -32,21 +32,21 @@ export type {
   TaskEntry,
   TaskRequest,
   TaskTarget,
+  UpstreamTemplate,
 } from './task-request.ts';
-export type { UpstreamTemplate } from './upstream-template.ts';
 
 interface EntryReader {
   readonly fields: ReadonlySet<string>;
-  readonly parameters: (body: JsonObject) => ParameterNodes;
+  readonly parameters: (body: JsonMembers) => ParameterNodes;
   /** Items one by one, so that an error in the first is found before one in the second. */
-  readonly items: (body: JsonObject) => Iterable<ItemShape>;
+  readonly items: (body: JsonMembers) => Iterable<ItemShape>;
 }
 const ENTRIES: Readonly<Record<TaskEntry, EntryReader>> = {
   tasks: { fields: TASK_FIELDS, parameters: parameterNodes, items: taskItems },
   videos: { fields: VIDEOS_FIELDS, parameters: videosParameters, items: videosItems },
 };
 
-function* taskItems(body: JsonObject): Generator<ItemShape> {
+function* taskItems(body: JsonMembers): Generator<ItemShape> {
   for (const [index, node] of contentNodes(body.get('content')).entries()) yield readItem(node, index);
 }
 
@@ -82,7 +82,7 @@ function readModel(node: JsonNode | undefined): string {
 }
 
 /** The order of V 4: unknown fields, fields, content, combinations. */
-function acceptRequest(body: JsonObject, model: string, entry: TaskEntry, target: TaskTarget): AcceptedRequest {
+function acceptRequest(body: JsonMembers, model: string, entry: TaskEntry, target: TaskTarget): AcceptedRequest {
   const { fields, parameters, items } = ENTRIES[entry];
   for (const name of body.keys())
     if (!fields.has(name)) throw invalidField(shortName(name), 'unknown', 'remove it or check its spelling');

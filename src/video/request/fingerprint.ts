@@ -1,6 +1,6 @@
 /** Fingerprint of a parsed body, by which an Idempotency-Key recognises the same request (V 8). */
 import { createHash, type Hash } from 'node:crypto';
-import { type JsonNode, type JsonObject, LongText } from './json-tree.ts';
+import { type JsonMembers, type JsonNode, LongText } from './json-tree.ts';
 import type { TaskEntry } from './task-request.ts';
 
 /** Changes when the canonical form changes, so that old and new fingerprints cannot be confused. */
@@ -11,7 +11,7 @@ const FLUSH_CHARS = 16_384;
  * SHA-256 of version, entry and canonical JSON: sorted keys, no white space, one spelling for each value. Nothing is filled in, so
  * absent, null and false differ.
  */
-export function fingerprintOf(entry: TaskEntry, body: JsonObject): string {
+export function fingerprintOf(entry: TaskEntry, body: JsonMembers): string {
   const writer = new CanonicalWriter(createHash('sha256').update(VERSION).update(`${entry}\n`));
   writer.value(body);
   return writer.digest();
@@ -36,7 +36,7 @@ class CanonicalWriter {
     return this.#hash.update(this.#pending).digest('hex');
   }
 
-  #object(members: JsonObject): void {
+  #object(members: JsonMembers): void {
     this.#add('{');
     for (const [n, name] of [...members.keys()].sort().entries()) {
       this.#add(`${n === 0 ? '' : ','}${JSON.stringify(name)}:`);

@@ -5,9 +5,9 @@
 import { fail, JsonScanError, scanMembers } from '../../core/index.ts';
 import { TASK_JSON_LIMITS } from '../../rules/index.ts';
 
-export type JsonNode = null | boolean | number | JsonText | readonly JsonNode[] | JsonObject;
+export type JsonNode = null | boolean | number | JsonText | readonly JsonNode[] | JsonMembers;
 export type JsonText = string | LongText;
-export type JsonObject = ReadonlyMap<string, JsonNode>;
+export type JsonMembers = ReadonlyMap<string, JsonNode>;
 
 /** Strings with at least this many bytes are not decoded. Shorter than the longest URL, so that all inline media is long. */
 const LONG_BYTES = 1_024;
@@ -44,7 +44,7 @@ export const isText = (node: JsonNode | undefined): node is JsonText =>
   typeof node === 'string' || node instanceof LongText;
 
 /** Throws a `JsonScanError` or an `ApiError` for a body that is malformed. */
-export function parseTaskBody(bytes: Buffer<ArrayBuffer>): JsonObject {
+export function parseTaskBody(bytes: Buffer<ArrayBuffer>): JsonMembers {
   if (bytes.length === 0) throw new JsonScanError('The body is empty; send a JSON object.', 0);
   scanMembers(bytes, NONE, TASK_JSON_LIMITS);
   return new TreeReader(bytes).body();
@@ -69,7 +69,7 @@ class TreeReader {
     this.#bytes = bytes;
   }
 
-  body(): JsonObject {
+  body(): JsonMembers {
     if (this.#bytes[0] === BYTE_ORDER_MARK) this.#at = 3;
     this.#skipTo();
     return this.#object();
@@ -88,7 +88,7 @@ class TreeReader {
     }
   }
 
-  #object(): JsonObject {
+  #object(): JsonMembers {
     const members = new Map<string, JsonNode>();
     this.#at += 1;
     while (this.#skipTo() !== CLOSE_OBJECT) {

@@ -9,8 +9,8 @@ import {
   type VideoParameter,
 } from '../../rules/index.ts';
 import { problemOf } from './content.ts';
-import { isText, type JsonNode, type JsonObject, shortName } from './json-tree.ts';
-import { invalidField, oneOf, unsupportedField } from './reject.ts';
+import { isText, type JsonMembers, type JsonNode, shortName } from './json-tree.ts';
+import { alternatives, invalidField, unsupportedField } from './reject.ts';
 import type { GivenParameters, TaskTarget } from './task-request.ts';
 
 export interface CheckedParameters {
@@ -25,7 +25,7 @@ export interface ParameterNode {
 }
 export type ParameterNodes = ReadonlyMap<VideoParameter, ParameterNode>;
 
-export const parameterNodes = (body: JsonObject): Map<VideoParameter, ParameterNode> =>
+export const parameterNodes = (body: JsonMembers): Map<VideoParameter, ParameterNode> =>
   new Map(
     VIDEO_PARAMETERS.flatMap((name) => {
       const node = body.get(name);
@@ -61,9 +61,9 @@ function checkValue({ node, param }: ParameterNode, rule: ParameterRule, target:
     case 'offered':
       return checkOffered(node, param, rule.vocabulary, target.capabilities[rule.capability]);
     case 'word':
-      if (!isText(node)) throw invalidField(param, 'not a string', `send ${oneOf(rule.accepted)}`);
+      if (!isText(node)) throw invalidField(param, 'not a string', `send ${alternatives(rule.accepted)}`);
       if (!rule.accepted.includes(String(node)))
-        throw unsupportedField(param, 'this value is not supported', `send ${oneOf(rule.accepted)}`);
+        throw unsupportedField(param, 'this value is not supported', `send ${alternatives(rule.accepted)}`);
       return String(node);
     case 'public-url':
       return checkUrl(node, param, target);
@@ -97,9 +97,9 @@ function checkOffered(
 ): string {
   const word = vocabulary.find((known) => known === node);
   if (word === undefined)
-    throw invalidField(param, isText(node) ? 'not a known value' : 'not a string', `send ${oneOf(offered)}`);
+    throw invalidField(param, isText(node) ? 'not a known value' : 'not a string', `send ${alternatives(offered)}`);
   if (!offered.includes(word))
-    throw unsupportedField(param, `the model does not offer ${word}`, `send ${oneOf(offered)}`);
+    throw unsupportedField(param, `the model does not offer ${word}`, `send ${alternatives(offered)}`);
   return word;
 }
 
@@ -115,7 +115,7 @@ function checkTools(
   param: string,
   { types, maxItems }: Extract<ParameterRule, { kind: 'tools' }>,
 ): readonly { type: string }[] {
-  const advice = `send at most ${maxItems} objects with the type ${oneOf(types)}`;
+  const advice = `send at most ${maxItems} objects with the type ${alternatives(types)}`;
   if (!Array.isArray(node)) throw invalidField(param, 'not an array', advice);
   if (node.length > maxItems) throw invalidField(param, `has ${node.length} items`, advice);
   return node.map((tool: JsonNode, index) => {

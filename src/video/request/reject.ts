@@ -10,5 +10,5 @@ export const unsupportedField = (param: string, problem: string, advice: string)
   fail('unsupported_video_parameter', `${param}: ${problem}; ${advice}.`, { param });
 
 /** `a, b or c`. */
-export const oneOf = (words: readonly string[]): string =>
+export const alternatives = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

@@ -1,6 +1,5 @@
 /** A validated request for a video task. All types can cross to another thread. */
 import type { MediaKind, MediaRole, Ratio, Resolution, VideoCapabilities, VideoVariant } from '../../rules/index.ts';
-import type { UpstreamTemplate } from './upstream-template.ts';
 
 /** `tasks` is POST /api/v3/contents/generations/tasks (V 4.2), `videos` is POST /v1/videos (V 4.7). */
 export type TaskEntry = 'tasks' | 'videos';
@@ -90,3 +89,13 @@ export interface PublicUrl {
   /** As normalised by the URL parser. */
   readonly url: string;
 }
+
+/** The upstream request with holes for what is known only at submission. */
+export interface UpstreamTemplate {
+  readonly parts: readonly TemplatePart[];
+}
+
+export type TemplatePart =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'hole'; readonly name: 'model' | 'callback_url' | 'safety_identifier' }
+  | { readonly kind: 'asset'; readonly index: number };

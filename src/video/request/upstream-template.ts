@@ -4,16 +4,9 @@
  */
 import type { MediaRole } from '../../rules/index.ts';
 import type { JsonText } from './json-tree.ts';
-import type { GivenParameters } from './task-request.ts';
+import type { GivenParameters, TemplatePart, UpstreamTemplate } from './task-request.ts';
 
-export type TemplatePart =
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly kind: 'hole'; readonly name: 'model' | 'callback_url' | 'safety_identifier' }
-  | { readonly kind: 'asset'; readonly index: number };
-
-export interface UpstreamTemplate {
-  readonly parts: readonly TemplatePart[];
-}
+export type { UpstreamTemplate } from './task-request.ts';
 
 export interface TemplateValues {
   readonly model: string;

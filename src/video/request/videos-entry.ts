@@ -7,12 +7,12 @@ import {
   type VideoParameter,
 } from '../../rules/index.ts';
 import { contentNodes, type ItemShape, readItem, requireText } from './content.ts';
-import { isText, type JsonNode, type JsonObject, shortName } from './json-tree.ts';
+import { isText, type JsonMembers, type JsonNode, shortName } from './json-tree.ts';
 import { checkExclusive, type ParameterNode, parameterNodes } from './parameters.ts';
 import { invalidField, unsupportedField } from './reject.ts';
 
 /** Parameters under the names of V 4.2. The errors name the client's own fields. */
-export function videosParameters(body: JsonObject): Map<VideoParameter, ParameterNode> {
+export function videosParameters(body: JsonMembers): Map<VideoParameter, ParameterNode> {
   for (const [one, other] of EXCLUSIVE_VIDEOS_FIELDS)
     checkExclusive(body.has(one) ? one : undefined, body.has(other) ? other : undefined);
   const nodes = parameterNodes(body);
@@ -41,7 +41,7 @@ function readSize(node: JsonNode) {
 }
 
 /** The items in upstream order: the prompt first, then the reference or the content. */
-export function* videosItems(body: JsonObject): Generator<ItemShape> {
+export function* videosItems(body: JsonMembers): Generator<ItemShape> {
   const [prompt, content, reference] = [body.get('prompt'), body.get('content'), body.get('input_reference')];
   if (prompt === undefined && content === undefined)
     throw invalidField('prompt', 'missing', 'send a prompt, or content');
@@ -60,7 +60,7 @@ function readReference(node: JsonNode): ItemShape {
   const first = { type: 'image_url', roleParam: 'input_reference', role: 'first_frame' } as const;
   if (isText(node)) return { ...first, param: 'input_reference', url: node };
   if (!(node instanceof Map)) throw invalidField('input_reference', 'not an object or a string', advice);
-  const reference: JsonObject = node;
+  const reference: JsonMembers = node;
   for (const name of reference.keys())
     if (name !== 'image_url' && name !== 'file_id')
       throw invalidField(`input_reference.${shortName(name)}`, 'unknown', advice);

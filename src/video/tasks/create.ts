@@ -60,7 +60,15 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
   if ('error' in examined.result) throw errorFrom(examined.result.error);
   const { request, upstream } = examined.result;
   const references = await services.references.resolve(key, target.group, request.references);
-  const order: Order = { key, target, request, template: upstream, references, idempotent };
+  const order: Order = {
+    operation: `${input.entry}.create`,
+    key,
+    target,
+    request,
+    template: upstream,
+    references,
+    idempotent,
+  };
   const inserted = await insertTask(services, order);
   if (!inserted) return replayLost(services, order);
   crashPoint('task.committed');
@@ -100,6 +108,7 @@ async function insertTask(services: VideoServices, order: Order): Promise<Insert
         key_id: key.id,
         group_id: target.group.id,
         variant: target.group.variant,
+        operation: order.operation,
         model: target.model.name,
         upstream_model: target.model.upstream,
         submitter: owner,

@@ -9,14 +9,18 @@ import { deletionOf, type VideoVariant, videoCapabilitiesOf } from '../../rules/
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
 import { changeStatus } from './status.ts';
-import { statusOf, type TaskRow } from './task.ts';
+import { findTask, statusOf, type TaskRow } from './task.ts';
 
 export async function deleteTask(services: VideoServices, task: TaskRow): Promise<void> {
   const action = deletionOf(task.variant as VideoVariant, statusOf(task), canCancel(services, task));
   if (action === 'remove') return removeTask(services, task);
   if (action !== 'cancel') throw fail(action);
-  await requestCancellation(services, task);
-  await cancelUpstream(services, task);
+  const requested = await requestCancellation(services, task);
+  if (requested) return cancelUpstream(services, requested);
+  // The task has left the queue since it was read; a task never returns there, so this ends.
+  const current = await findTask(services.db, task.user_id, task.id);
+  if (!current) throw fail('task_not_found');
+  return deleteTask(services, current);
 }
 
 function canCancel({ catalog }: VideoServices, { group_id, variant, model }: TaskRow): boolean {
@@ -36,15 +40,18 @@ async function removeTask({ db }: VideoServices, { user_id, id }: TaskRow): Prom
     .execute();
 }
 
-async function requestCancellation({ db }: VideoServices, { user_id, id }: TaskRow): Promise<void> {
-  await db
+/** Returns the row as it is now; undefined when the task is no longer queued. */
+async function requestCancellation({ db }: VideoServices, { user_id, id }: TaskRow): Promise<TaskRow | undefined> {
+  const requested = await db
     .updateTable('video_tasks')
     .set({ cancel_requested_at: sql<Date>`coalesce(cancel_requested_at, now())` })
     .where('user_id', '=', user_id)
     .where('id', '=', id)
     .where('status', '=', 'queued')
-    .execute();
+    .returningAll()
+    .executeTakeFirst();
   crashPoint('task.cancel_requested');
+  return requested;
 }
 
 /**
@@ -52,7 +59,7 @@ async function requestCancellation({ db }: VideoServices, { user_id, id }: TaskR
  * once the provider can be reached or the task is known.
  */
 export async function cancelUpstream(
-  services: Pick<VideoServices, 'db' | 'catalog' | 'provider'>,
+  services: Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'publicUrl'>,
   task: TaskRow,
 ): Promise<void> {
   const account = services
@@ -60,19 +67,26 @@ export async function cancelUpstream(
     .accounts(task.group_id)
     .find(({ id }) => id === task.account_id);
   if (!account || task.upstream_id === null) return;
-  const outcome = await services.provider.cancel(account, task.upstream_id);
-  crashPoint('task.cancel_sent');
-  if (outcome === 'cancelled') await markCancelled(services, task);
-  if (outcome !== 'rejected') return;
-  // The task left the queue before the request arrived. Its state is what the provider says it is.
-  const found = await services.provider.get(account, task.upstream_id);
-  if (found.kind === 'found' && found.value.status === 'cancelled') return markCancelled(services, task);
-  await withdrawCancellation(services, task, found.kind === 'found' && found.value.status === 'running');
+  // We may be behind the provider, and its DELETE removes the result of a task that has ended.
+  let found = await services.provider.get(account, task.upstream_id);
+  if (found.kind === 'found' && found.value.status === 'queued') {
+    const outcome = await services.provider.cancel(account, task.upstream_id);
+    crashPoint('task.cancel_sent');
+    if (outcome === 'cancelled') return markCancelled(services, task);
+    if (outcome === 'failed') return;
+    found = await services.provider.get(account, task.upstream_id);
+  }
+  if (found.kind !== 'found') return;
+  if (found.value.status === 'cancelled') return markCancelled(services, task);
+  await withdrawCancellation(services, task, found.value.status === 'running');
   throw fail('task_not_cancellable');
 }
 
-async function markCancelled({ db }: Pick<VideoServices, 'db'>, { user_id, id }: TaskRow): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+async function markCancelled(
+  services: Pick<VideoServices, 'db' | 'publicUrl'>,
+  { user_id, id }: TaskRow,
+): Promise<void> {
+  await services.db.transaction().execute(async (tx) => {
     const task = await tx
       .selectFrom('video_tasks')
       .selectAll()
@@ -80,17 +94,17 @@ async function markCancelled({ db }: Pick<VideoServices, 'db'>, { user_id, id }:
       .where('id', '=', id)
       .forUpdate()
       .executeTakeFirst();
-    if (task) await changeStatus(tx, task, { to: 'cancelled', error: taskError('task_cancelled') });
+    if (task) await changeStatus(services, tx, task, { to: 'cancelled', error: taskError('task_cancelled') });
     crashPoint('task.cancelling');
   });
 }
 
 async function withdrawCancellation(
-  { db }: Pick<VideoServices, 'db'>,
+  services: Pick<VideoServices, 'db' | 'publicUrl'>,
   task: TaskRow,
   isRunning: boolean,
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await services.db.transaction().execute(async (tx) => {
     const current = await tx
       .updateTable('video_tasks')
       .set({ cancel_requested_at: null, next_check_at: sql<Date>`now()` })
@@ -99,6 +113,6 @@ async function withdrawCancellation(
       .where('finished_at', 'is', null)
       .returningAll()
       .executeTakeFirst();
-    if (current && isRunning) await changeStatus(tx, current, { to: 'running' });
+    if (current && isRunning) await changeStatus(services, tx, current, { to: 'running' });
   });
 }

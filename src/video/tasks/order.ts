@@ -9,6 +9,8 @@ import type { TaskRow } from './task.ts';
 
 /** A checked request on its way to becoming a task. */
 export interface Order {
+  /** Named in usage reports. */
+  readonly operation: 'tasks.create' | 'videos.create';
   readonly key: Key;
   readonly target: VideoTarget;
   readonly request: TaskRequest;

@@ -20,7 +20,7 @@ const CLOCK_SKEW_S = 120;
 /** The longest time between our commit and the provider's creation of the task. */
 const SUBMISSION_WINDOW_S = 300;
 
-type ReconcileServices = Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'log'>;
+type ReconcileServices = Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'log' | 'publicUrl'>;
 
 /** Looks for unknown tasks that are due. Returns how many it looked at. */
 export async function reconcileSubmissions(services: ReconcileServices): Promise<number> {
@@ -112,7 +112,8 @@ async function bindTask(
   return numUpdatedRows > 0n;
 }
 
-async function failIfOverdue({ db, log }: ReconcileServices, task: TaskRow): Promise<void> {
+async function failIfOverdue(services: ReconcileServices, task: TaskRow): Promise<void> {
+  const { db, log } = services;
   const failed = await db.transaction().execute(async (tx) => {
     const { rows } = await sql<TaskRow>`
       select * from video_tasks
@@ -120,7 +121,7 @@ async function failIfOverdue({ db, log }: ReconcileServices, task: TaskRow): Pro
         and created_at < now() - ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second'
       for update`.execute(tx);
     const [overdue] = rows;
-    return overdue && changeStatus(tx, overdue, { to: 'failed', error: taskError('submission_failed') });
+    return overdue && changeStatus(services, tx, overdue, { to: 'failed', error: taskError('submission_failed') });
   });
   if (failed) log.error('task.submission_failed', { task: task.id, account: task.account_id });
 }

@@ -1,12 +1,14 @@
 /**
- * Changes of a task's status: status, version, error, usage and hold in one transaction. A change is compared with the version that its
+ * Changes of a task's status: status, version, error, hold and announcement in one transaction. A change is compared with the version that its
  * caller read, so that of two concurrent changes exactly one happens.
  */
 import { sql } from 'kysely';
 import type { Db } from '../../db/index.ts';
 import { release } from '../../ledger/index.ts';
 import { canMove, isTerminal, TASK_PROGRESS, type TaskStatus } from '../../rules/index.ts';
+import type { VideoServices } from '../services.ts';
 import type { TaskError } from '../upstream/errors.ts';
+import { announce } from './announce.ts';
 import { holdReference, statusOf, type TaskRow } from './task.ts';
 
 export interface StatusChange {
@@ -18,7 +20,12 @@ export interface StatusChange {
  * Moves the task and returns its new row; undefined when another change came first or the move is not legal. A task that ends
  * without success gives its hold back.
  */
-export async function changeStatus(tx: Db, task: TaskRow, { to, error }: StatusChange): Promise<TaskRow | undefined> {
+export async function changeStatus(
+  { publicUrl }: Pick<VideoServices, 'publicUrl'>,
+  tx: Db,
+  task: TaskRow,
+  { to, error }: StatusChange,
+): Promise<TaskRow | undefined> {
   if (!canMove(statusOf(task), to)) return undefined;
   const changed = await tx
     .updateTable('video_tasks')
@@ -35,6 +42,8 @@ export async function changeStatus(tx: Db, task: TaskRow, { to, error }: StatusC
     .where('version', '=', task.version)
     .returningAll()
     .executeTakeFirst();
-  if (changed && isTerminal(to) && to !== 'succeeded') await release(tx, holdReference(task.id));
+  if (!changed) return undefined;
+  if (isTerminal(to) && to !== 'succeeded') await release(tx, holdReference(task.id));
+  await announce(tx, changed, publicUrl());
   return changed;
 }

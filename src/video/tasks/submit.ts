@@ -226,7 +226,7 @@ const stableError = ({ code, message, details: { param } }: ApiError): StableErr
 async function failTask(services: VideoServices, submission: Submission, { error }: Rejected): Promise<CreatedTask> {
   const { task, owner, idempotent } = submission;
   const failed = await services.db.transaction().execute(async (tx: Db): Promise<TaskRow> => {
-    const row = await changeStatus(tx, task, { to: 'failed', error: taskErrorFrom(error) });
+    const row = await changeStatus(services, tx, task, { to: 'failed', error: taskErrorFrom(error) });
     if (!row) throw new Error('the status of a task changed while it was submitted');
     await tx
       .updateTable('video_tasks')

@@ -40,7 +40,7 @@ export function resolveTarget(catalog: Catalog, key: Key, name: string): TargetR
   for (const group of videoGroupsOf(catalog, key)) {
     const model = catalog.resolve(group.id, name);
     if (!model) continue;
-    const capabilities = videoCapabilitiesOf(group.variant, model.line.overrides);
+    const capabilities = videoCapabilitiesOf(group.variant, model.line.overrides, name);
     return { target: { group, model, capabilities } };
   }
   const isKnown = catalog

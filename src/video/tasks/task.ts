@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
 import type { Db, Rows } from '../../db/index.ts';
-import { TASK_LIST, type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
+import { type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { TaskError } from '../upstream/errors.ts';
 
 export type TaskRow = Selectable<Rows['video_tasks']>;
@@ -68,22 +68,48 @@ const WINDOWED = Object.entries(VARIANT_SHEETS).flatMap(([variant, { listDays }]
   listDays === undefined ? [] : [{ variant, days: listDays }],
 );
 
-/** The tasks of one user that a list may show, without order or page. */
+/** The tasks of one user that a list may show, without order or page. Reads only columns of one index. */
 function listed(db: Db, { userId, statuses, ids, model, serviceTier }: TaskFilter) {
   let query = db.selectFrom('video_tasks').where('user_id', '=', userId).where('deleted_at', 'is', null);
   for (const { variant, days } of WINDOWED)
     query = query.where(({ or, eb }) =>
       or([eb('variant', '<>', variant), eb('created_at', '>', sql<Date>`now() - ${days} * interval '1 day'`)]),
     );
-  if (statuses) query = query.where('status', 'in', [...statuses]);
-  if (ids) query = query.where('id', 'in', [...ids]);
+  if (statuses) query = query.where('status', '=', sql<string>`any(${statuses})`);
+  if (ids) query = query.where('id', '=', sql<string>`any(${ids})`);
   if (model !== undefined) query = query.where('model', '=', model);
-  // Only variant A has service tiers; a task without one was created with the default (V 4.4).
-  if (serviceTier !== undefined)
-    query = query
-      .where('variant', '=', 'A')
-      .where(sql<boolean>`coalesce(parameters ->> 'service_tier', ${TASK_LIST.defaultTier}) = ${serviceTier}`);
+  if (serviceTier !== undefined) query = query.where('service_tier', '=', serviceTier);
   return query;
+}
+
+/** A part of a list: at most `limit` tasks, after the first `offset` ones or after the task `after`. */
+interface ListPart {
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+  readonly offset?: number;
+  readonly after?: string | undefined;
+}
+
+/**
+ * The rows of a part. Their ids come from the index alone, so that tasks that are skipped or filtered out cost no access to the
+ * table. The time of `after` is read there too: a `Date` would lose its microseconds, and tasks with them.
+ */
+function rowsOf(db: Db, filter: TaskFilter, { order, limit, offset = 0, after }: ListPart): Promise<TaskRow[]> {
+  let tasks = listed(db, filter);
+  if (after !== undefined)
+    tasks = tasks.where(
+      sql<boolean>`(created_at, id) ${sql.raw(order === 'asc' ? '>' : '<')}
+        (select created_at, id from video_tasks where user_id = ${filter.userId} and id = ${after})`,
+    );
+  const ids = tasks.select('id').orderBy('created_at', order).orderBy('id', order).limit(limit).offset(offset);
+  return db
+    .selectFrom('video_tasks')
+    .selectAll()
+    .where('user_id', '=', filter.userId)
+    .where('id', 'in', ids)
+    .orderBy('created_at', order)
+    .orderBy('id', order)
+    .execute();
 }
 
 export interface TaskPage {
@@ -93,39 +119,26 @@ export interface TaskPage {
 
 /** One page, newest first, and the number of all matches. */
 export async function listTasks(db: Db, filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage> {
+  const offset = (page.number - 1) * page.size;
+  const items = await rowsOf(db, filter, { order: 'desc', limit: page.size, offset });
+  const isLast = items.length < page.size && (items.length > 0 || offset === 0);
+  return { items, total: isLast ? offset + items.length : await countTasks(db, filter) };
+}
+
+async function countTasks(db: Db, filter: TaskFilter): Promise<number> {
   const { total } = await listed(db, filter)
     .select(({ fn }) => fn.countAll<bigint>().as('total'))
     .executeTakeFirstOrThrow();
-  const items = await listed(db, filter)
-    .selectAll()
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.size)
-    .offset((page.number - 1) * page.size)
-    .execute();
-  return { items, total: Number(total) };
+  return Number(total);
 }
 
 export interface CursorPage {
-  readonly after?: TaskRow | undefined;
+  /** The id of a task of the same user. */
+  readonly after?: string | undefined;
   readonly limit: number;
   readonly order: 'asc' | 'desc';
 }
 
 /** One page after a task, for lists with a cursor; one row more than the limit says that there are further ones. */
-export function listTasksAfter(
-  db: Db,
-  filter: TaskFilter,
-  { after, limit, order }: CursorPage,
-): Promise<readonly TaskRow[]> {
-  let query = listed(db, filter).selectAll();
-  if (after) {
-    const beyond = order === 'asc' ? sql.raw('>') : sql.raw('<');
-    query = query.where(sql<boolean>`(created_at, id) ${beyond} (${after.created_at}, ${after.id})`);
-  }
-  return query
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .limit(limit + 1)
-    .execute();
-}
+export const listTasksAfter = (db: Db, filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]> =>
+  rowsOf(db, filter, { ...page, limit: page.limit + 1 });

@@ -1,0 +1,55 @@
+/** Request rates towards upstream accounts: a bucket of one second each, and a pause after the provider's own 429. */
+import type { Clock } from '../../core/index.ts';
+import { ACCOUNT_RATES } from '../../rules/index.ts';
+
+interface Bucket {
+  tokens: number;
+  at: number;
+  pausedUntil: number;
+  pauseMs: number;
+}
+
+const FIRST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 300_000;
+
+export class AccountRates {
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Requests that the account takes now. */
+  available(accountId: string): number {
+    const bucket = this.#bucketOf(accountId);
+    return this.#clock.now() < bucket.pausedUntil ? 0 : Math.floor(bucket.tokens);
+  }
+
+  take(accountId: string): void {
+    const bucket = this.#bucketOf(accountId);
+    bucket.tokens -= 1;
+    // A request that was allowed ends a series of pauses once the next one passes as well.
+    if (this.#clock.now() >= bucket.pausedUntil + bucket.pauseMs) bucket.pauseMs = 0;
+  }
+
+  /** The provider rejected a request for its rate: longer with every pause in a row. */
+  pause(accountId: string): void {
+    const bucket = this.#bucketOf(accountId);
+    bucket.pauseMs = Math.min(MAX_PAUSE_MS, bucket.pauseMs === 0 ? FIRST_PAUSE_MS : bucket.pauseMs * 2);
+    bucket.pausedUntil = this.#clock.now() + bucket.pauseMs;
+  }
+
+  #bucketOf(accountId: string): Bucket {
+    const now = this.#clock.now();
+    let bucket = this.#buckets.get(accountId);
+    if (!bucket) {
+      bucket = { tokens: ACCOUNT_RATES.getsPerSecond, at: now, pausedUntil: 0, pauseMs: 0 };
+      this.#buckets.set(accountId, bucket);
+    }
+    const refill = (Math.max(0, now - bucket.at) / 1_000) * ACCOUNT_RATES.getsPerSecond;
+    bucket.tokens = Math.min(ACCOUNT_RATES.getsPerSecond, bucket.tokens + refill);
+    bucket.at = now;
+    return bucket;
+  }
+}
