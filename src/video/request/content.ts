@@ -115,7 +115,7 @@ function readRole(item: JsonMembers, param: string, type: MediaItemType): MediaR
   }
   if (!isText(role)) throw invalidField(param, 'not a string', `send ${alternatives(roles)}`);
   const known = roles.find((word) => word === role);
-  if (!known) throw unsupportedField(param, `not a role of an ${type} item`, `send ${alternatives(roles)}`);
+  if (!known) throw unsupportedField(param, `not a role of ${type} items`, `send ${alternatives(roles)}`);
   return known;
 }
 
