@@ -28,6 +28,8 @@ create table video_tasks (
   -- Parameters as requested, and as the provider reported them.
   parameters jsonb not null,
   reported jsonb,
+  -- Only variant A has tiers; a task without one was created with the default (V 4.4).
+  service_tier text generated always as (case when variant = 'A' then coalesce(parameters ->> 'service_tier', 'default') end) stored,
   has_video_input boolean not null,
   usage_tokens bigint check (usage_tokens >= 0),
   error jsonb,
@@ -47,7 +49,9 @@ create table video_tasks (
   check ((status in ('queued', 'running')) = (finished_at is null)),
   check (submission <> 'confirmed' or upstream_id is not null)
 );
-create index video_tasks_of_user on video_tasks (user_id, created_at desc, id desc) where deleted_at is null;
+-- Lists filter, skip and count in the index alone: the tasks of a user lie far apart in the table.
+create index video_tasks_of_user on video_tasks (user_id, created_at desc, id desc)
+  include (variant, status, model, service_tier) where deleted_at is null;
 create index video_tasks_due on video_tasks (next_check_at) where next_check_at is not null;
 create index video_tasks_submitting on video_tasks (submitter_until) where submission in ('pending', 'sending');
 create index video_tasks_callback on video_tasks (callback_token_hash) where finished_at is null;

@@ -22,18 +22,20 @@ interface Column {
   udt_name: string;
   is_nullable: 'YES' | 'NO';
   has_default: boolean;
+  is_computed: boolean;
 }
 
 export async function renderRows(client: pg.Client): Promise<string> {
   const { rows } = await client.query<Column>(`
-    select table_name, column_name, udt_name, is_nullable, (column_default is not null or is_identity = 'YES') as has_default
+    select table_name, column_name, udt_name, is_nullable, (column_default is not null or is_identity = 'YES') as has_default,
+      is_generated = 'ALWAYS' as is_computed
     from information_schema.columns
     where table_schema = 'public' and table_name not like 'kysely_%'
     order by table_name, ordinal_position`);
   const tables = Map.groupBy(rows, (row) => row.table_name);
   const parts = [
     '/** Row types, generated from the migrated schema by `npm run gen`. Do not edit. */',
-    "import type { ColumnType, Generated } from 'kysely';",
+    "import type { ColumnType, Generated, GeneratedAlways } from 'kysely';",
     '',
     'export type Json = ColumnType<unknown, string, string>;',
     'type Timestamp = ColumnType<Date, Date | string, Date | string>;',
@@ -60,6 +62,7 @@ function typeOf(column: Column): string {
   const scalar = SCALARS[column.udt_name];
   if (!scalar) throw new Error(`${column.table_name}.${column.column_name}: no type for ${column.udt_name}`);
   const nullable = column.is_nullable === 'YES' ? `${scalar} | null` : scalar;
+  if (column.is_computed) return `GeneratedAlways<${nullable}>`;
   if (!column.has_default) return nullable;
   if (scalar === 'Timestamp') return 'ColumnType<Date, Date | string | undefined, Date | string>';
   if (scalar === 'Json') return 'ColumnType<unknown, string | undefined, string>';
