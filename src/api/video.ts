@@ -1,21 +1,23 @@
 /** Operations of document 2 on video tasks: requests in, objects out. What a task is and does is in src/video. */
-import { fail } from '../core/index.ts';
+import { ApiError, type Clock, fail } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
 import { acquireSlot, type Limiter } from '../pool/index.ts';
+import { ENDPOINTS, type OfferedVideoOperation, VIDEO_QUERIES, VIDEO_REQUESTS_PER_MINUTE } from '../rules/index.ts';
 import {
-  ENDPOINTS,
-  LIST_LIMIT,
-  type OfferedVideoOperation,
-  TASK_LIST,
-  TASK_STATUSES,
-  VIDEO_REQUESTS_PER_MINUTE,
-} from '../rules/index.ts';
-import { readIdempotencyKey, type TaskEntry, type TaskFilter, type TaskRow, type Video } from '../video/index.ts';
+  isTaskId,
+  readIdempotencyKey,
+  type TaskEntry,
+  type TaskFilter,
+  type TaskRow,
+  type Video,
+} from '../video/index.ts';
 import { type BodyBudget, type Call, expectJson, readBody, sendJson, sendNoContent } from '../web/index.ts';
-import { QueryReader } from './query.ts';
+import { readQuery } from './query.ts';
+import { streamTask, waitForChange, wantsEvents } from './video-wait.ts';
 
 export interface VideoApiServices {
   readonly video: Video;
+  readonly clock: Clock;
   readonly limiter: Limiter;
   readonly bodyBudget: BodyBudget;
   /** Largest body of a create request, in bytes. */
@@ -44,16 +46,20 @@ export async function handleVideo(
 ): Promise<void> {
   const rpm = VIDEO_REQUESTS_PER_MINUTE[ENDPOINTS[operation].rate];
   await acquireSlot(services.limiter, call, caller.key, { operation, rpm });
+  const id = taskIdIn(call);
+  // Any other text in the path is the client's and not logged.
+  if (isTaskId(id)) call.addLogFields({ task: id });
   return HANDLERS[operation](services, call, caller);
 }
 
 function createWith(entry: TaskEntry): VideoHandler {
-  return async ({ video, bodyBudget, videoBodyLimit }, call, { key }) => {
+  return async (services, call, { key }) => {
+    const { video } = services;
     const keyHash = readIdempotencyKey(call);
     expectJson(call);
-    bodyBudget.reserve(call, videoBodyLimit);
-    const bytes = await readBody(call, videoBodyLimit);
-    const { status, task } = await video.createTask(key, { entry, bytes, keyHash });
+    const { status, task } = await withBody(services, call, (bytes) =>
+      video.createTask(key, { entry, bytes, keyHash }),
+    );
     call.addLogFields({ task: task.id, model: task.model });
     // SDKs retry some statuses by themselves; an unconfirmed task must not be sent again (V 4.2 r3).
     const headers: Record<string, string> = status === 202 ? { 'x-should-retry': 'false' } : {};
@@ -61,8 +67,26 @@ function createWith(entry: TaskEntry): VideoHandler {
   };
 }
 
-async function getTask({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
-  sendJson(call, 200, video.taskView(await video.getTask(key, taskIdIn(call))));
+/** The body stays in the budget until the work with it is done: that goes on after the client has disconnected. */
+async function withBody<T>(
+  { bodyBudget, videoBodyLimit }: VideoApiServices,
+  call: Call,
+  use: (bytes: Buffer) => Promise<T>,
+): Promise<T> {
+  const reservation = bodyBudget.open();
+  try {
+    return await use(await readBody(call, videoBodyLimit, reservation));
+  } finally {
+    reservation.release();
+  }
+}
+
+async function getTask({ video, clock }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
+  const { wait } = readQuery(call.query, VIDEO_QUERIES['tasks.get']);
+  const task = await findTask(video, call, caller.key);
+  if (wantsEvents(call)) return streamTask({ video, clock }, call, task);
+  const current = await waitForChange(video, call, task, wait);
+  sendJson(call, 200, video.taskView(current), pollHint(current));
 }
 
 async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
@@ -71,29 +95,32 @@ async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Call
 }
 
 async function listTasks({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
-  const query = new QueryReader(call.query);
-  const page = {
-    number: query.integer('page_num', TASK_LIST.pageNumber),
-    size: query.integer('page_size', TASK_LIST.pageSize),
-  };
+  const query = readQuery(call.query, VIDEO_QUERIES['tasks.list']);
+  const page = { number: query.page_num, size: query.page_size };
   const filter: TaskFilter = {
     userId: key.userId,
-    statuses: query.words('filter.status', TASK_STATUSES),
-    ids: query.texts('filter.task_ids', TASK_LIST.maxTaskIds),
-    model: query.text('filter.model'),
-    serviceTier: query.text('filter.service_tier'),
+    statuses: query['filter.status'],
+    ids: query['filter.task_ids'],
+    model: query['filter.model'],
+    serviceTier: query['filter.service_tier'],
   };
-  query.rejectUnknown();
   const { items, total } = await video.listTasks(filter, page);
   sendJson(call, 200, { items: items.map((task) => video.taskView(task)), total });
 }
 
-/** Time until the next poll, in milliseconds; some SDKs read it. */
-const POLL_AFTER = { 'openai-poll-after-ms': '5000' } as const;
-
-async function getVideo({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
-  sendJson(call, 200, video.videoView(await video.getTask(key, taskIdIn(call))), POLL_AFTER);
+async function getVideo({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
+  const { wait } = readQuery(call.query, VIDEO_QUERIES['videos.get']);
+  const task = await waitForChange(video, call, await findTask(video, call, caller.key), wait);
+  sendJson(call, 200, video.videoView(task), {
+    ...pollHint(task),
+    'openai-poll-after-ms': String(POLL_SECONDS * 1_000),
+  });
 }
+
+/** Seconds until the next poll of an unfinished task, for clients that read such hints. */
+const POLL_SECONDS = 5;
+const pollHint = ({ finished_at }: TaskRow): Record<string, string> =>
+  finished_at === null ? { 'retry-after': String(POLL_SECONDS) } : {};
 
 async function deleteVideo({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
   const id = taskIdIn(call);
@@ -102,12 +129,8 @@ async function deleteVideo({ video }: VideoApiServices, call: Call, { key }: Cal
 }
 
 async function listVideos({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
-  const query = new QueryReader(call.query);
-  const limit = query.integer('limit', LIST_LIMIT);
-  const order = query.words('order', ['asc', 'desc'] as const)?.[0] ?? 'desc';
-  const afterId = query.text('after');
-  query.rejectUnknown();
-  const after = afterId === undefined ? undefined : await cursorTask(video, key, afterId);
+  const { limit, order, after } = readQuery(call.query, VIDEO_QUERIES['videos.list']);
+  if (after !== undefined) await checkCursor(video, key, after);
   const rows = await video.listTasksAfter({ userId: key.userId }, { after, limit, order });
   const page = rows.slice(0, limit);
   sendJson(call, 200, {
@@ -119,12 +142,22 @@ async function listVideos({ video }: VideoApiServices, call: Call, { key }: Call
   });
 }
 
-async function cursorTask(video: Video, key: Caller['key'], id: string): Promise<TaskRow> {
-  return video.getTask(key, id).catch(() => {
+async function checkCursor(video: Video, key: Caller['key'], id: string): Promise<void> {
+  try {
+    await video.getTask(key, id);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'task_not_found')) throw error;
     throw fail('invalid_request', `after: "${id.slice(0, 80)}" is not the id of a task in this list.`, {
       param: 'after',
     });
-  });
+  }
+}
+
+/** The task that the path names, noted in the log line. */
+async function findTask(video: Video, call: Call, key: Caller['key']): Promise<TaskRow> {
+  const task = await video.getTask(key, taskIdIn(call));
+  call.addLogFields({ task: task.id, model: task.model });
+  return task;
 }
 
 const taskIdIn = (call: Call): string => call.params.task_id ?? '';

@@ -26,6 +26,7 @@ import {
   type TaskRow,
 } from './tasks/task.ts';
 import { taskView, videoView } from './tasks/view.ts';
+import { TaskWatcher } from './tasks/watch.ts';
 import { VideoProvider } from './upstream/client.ts';
 
 export interface VideoOptions {
@@ -49,6 +50,10 @@ export interface Video {
   createTask(key: Key, input: CreateInput): Promise<CreatedTask>;
   /** Throws `task_not_found`, alike for missing and foreign tasks. */
   getTask(key: Key, id: string): Promise<TaskRow>;
+  /** The task as it is now. Throws `task_not_found` when it was deleted. */
+  readAgain(task: TaskRow): Promise<TaskRow>;
+  /** Waits for a newer version of the task; false when the time is up or the caller disconnected. */
+  waitForChange(task: TaskRow, waitMs: number, onCancel: (cancel: () => void) => void): Promise<boolean>;
   listTasks(filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage>;
   listTasksAfter(filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]>;
   deleteTask(key: Key, id: string): Promise<void>;
@@ -75,17 +80,20 @@ export function createVideo(options: VideoOptions): Video {
       canReport(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
   };
   const follower = new Follower(services);
-  const getTask = async (key: Key, id: string): Promise<TaskRow> => {
-    const task = isTaskId(id) ? await findTask(db, key.userId, id) : undefined;
+  const watcher = new TaskWatcher(services);
+  const readTask = async (userId: string, id: string): Promise<TaskRow> => {
+    const task = isTaskId(id) ? await findTask(db, userId, id) : undefined;
     if (!task) throw fail('task_not_found');
     return task;
   };
   return {
     createTask: (key, input) => createTask(services, key, input),
-    getTask,
+    getTask: (key, id) => readTask(key.userId, id),
+    readAgain: ({ user_id, id }) => readTask(user_id, id),
+    waitForChange: (task, waitMs, onCancel) => watcher.next(task, waitMs, onCancel),
     listTasks: (filter, page) => listTasks(db, filter, page),
     listTasksAfter: (filter, page) => listTasksAfter(db, filter, page),
-    deleteTask: async (key, id) => deleteTask(services, await getTask(key, id)),
+    deleteTask: async (key, id) => deleteTask(services, await readTask(key.userId, id)),
     taskView: (task) => taskView(task, publicUrl()),
     videoView,
     onProviderReport: (token, report) => onProviderReport(services, token, report),

@@ -32,3 +32,14 @@ export type VideoRateName = keyof typeof VIDEO_REQUESTS_PER_MINUTE;
 export const TASK_EXPIRY_SECONDS = { default: 172_800, grace: 900 } as const;
 /** An unconfirmed submission fails after this time (V 3). */
 export const SUBMISSION_TIMEOUT_SECONDS = 86_400;
+
+/**
+ * Waiting for a change of a task: `wait` in seconds on a read, the interval of the shared check, requests that may wait on one
+ * replica, and the longest status stream in seconds.
+ */
+export const TASK_WAIT = {
+  seconds: { min: 1, max: 60 },
+  checkMs: 1_000,
+  maxWaiting: 1_000,
+  streamSeconds: 3_600,
+} as const;

@@ -1,0 +1,41 @@
+/** Reading a task that is not finished: a long poll with `wait`, or a stream of its states as server-sent events. */
+import { type Clock, SSE_COMMENT, sse } from '../core/index.ts';
+import { HEARTBEAT_MS, TASK_WAIT } from '../rules/index.ts';
+import type { TaskRow, Video } from '../video/index.ts';
+import { type Call, idHeaders } from '../web/index.ts';
+
+/** Returns the task when it has changed or the time is up; at once when it is finished or `seconds` is 0. */
+export async function waitForChange(video: Video, call: Call, task: TaskRow, seconds: number): Promise<TaskRow> {
+  if (seconds === 0 || task.finished_at !== null) return task;
+  const isChanged = await video.waitForChange(task, seconds * 1_000, (cancel) => call.onClientGone(cancel));
+  return isChanged ? video.readAgain(task) : task;
+}
+
+export const wantsEvents = (call: Call): boolean => call.header('accept')?.includes('text/event-stream') === true;
+
+/** One `task` event at once and one per change, until the task ends or an hour has passed. */
+export async function streamTask(
+  { video, clock }: { readonly video: Video; readonly clock: Clock },
+  call: Call,
+  first: TaskRow,
+): Promise<void> {
+  const deadline = clock.now() + TASK_WAIT.streamSeconds * 1_000;
+  const send = (task: TaskRow): void => void call.response.write(sse(JSON.stringify(video.taskView(task)), 'task'));
+  call.response.writeHead(200, {
+    ...idHeaders(call),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  });
+  send(first);
+  for (let task = first; task.finished_at === null && !call.isClientGone && clock.now() < deadline; ) {
+    const isChanged = await video.waitForChange(task, HEARTBEAT_MS, (cancel) => call.onClientGone(cancel));
+    if (call.isClientGone) return;
+    if (!isChanged) call.response.write(SSE_COMMENT);
+    else {
+      task = await video.readAgain(task);
+      send(task);
+    }
+  }
+  call.response.end();
+}

@@ -1,0 +1,48 @@
+/** Error codes that each task operation can return. V 7 explains them. */
+import type { OfferedVideoOperation } from '../endpoints.ts';
+import type { ErrorCode } from '../errors.ts';
+
+const EVERY = [
+  'invalid_api_key',
+  'key_not_allowed',
+  'rate_limit_exceeded',
+  'internal_error',
+  'shutting_down',
+] as const satisfies readonly ErrorCode[];
+
+const CREATE = [
+  ...EVERY,
+  'invalid_request',
+  'unsupported_video_parameter',
+  'invalid_asset_reference',
+  'insufficient_balance',
+  'model_not_allowed',
+  'model_not_found',
+  'asset_not_found',
+  'public_character_not_found',
+  'task_not_found',
+  'request_timeout',
+  'idempotency_conflict',
+  'idempotency_in_progress',
+  'no_upstream_account',
+  'server_is_overloaded',
+] as const satisfies readonly ErrorCode[];
+const LIST = [...EVERY, 'invalid_request'] as const;
+const READ = [...EVERY, 'task_not_found'] as const;
+const DELETE = [
+  ...READ,
+  'task_cancel_not_supported',
+  'task_delete_not_supported',
+  'task_not_cancellable',
+] as const satisfies readonly ErrorCode[];
+
+export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, readonly ErrorCode[]>> = {
+  'tasks.create': CREATE,
+  'tasks.list': LIST,
+  'tasks.get': READ,
+  'tasks.delete': DELETE,
+  'videos.create': CREATE,
+  'videos.list': LIST,
+  'videos.get': READ,
+  'videos.delete': DELETE,
+};

@@ -1,0 +1,41 @@
+/** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api reads requests and writes OpenAPI by these tables. */
+import { LIST_LIMIT, TASK_LIST, TASK_WAIT } from './limits.ts';
+import { TASK_STATUSES } from './status.ts';
+
+export type QueryRule = { readonly about: string } & (
+  | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly default: number }
+  | { readonly kind: 'text' }
+  | { readonly kind: 'word'; readonly vocabulary: readonly string[]; readonly default: string }
+  /** May be repeated; a task that matches one of the values is listed. */
+  | { readonly kind: 'words'; readonly vocabulary: readonly string[] }
+  | { readonly kind: 'texts'; readonly maxItems: number }
+);
+export type QueryTable = Readonly<Record<string, QueryRule>>;
+
+/** `wait` goes beyond the document: a read that returns when the task changes. */
+const READ = {
+  wait: {
+    kind: 'integer',
+    ...TASK_WAIT.seconds,
+    default: 0,
+    about: 'seconds to wait for a change of an unfinished task before responding',
+  },
+} as const satisfies QueryTable;
+
+export const VIDEO_QUERIES = {
+  'tasks.get': READ,
+  'videos.get': READ,
+  'tasks.list': {
+    page_num: { kind: 'integer', ...TASK_LIST.pageNumber, about: 'number of the page' },
+    page_size: { kind: 'integer', ...TASK_LIST.pageSize, about: 'tasks per page' },
+    'filter.status': { kind: 'words', vocabulary: TASK_STATUSES, about: 'status of the task; may be repeated' },
+    'filter.task_ids': { kind: 'texts', maxItems: TASK_LIST.maxTaskIds, about: 'id of a task; may be repeated' },
+    'filter.model': { kind: 'text', about: 'public name of the model' },
+    'filter.service_tier': { kind: 'text', about: 'service tier; only tasks of variant A have one' },
+  },
+  'videos.list': {
+    limit: { kind: 'integer', ...LIST_LIMIT, about: 'videos per page' },
+    after: { kind: 'text', about: '`last_id` of the previous page' },
+    order: { kind: 'word', vocabulary: ['asc', 'desc'], default: 'desc', about: 'order by creation' },
+  },
+} as const satisfies Record<string, QueryTable>;
