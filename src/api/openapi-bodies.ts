@@ -39,13 +39,18 @@ export const BODY_DESCRIPTIONS: Readonly<Record<OperationWithBody, BodyDescripti
   'generate.count': { description: NATIVE, example: CONTENTS },
   'tasks.create': {
     description: VIDEO,
-    example: { model: 'video-model', content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 },
+    example: {
+      model: 'demo-video-a',
+      content: [{ type: 'text', text: 'a lamp at night' }],
+      duration: 5,
+      ratio: '16:9',
+    },
   },
-  'videos.create': { description: VIDEO, example: { model: 'video-model', prompt: 'a lamp at night', seconds: '5' } },
-  'assetGroups.create': { description: VIDEO, example: { model: 'video-model', group_type: 'AIGC' } },
+  'videos.create': { description: VIDEO, example: { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' } },
+  'assetGroups.create': { description: VIDEO, example: { model: 'demo-video-a', group_type: 'AIGC' } },
   'assets.create': {
     description: VIDEO,
     example: { group_id: 'assetgrp_1', asset_type: 'Image', url: 'https://example.com/lamp.png' },
   },
-  'sessions.create': { description: VIDEO, example: { model: 'video-model' } },
+  'sessions.create': { description: VIDEO, example: { model: 'demo-video-a' } },
 };

@@ -1,4 +1,4 @@
-/** The API as an OpenAPI 3.1 document, derived from the endpoint tables and the zod schemas of the admin API. */
+/** The API as an OpenAPI 3.1 document, derived from the endpoint tables, the video rules and the zod schemas of the admin API. */
 import { z } from 'zod';
 import {
   ADMIN_OPERATIONS,
@@ -7,11 +7,13 @@ import {
   adminRow,
   ENDPOINTS,
   type EndpointRow,
+  isOfferedVideo,
   OPERATIONS,
   type Operation,
 } from '../rules/index.ts';
 import { BODY_DESCRIPTIONS, type BodyDescription } from './openapi-bodies.ts';
 import { ERROR_SCHEMA_NAMES, ERROR_SCHEMAS } from './openapi-errors.ts';
+import { describeVideo, VIDEO_SCHEMAS, type VideoDescription } from './openapi-video.ts';
 
 interface AdminSchemas {
   readonly query: z.ZodObject;
@@ -49,33 +51,45 @@ export function openApi(version: string, adminSchemas: Readonly<Record<AdminOper
         key: { type: 'http', scheme: 'bearer', description: 'An API key' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN; accepted at /admin/v1 only' },
       },
-      schemas: ERROR_SCHEMAS,
+      schemas: { ...ERROR_SCHEMAS, ...VIDEO_SCHEMAS },
     },
   };
 }
 
-const describe = (operation: Operation, row: EndpointRow): object => ({
-  operationId: operation,
-  summary: row.about,
-  tags: [operation.split('.')[0]],
-  ...parametersOf(pathParameters(row.path)),
-  ...(operation in BODY_DESCRIPTIONS && {
-    requestBody: openBody(row, BODY_DESCRIPTIONS[operation as keyof typeof BODY_DESCRIPTIONS]),
-  }),
-  responses: responsesWith(ERROR_SCHEMA_NAMES[row.errorFormat]),
+const describe = (operation: Operation, row: EndpointRow): object => {
+  const video = isOfferedVideo(operation) ? describeVideo(operation) : undefined;
+  return {
+    operationId: operation,
+    summary: row.about,
+    tags: [operation.split('.')[0]],
+    ...parametersOf([...pathParameters(row.path), ...(video?.parameters ?? [])]),
+    ...(operation in BODY_DESCRIPTIONS && {
+      requestBody: bodyOf(row, BODY_DESCRIPTIONS[operation as keyof typeof BODY_DESCRIPTIONS], video),
+    }),
+    ...describeOutcome(row, video),
+  };
+};
+
+const describeOutcome = (row: EndpointRow, video: VideoDescription | undefined): object => ({
+  responses: video?.responses ?? responsesWith(ERROR_SCHEMA_NAMES[row.errorFormat]),
   ...('groups' in row && {
     'x-groups': Object.fromEntries(Object.entries(row.groups).map(([style, cell]) => [style, cell.kind])),
   }),
+  ...('status' in row && { 'x-status': row.status }),
   'x-document': row.doc,
 });
 
 /** Bodies of dialects stay open objects: the gateway forwards fields that it does not know. */
-const openBody = ({ body }: EndpointRow, { description, example, required = true }: BodyDescription): object => ({
+const bodyOf = (
+  { body }: EndpointRow,
+  { description, example, required = true }: BodyDescription,
+  video: VideoDescription | undefined,
+): object => ({
   required,
   description,
   content: {
     [body.content === 'multipart' ? 'multipart/form-data' : JSON_TYPE]: {
-      schema: { type: 'object', additionalProperties: true },
+      schema: video?.bodySchema ?? { type: 'object', additionalProperties: true },
       example,
     },
   },

@@ -1,5 +1,6 @@
 /** Strict reader of query parameters (V 4): a missing, repeated or unknown one is an error unless it may be. */
 import { fail } from '../core/index.ts';
+import type { QueryRule, QueryTable } from '../rules/index.ts';
 
 interface IntegerRange {
   readonly min: number;
@@ -7,7 +8,41 @@ interface IntegerRange {
   readonly default: number;
 }
 
-export class QueryReader {
+/** The values of a query by the table of its parameters; absent ones are undefined or have their default. */
+export type QueryValues<T extends QueryTable> = { readonly [K in keyof T]: QueryValue<T[K]> };
+type QueryValue<R extends QueryRule> = R extends { kind: 'integer' }
+  ? number
+  : R extends { kind: 'text' }
+    ? string | undefined
+    : R extends { kind: 'word' }
+      ? R['vocabulary'][number]
+      : R extends { kind: 'words' }
+        ? readonly R['vocabulary'][number][] | undefined
+        : readonly string[] | undefined;
+
+export function readQuery<T extends QueryTable>(query: string, table: T): QueryValues<T> {
+  const reader = new QueryReader(query);
+  const values = Object.entries(table).map(([name, rule]) => [name, readValue(reader, name, rule)]);
+  reader.rejectUnknown();
+  return Object.fromEntries(values);
+}
+
+function readValue(reader: QueryReader, name: string, rule: QueryRule): unknown {
+  switch (rule.kind) {
+    case 'integer':
+      return reader.integer(name, rule);
+    case 'text':
+      return reader.text(name);
+    case 'word':
+      return reader.word(name, rule.vocabulary) ?? rule.default;
+    case 'words':
+      return reader.words(name, rule.vocabulary);
+    case 'texts':
+      return reader.texts(name, rule.maxItems);
+  }
+}
+
+class QueryReader {
   readonly #query: URLSearchParams;
   readonly #read = new Set<string>();
 
@@ -29,6 +64,12 @@ export class QueryReader {
     return text;
   }
 
+  /** A parameter with a closed vocabulary; undefined when it is absent. */
+  word<T extends string>(name: string, vocabulary: readonly T[]): T | undefined {
+    this.#single(name);
+    return this.words(name, vocabulary)?.[0];
+  }
+
   /** A repeatable parameter with a closed vocabulary; undefined when it is absent. */
   words<T extends string>(name: string, vocabulary: readonly T[]): readonly T[] | undefined {
     const given = this.#all(name);
@@ -41,7 +82,7 @@ export class QueryReader {
   texts(name: string, max: number): readonly string[] | undefined {
     const given = this.#all(name);
     if (given.length > max) throw invalid(name, `given ${given.length} times; at most ${max} are allowed`);
-    // A text with a NUL character equals no stored one, and PostgreSQL rejects it.
+    // PostgreSQL rejects a NUL character, and no stored text has one.
     return given.length === 0 ? undefined : given.filter((text) => !text.includes('\0'));
   }
 

@@ -52,7 +52,8 @@ const contentOf = (task: TaskRow, publicUrl: string) =>
 const usageOf = ({ usage_tokens: tokens }: TaskRow) =>
   tokens === null ? undefined : { completion_tokens: Number(tokens), total_tokens: Number(tokens) };
 
-const VIDEO_STATUS: Readonly<Record<TaskStatus, 'queued' | 'in_progress' | 'completed' | 'failed'>> = {
+/** Status of the video object, by the status of the task. */
+export const VIDEO_STATUS: Readonly<Record<TaskStatus, 'queued' | 'in_progress' | 'completed' | 'failed'>> = {
   queued: 'queued',
   running: 'in_progress',
   succeeded: 'completed',

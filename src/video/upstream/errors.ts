@@ -100,6 +100,7 @@ const MESSAGES: Readonly<Record<TaskErrorCode, string>> = {
   task_expired: 'The task did not finish in time; it was not charged.',
   task_cancelled: 'The task was cancelled; it was not charged.',
 };
+export const TASK_ERROR_CODES = Object.keys(MESSAGES) as readonly TaskErrorCode[];
 const CALLER_FAULTS: ReadonlySet<TaskErrorCode> = new Set<TaskErrorCode>([
   'input_content_rejected',
   'output_content_rejected',

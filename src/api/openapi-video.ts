@@ -1,0 +1,235 @@
+/** The operations on video tasks as OpenAPI: parameters, bodies, responses and error codes, derived from the rules. */
+import {
+  ENDPOINTS,
+  type ErrorCode,
+  errorRow,
+  IDEMPOTENCY,
+  type OfferedVideoOperation,
+  type QueryRule,
+  type QueryTable,
+  TASK_STATUSES,
+  VARIANT_SHEETS,
+  VIDEO_OPERATION_ERRORS,
+  VIDEO_QUERIES,
+  type VideoRow,
+} from '../rules/index.ts';
+import { TASK_ERROR_CODES, VIDEO_STATUS } from '../video/index.ts';
+import { ERROR_SCHEMA_NAMES } from './openapi-errors.ts';
+import { taskBodySchema, videosBodySchema } from './openapi-video-bodies.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+export interface VideoDescription {
+  readonly parameters: readonly object[];
+  readonly bodySchema: Schema | undefined;
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+export function describeVideo(operation: OfferedVideoOperation): VideoDescription {
+  const row: VideoRow = ENDPOINTS[operation];
+  const query: QueryTable = operation in VIDEO_QUERIES ? VIDEO_QUERIES[operation as keyof typeof VIDEO_QUERIES] : {};
+  return {
+    parameters: [
+      ...(row.idempotent ? [IDEMPOTENCY_KEY] : []),
+      ...Object.entries(query).map(([name, rule]) => queryParameter(name, rule)),
+    ],
+    bodySchema: BODIES[operation],
+    responses: { ...SUCCESSES[operation], ...errorResponses(VIDEO_OPERATION_ERRORS[operation]) },
+  };
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: `valid UTF-8 of 1 to ${IDEMPOTENCY.keyBytes} bytes; the same key and request return the original task or stable error (V 8)`,
+  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY.keyBytes },
+  example: 'order-2026-0001',
+};
+
+const queryParameter = (name: string, rule: QueryRule): object => ({
+  name,
+  in: 'query',
+  description: rule.about,
+  schema: querySchema(rule),
+});
+
+function querySchema(rule: QueryRule): Schema {
+  if (rule.kind === 'integer') return { type: 'integer', minimum: rule.min, maximum: rule.max, default: rule.default };
+  if (rule.kind === 'text') return { type: 'string' };
+  if (rule.kind === 'word') return { type: 'string', enum: rule.vocabulary, default: rule.default };
+  // A list in a query is written by repeating the parameter, which is the default of OpenAPI.
+  return rule.kind === 'words'
+    ? { type: 'array', items: { type: 'string', enum: rule.vocabulary } }
+    : { type: 'array', items: { type: 'string' }, maxItems: rule.maxItems };
+}
+
+const BODIES: Readonly<Partial<Record<OfferedVideoOperation, Schema>>> = {
+  'tasks.create': taskBodySchema(),
+  'videos.create': videosBodySchema(),
+};
+
+const JSON_TYPE = 'application/json';
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const json = (description: string, schema: Schema, example: object): object => ({
+  description,
+  content: { [JSON_TYPE]: { schema, example } },
+});
+
+const TASK_EXAMPLE = {
+  id: 'task_7Hq2bVxN4sKd9wRtYc3mZp',
+  model: 'demo-video-a',
+  status: 'queued',
+  progress: 0,
+  error: null,
+  created_at: 1_767_225_600,
+  updated_at: 1_767_225_600,
+  duration: 5,
+  resolution: '720p',
+  ratio: '16:9',
+} as const;
+const { id, model, progress, created_at } = TASK_EXAMPLE;
+const VIDEO_EXAMPLE = {
+  id,
+  object: 'video',
+  model,
+  status: VIDEO_STATUS.queued,
+  progress,
+  created_at,
+  completed_at: null,
+  expires_at: null,
+  error: null,
+  prompt: null,
+  remixed_from_video_id: null,
+  seconds: '5',
+  size: '1280x720',
+} as const;
+const LIST_EXAMPLE = { object: 'list', data: [VIDEO_EXAMPLE], first_id: id, last_id: id, has_more: false } as const;
+
+const ACCEPTED = 'The provider accepted the task';
+const UNCONFIRMED =
+  'The task exists, but the provider did not confirm it. Do not send the request again; read the task (V 4.2 r3)';
+
+const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, object>>>> = {
+  'tasks.create': {
+    200: json(ACCEPTED, ref('TaskId'), { id }),
+    202: json(UNCONFIRMED, ref('TaskId'), { id }),
+  },
+  'tasks.list': { 200: json('A page of tasks, newest first', ref('TaskList'), { items: [TASK_EXAMPLE], total: 1 }) },
+  'tasks.get': { 200: json('The task', ref('Task'), TASK_EXAMPLE) },
+  'tasks.delete': { 204: { description: 'Cancelled, or the record of a finished task is deleted' } },
+  'videos.create': {
+    200: json(ACCEPTED, ref('Video'), VIDEO_EXAMPLE),
+    202: json(UNCONFIRMED, ref('Video'), VIDEO_EXAMPLE),
+  },
+  'videos.list': { 200: json('A page of videos', ref('VideoList'), LIST_EXAMPLE) },
+  'videos.get': { 200: json('The video', ref('Video'), VIDEO_EXAMPLE) },
+  'videos.delete': {
+    200: json('Cancelled, or the record of a finished task is deleted', ref('VideoDeleted'), {
+      id,
+      object: 'video.deleted',
+      deleted: true,
+    }),
+  },
+};
+
+/** One response per status, with the codes that it can have. */
+function errorResponses(codes: readonly ErrorCode[]): Record<string, object> {
+  const error = ref(ERROR_SCHEMA_NAMES.video);
+  const byStatus = Map.groupBy(codes, statusOf);
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([one], [other]) => one - other)
+      .map(([status, group]) => {
+        const names = [...new Set(group.map((code) => errorRow(code).codeIn?.video ?? code))];
+        const schema = { allOf: [error, { properties: { error: { properties: { code: { enum: names } } } } }] };
+        return [status, { description: names.join(', '), content: { [JSON_TYPE]: { schema } } }];
+      }),
+  );
+}
+
+function statusOf(code: ErrorCode): number {
+  const { status, statusIn } = errorRow(code);
+  const [first = 500] = [statusIn?.video ?? status].flat();
+  return first;
+}
+
+const TEXT = { type: 'string' } as const;
+const INTEGER = { type: 'integer' } as const;
+const BOOLEAN = { type: 'boolean' } as const;
+const nullable = (type: string): Schema => ({ type: [type, 'null'] });
+const seconds = { ...INTEGER, description: 'Unix time in seconds' } as const;
+const object = (
+  properties: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema => ({
+  type: 'object',
+  properties: { ...properties, ...optional },
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+
+const USAGE = {
+  ...object({ completion_tokens: INTEGER, total_tokens: INTEGER }),
+  description: 'as the provider reported it; absent otherwise, never estimated',
+};
+const TASK_ERROR = {
+  ...object({ code: { ...TEXT, enum: TASK_ERROR_CODES }, message: TEXT, type: TEXT }),
+  type: ['object', 'null'],
+};
+const ONLY_SOME = Object.fromEntries(
+  [...new Set(Object.values(VARIANT_SHEETS).flatMap(({ taskFields }) => taskFields))].map((name) => [name, INTEGER]),
+);
+
+/** Objects of the task operations (V 2, V 4.7). */
+export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
+  TaskId: object({ id: TEXT }),
+  Task: object(
+    {
+      id: TEXT,
+      model: TEXT,
+      status: { ...TEXT, enum: TASK_STATUSES },
+      progress: { ...INTEGER, minimum: 0, maximum: 100 },
+      error: TASK_ERROR,
+      created_at: seconds,
+      updated_at: seconds,
+    },
+    {
+      content: { ...object({ video_url: TEXT }, { last_frame_url: TEXT }), description: 'only after success' },
+      usage: USAGE,
+      duration: { ...INTEGER, description: 'seconds; absent until it is known' },
+      resolution: TEXT,
+      ratio: TEXT,
+      ...ONLY_SOME,
+      generate_audio: BOOLEAN,
+      watermark: BOOLEAN,
+      return_last_frame: BOOLEAN,
+    },
+  ),
+  TaskList: object({ items: { type: 'array', items: ref('Task') }, total: INTEGER }),
+  Video: object(
+    {
+      id: TEXT,
+      object: { const: 'video' },
+      model: TEXT,
+      status: { ...TEXT, enum: [...new Set(Object.values(VIDEO_STATUS))] },
+      progress: INTEGER,
+      created_at: seconds,
+      completed_at: nullable('integer'),
+      expires_at: nullable('integer'),
+      error: TASK_ERROR,
+      prompt: nullable('string'),
+      remixed_from_video_id: nullable('string'),
+      seconds: TEXT,
+      size: TEXT,
+    },
+    { usage: USAGE },
+  ),
+  VideoList: object({
+    object: { const: 'list' },
+    data: { type: 'array', items: ref('Video') },
+    first_id: nullable('string'),
+    last_id: nullable('string'),
+    has_more: BOOLEAN,
+  }),
+  VideoDeleted: object({ id: TEXT, object: { const: 'video.deleted' }, deleted: { const: true } }),
+};
