@@ -6,7 +6,7 @@ export const VIDEO_MODELS = { A: 'demo-video-a', EP: 'demo-video-2-0-ep', HC: 'd
 export type TestVariant = keyof typeof VIDEO_MODELS;
 export const TEST_VARIANTS = Object.keys(VIDEO_MODELS) as TestVariant[];
 
-const GROUPS = { A: 'video-a', EP: 'ep', HC: 'hc' } as const;
+export const GROUPS = { A: 'video-a', EP: 'ep', HC: 'hc' } as const;
 /** Per million tokens: 7 dollars, 4.3 with video input. */
 export const VIDEO_PRICES = { video: '7', video_with_video_input: '4.3' } as const;
 
