@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ApiError, concatBuffers, fail, type MaybePromise } from '../core/index.ts';
+import type { BodyReservation } from './body-budget.ts';
 import type { Call } from './call.ts';
 import type { IncomingRequest } from './request.ts';
 
@@ -13,14 +14,18 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>
   zstd: createZstdDecompress,
 };
 
-/** Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived. */
-export function readBody(call: Call, limit: number): MaybePromise<Buffer> {
+/**
+ * Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived. With a reservation,
+ * every byte is taken from the budget before it is kept.
+ */
+export function readBody(call: Call, limit: number, reservation?: BodyReservation): MaybePromise<Buffer> {
   if (call.body) return call.body;
   const { request } = call;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
   const encoding = request.headers['content-encoding']?.trim().toLowerCase();
-  if (encoding === undefined || encoding === '' || encoding === 'identity') return collect(request, limit);
+  if (encoding === undefined || encoding === '' || encoding === 'identity')
+    return collect(request, new Chunks(limit, reservation));
   const decoder = DECODERS[encoding]?.();
   if (!decoder) {
     throw fail(
@@ -29,7 +34,7 @@ export function readBody(call: Call, limit: number): MaybePromise<Buffer> {
       { param: 'content-encoding' },
     );
   }
-  return decode(request, decoder, limit).catch((error: unknown) => {
+  return decode(request, decoder, new Chunks(limit, reservation)).catch((error: unknown) => {
     // A decoder fails only on bad input, so the error belongs to the client.
     throw error instanceof ApiError
       ? error
@@ -42,39 +47,64 @@ const connectionClosed = () => fail('invalid_request', 'The connection closed be
 const tooLarge = (limit: number) =>
   fail('request_too_large', `The body is larger than ${limit} bytes, the limit of this endpoint.`);
 
-function collect(request: IncomingRequest, limit: number): MaybePromise<Buffer> {
+/** The bytes of a body so far. `add` throws when there are too many. */
+class Chunks {
+  readonly #limit: number;
+  readonly #reservation: BodyReservation | undefined;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(limit: number, reservation: BodyReservation | undefined) {
+    this.#limit = limit;
+    this.#reservation = reservation;
+  }
+
+  add(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > this.#limit) throw tooLarge(this.#limit);
+    this.#reservation?.add(chunk.length);
+    this.#chunks.push(chunk);
+  }
+
+  join(): Buffer {
+    return concatBuffers(this.#chunks);
+  }
+}
+
+function collect(request: IncomingRequest, chunks: Chunks): MaybePromise<Buffer> {
   const { completeBody } = request;
   if (completeBody) {
-    if (completeBody.length > limit) throw tooLarge(limit);
+    chunks.add(completeBody);
     return completeBody;
   }
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  let size = 0;
   request.read({
     onData(chunk) {
-      size += chunk.length;
-      if (size <= limit) return chunks.push(chunk) > 0;
-      reject(tooLarge(limit));
-      return false;
+      try {
+        chunks.add(chunk);
+        return true;
+      } catch (error) {
+        reject(error);
+        return false;
+      }
     },
-    onEnd: () => resolve(concatBuffers(chunks)),
+    onEnd: () => resolve(chunks.join()),
     onAborted: () => reject(connectionClosed()),
   });
   return promise;
 }
 
-function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, limit: number): Promise<Buffer> {
+function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, chunks: Chunks): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  let size = 0;
   decoder.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= limit) return void chunks.push(chunk);
-    decoder.destroy();
-    reject(tooLarge(limit));
+    try {
+      chunks.add(chunk);
+    } catch (error) {
+      decoder.destroy();
+      reject(error);
+    }
   });
-  decoder.once('end', () => resolve(Buffer.concat(chunks)));
+  decoder.once('end', () => resolve(chunks.join()));
   decoder.once('error', reject);
   decoder.on('drain', () => request.resume());
   request.read({
