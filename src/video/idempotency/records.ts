@@ -52,9 +52,14 @@ export async function findRecord(db: Db, request: IdempotentRequest): Promise<Re
   const { rows } = await sql<StoredRecord>`
     select fingerprint, owner, owner_until > now() as is_owned, resource_id, http_status, error from idempotency_records
     where user_id = ${request.userId} and operation = ${request.operation} and key_hash = ${request.keyHash}
-      and expires_at > now()`.execute(db);
+      and (expires_at > now() or ${hasTask('idempotency_records')})`.execute(db);
   return stateOf(rows[0], request);
 }
+
+/** The record of a task is kept as long as the task (V 8), also after its own time. */
+const hasTask = (record: string) => sql<boolean>`exists (
+  select from video_tasks t
+  where t.user_id = ${sql.ref(record)}.user_id and t.id = ${sql.ref(record)}.resource_id and t.deleted_at is null)`;
 
 function stateOf(row: StoredRecord | undefined, { fingerprint }: IdempotentRequest): RecordState {
   if (!row) return { kind: 'absent' };
@@ -83,7 +88,7 @@ export async function claimRecord(tx: Db, request: IdempotentRequest, claim: Cla
       fingerprint = excluded.fingerprint, owner = excluded.owner, owner_until = excluded.owner_until,
       resource_id = excluded.resource_id, http_status = null, error = null, finished_at = null,
       created_at = now(), expires_at = excluded.expires_at
-    where idempotency_records.expires_at <= now()`.execute(tx);
+    where idempotency_records.expires_at <= now() and not ${hasTask('idempotency_records')}`.execute(tx);
   return numAffectedRows > 0n;
 }
 
@@ -128,13 +133,19 @@ export async function removeRecordOf(tx: Db, userId: string, resourceId: string)
   );
 }
 
-/** Removes expired records, except those of tasks that still exist: they are kept as long as the task. Returns how many. */
+/**
+ * Removes expired records. Those of tasks that still exist get another period instead, so that the next run does not read them again.
+ * Returns how many were due.
+ */
 export async function expireRecords(db: Db, batch = 1_000): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from idempotency_records where ctid in (
-      select r.ctid from idempotency_records r
-      where r.expires_at <= now() and not exists (
-        select from video_tasks t where t.user_id = r.user_id and t.id = r.resource_id and t.deleted_at is null)
-      order by r.expires_at limit ${batch})`.execute(db);
-  return Number(numAffectedRows);
+  const { rows } = await sql<{ due: bigint }>`
+    with due as materialized (
+      select r.ctid as place, ${hasTask('r')} as is_kept from idempotency_records r
+      where r.expires_at <= now() order by r.expires_at limit ${batch} for update of r skip locked),
+    prolonged as (
+      update idempotency_records r set expires_at = now() + ${IDEMPOTENCY.days} * interval '1 day'
+      from due where r.ctid = due.place and due.is_kept),
+    removed as (delete from idempotency_records r using due where r.ctid = due.place and not due.is_kept)
+    select count(*) as due from due`.execute(db);
+  return Number(rows[0]?.due ?? 0n);
 }
