@@ -39,6 +39,7 @@ export type CrashPoint =
   | 'task.discarding'
   | 'task.discarded'
   | 'task.recovering'
+  | 'task.binding'
   | 'task.cancel_requested'
   | 'task.cancel_sent'
   | 'task.cancelling'

@@ -93,11 +93,13 @@ async function insertTask(services: VideoServices, order: Order): Promise<Insert
     await sql`set local lock_timeout = '2s'`.execute(tx);
     if (idempotent) {
       const claim = { owner, resourceId: id, leaseMs: SUBMISSION_LEASE_MS };
-      if (!(await claimRecord(tx, idempotent, claim))) return undefined;
+      const isClaimed = await claimRecord(tx, idempotent, claim).catch(onLockTimeout(inProgress));
+      if (!isClaimed) return undefined;
     }
     crashPoint('task.claimed');
     const checkAfter = new Date(clock.now() + (expirySeconds + TASK_EXPIRY_SECONDS.grace) * 1_000);
-    const held = await hold(tx, { userId: key.userId, nanos, reference: holdReference(id), checkAfter });
+    const input = { userId: key.userId, nanos, reference: holdReference(id), checkAfter };
+    const held = await hold(tx, input).catch(onLockTimeout(walletBusy));
     if (held !== 'held') throw insufficientBalance();
     crashPoint('task.held');
     const task = await tx
@@ -134,10 +136,25 @@ const insufficientBalance = () =>
     'The balance does not cover the maximum cost of this task; add credit or ask for a shorter video.',
   );
 
+/** Code of PostgreSQL for a lock that was not granted in time. */
+const LOCK_NOT_AVAILABLE = '55P03';
+
+const onLockTimeout =
+  (errorFor: () => ApiError) =>
+  (error: Error & { readonly code?: string }): never => {
+    throw error.code === LOCK_NOT_AVAILABLE ? errorFor() : error;
+  };
+
+const inProgress = (): ApiError => fail('idempotency_in_progress', undefined, { retryAfter: 2 });
+const walletBusy = (): ApiError =>
+  fail('server_is_overloaded', 'The balance is in use by other requests. Nothing was created; try again shortly.', {
+    retryAfter: 2,
+  });
+
 /** The winner of the claim has committed: respond as it did, or say that it is still at work. */
 async function replayLost(services: VideoServices, { idempotent }: Order): Promise<CreatedTask> {
   const original = idempotent && (await replay(services, idempotent));
-  if (!original) throw fail('idempotency_in_progress', undefined, { retryAfter: 2 });
+  if (!original) throw inProgress();
   return original;
 }
 

@@ -9,7 +9,7 @@ import { deletionOf, type VideoVariant, videoCapabilitiesOf } from '../../rules/
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
 import { changeStatus } from './status.ts';
-import { findTask, statusOf, type TaskRow } from './task.ts';
+import { findTask, lockTask, statusOf, type TaskRow } from './task.ts';
 
 export async function deleteTask(services: VideoServices, task: TaskRow): Promise<void> {
   const action = deletionOf(task.variant as VideoVariant, statusOf(task), canCancel(services, task));
@@ -82,22 +82,12 @@ export async function cancelUpstream(
   throw fail('task_not_cancellable');
 }
 
-async function markCancelled(
-  services: Pick<VideoServices, 'db' | 'publicUrl'>,
-  { user_id, id }: TaskRow,
-): Promise<void> {
-  await services.db.transaction().execute(async (tx) => {
-    const task = await tx
-      .selectFrom('video_tasks')
-      .selectAll()
-      .where('user_id', '=', user_id)
-      .where('id', '=', id)
-      .forUpdate()
-      .executeTakeFirst();
-    if (task) await changeStatus(services, tx, task, { to: 'cancelled', error: taskError('task_cancelled') });
+const markCancelled = (services: Pick<VideoServices, 'db' | 'publicUrl'>, task: TaskRow): Promise<void> =>
+  services.db.transaction().execute(async (tx) => {
+    const current = await lockTask(tx, task);
+    if (current) await changeStatus(services, tx, current, { to: 'cancelled', error: taskError('task_cancelled') });
     crashPoint('task.cancelling');
   });
-}
 
 async function withdrawCancellation(
   services: Pick<VideoServices, 'db' | 'publicUrl'>,

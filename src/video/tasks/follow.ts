@@ -13,7 +13,7 @@ import { AccountRates } from '../upstream/rates.ts';
 import { cancelUpstream } from './delete.ts';
 import { settleTask } from './settle.ts';
 import { changeStatus } from './status.ts';
-import { holdReference, type ReportedResult, reportedOf, statusOf, type TaskRow } from './task.ts';
+import { holdReference, lockTask, type ReportedResult, reportedOf, statusOf, type TaskRow } from './task.ts';
 import { type TaskEvent, type TaskFacts, type Transition, transition } from './transition.ts';
 
 /** Time in which no other worker takes the task. Longer than the timeouts of one look. */
@@ -118,13 +118,7 @@ export async function applyReport(
   outcome: QueryOutcome<ReportedTask>,
 ): Promise<void> {
   await services.db.transaction().execute(async (tx) => {
-    const task = await tx
-      .selectFrom('video_tasks')
-      .selectAll()
-      .where('user_id', '=', user_id)
-      .where('id', '=', id)
-      .forUpdate()
-      .executeTakeFirst();
+    const task = await lockTask(tx, { user_id, id });
     if (!task) return;
     const report = outcome.kind === 'found' ? outcome.value : undefined;
     const change = transition(factsOf(task), eventOf(outcome), services.clock.now(), Math.random());

@@ -27,6 +27,9 @@ export interface InsertedTask {
   readonly callbackToken: string;
 }
 
+/** An order whose task exists and is to be sent to a provider. */
+export type Submission = Order & InsertedTask;
+
 /** A task was created (200), or created without confirmation by the provider (202, V 4.2 r3). */
 export interface CreatedTask {
   readonly status: 200 | 202;

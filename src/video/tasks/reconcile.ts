@@ -4,7 +4,10 @@
  */
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
+import { fail } from '../../core/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
 import { SUBMISSION_TIMEOUT_SECONDS } from '../../rules/index.ts';
+import { finishRecordOf } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import { taskError } from '../upstream/errors.ts';
@@ -30,12 +33,14 @@ export async function reconcileSubmissions(services: ReconcileServices): Promise
   return due.length;
 }
 
-/** Takes tasks by moving their next check, so that no other worker looks at the same time. */
+/** Takes tasks by moving their next check, so that no other worker looks at the same time. The last look is when the time is over. */
 async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
   const delays = sql.raw(`(array[${SCHEDULE_S.join(',')}])`);
   const { rows } = await sql<TaskRow>`
     update video_tasks t set check_attempts = t.check_attempts + 1,
-      next_check_at = now() + ${delays}[least(t.check_attempts + 1, ${SCHEDULE_S.length})] * interval '1 second'
+      next_check_at = least(
+        now() + ${delays}[least(t.check_attempts + 1, ${SCHEDULE_S.length})] * interval '1 second',
+        greatest(t.created_at + ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second', now() + ${SCHEDULE_S[0]} * interval '1 second'))
     from (select user_id, id from video_tasks
           where next_check_at <= now() and submission = 'unknown' and finished_at is null
           order by next_check_at limit ${BATCH} for update skip locked) due
@@ -64,52 +69,74 @@ const upstreamModelOf = (account: Account, { upstream_model }: TaskRow): string 
 
 /** The provider's task, when exactly one unbound task of the provider and one unknown task of ours fit together. */
 async function onlyMatch(
-  { db, log }: ReconcileServices,
+  services: ReconcileServices,
   task: TaskRow,
   reported: readonly ReportedTask[],
 ): Promise<ReportedTask | undefined> {
-  const created = task.created_at.getTime() / 1_000;
-  const candidates = reported.filter(
-    ({ createdAt, safetyIdentifier }) =>
-      createdAt !== undefined &&
-      createdAt >= created - CLOCK_SKEW_S &&
-      createdAt <= created + SUBMISSION_WINDOW_S + CLOCK_SKEW_S &&
-      (safetyIdentifier === undefined || safetyIdentifier === task.safety_identifier),
+  // A task without the identifier could be another user's.
+  const fitting = reported.filter(
+    (one) => one.createdAt !== undefined && one.safetyIdentifier !== undefined && fits(task, one),
   );
-  if (candidates.length === 0) return undefined;
-  const { rows: bound } = await sql<{ upstream_id: string }>`
-    select upstream_id from video_tasks
-    where account_id = ${task.account_id} and upstream_id = any(${candidates.map(({ id }) => id)})`.execute(db);
-  const unbound = candidates.filter(({ id }) => !bound.some(({ upstream_id }) => upstream_id === id));
-  const { rows: rivals } = await sql<{ id: string }>`
-    select id from video_tasks
-    where submission in ('unknown', 'sending') and finished_at is null and account_id = ${task.account_id}
-      and upstream_model = ${task.upstream_model} and safety_identifier = ${task.safety_identifier}
-      and abs(extract(epoch from created_at - ${task.created_at}::timestamptz)) <= ${SUBMISSION_WINDOW_S + CLOCK_SKEW_S}`.execute(
-    db,
-  );
-  if (unbound.length === 1 && rivals.length === 1) return unbound[0];
-  if (unbound.length > 0)
-    log.warn('task.reconciliation_ambiguous', { task: task.id, candidates: unbound.length, tasks: rivals.length });
+  const unbound = fitting.length === 0 ? [] : await unboundOf(services, task, fitting);
+  const [only] = unbound;
+  if (!only) return undefined;
+  if (unbound.length === 1 && only.claimants === 1n) return fitting.find(({ id }) => id === only.id);
+  services.log.warn('task.reconciliation_ambiguous', {
+    task: task.id,
+    candidates: unbound.length,
+    tasks: Number(only.claimants),
+  });
   return undefined;
 }
 
-/** Confirms an unknown task. False when it was confirmed or ended meanwhile. */
-async function bindTask(
-  { db, log }: Pick<VideoServices, 'db' | 'log'>,
+/** Whether a task of the provider can be the one that this submission created. Values that were not reported exclude nothing. */
+function fits(task: TaskRow, { createdAt, safetyIdentifier }: ReportedTask): boolean {
+  if (safetyIdentifier !== undefined && safetyIdentifier !== task.safety_identifier) return false;
+  const age = createdAt === undefined ? 0 : createdAt - task.created_at.getTime() / 1_000;
+  return age >= -CLOCK_SKEW_S && age <= SUBMISSION_WINDOW_S + CLOCK_SKEW_S;
+}
+
+/**
+ * The candidates that belong to no task of ours yet, and how many tasks of this user each of them can belong to. Both are read in one
+ * statement: between two, a submission could end and be seen by neither. Tasks that were given up count: a candidate may be theirs.
+ */
+async function unboundOf(
+  { db }: ReconcileServices,
   task: TaskRow,
-  upstreamId: string,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('video_tasks')
-    .set({ submission: 'confirmed', upstream_id: upstreamId, next_check_at: sql<Date>`now()`, check_attempts: 0 })
-    .where('user_id', '=', task.user_id)
-    .where('id', '=', task.id)
-    .where('submission', 'in', ['unknown', 'sending'])
-    .where('finished_at', 'is', null)
-    .executeTakeFirst();
-  if (numUpdatedRows > 0n) log.info('task.reconciled', { task: task.id });
-  return numUpdatedRows > 0n;
+  candidates: readonly ReportedTask[],
+): Promise<readonly { readonly id: string; readonly claimants: bigint }[]> {
+  const { rows } = await sql<{ id: string; claimants: bigint }>`
+    select c.id, (
+      select count(*) from video_tasks t
+      where t.user_id = ${task.user_id} and t.account_id = ${task.account_id} and t.upstream_model = ${task.upstream_model}
+        and t.upstream_id is null and t.submission in ('sending', 'unknown')
+        and (t.finished_at is null or t.error ->> 'code' = 'submission_failed')
+        and c.created_at - extract(epoch from t.created_at) between ${-CLOCK_SKEW_S}::int and ${SUBMISSION_WINDOW_S + CLOCK_SKEW_S}::int
+    ) as claimants
+    from unnest(${candidates.map(({ id }) => id)}::text[], ${candidates.map(({ createdAt }) => createdAt ?? 0)}::float8[]) c (id, created_at)
+    where not exists (select from video_tasks b where b.account_id = ${task.account_id} and b.upstream_id = c.id)`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** Confirms a task whose submission is open, unless it ended meanwhile or another task has the provider's id. */
+async function bindTask({ db, log }: ReconcileServices, task: TaskRow, upstreamId: string): Promise<void> {
+  const isBound = await db.transaction().execute(async (tx) => {
+    // One task at a time, so that two are never bound to one of the provider.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`video.bind:${task.account_id}`}, 0))`.execute(tx);
+    const { numAffectedRows = 0n } = await sql`
+      update video_tasks t set submission = 'confirmed', upstream_id = ${upstreamId}, submitter = null, submitter_until = null,
+        next_check_at = now(), check_attempts = 0
+      where t.user_id = ${task.user_id} and t.id = ${task.id} and t.submission in ('sending', 'unknown') and t.finished_at is null
+        and not exists (select from video_tasks b where b.account_id = t.account_id and b.upstream_id = ${upstreamId})`.execute(
+      tx,
+    );
+    if (numAffectedRows > 0n) await finishRecordOf(tx, task.user_id, task.id, 200);
+    crashPoint('task.binding');
+    return numAffectedRows > 0n;
+  });
+  if (isBound) log.info('task.reconciled', { task: task.id });
 }
 
 async function failIfOverdue(services: ReconcileServices, task: TaskRow): Promise<void> {
@@ -145,12 +172,13 @@ export async function onProviderReport(services: ReconcileServices, token: strin
   }
   const account = accountOf(services, task);
   const found = account && (await services.provider.get(account, reportedId));
-  if (found?.kind === 'found' && isOurs(task, found.value)) await bindTask(services, task, found.value.id);
+  if (found?.kind === 'failed')
+    throw fail('server_is_overloaded', 'The provider cannot be asked about the task now; report it again.', {
+      retryAfter: 10,
+    });
+  if (found?.kind === 'found' && fits(task, found.value)) await bindTask(services, task, found.value.id);
   return true;
 }
-
-const isOurs = (task: TaskRow, { safetyIdentifier }: ReportedTask): boolean =>
-  safetyIdentifier === undefined || safetyIdentifier === task.safety_identifier;
 
 /** A confirmed task has news: the worker looks at it next. */
 const checkSoon = ({ db }: ReconcileServices, { user_id, id }: TaskRow) =>

@@ -8,18 +8,12 @@ import { crashPoint } from '../../ledger/index.ts';
 import { finishRecordOf, removeRecordOf } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import { discardTask } from './discard.ts';
-import type { TaskRow } from './task.ts';
+import { lockTask, type TaskRow } from './task.ts';
 
 /** Decides the outcome of one abandoned submission. No effect while its replica may still be at work. */
 export const recoverTask = ({ db }: Pick<VideoServices, 'db'>, userId: string, taskId: string): Promise<void> =>
   db.transaction().execute(async (tx) => {
-    const task = await tx
-      .selectFrom('video_tasks')
-      .selectAll()
-      .where('user_id', '=', userId)
-      .where('id', '=', taskId)
-      .forUpdate()
-      .executeTakeFirst();
+    const task = await lockTask(tx, { user_id: userId, id: taskId });
     if (!task) return removeRecordOf(tx, userId, taskId);
     if (await isAbandoned(tx, task)) await decide(tx, task);
     else if (task.submission === 'confirmed' || task.submission === 'unknown')
@@ -51,20 +45,16 @@ async function decide(tx: Db, task: TaskRow): Promise<void> {
 /** Submissions recovered per run of the job. */
 const BATCH = 100;
 
-/** Recovers abandoned submissions; several workers share the work. Returns how many. */
-export async function recoverSubmissions({ db }: Pick<VideoServices, 'db'>): Promise<number> {
-  return db.transaction().execute(async (tx) => {
-    const tasks = await tx
-      .selectFrom('video_tasks')
-      .selectAll()
-      .where('submission', 'in', ['pending', 'sending'])
-      .where('submitter_until', '<', sql<Date>`now()`)
-      .orderBy('submitter_until')
-      .limit(BATCH)
-      .forUpdate()
-      .skipLocked()
-      .execute();
-    for (const task of tasks) await decide(tx, task);
-    return tasks.length;
-  });
+/** Recovers abandoned submissions. Each has a transaction of its own: a batch would lock several wallets, in any order. */
+export async function recoverSubmissions(services: Pick<VideoServices, 'db'>): Promise<number> {
+  const abandoned = await services.db
+    .selectFrom('video_tasks')
+    .select(['user_id', 'id'])
+    .where('submission', 'in', ['pending', 'sending'])
+    .where('submitter_until', '<', sql<Date>`now()`)
+    .orderBy('submitter_until')
+    .limit(BATCH)
+    .execute();
+  for (const { user_id, id } of abandoned) await recoverTask(services, user_id, id);
+  return abandoned.length;
 }

@@ -55,6 +55,16 @@ export const findTask = (db: Db, userId: string, id: string): Promise<TaskRow | 
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
 
+/** The newest state of a task, locked until the end of the transaction. */
+export const lockTask = (tx: Db, { user_id, id }: Pick<TaskRow, 'user_id' | 'id'>): Promise<TaskRow | undefined> =>
+  tx
+    .selectFrom('video_tasks')
+    .selectAll()
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+
 export interface TaskFilter {
   readonly userId: string;
   readonly statuses?: readonly string[] | undefined;
