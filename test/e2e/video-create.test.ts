@@ -238,3 +238,15 @@ test('a provider that cannot be reached gives 503, and leaves no task, no hold a
     assert.deepEqual(await db.selectFrom('idempotency_records').selectAll().execute(), []);
     assert.deepEqual(await db.selectFrom('video_tasks').selectAll().execute(), []);
   }));
+
+test('V 8: a replay after the task was deleted returns the same id and creates nothing', async () => {
+  const body = taskBody('A', { content: [textItem('[sim:stuck=queued]')] });
+  const first = await create(body, { idempotencyKey: 'order-7' });
+  const path = `${TASKS}/${String(first.body.id)}`;
+  assert.equal((await callVideo(fixture.gateway.url, path, { method: 'DELETE' })).status, 204, 'cancelled');
+  assert.equal((await callVideo(fixture.gateway.url, path, { method: 'DELETE' })).status, 204, 'deleted');
+  const before = creates().length;
+  const again = await create(body, { idempotencyKey: 'order-7' });
+  assert.deepEqual([again.status, again.body.id], [200, first.body.id]);
+  assert.equal(creates().length, before);
+});

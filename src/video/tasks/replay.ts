@@ -5,7 +5,7 @@ import { findRecord, type IdempotentRequest, type OriginalResponse } from '../id
 import type { VideoServices } from '../services.ts';
 import type { CreatedTask } from './order.ts';
 import { recoverTask } from './recover.ts';
-import { findTask } from './task.ts';
+import { findCreatedTask } from './task.ts';
 
 /** Undefined when the key is free. Throws the original error, `idempotency_conflict` or `idempotency_in_progress`. */
 export async function replay(services: VideoServices, request: IdempotentRequest): Promise<CreatedTask | undefined> {
@@ -38,8 +38,7 @@ async function respond(
     const { code, message, param } = error;
     throw fail(code as ErrorCode, message, { ...(param !== undefined && { param }), status: statusFor(code, status) });
   }
-  const task = resourceId === undefined ? undefined : await findTask(db, userId, resourceId);
-  // The caller deleted the task; its record follows with the next clean-up.
+  const task = resourceId === undefined ? undefined : await findCreatedTask(db, userId, resourceId);
   if (!task) throw fail('task_not_found');
   return { status: status === 202 ? 202 : 200, task };
 }

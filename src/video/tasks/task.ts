@@ -65,6 +65,10 @@ export const lockTask = (tx: Db, { user_id, id }: Pick<TaskRow, 'user_id' | 'id'
     .forUpdate()
     .executeTakeFirst();
 
+/** The task also after its owner deleted it: a replay of its creation still returns its id. */
+export const findCreatedTask = (db: Db, userId: string, id: string): Promise<TaskRow | undefined> =>
+  db.selectFrom('video_tasks').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst();
+
 export interface TaskFilter {
   readonly userId: string;
   readonly statuses?: readonly string[] | undefined;
