@@ -30,6 +30,16 @@ export interface Account {
   readonly features: ReadonlySet<string>;
   /** Model names of this account only; applied after `upstream` of the model. */
   readonly models: ReadonlyMap<string, string>;
+  /** Access to the provider's asset library; only video accounts have one. */
+  readonly assets?: AssetSettings | undefined;
+}
+
+export interface AssetSettings {
+  readonly baseUrl: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly region: string;
+  readonly project: string;
 }
 
 /** A model of one group, by name or pattern. */

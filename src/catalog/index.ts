@@ -1,3 +1,4 @@
+export type { AssetSettings } from './catalog.ts';
 export {
   type Account,
   Catalog,

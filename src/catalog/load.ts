@@ -1,8 +1,11 @@
 /** Reads the catalog from the database. Decrypted credentials stay in memory only. */
+import type { Selectable } from 'kysely';
 import { errorFields, type Log, type Sealer } from '../core/index.ts';
-import { type Db, snapshot } from '../db/index.ts';
+import { type Db, type Rows, snapshot } from '../db/index.ts';
 import type { CapabilityOverrides, Style, VideoVariant } from '../rules/index.ts';
-import { type Account, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
+import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
+
+type AccountRow = Selectable<Rows['accounts']>;
 
 export const credentialLocation = (accountId: string) => `accounts.credential:${accountId}` as const;
 
@@ -41,6 +44,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           maxConcurrency: row.max_concurrency,
           features: new Set(row.features),
           models: new Map(Object.entries(row.models as Record<string, string>)),
+          assets: readAssets(row, sealer),
         },
       ];
     } catch (error) {
@@ -49,6 +53,22 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
       return [];
     }
   });
+}
+
+/** The settings of an account's asset library, with its secret unsealed. */
+function readAssets(
+  { id, assets, assets_secret_sealed: sealed }: AccountRow,
+  sealer: Sealer,
+): AssetSettings | undefined {
+  if (assets === null || sealed === null) return undefined;
+  const stored = assets as { base_url: string; access_key: string; region: string; project: string };
+  return {
+    baseUrl: stored.base_url.replace(/\/+$/, ''),
+    accessKey: stored.access_key,
+    secretKey: sealer.open(sealed, `accounts.assets_secret:${id}`),
+    region: stored.region,
+    project: stored.project,
+  };
 }
 
 async function readLines(db: Db): Promise<Map<string, ModelLine[]>> {

@@ -2,7 +2,18 @@
 import { randomBytes } from 'node:crypto';
 import { base62 } from './base62.ts';
 
-export const ID_PREFIXES = ['req', 'key', 'usr', 'task', 'char', 'resp', 'evt'] as const;
+export const ID_PREFIXES = [
+  'req',
+  'key',
+  'usr',
+  'task',
+  'asset',
+  'assetgrp',
+  'authsess',
+  'char',
+  'resp',
+  'evt',
+] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 export const newId = (prefix: IdPrefix): string => `${prefix}_${base62(randomBytes(16))}`;

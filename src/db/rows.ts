@@ -37,6 +37,53 @@ export interface AlarmsRow {
   looked_at: Timestamp;
 }
 
+export interface AssetAccountsRow {
+  user_id: string;
+  group_id: string;
+  account_id: string;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface AssetGroupsRow {
+  user_id: string;
+  id: string;
+  group_id: string;
+  variant: string;
+  account_id: string;
+  name: string;
+  description: Generated<string>;
+  group_type: string;
+  is_hidden: Generated<boolean>;
+  status: string;
+  upstream_id: string | null;
+  next_check_at: Timestamp | null;
+  check_attempts: Generated<number>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  deleted_at: Timestamp | null;
+}
+
+export interface AssetsRow {
+  user_id: string;
+  id: string;
+  asset_group_id: string;
+  group_id: string;
+  variant: string;
+  account_id: string;
+  name: Generated<string>;
+  asset_type: string;
+  status: string;
+  source_url: string;
+  upstream_id: string | null;
+  failure: string | null;
+  refreshed_at: Timestamp | null;
+  next_check_at: Timestamp | null;
+  check_attempts: Generated<number>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  deleted_at: Timestamp | null;
+}
+
 export interface AuditRow {
   id: Generated<bigint>;
   at: ColumnType<Date, Date | string | undefined, Date | string>;
@@ -47,6 +94,26 @@ export interface AuditRow {
   after: Json | null;
   request_id: string | null;
   address: string | null;
+}
+
+export interface AuthorizationSessionsRow {
+  user_id: string;
+  id: string;
+  group_id: string;
+  account_id: string;
+  name: Generated<string>;
+  description: Generated<string>;
+  status: string;
+  upstream_token_sealed: string | null;
+  link_sealed: string | null;
+  return_token_hash: Buffer;
+  redirect_url: string | null;
+  asset_group_id: string | null;
+  next_check_at: Timestamp | null;
+  check_attempts: Generated<number>;
+  expires_at: Timestamp;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
 export interface CallbackAttemptsRow {
@@ -90,6 +157,10 @@ export interface CharactersRow {
   preview_url: Generated<string>;
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  published: Generated<boolean>;
+  licence: Generated<string>;
+  preview: Buffer | null;
+  preview_type: string | null;
 }
 
 export interface EntriesRow {
@@ -293,6 +364,12 @@ export interface UsersRow {
   limits: ColumnType<unknown, string | undefined, string>;
 }
 
+export interface VideoTaskAssetsRow {
+  user_id: string;
+  task_id: string;
+  asset_id: string;
+}
+
 export interface VideoTasksRow {
   user_id: string;
   id: string;
@@ -348,7 +425,11 @@ export interface Rows {
   accounts: AccountsRow;
   admins: AdminsRow;
   alarms: AlarmsRow;
+  asset_accounts: AssetAccountsRow;
+  asset_groups: AssetGroupsRow;
+  assets: AssetsRow;
   audit: AuditRow;
+  authorization_sessions: AuthorizationSessionsRow;
   callback_attempts: CallbackAttemptsRow;
   callback_events: CallbackEventsRow;
   characters: CharactersRow;
@@ -370,6 +451,7 @@ export interface Rows {
   usage_quarantine: UsageQuarantineRow;
   usage_records: UsageRecordsRow;
   users: UsersRow;
+  video_task_assets: VideoTaskAssetsRow;
   video_tasks: VideoTasksRow;
   wallets: WalletsRow;
 }
