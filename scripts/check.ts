@@ -1,7 +1,8 @@
-/** `npm run check`: types, lint, imports, names, proofs, prose and generated files. Reports all findings, then fails once. */
+/** `npm run check`: types, lint, imports, names, proofs, clauses, prose and generated files. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkCircles } from './check-circles.ts';
+import { checkClauses } from './check-clauses.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
 import { checkProofs } from './check-proofs.ts';
@@ -24,6 +25,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['import circles', checkCircles],
   ['exported names', checkExports],
   ['proofs', checkProofs],
+  ['clauses', checkClauses],
   ['prose', checkProse],
   ['generated files', staleFiles],
 ];

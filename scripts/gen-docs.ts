@@ -17,6 +17,7 @@ import {
   type VideoRow,
 } from '../src/rules/index.ts';
 import { REGISTER } from '../test/laws/register.ts';
+import { type ClauseTest, compareClauses } from './clauses.ts';
 
 const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: () => 'passed through',
@@ -37,6 +38,7 @@ export function renderEndpoints(): string {
     name(row),
     row.about,
     row.idempotent ? 'yes' : '',
+    row.status ?? '',
     row.doc,
   ]);
   return page(
@@ -45,7 +47,8 @@ export function renderEndpoints(): string {
     '## Text, images, models',
     table(['endpoint', 'what it does', ...STYLES.map((style) => `${style} group`), 'rule'], text),
     '## Video, assets, characters',
-    table(['endpoint', 'what it does', 'Idempotency-Key', 'rule'], video),
+    'A planned endpoint returns 501 `not_implemented`.',
+    table(['endpoint', 'what it does', 'Idempotency-Key', 'status', 'rule'], video),
     '## Admin',
     'Authorized by `Authorization: Bearer $ADMIN_TOKEN` only; API keys are rejected. Lists have the form `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are rejected by name.',
     table(
@@ -153,6 +156,28 @@ const registerRows = (): string[][] =>
     conversions.length === PAIRS.length ? 'all' : conversions.join('<br>'),
     outcomes.join('; '),
   ]);
+
+const CONTRACTS = { G: 'gateway.md', V: 'video.md' } as const;
+
+/** Sorted by clause, then by file and place in the file, so that the page changes only where a test does. */
+export function renderClauses(tests: readonly ClauseTest[]): string {
+  const rows = tests
+    .flatMap(({ clauses, title, file }) => clauses.map((clause) => ({ clause, title, file })))
+    .sort((one, other) => compareClauses(one.clause, other.clause));
+  return page(
+    'Clauses and their tests',
+    'Generated from the titles of the tests by `npm run gen`. A test that proves a clause of the contract cites it first, such as `V 4.2 r3`. In a title, `...` stands for a value of a table of cases.',
+    ...Object.entries(CONTRACTS).map(
+      ([letter, name]) =>
+        `## ${letter}: docs/contract/${name}\n\n${table(
+          ['clause', 'test', 'file'],
+          rows
+            .filter(({ clause }) => clause.startsWith(letter))
+            .map(({ clause, title, file }) => [clause, title, `\`${file}\``]),
+        )}`,
+    ),
+  );
+}
 
 const page = (title: string, ...parts: string[]): string => `# ${title}\n\n${parts.join('\n\n')}\n`;
 

@@ -9,7 +9,8 @@ import { openApi } from '../src/api/index.ts';
 import { environmentTable } from '../src/config.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
 import { version } from '../src/version.ts';
-import { renderEndpoints, renderEnvironment, renderErrors, renderFidelity } from './gen-docs.ts';
+import { readClauseTests } from './clauses.ts';
+import { renderClauses, renderEndpoints, renderEnvironment, renderErrors, renderFidelity } from './gen-docs.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
 
@@ -20,6 +21,7 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/errors.md', renderErrors()],
     ['docs/fidelity.md', renderFidelity()],
     ['docs/config.md', renderEnvironment(environmentTable())],
+    ['docs/clauses.md', renderClauses(readClauseTests())],
     ['src/db/rows.ts', await rows()],
   ]);
 }
