@@ -8,5 +8,11 @@ export {
 } from './client.ts';
 export { fetchJson, type JsonResult } from './fetch-json.ts';
 export { detectMime } from './mime-sniff.ts';
-export { PublicFetcher, type PublicFetcherOptions, type PublicRequest, type PublicResult } from './public-fetch.ts';
+export {
+  type PostResult,
+  PublicFetcher,
+  type PublicFetcherOptions,
+  type PublicRequest,
+  type PublicResult,
+} from './public-fetch.ts';
 export { openUpstreamSocket, type SocketListener, type SocketRequest, type UpstreamSocket } from './websocket.ts';

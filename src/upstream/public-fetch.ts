@@ -1,5 +1,5 @@
 /**
- * Fetcher for URLs from clients and providers, protected against SSRF. Resolves the name once, requires every address to be public
+ * Requests to URLs from clients and providers, protected against SSRF. Resolves the name once, requires every address to be public
  * unicast, and connects only to a checked address, so that DNS rebinding has no effect.
  * Never follows redirects, sends cookies or credentials, uses a proxy, or reuses a connection. Reports failures as values whose
  * messages reveal nothing about the internal network.
@@ -10,6 +10,7 @@ import { type Clock, type HttpHeaders, isPublicAddress, isSameAddress, publicUrl
 import { ClientConnection, type ConnectionUser } from './connection.ts';
 import { claimedMime, detectMime, isUnknown } from './mime-sniff.ts';
 import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
+import { type Connect, type PostResponse, type PublicPost, postOnce } from './public-post.ts';
 import { requestHead } from './request-head.ts';
 
 export interface PublicFetcherOptions {
@@ -37,6 +38,7 @@ export interface PublicFailure {
   readonly message: string;
 }
 
+export type PostResult = PostResponse | PublicFailure;
 export type PublicResult = { readonly ok: true; readonly mime: string; readonly bytes: Buffer } | PublicFailure;
 
 const RESOLVE_MS = 3_000;
@@ -56,17 +58,38 @@ export class PublicFetcher {
   }
 
   /** Never rejects. */
-  async fetch(address: string, request: PublicRequest): Promise<PublicResult> {
+  fetch(address: string, request: PublicRequest): Promise<PublicResult> {
+    return this.#guarded(address, request.timeoutMs, (url, route, timeout) => fetchOnce(url, route, request, timeout));
+  }
+
+  /** Sends a POST by the same rules. Any status is a result; never rejects. */
+  post(address: string, request: PublicPost): Promise<PostResult> {
+    const { clock } = this.#options;
+    const begun = clock.now();
+    return this.#guarded(address, request.timeoutMs, async (url, route, timeout) => {
+      const connect: Connect = (user) => connectTo(url, route, user);
+      const headMs = request.headMs - (clock.now() - begun);
+      const result = await postOnce({ url, connect, clock }, { ...request, headMs }, timeout);
+      if (typeof result === 'object') return result;
+      return result === 'time' ? TOO_LONG : UNREADABLE;
+    });
+  }
+
+  /** Checks the address, and calls `exchange` with a route to its checked hosts. */
+  async #guarded<T>(
+    address: string,
+    timeoutMs: number,
+    exchange: (url: URL, route: FetchRoute, timeout: AbortSignal) => Promise<T>,
+  ): Promise<T | PublicFailure> {
     const { allow, clock, connectMs, openSocket } = this.#options;
     const url = publicUrl(address, allow);
     if (!(url instanceof URL)) return failure('address', url.message);
     const stop = new AbortController();
-    const cancel = clock.after(request.timeoutMs, () => stop.abort());
+    const cancel = clock.after(timeoutMs, () => stop.abort());
     try {
       const addresses = allow.includes(url.origin) ? undefined : await this.#resolvePublic(url.hostname, stop);
       if (addresses && 'ok' in addresses) return addresses;
-      const route: FetchRoute = { addresses: addresses, connectMs: Math.min(connectMs, request.timeoutMs), openSocket };
-      return await fetchOnce(url, route, request, stop.signal);
+      return await exchange(url, { addresses, connectMs: Math.min(connectMs, timeoutMs), openSocket }, stop.signal);
     } finally {
       cancel();
     }
@@ -209,7 +232,7 @@ class Download implements ConnectionUser {
 
   onError(error: Error): void {
     const isTime = 'code' in error && (error.code === 'CONNECT_TIME' || error.code === 'ETIMEDOUT');
-    this.#done(isTime ? TOO_LONG : failure('network', 'The address could not be read.'));
+    this.#done(isTime ? TOO_LONG : UNREADABLE);
   }
 
   #headFailure(status: number, headers: HttpHeaders): PublicFailure | undefined {
@@ -241,6 +264,7 @@ const failure = (reason: PublicFailure['reason'], message: string): PublicFailur
   message: message,
 });
 const TOO_LONG = failure('time', 'The address took too long to respond.');
+const UNREADABLE = failure('network', 'The address could not be read.');
 const WRONG_TYPE = failure('type', 'The file at the address has an unsupported type.');
 
 /** Resolves like `work`, or rejects when the signal aborts first. */
