@@ -43,8 +43,8 @@ const SPECIAL_USE_NAMES = [
 const HTTPS = 'The address must start with https://.';
 
 /** Checks `text`. Origins in `allow` may have any scheme, port and host; all other rules apply to them too. */
-export function publicUrl(text: string, allow: readonly string[]): URL | UrlRejection {
-  if (Buffer.byteLength(text) > MAX_BYTES) return reject(`The address must not be longer than ${MAX_BYTES} bytes.`);
+export function publicUrl(text: string, allow: readonly string[], maxBytes = MAX_BYTES): URL | UrlRejection {
+  if (Buffer.byteLength(text) > maxBytes) return reject(`The address must not be longer than ${maxBytes} bytes.`);
   if (UNSAFE.test(text) || !text.isWellFormed())
     return reject('The address must not contain spaces, control characters or backslashes.');
   const authority = AUTHORITY.exec(text)?.[1];
@@ -55,7 +55,7 @@ export function publicUrl(text: string, allow: readonly string[]): URL | UrlReje
   const url = URL.parse(text);
   if (!url) return reject('The address is not a valid URL.');
   // Percent-encoding can triple the length.
-  if (url.href.length > MAX_BYTES) return reject(`The address must not be longer than ${MAX_BYTES} bytes.`);
+  if (url.href.length > maxBytes) return reject(`The address must not be longer than ${maxBytes} bytes.`);
   if (allow.includes(url.origin)) return url;
   if (url.protocol !== 'https:') return reject(HTTPS);
   if (url.port !== '') return reject('The address must use port 443.');

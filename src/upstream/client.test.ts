@@ -283,6 +283,23 @@ test('a refused connection is unreachable', async () => {
   });
 });
 
+test('a request with checked addresses reaches only these, on a connection of its own', async () => {
+  const upstream = upstreamOn();
+  // The name does not resolve.
+  const named = origin.replace('127.0.0.1', 'files.pinned-host.net');
+  for (let n = 0; n < 2; n += 1)
+    assert.equal(await send(upstream, { origin: named, addresses: ['127.0.0.1'] }).done, 'end');
+  const ports = requests.map(({ socket }) => socket.remotePort);
+  assert.notEqual(ports[0], ports[1]);
+  assert.equal(requests[0]?.headers.host, new URL(named).host);
+  // A literal address is not looked up, so that only the check of the reached address finds the difference.
+  assert.deepEqual(await send(upstream, { addresses: ['127.0.0.2'] }).done, {
+    kind: 'unreachable',
+    code: 'OTHER_ADDRESS',
+  });
+  assert.equal(requests.length, 2);
+});
+
 test('an invalid request is reported after send() returns', async () => {
   const { events, done } = send(upstreamOn(), { headers: ['authorization', 'two\nlines'] });
   assert.deepEqual(events, []);

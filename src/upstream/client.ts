@@ -23,6 +23,8 @@ export interface UpstreamRequest {
    * an error before the connection opens then means that nothing was sent.
    */
   readonly connection?: 'any' | 'new';
+  /** Connects only to one of these addresses, which `PublicGuard` has checked, on a connection of its own. */
+  readonly addresses?: readonly string[] | undefined;
 }
 
 /** Exactly one of `onEnd` and `onError` comes last. After `abort` nothing more is called. */
@@ -95,8 +97,9 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
       const origin = connections.at(request.origin);
       this.#head = requestHead(request, origin.host, request.body);
       this.#body = request.body;
-      const idle = request.connection === 'new' ? undefined : origin.take();
-      this.#connection = idle ?? origin.open(this);
+      const { addresses } = request;
+      const idle = request.connection === 'new' || addresses ? undefined : origin.take();
+      this.#connection = idle ?? (addresses ? connections.openPinned(origin, addresses, this) : origin.open(this));
       if (idle) this.onOpen();
       this.#deadlines.add(this);
     } catch (error) {

@@ -2,6 +2,7 @@
 import { type Clock, IndexedList, systemClock } from '../core/index.ts';
 import { ClientConnection, ConnectionError, type ConnectionOwner, type ConnectionUser } from './connection.ts';
 import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
+import { connectTo } from './pinned-connection.ts';
 
 /** Interval for closing expired idle connections. An expired connection is never reused before that. */
 const SWEEP_MS = 1_000;
@@ -43,6 +44,19 @@ export class ConnectionPool {
       { socket, isTls: target.isTls, connectMs: this.#connectMs, owner: origin },
       user,
     );
+    this.#all.add(connection);
+    return connection;
+  }
+
+  /** A connection of its own, only to one of the checked addresses. It closes after its response. */
+  openPinned({ target }: OriginPool, addresses: readonly string[], user: ConnectionUser): ClientConnection {
+    if (this.#isClosed) throw new ConnectionError('CLOSED', 'the client is closed');
+    const owner = {
+      onIdle: (connection: ClientConnection) => connection.close(),
+      onClosed: (connection: ClientConnection) => this.remove(connection),
+    };
+    const route = { addresses, connectMs: this.#connectMs, openSocket: this.#openSocket, owner };
+    const connection = connectTo(target, route, user);
     this.#all.add(connection);
     return connection;
   }

@@ -15,4 +15,5 @@ export {
   type PublicRequest,
   type PublicResult,
 } from './public-fetch.ts';
+export { PublicGuard, type PublicGuardOptions } from './public-guard.ts';
 export { openUpstreamSocket, type SocketListener, type SocketRequest, type UpstreamSocket } from './websocket.ts';

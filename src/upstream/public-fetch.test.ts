@@ -18,14 +18,10 @@ import { ACCEPTED_URLS, NON_PUBLIC_ADDRESSES, PUBLIC_ADDRESSES, REJECTED_URLS } 
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
 import { detectMime } from './mime-sniff.ts';
-import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
-import {
-  connectTo,
-  createResolver,
-  PublicFetcher,
-  type PublicFetcherOptions,
-  type PublicResult,
-} from './public-fetch.ts';
+import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
+import { connectTo } from './pinned-connection.ts';
+import { PublicFetcher, type PublicFetcherOptions, type PublicResult } from './public-fetch.ts';
+import { createResolver } from './public-guard.ts';
 import { requestHead } from './request-head.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1');
@@ -440,7 +436,7 @@ test('the connection goes to the pinned address, with TLS for the name', async (
     const url = new URL(`https://${host}:${tls.port}/`);
     let status = 0;
     const connection = connectTo(
-      url,
+      targetOf(url),
       { addresses, connectMs: 2_000, openSocket },
       {
         onOpen() {

@@ -1,15 +1,14 @@
 /**
- * Requests to URLs from clients and providers, protected against SSRF. Resolves the name once, requires every address to be public
- * unicast, and connects only to a checked address, so that DNS rebinding has no effect.
+ * Requests to URLs from clients and providers, protected against SSRF by `PublicGuard`.
  * Never follows redirects, sends cookies or credentials, uses a proxy, or reuses a connection. Reports failures as values whose
  * messages reveal nothing about the internal network.
  */
-import { Resolver } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
-import { type Clock, type HttpHeaders, isPublicAddress, isSameAddress, publicUrl } from '../core/index.ts';
-import { ClientConnection, type ConnectionUser } from './connection.ts';
+import type { Clock, HttpHeaders } from '../core/index.ts';
+import type { ClientConnection, ConnectionUser } from './connection.ts';
 import { claimedMime, detectMime, isUnknown } from './mime-sniff.ts';
 import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
+import { type ConnectionRoute, connectTo } from './pinned-connection.ts';
+import { type AddressRejection, PublicGuard, type ResolveHost } from './public-guard.ts';
 import { type Connect, type PostResponse, type PublicPost, postOnce } from './public-post.ts';
 import { requestHead } from './request-head.ts';
 
@@ -17,8 +16,7 @@ export interface PublicFetcherOptions {
   /** Origins (EGRESS_ALLOW) that need not be public. All other limits apply to them too. */
   readonly allow: readonly string[];
   readonly clock: Clock;
-  /** Returns the A and AAAA addresses of a host. May stop when `signal` aborts. */
-  readonly resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+  readonly resolve?: ResolveHost;
   readonly resolveMs?: number;
   readonly connectMs?: number;
   readonly openSocket?: OpenSocket;
@@ -34,27 +32,22 @@ export interface PublicRequest {
 
 export interface PublicFailure {
   readonly ok: false;
-  readonly reason: 'address' | 'resolve' | 'status' | 'size' | 'time' | 'type' | 'network';
+  readonly reason: AddressRejection['reason'] | 'status' | 'size' | 'type' | 'network';
   readonly message: string;
 }
 
 export type PostResult = PostResponse | PublicFailure;
 export type PublicResult = { readonly ok: true; readonly mime: string; readonly bytes: Buffer } | PublicFailure;
 
-const RESOLVE_MS = 3_000;
 const CONNECT_MS = 5_000;
 
 export class PublicFetcher {
-  readonly #options: Required<PublicFetcherOptions>;
+  readonly #options: PublicFetcherOptions & Required<Pick<PublicFetcherOptions, 'connectMs' | 'openSocket'>>;
+  readonly #guard: PublicGuard;
 
   constructor(options: PublicFetcherOptions) {
-    this.#options = {
-      resolve: createResolver(),
-      resolveMs: RESOLVE_MS,
-      connectMs: CONNECT_MS,
-      openSocket: openTcpOrTls,
-      ...options,
-    };
+    this.#options = { connectMs: CONNECT_MS, openSocket: openTcpOrTls, ...options };
+    this.#guard = new PublicGuard(options);
   }
 
   /** Never rejects. */
@@ -67,7 +60,7 @@ export class PublicFetcher {
     const { clock } = this.#options;
     const begun = clock.now();
     return this.#guarded(address, request.timeoutMs, async (url, route, timeout) => {
-      const connect: Connect = (user) => connectTo(url, route, user);
+      const connect: Connect = (user) => connectTo(targetOf(url), route, user);
       const headMs = request.headMs - (clock.now() - begun);
       const result = await postOnce({ url, connect, clock }, { ...request, headMs }, timeout);
       if (typeof result === 'object') return result;
@@ -79,93 +72,25 @@ export class PublicFetcher {
   async #guarded<T>(
     address: string,
     timeoutMs: number,
-    exchange: (url: URL, route: FetchRoute, timeout: AbortSignal) => Promise<T>,
+    exchange: (url: URL, route: ConnectionRoute, timeout: AbortSignal) => Promise<T>,
   ): Promise<T | PublicFailure> {
     const { allow, clock, connectMs, openSocket } = this.#options;
-    const url = publicUrl(address, allow);
-    if (!(url instanceof URL)) return failure('address', url.message);
     const stop = new AbortController();
     const cancel = clock.after(timeoutMs, () => stop.abort());
     try {
-      const addresses = allow.includes(url.origin) ? undefined : await this.#resolvePublic(url.hostname, stop);
-      if (addresses && 'ok' in addresses) return addresses;
+      const checked = await this.#guard.check(address, { allow }, stop);
+      if ('reason' in checked) return { ok: false, ...checked };
+      const { url, addresses } = checked;
       return await exchange(url, { addresses, connectMs: Math.min(connectMs, timeoutMs), openSocket }, stop.signal);
     } finally {
       cancel();
     }
   }
-
-  /** Rejects the name when one of its addresses is not public. The client gets the same message as for an unknown name. */
-  async #resolvePublic(host: string, stop: AbortController): Promise<readonly string[] | PublicFailure> {
-    const { clock, resolve, resolveMs } = this.#options;
-    const cancel = clock.after(resolveMs, () => stop.abort());
-    try {
-      // A copy, so that the checked addresses are the ones used.
-      const addresses = [...(await orAbort(resolve(host, stop.signal), stop.signal))];
-      if (addresses.length === 0) return failure('resolve', NOT_PUBLIC);
-      return addresses.every(isPublicAddress) ? addresses : failure('address', NOT_PUBLIC);
-    } catch {
-      return stop.signal.aborted ? TOO_LONG : failure('resolve', NOT_PUBLIC);
-    } finally {
-      cancel();
-    }
-  }
-}
-
-const NOT_PUBLIC = 'The host of the address has no public address.';
-
-/**
- * Uses c-ares, not getaddrinfo: it ignores the hosts file and search lists, and a slow name server does not block libuv's threads.
- * Omits an address family that fails; fewer addresses are safe.
- */
-export const createResolver =
-  (servers?: readonly string[]): Required<PublicFetcherOptions>['resolve'] =>
-  async (host, signal) => {
-    const resolver = new Resolver({ timeout: 900, tries: 2 });
-    if (servers) resolver.setServers(servers);
-    signal.addEventListener('abort', () => resolver.cancel(), { once: true });
-    const families = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    return families.flatMap((family) => (family.status === 'fulfilled' ? family.value : []));
-  };
-
-/** How to connect: only to one of `addresses`, or to any address when undefined. */
-export interface FetchRoute {
-  readonly addresses: readonly string[] | undefined;
-  readonly connectMs: number;
-  readonly openSocket: OpenSocket;
-}
-
-/**
- * Opens a connection for a single response, without TLS session reuse. Node does not call the lookup hook for a host that is an
- * IP address. `publicUrl` rejects those, and `accepts` would catch one.
- */
-export function connectTo(
-  url: URL,
-  { addresses, connectMs, openSocket }: FetchRoute,
-  user: ConnectionUser,
-): ClientConnection {
-  const target = targetOf(url);
-  const socket = openSocket({ ...target, ...(addresses && { lookup: fixedLookup(addresses) }) });
-  const accepts = (reached: string): boolean =>
-    !addresses || addresses.some((address) => isSameAddress(address, reached));
-  return new ClientConnection({ socket, isTls: target.isTls, connectMs, accepts }, user);
-}
-
-/** A lookup function for net.connect that returns only the checked addresses. */
-function fixedLookup(addresses: readonly string[]): LookupFunction {
-  const entries = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_host, { all, family }, callback) => {
-    const fitting = family === 4 || family === 6 ? entries.filter((entry) => entry.family === family) : entries;
-    const first = fitting[0];
-    if (!first) callback(Object.assign(new Error('no address of this family'), { code: 'ENOTFOUND' }), '');
-    else if (all) callback(null, fitting);
-    else callback(null, first.address, first.family);
-  };
 }
 
 async function fetchOnce(
   url: URL,
-  route: FetchRoute,
+  route: ConnectionRoute,
   request: PublicRequest,
   timeout: AbortSignal,
 ): Promise<PublicResult> {
@@ -173,7 +98,7 @@ async function fetchOnce(
   const { promise, resolve } = Promise.withResolvers<PublicResult>();
   timeout.addEventListener('abort', () => resolve(TOO_LONG), { once: true });
   const download = new Download(url, request, resolve);
-  const connection = connectTo(url, route, download);
+  const connection = connectTo(targetOf(url), route, download);
   download.connection = connection;
   try {
     return await promise;
@@ -266,15 +191,3 @@ const failure = (reason: PublicFailure['reason'], message: string): PublicFailur
 const TOO_LONG = failure('time', 'The address took too long to respond.');
 const UNREADABLE = failure('network', 'The address could not be read.');
 const WRONG_TYPE = failure('type', 'The file at the address has an unsupported type.');
-
-/** Resolves like `work`, or rejects when the signal aborts first. */
-async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
