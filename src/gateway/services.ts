@@ -2,9 +2,8 @@
 import type { Catalog } from '../catalog/index.ts';
 import type { Clock } from '../core/index.ts';
 import { type BodyClass, type InferenceOperation, inferenceRow } from '../rules/index.ts';
-import { type Call, expectJson, readBody } from '../web/index.ts';
+import { type Call, type ClientStreams, expectJson, readBody } from '../web/index.ts';
 import type { Billing } from './billing/admission.ts';
-import type { ClientStreams } from './client-stream.ts';
 import type { FailoverServices } from './failover.ts';
 import type { ResponseStore } from './stored/store.ts';
 

@@ -3,7 +3,7 @@
  * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
  */
 import type { HubEvent, JsonObject, StreamEncoder } from '../../dialects/index.ts';
-import type { ClientStream } from '../client-stream.ts';
+import type { ClientStream } from '../../web/index.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
 import { conversionHeaders, STREAM_HEADERS } from './headers.ts';
 

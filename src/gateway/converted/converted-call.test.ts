@@ -17,8 +17,8 @@ import {
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, createSealer, FakeClock } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
+import { ClientStreams } from '../../web/index.ts';
 import type { Billing } from '../billing/admission.ts';
-import { ClientStreams } from '../client-stream.ts';
 import { ResponseStore } from '../stored/store.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';

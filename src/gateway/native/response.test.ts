@@ -3,8 +3,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { until } from '../../../test/support/wait.ts';
 import { FakeClock } from '../../core/index.ts';
-import { Call, type IncomingRequest, type ResponseWriter } from '../../web/index.ts';
-import { ClientStreams } from '../client-stream.ts';
+import { Call, ClientStreams, type IncomingRequest, type ResponseWriter } from '../../web/index.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 

@@ -3,7 +3,7 @@
  * read nothing. One clock tick checks all open streams, so that an event costs no timer.
  */
 import { type Clock, IndexedList, type IndexedMember } from '../core/index.ts';
-import type { Call, ResponseWriter } from '../web/index.ts';
+import type { Call, ResponseWriter } from './call.ts';
 
 export interface ClientStreamLimits {
   readonly heartbeatMs: number;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { FakeClock } from '../core/index.ts';
-import type { ResponseWriter } from '../web/index.ts';
+import type { ResponseWriter } from './call.ts';
 import { type ClientStreamOptions, ClientStreams } from './client-stream.ts';
 
 /** A client whose socket accepts bytes or applies back-pressure. */
