@@ -1,6 +1,6 @@
 /** Alarms from cause to metrics, log and `dragoman doctor`, and back. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
 import { type RawBuilder, sql } from 'kysely';
@@ -197,4 +197,15 @@ test('docs/operating.md names every alarm and every metric', async () => {
   const metrics = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? '');
   assert.ok(metrics.length > 5);
   for (const name of [...Object.keys(ALARMS), ...metrics]) assert.ok(manual.includes(`\`${name}\``), name);
+});
+
+test('docs/operating.md names every log event of video tasks', () => {
+  const root = new URL('../../', import.meta.url);
+  const manual = readFileSync(new URL('docs/operating.md', root), 'utf8');
+  const files = globSync('src/video/**/*.ts', { cwd: root }).map((file) => readFileSync(new URL(file, root), 'utf8'));
+  const events = files.flatMap((text) =>
+    [...text.matchAll(/\blog\.\w+\(\s*'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name),
+  );
+  assert.ok(events.length > 5);
+  for (const name of new Set(events)) assert.ok(manual.includes(`\`${name}\``), name);
 });
