@@ -60,7 +60,7 @@ async function requestCancellation({ db }: VideoServices, { user_id, id }: TaskR
  */
 export async function cancelUpstream(
   services: Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'publicUrl'>,
-  task: TaskRow,
+  task: Pick<TaskRow, 'user_id' | 'id' | 'group_id' | 'account_id' | 'upstream_id'>,
 ): Promise<void> {
   const account = services
     .catalog()
@@ -82,16 +82,20 @@ export async function cancelUpstream(
   throw fail('task_not_cancellable');
 }
 
-const markCancelled = (services: Pick<VideoServices, 'db' | 'publicUrl'>, task: TaskRow): Promise<void> =>
-  services.db.transaction().execute(async (tx) => {
+type TaskName = Pick<TaskRow, 'user_id' | 'id'>;
+
+async function markCancelled(services: Pick<VideoServices, 'db' | 'publicUrl'>, task: TaskName): Promise<void> {
+  await services.db.transaction().execute(async (tx) => {
     const current = await lockTask(tx, task);
     if (current) await changeStatus(services, tx, current, { to: 'cancelled', error: taskError('task_cancelled') });
     crashPoint('task.cancelling');
   });
+  crashPoint('task.cancelled');
+}
 
 async function withdrawCancellation(
   services: Pick<VideoServices, 'db' | 'publicUrl'>,
-  task: TaskRow,
+  task: TaskName,
   isRunning: boolean,
 ): Promise<void> {
   await services.db.transaction().execute(async (tx) => {
@@ -104,5 +108,6 @@ async function withdrawCancellation(
       .returningAll()
       .executeTakeFirst();
     if (current && isRunning) await changeStatus(services, tx, current, { to: 'running' });
+    crashPoint('task.cancel_withdrawing');
   });
 }

@@ -5,6 +5,7 @@
 import { priceAt } from '../../catalog/index.ts';
 import type { Nanos } from '../../core/index.ts';
 import {
+  crashPoint,
   createUsageRecord,
   newRecordId,
   parseRates,
@@ -33,6 +34,7 @@ export async function settleTask(
     services.log.error('task.price_missing', { task: task.id, model: task.model });
     return false;
   }
+  crashPoint('settle.priced');
   const { nanos, priceId } = price;
   const { settled, excess } = await settle(tx, holdReference(task.id), {
     nanos,
@@ -40,8 +42,10 @@ export async function settleTask(
     priceId,
   });
   if (!settled) return true;
+  crashPoint('settle.charged');
   if (excess > 0n) services.log.warn('task.above_hold', { task: task.id, user: task.user_id, excess: String(excess) });
   await recordUsage(tx, [usageRecord(services, task, { tokens, ...price })]);
+  crashPoint('settle.recorded');
   return true;
 }
 

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Db } from '../../db/index.ts';
-import { release } from '../../ledger/index.ts';
+import { crashPoint, release } from '../../ledger/index.ts';
 import { canMove, isTerminal, TASK_PROGRESS, type TaskStatus } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { TaskError } from '../upstream/errors.ts';
@@ -43,7 +43,10 @@ export async function changeStatus(
     .returningAll()
     .executeTakeFirst();
   if (!changed) return undefined;
+  crashPoint('status.changed');
   if (isTerminal(to) && to !== 'succeeded') await release(tx, holdReference(task.id));
+  crashPoint('status.released');
   await announce(tx, changed, publicUrl());
+  crashPoint('status.announced');
   return changed;
 }

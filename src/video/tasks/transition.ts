@@ -10,6 +10,7 @@ import {
   MISSING,
   REVIEW,
   TASK_EXPIRY_SECONDS,
+  TASK_STATUSES,
   type TaskStatus,
 } from '../../rules/index.ts';
 import type { ReportedTask } from '../upstream/client.ts';
@@ -22,8 +23,10 @@ export interface TaskFacts {
   readonly expiresAt: number;
   readonly missingReports: number;
   readonly missingSince: number | undefined;
-  /** Set while a success waits for its usage. */
+  /** Set while a success waits for its usage, or for a price. */
   readonly reviewUntil: number | undefined;
+  /** Trusted usage that was reported before. */
+  readonly usageTokens: number | undefined;
 }
 
 export type TaskEvent =
@@ -51,52 +54,41 @@ export interface Transition {
 export function transition(task: TaskFacts, event: TaskEvent, now: number, random: number): Transition {
   if (task.reviewUntil !== undefined) return reviewed(task, event, now, random);
   if (isTerminal(task.status)) return unchanged(task, undefined);
-  const ended = event.kind === 'reported' ? onReport(task, event.report) : undefined;
-  if (ended) return { ...unchanged(task, isOver(ended) ? undefined : nextCheck(task, now, random)), ...ended };
-  const missing = event.kind === 'missing' ? countMissing(task, now) : NOT_MISSING;
-  if (missing.since !== undefined && missing.reports >= MISSING.reports && now - missing.since >= MISSING.overMs)
-    return { ...unchanged(task, undefined), ...failed('upstream_error'), missing };
-  // After the deadline the last look decides: no news means that the task expired.
-  if (now >= task.expiresAt + TASK_EXPIRY_SECONDS.grace * 1_000)
-    return { ...unchanged(task, undefined), to: 'expired', error: taskError('task_expired'), hold: 'release' };
-  const kept = event.kind === 'unreachable' ? missingOf(task) : missing;
-  return { ...unchanged(task, nextCheck(task, now, random)), missing: kept };
+  const missing = missingAfter(task, event, now);
+  const change = changeBy(task, event, now, missing);
+  const next = change && isOver(change) ? undefined : nextCheck(task, now, random);
+  return { ...unchanged(task, next), ...change, missing };
 }
 
-type Change = Pick<Transition, 'to' | 'error' | 'hold' | 'usageTokens'>;
+/** Undefined when the task stays as it is. */
+function changeBy(task: TaskFacts, event: TaskEvent, now: number, missing: MissingReports): Change | undefined {
+  const reported = event.kind === 'reported' ? onReport(task, event.report) : undefined;
+  if (reported && isTerminal(reported.to)) return reported;
+  if (missing.since !== undefined && missing.reports >= MISSING.reports && now - missing.since >= MISSING.overMs)
+    return ended('failed', taskError('upstream_error'));
+  // After the deadline the last look decides: without an end in it the task has expired.
+  if (now >= task.expiresAt + TASK_EXPIRY_SECONDS.grace * 1_000) return ended('expired', taskError('task_expired'));
+  return reported;
+}
 
-const isOver = ({ to, hold }: Change): boolean => to !== undefined && isTerminal(to) && hold !== 'review';
+type Change = Pick<Transition, 'error' | 'hold' | 'usageTokens'> & { readonly to: TaskStatus };
 
-const failed = (code: Parameters<typeof taskError>[0]): Change => ({
-  to: 'failed',
-  error: taskError(code),
-  hold: 'release',
-  usageTokens: undefined,
-});
+const isOver = ({ to, hold }: Change): boolean => isTerminal(to) && hold !== 'review';
 
-const REPORTED: Readonly<Record<string, TaskStatus>> = {
-  queued: 'queued',
-  running: 'running',
-  succeeded: 'succeeded',
-  failed: 'failed',
-  expired: 'expired',
-  cancelled: 'cancelled',
-};
+/** An end without success: costs nothing. */
+const ended = (to: TaskStatus, error: TaskError): Change => ({ to, error, hold: 'release', usageTokens: undefined });
+
+/** The provider uses our words. */
+const isStatus = (word: string): word is TaskStatus => TASK_STATUSES.some((status) => status === word);
 
 /** Undefined when the report brings no news: the same status, a step back, an unknown word, or a success without a video. */
 function onReport(task: TaskFacts, report: ReportedTask): Change | undefined {
-  const to = REPORTED[report.status];
-  if (to === undefined || to === task.status || !canMove(task.status, to)) return undefined;
+  const to = report.status;
+  if (!isStatus(to) || !canMove(task.status, to)) return undefined;
   if (to === 'succeeded') return report.videoUrl === undefined ? undefined : succeeded(report);
-  if (to === 'failed')
-    return {
-      to,
-      error: taskErrorFrom(report.error ?? { code: '', message: '' }),
-      hold: 'release',
-      usageTokens: undefined,
-    };
-  if (to === 'expired') return { to, error: taskError('task_expired'), hold: 'release', usageTokens: undefined };
-  if (to === 'cancelled') return { to, error: taskError('task_cancelled'), hold: 'release', usageTokens: undefined };
+  if (to === 'failed') return ended(to, taskErrorFrom(report.error ?? { code: '', message: '' }));
+  if (to === 'expired') return ended(to, taskError('task_expired'));
+  if (to === 'cancelled') return ended(to, taskError('task_cancelled'));
   return { to, error: undefined, hold: 'keep', usageTokens: undefined };
 }
 
@@ -110,17 +102,24 @@ const succeeded = ({ usageTokens }: ReportedTask): Change => ({
 
 /** A success whose usage was not reported: asked again until it is, or until an operator has to decide. */
 function reviewed(task: TaskFacts, event: TaskEvent, now: number, random: number): Transition {
-  const usageTokens =
-    event.kind === 'reported' && event.report.status === 'succeeded' ? event.report.usageTokens : undefined;
+  const report = event.kind === 'reported' && event.report.status === 'succeeded' ? event.report : undefined;
+  const usageTokens = task.usageTokens ?? report?.usageTokens;
   if (usageTokens !== undefined) return { ...unchanged(task, undefined), hold: 'settle', usageTokens };
   return unchanged(task, now >= (task.reviewUntil ?? 0) ? undefined : jittered(REVIEW.everyMs, random));
 }
 
-const NOT_MISSING = { reports: 0, since: undefined } as const;
-const missingOf = ({ missingReports, missingSince }: TaskFacts) => ({ reports: missingReports, since: missingSince });
-const countMissing = ({ missingReports, missingSince }: TaskFacts, now: number) => ({
-  reports: missingReports + 1,
-  since: missingSince ?? now,
+type MissingReports = Transition['missing'];
+
+/** Any report of the task ends a row of missing ones; a look without a response neither counts nor ends it. */
+function missingAfter(task: TaskFacts, event: TaskEvent, now: number): MissingReports {
+  if (event.kind === 'reported') return { reports: 0, since: undefined };
+  const { reports, since } = missingOf(task);
+  return event.kind === 'unreachable' ? { reports, since } : { reports: reports + 1, since: since ?? now };
+}
+
+const missingOf = ({ missingReports, missingSince }: TaskFacts): MissingReports => ({
+  reports: missingReports,
+  since: missingSince,
 });
 
 function nextCheck({ createdAt }: TaskFacts, now: number, random: number): number {

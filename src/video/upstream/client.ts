@@ -27,6 +27,8 @@ export interface ReportedTask {
   readonly videoUrl: string | undefined;
   readonly lastFrameUrl: string | undefined;
   readonly usageTokens: number | undefined;
+  /** Usage was reported, but not as a number that can be charged. */
+  readonly isUsageInvalid?: boolean;
   readonly duration: number | undefined;
   readonly resolution: string | undefined;
   readonly ratio: string | undefined;
@@ -38,7 +40,7 @@ export type QueryOutcome<T> =
   | { readonly kind: 'found'; readonly value: T }
   | { readonly kind: 'missing' }
   /** The provider could not be asked, or its response is unreadable. */
-  | { readonly kind: 'failed'; readonly status: number | undefined };
+  | { readonly kind: 'failed'; readonly status: number | undefined; readonly retryAfter?: number | undefined };
 
 export type CancelOutcome = 'cancelled' | 'rejected' | 'failed';
 
@@ -81,7 +83,8 @@ export class VideoProvider {
     if ('kind' in response) return { kind: 'failed', status: undefined };
     if (response.status === 404) return { kind: 'missing' };
     const task = response.status === 200 ? reportedTask(response.body) : undefined;
-    return task ? { kind: 'found', value: task } : { kind: 'failed', status: response.status };
+    if (task) return { kind: 'found', value: task };
+    return { kind: 'failed', status: response.status, retryAfter: secondsIn(response.headers['retry-after']) };
   }
 
   /** The newest tasks of the account with this model. */
@@ -182,6 +185,20 @@ const secondsIn = (value: string | undefined): number | undefined => {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
 };
 
+/** Above any video: 15 seconds in 4k are about three million tokens. */
+const MAX_USAGE_TOKENS = 1_000_000_000;
+
+/** The total, or the completion when there is no total. A number that cannot be usage is never charged, in part or at all. */
+function usageIn(value: unknown): Pick<ReportedTask, 'usageTokens' | 'isUsageInvalid'> {
+  const usage = objectOf(value);
+  const reported = [usage?.total_tokens, usage?.completion_tokens].filter(
+    (count) => count !== undefined && count !== null,
+  );
+  const counts = reported.map(countOf);
+  const isInvalid = counts.some((count) => count === undefined || count > MAX_USAGE_TOKENS);
+  return isInvalid ? { usageTokens: undefined, isUsageInvalid: true } : { usageTokens: counts[0] };
+}
+
 /** Reads a task leniently: only the id and the status are required. Lists name the error `failure_reason`. */
 export function reportedTask(value: unknown): ReportedTask | undefined {
   const task = objectOf(value);
@@ -189,7 +206,6 @@ export function reportedTask(value: unknown): ReportedTask | undefined {
   const status = textOf(task?.status);
   if (!task || id === undefined || status === undefined) return undefined;
   const content = objectOf(task.content);
-  const usage = objectOf(task.usage);
   const error = objectOf(task.error) ?? objectOf(task.failure_reason);
   return {
     id,
@@ -200,7 +216,7 @@ export function reportedTask(value: unknown): ReportedTask | undefined {
     error: error && { code: textOf(error.code) ?? '', message: textOf(error.message) ?? '' },
     videoUrl: textOf(content?.video_url),
     lastFrameUrl: textOf(content?.last_frame_url),
-    usageTokens: countOf(usage?.total_tokens) ?? countOf(usage?.completion_tokens),
+    ...usageIn(task.usage),
     duration: countOf(task.duration),
     resolution: textOf(task.resolution),
     ratio: textOf(task.ratio),

@@ -33,11 +33,16 @@ export class AccountRates {
     if (this.#clock.now() >= bucket.pausedUntil + bucket.pauseMs) bucket.pauseMs = 0;
   }
 
-  /** The provider rejected a request for its rate: longer with every pause in a row. */
-  pause(accountId: string): void {
+  /**
+   * The provider rejected a request for its rate, and may have said for how many seconds. Longer with every pause in a row; requests
+   * that were under way when the pause began count as one.
+   */
+  pause(accountId: string, retryAfter?: number): void {
     const bucket = this.#bucketOf(accountId);
+    if (this.#clock.now() < bucket.pausedUntil) return;
     bucket.pauseMs = Math.min(MAX_PAUSE_MS, bucket.pauseMs === 0 ? FIRST_PAUSE_MS : bucket.pauseMs * 2);
-    bucket.pausedUntil = this.#clock.now() + bucket.pauseMs;
+    const named = retryAfter === undefined ? undefined : Math.min(MAX_PAUSE_MS, retryAfter * 1_000);
+    bucket.pausedUntil = this.#clock.now() + (named ?? bucket.pauseMs);
   }
 
   #bucketOf(accountId: string): Bucket {

@@ -1,0 +1,172 @@
+/**
+ * Application of what a provider reported to a task, in one transaction on the locked row: status, hold, usage, announcement. A report
+ * may be late or doubled: it is compared with the task as it is now, so applying it again changes nothing.
+ */
+import { sql } from 'kysely';
+import { crashPoint, review } from '../../ledger/index.ts';
+import { REVIEW } from '../../rules/index.ts';
+import type { Tx, VideoServices } from '../services.ts';
+import type { QueryOutcome, ReportedTask } from '../upstream/client.ts';
+import type { DueTask } from './due.ts';
+import { settleTask } from './settle.ts';
+import { changeStatus } from './status.ts';
+import { holdReference, lockTask, type ReportedResult, reportedOf, type TaskRow } from './task.ts';
+import { type TaskEvent, type TaskFacts, type Transition, transition } from './transition.ts';
+
+export type ApplyServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'log' | 'publicUrl'>;
+
+/** True when the report changes the task or what is known of it. Without news nothing has to be written. */
+export function isNews({ clock }: ApplyServices, task: DueTask, outcome: QueryOutcome<ReportedTask>): boolean {
+  const change = transition(factsOf(task), eventOf(outcome), clock.now(), 0);
+  return (
+    change.to !== undefined ||
+    change.hold !== 'keep' ||
+    change.nextCheckMs === undefined ||
+    change.missing.reports !== task.missing_reports
+  );
+}
+
+/** Applies the outcome of a look to the task as it is now. Returns true when the status or the hold changed. */
+export async function applyReport(
+  services: ApplyServices,
+  name: Pick<TaskRow, 'user_id' | 'id'>,
+  outcome: QueryOutcome<ReportedTask>,
+): Promise<boolean> {
+  const hasChanged = await services.db.transaction().execute(async (tx) => {
+    const task = await lockTask(tx, name);
+    if (!task) return false;
+    crashPoint('follow.locked');
+    const report = outcome.kind === 'found' ? outcome.value : undefined;
+    const change = transition(factsOf(task), eventOf(outcome), services.clock.now(), Math.random());
+    await applyTransition(services, tx, task, { change, report });
+    crashPoint('follow.applying');
+    return change.to !== undefined || change.hold !== 'keep';
+  });
+  crashPoint('follow.applied');
+  return hasChanged;
+}
+
+const eventOf = (outcome: QueryOutcome<ReportedTask>): TaskEvent => {
+  if (outcome.kind === 'found') return { kind: 'reported', report: outcome.value };
+  return { kind: outcome.kind === 'missing' ? 'missing' : 'unreachable' };
+};
+
+const factsOf = (task: DueTask): TaskFacts => ({
+  status: task.status as TaskFacts['status'],
+  createdAt: task.created_at.getTime(),
+  expiresAt: task.expires_at.getTime(),
+  missingReports: task.missing_reports,
+  missingSince: task.missing_since?.getTime(),
+  reviewUntil: task.review_until?.getTime(),
+  usageTokens: task.usage_tokens === null ? undefined : Number(task.usage_tokens),
+});
+
+interface Applied {
+  readonly change: Transition;
+  readonly report: ReportedTask | undefined;
+}
+
+async function applyTransition(services: ApplyServices, tx: Tx, task: TaskRow, applied: Applied): Promise<void> {
+  const { change, report } = applied;
+  await saveReport(tx, task, applied);
+  crashPoint('follow.saved');
+  if (change.to) {
+    const to = { to: change.to, ...(change.error && { error: change.error }) };
+    if (!(await changeStatus(services, tx, task, to))) throw new Error(`task ${task.id} changed while it was locked`);
+  }
+  crashPoint('follow.moved');
+  if (change.hold === 'settle') await settleOrReview(services, tx, task, applied);
+  else if (change.hold === 'review') await beginReview(services, tx, task, report);
+  crashPoint('follow.settled');
+}
+
+/** What the provider reported, and when to look next. Written before the move, whose announcement shows it. */
+async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): Promise<void> {
+  const isSuccess = report !== undefined && change.to === 'succeeded';
+  await tx
+    .updateTable('video_tasks')
+    .set({
+      missing_reports: change.missing.reports,
+      missing_since: change.missing.since === undefined ? null : new Date(change.missing.since),
+      next_check_at:
+        change.nextCheckMs === undefined ? null : sql<Date>`now() + ${change.nextCheckMs} * interval '1 millisecond'`,
+      ...(isSuccess && {
+        reported: JSON.stringify(resultOf(report)),
+        result_url: report.videoUrl ?? null,
+        last_frame_url: report.lastFrameUrl ?? null,
+        result_reported_at: sql<Date>`now()`,
+      }),
+      ...(change.usageTokens !== undefined && { usage_tokens: BigInt(change.usageTokens) }),
+    })
+    .where('user_id', '=', task.user_id)
+    .where('id', '=', task.id)
+    .execute();
+}
+
+const resultOf = (report: ReportedTask): ReportedResult => ({
+  ...(report.duration !== undefined && { duration: report.duration }),
+  ...(report.resolution !== undefined && { resolution: report.resolution }),
+  ...(report.ratio !== undefined && { ratio: report.ratio }),
+  ...(report.seed !== undefined && { seed: report.seed }),
+  ...(report.framesPerSecond !== undefined && { framespersecond: report.framesPerSecond }),
+  ...(report.lastFrameUrl !== undefined && { last_frame: true }),
+});
+
+/** Without a price the known usage waits: the task is settled by a later look, once its model has a price. */
+async function settleOrReview(
+  services: ApplyServices,
+  tx: Tx,
+  task: TaskRow,
+  { change, report }: Applied,
+): Promise<void> {
+  const reported = report && change.to === 'succeeded' ? resultOf(report) : reportedOf(task);
+  if (await settleTask(services, tx, task, { tokens: change.usageTokens ?? 0, reported })) await endReview(tx, task);
+  else await beginReview(services, tx, task, report);
+}
+
+/** Keeps the hold, and sets or keeps the end of the review. */
+async function beginReview(
+  { log }: ApplyServices,
+  tx: Tx,
+  task: TaskRow,
+  report: ReportedTask | undefined,
+): Promise<void> {
+  await review(tx, holdReference(task.id));
+  await tx
+    .updateTable('video_tasks')
+    .set({
+      review_until: sql<Date>`coalesce(review_until, now() + ${REVIEW.forMs} * interval '1 millisecond')`,
+      next_check_at: sql<Date>`now() + ${REVIEW.everyMs} * interval '1 millisecond'`,
+    })
+    .where('user_id', '=', task.user_id)
+    .where('id', '=', task.id)
+    .execute();
+  if (task.review_until !== null || report?.usageTokens !== undefined) return;
+  log.warn('task.usage_missing', { task: task.id, reported: report?.isUsageInvalid === true ? 'invalid' : 'none' });
+}
+
+/** Ends the review of a task whose hold was resolved. Usage may have appeared, so the task counts as updated. */
+export async function endReview(tx: Tx, { user_id, id, review_until }: TaskRow): Promise<void> {
+  if (review_until === null) return;
+  await tx
+    .updateTable('video_tasks')
+    .set({ review_until: null, next_check_at: null, updated_at: sql<Date>`now()` })
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Tasks expired per run of the job. */
+const EXPIRY_BATCH = 100;
+
+/** Ends tasks whose account is gone or cannot be asked; no look would. Returns how many. */
+export async function expireTasks(services: ApplyServices): Promise<number> {
+  const { rows } = await sql<Pick<TaskRow, 'user_id' | 'id'>>`
+    select user_id, id from video_tasks
+    where finished_at is null and expires_at < now() - interval '1 hour' order by expires_at limit ${EXPIRY_BATCH}`.execute(
+    services.db,
+  );
+  let expired = 0;
+  for (const task of rows) if (await applyReport(services, task, { kind: 'failed', status: undefined })) expired += 1;
+  return expired;
+}

@@ -1,0 +1,61 @@
+/** Tasks that are due for a look. Taking one moves its next check by the usual interval, so a look without news writes nothing. */
+import { sql } from 'kysely';
+import type { Db } from '../../db/index.ts';
+import { CHECK_INTERVALS, CHECK_JITTER, REVIEW } from '../../rules/index.ts';
+import type { TaskRow } from './task.ts';
+
+/** What a look needs of a task. */
+export type DueTask = Pick<
+  TaskRow,
+  | 'user_id'
+  | 'id'
+  | 'group_id'
+  | 'account_id'
+  | 'upstream_id'
+  | 'status'
+  | 'created_at'
+  | 'expires_at'
+  | 'missing_reports'
+  | 'missing_since'
+  | 'review_until'
+  | 'usage_tokens'
+  | 'cancel_requested_at'
+>;
+
+/** An account and how many of its tasks may be taken. */
+export interface AccountSlots {
+  readonly accountId: string;
+  readonly slots: number;
+}
+
+/** Tasks taken by one statement. It bounds the transaction when a worker starts after a long pause. */
+export const TAKE_LIMIT = 2_000;
+
+/** `nextCheck` of the transition, as SQL: the same intervals and the same spread. */
+const INTERVAL_MS = sql`(case when t.review_until is not null then ${sql.lit(REVIEW.everyMs)} ${sql.join(
+  CHECK_INTERVALS.map(({ belowAgeMs, everyMs }) =>
+    Number.isFinite(belowAgeMs)
+      ? sql`when now() < t.created_at + ${sql.lit(belowAgeMs)} * interval '1 millisecond' then ${sql.lit(everyMs)}`
+      : sql`else ${sql.lit(everyMs)}`,
+  ),
+  sql` `,
+)} end * (1 + ${sql.lit(CHECK_JITTER)} * (2 * random() - 1)))`;
+
+/** Takes the tasks that are due longest, for each account up to its slots. Workers of all replicas share them. */
+export async function takeDue(db: Db, accounts: readonly AccountSlots[]): Promise<DueTask[]> {
+  const { rows } = await sql<DueTask>`
+    update video_tasks t set next_check_at = now() + ${INTERVAL_MS} * interval '1 millisecond'
+    from (
+      select found.user_id, found.id
+      from unnest(${accounts.map(({ accountId }) => accountId)}::text[], ${accounts.map(({ slots }) => slots)}::int[])
+        wanted (account_id, slots)
+      cross join lateral (
+        select d.user_id, d.id from video_tasks d
+        where d.account_id = wanted.account_id and d.submission = 'confirmed' and d.next_check_at <= now()
+        order by d.next_check_at limit wanted.slots for update skip locked) found
+      limit ${sql.lit(TAKE_LIMIT)}) due
+    where t.user_id = due.user_id and t.id = due.id
+    returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.created_at, t.expires_at,
+      t.missing_reports, t.missing_since, t.review_until, t.usage_tokens, t.cancel_requested_at`.execute(db);
+  return rows;
+}
