@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { runs } from '../../test/support/properties.ts';
 import { ApiError, FakeClock, type Limits } from '../core/index.ts';
+import type { Redis } from '../redis/index.ts';
 import { LocalLimiter } from './local-limiter.ts';
+import { RedisLimiter } from './redis-limiter.ts';
 
 const isRejected =
   (retryAfter: number, message = /./) =>
@@ -101,6 +103,79 @@ test('a raised limit applies to the next request', () => {
   limiter.acquire(key({ rpm: 1 }));
   assert.throws(() => limiter.acquire(key({ rpm: 1 })));
   assert.equal(limiter.acquire(key({ rpm: 100 }))?.headers['x-ratelimit-remaining-requests'], '98');
+});
+
+const listing = (userId = 'u', id = 'k', limits?: Limits) =>
+  [
+    { id, userId, ...(limits && { limits }) },
+    { operation: 'tasks.list', rpm: 2 },
+  ] as const;
+
+test('the limiter counts an operation for all keys of a user, and for each user and operation alone', () => {
+  const clock = new FakeClock();
+  const limiter = new LocalLimiter(clock);
+  assert.deepEqual(limiter.acquire(...listing('u', 'one'))?.headers, {
+    'x-ratelimit-limit-requests': '2',
+    'x-ratelimit-remaining-requests': '1',
+    'x-ratelimit-reset-requests': '30s',
+  });
+  limiter.acquire(...listing('u', 'two'));
+  const message = /this user may use 2 requests per minute of this operation/;
+  assert.throws(() => limiter.acquire(...listing('u', 'one')), isRejected(30, message));
+  limiter.acquire(...listing('other'));
+  limiter.acquire({ id: 'one', userId: 'u' }, { operation: 'tasks.get', rpm: 2 });
+  clock.advance(30_000);
+  limiter.acquire(...listing('u', 'two'));
+  assert.throws(() => limiter.acquire(...listing('u', 'one')), isRejected(30));
+});
+
+test('a request must fit the limit of its operation and of its key, and a rejected one uses up neither', () => {
+  const limiter = new LocalLimiter(new FakeClock());
+  limiter.acquire(...listing('u', 'k', { rpm: 1 }));
+  for (let n = 0; n < 5; n++)
+    assert.throws(() => limiter.acquire(...listing('u', 'k', { rpm: 1 })), isRejected(60, /this key may use 1 /));
+  assert.equal(limiter.acquire(...listing('u', 'other'))?.headers['x-ratelimit-remaining-requests'], '0');
+  limiter.acquire({ id: 'other', userId: 'u' }, { operation: 'tasks.get', rpm: 1 });
+  assert.throws(() => limiter.acquire(...listing('u', 'other')), isRejected(30), 'the operation is used up');
+});
+
+test('the limiter forgets operations without recent requests', () => {
+  const clock = new FakeClock();
+  const limiter = new LocalLimiter(clock);
+  for (let n = 0; n < 2; n++) limiter.acquire(...listing())?.release();
+  clock.advance(120_000);
+  assert.equal(limiter.acquire(...listing())?.headers['x-ratelimit-remaining-requests'], '1');
+});
+
+/** A Redis that admits everything and records what it was asked. */
+function recordingRedis() {
+  const asked: { keys: readonly string[]; args: readonly string[] }[] = [];
+  const redis = {
+    isUp: true,
+    run: async (_script: unknown, keys: readonly string[], args: readonly string[]) => {
+      asked.push({ keys, args });
+      return [1, ...Array.from({ length: keys.length / 2 }, () => ['1', '0', '0']).flat()];
+    },
+  };
+  return { asked, redis: redis as unknown as Redis };
+}
+
+test('the Redis limiter counts an operation under the user and the operation, whatever the key', async () => {
+  const { asked, redis } = recordingRedis();
+  const limiter = new RedisLimiter(redis, new LocalLimiter(new FakeClock()));
+  const slots = [await limiter.acquire(...listing('u', 'one')), await limiter.acquire(...listing('u', 'two'))];
+  for (const { keys, args } of asked) {
+    assert.deepEqual(keys, ['dragoman:{u}:operation:u:tasks.list:rates', 'dragoman:{u}:operation:u:tasks.list:open']);
+    assert.deepEqual(args.slice(2), ['2', '0', '0']);
+  }
+  assert.equal(asked.length, 2);
+  assert.equal(slots[0]?.headers['x-ratelimit-limit-requests'], '2');
+});
+
+test('the Redis limiter counts an operation locally while Redis is down', async () => {
+  const limiter = new RedisLimiter({ isUp: false } as Redis, new LocalLimiter(new FakeClock()));
+  for (let n = 0; n < 2; n++) await limiter.acquire(...listing());
+  assert.throws(() => limiter.acquire(...listing()), isRejected(30));
 });
 
 /** Usage in units of 1/60,000, so that every sum is exact. */

@@ -85,10 +85,11 @@ interface LimitRejection {
 
 function rejectionsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, used: LimitUsage): LimitRejection[] {
   const rejections: LimitRejection[] = [];
+  const [subject, scope] = owner === 'operation' ? ['this user', ' of this operation'] : [`this ${owner}`, ''];
   if (concurrency !== undefined && used.open >= concurrency)
     rejections.push({
       retryAfter: 1,
-      message: `Concurrency limit reached: this ${owner} may have ${concurrency} requests in flight.`,
+      message: `Concurrency limit reached: ${subject} may have ${concurrency} requests in flight.`,
     });
   const buckets = [
     [tpm, used.tokens, 'tokens'],
@@ -97,7 +98,7 @@ function rejectionsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, 
   for (const [perMinute, units, what] of buckets) {
     if (perMinute === undefined || hasOne(perMinute, units)) continue;
     const retryAfter = Math.max(1, Math.ceil(((1 + units - perMinute) / perMinute) * 60 - EPSILON));
-    const message = `Rate limit reached: this ${owner} may use ${perMinute} ${what} per minute. Please try again in ${retryAfter}s.`;
+    const message = `Rate limit reached: ${subject} may use ${perMinute} ${what} per minute${scope}. Please try again in ${retryAfter}s.`;
     rejections.push({ retryAfter, message });
   }
   return rejections;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { VIDEO_REQUESTS_PER_MINUTE } from '../../src/rules/index.ts';
 import { run } from '../support/command.ts';
 import { testDatabase } from '../support/database.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -100,6 +101,22 @@ for (const isCluster of [false, true]) {
       assert.equal(rejected.headers.get('x-ratelimit-remaining-requests'), '0');
       assert.ok(Number(rejected.headers.get('retry-after')) >= 1);
       assert.match(await rejected.text(), /this user .*\b6 requests per minute/i);
+    });
+
+    test('shared limits: the rate of a video operation counts over both gateways', async () => {
+      const limit = VIDEO_REQUESTS_PER_MINUTE.list;
+      let key = '';
+      const list = (gateway: TestGateway) =>
+        fetch(`${gateway.url}/v1/videos`, { headers: { authorization: `Bearer ${key}` } });
+      const seen = await undisturbed(async (n) => {
+        key = await keyOf(`lists-${n}`, {});
+        return statuses(both(limit + 40, list));
+      });
+      // The bucket refills by one request per second while they are sent.
+      const { 200: admitted = 0, 429: rejected = 0 } = seen;
+      assert.ok(admitted >= limit && admitted <= limit + 5, String(admitted));
+      assert.equal(admitted + rejected, limit + 40);
+      assert.match(await (await list(two)).text(), /requests per minute of this operation/);
     });
 
     test('shared limits: tokens counted by one gateway are missing at the other', async () => {
