@@ -231,11 +231,15 @@ function createApp(
     bodyLimit: (limit) => bodyLimit(config, limit),
     accountTag: accountTags(secrets.pepper),
   });
+  const bodyBudget = new BodyBudget(BODY_BUDGET_BYTES);
+  metrics.gauge('dragoman_large_body_bytes', 'Bytes of video requests in memory', () => [
+    { value: bodyBudget.reservedBytes },
+  ]);
   const handlers = createHandlers({
     gateway,
     video,
     limiter,
-    bodyBudget: new BodyBudget(BODY_BUDGET_BYTES),
+    bodyBudget,
     videoBodyLimit: bodyLimit(config, 'video'),
     metrics,
     clock,
