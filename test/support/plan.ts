@@ -27,6 +27,8 @@ export async function statementsOf(task: () => Promise<unknown>): Promise<Statem
 
 export interface Cost {
   readonly tables: ReadonlySet<string>;
+  /** Tables that were read from end to end. */
+  readonly scanned: ReadonlySet<string>;
   /** Blocks of 8 KB that were read, from memory or from disk. */
   readonly blocks: number;
   readonly ms: number;
@@ -36,18 +38,37 @@ export async function explain(client: pg.Client, { text, values }: Statement): P
   const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, [...values]);
   const [{ Plan: plan, 'Execution Time': ms }] = rows[0]['QUERY PLAN'] as [{ Plan: Node; 'Execution Time': number }];
   const tables = new Set<string>();
-  collectTables(plan, tables);
-  return { tables, blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], ms };
+  const scanned = new Set<string>();
+  visitNodes(plan, ({ 'Relation Name': table, 'Node Type': type }) => {
+    if (table !== undefined) tables.add(table);
+    if (table !== undefined && type === 'Seq Scan') scanned.add(table);
+  });
+  return { tables, scanned, blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], ms };
+}
+
+/** Explains statements that write, in order, and takes back what they wrote. Transaction control among them is skipped. */
+export async function explainWrites(client: pg.Client, statements: readonly Statement[]): Promise<Cost[]> {
+  const costs: Cost[] = [];
+  await client.query('begin');
+  try {
+    for (const statement of statements)
+      if (/^\s*(?:insert|update|delete|select|with)\b/i.test(statement.text))
+        costs.push(await explain(client, statement));
+  } finally {
+    await client.query('rollback');
+  }
+  return costs;
 }
 
 interface Node {
+  readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'Shared Hit Blocks': number;
   readonly 'Shared Read Blocks': number;
   readonly Plans?: readonly Node[];
 }
 
-function collectTables(node: Node, tables: Set<string>): void {
-  if (node['Relation Name'] !== undefined) tables.add(node['Relation Name']);
-  for (const child of node.Plans ?? []) collectTables(child, tables);
+function visitNodes(node: Node, visit: (node: Node) => void): void {
+  visit(node);
+  for (const child of node.Plans ?? []) visitNodes(child, visit);
 }
