@@ -204,7 +204,7 @@ test('docs/operating.md names every log event of video tasks', () => {
   const manual = readFileSync(new URL('docs/operating.md', root), 'utf8');
   const files = globSync('src/video/**/*.ts', { cwd: root }).map((file) => readFileSync(new URL(file, root), 'utf8'));
   const events = files.flatMap((text) =>
-    [...text.matchAll(/\blog\.\w+\(\s*'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name),
+    [...text.matchAll(/\blog\.\w+\(\s*'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name ?? ''),
   );
   assert.ok(events.length > 5);
   for (const name of new Set(events)) assert.ok(manual.includes(`\`${name}\``), name);
