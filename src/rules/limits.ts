@@ -39,6 +39,8 @@ export const TIMEOUTS = {
   videoCreate: { connect: 5_000, firstByte: 60_000, idle: 30_000, total: 120_000 },
   /** Reading, listing and cancelling video tasks. */
   videoQuery: { connect: 5_000, firstByte: 15_000, idle: 15_000, total: 30_000 },
+  /** The asset library: a caller waits for the response. */
+  assets: { connect: 5_000, firstByte: 15_000, idle: 15_000, total: 30_000 },
 } as const satisfies Record<string, Timeouts>;
 export type TimeoutsName = keyof typeof TIMEOUTS;
 

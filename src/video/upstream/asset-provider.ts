@@ -57,7 +57,11 @@ export interface AssetProvider {
   ): Promise<AssetCreateOutcome<{ readonly id: string }>>;
   getAsset(account: Account, id: string): Promise<QueryOutcome<ReportedAsset>>;
   /** Assets of the group with exactly this name. */
-  findAssets(account: Account, groupId: string, name: string): Promise<QueryOutcome<readonly ReportedAsset[]>>;
+  findAssets(
+    account: Account,
+    group: { id: string; type: string },
+    name: string,
+  ): Promise<QueryOutcome<readonly ReportedAsset[]>>;
   deleteAsset(account: Account, id: string): Promise<DeleteOutcome>;
   startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>>;
   /** The group of the person once the validation has passed; `missing` while it is pending, `failed` with a 4xx status when it failed. */

@@ -7,6 +7,7 @@ import { concatBuffers } from '../../core/index.ts';
 import { TIMEOUTS, type Timeouts } from '../../rules/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 import type { ProviderError } from './errors.ts';
+import { exchangeJson, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
 
 export type CreateOutcome =
   | { readonly kind: 'accepted'; readonly upstreamId: string }
@@ -46,16 +47,7 @@ export type CancelOutcome = 'cancelled' | 'rejected' | 'failed';
 
 /** Statuses after which the provider may or may not have created the task. */
 const AMBIGUOUS: ReadonlySet<number> = new Set([408, 409, 425]);
-const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 const TASKS = '/contents/generations/tasks';
-
-interface Response {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Undefined when the body is not a JSON object. */
-  readonly body: Json | undefined;
-}
-type Json = Readonly<Record<string, unknown>>;
 
 export class VideoProvider {
   readonly #upstream: UpstreamClient;
@@ -109,8 +101,7 @@ export class VideoProvider {
     method: UpstreamRequest['method'],
     path: string,
     body: Buffer | null,
-  ): Promise<Response | TransportError> {
-    const { promise, resolve } = Promise.withResolvers<Response | TransportError>();
+  ): Promise<JsonResponse | TransportError> {
     const { origin, pathname } = new URL(account.baseUrl);
     const timeouts: Timeouts = method === 'POST' ? TIMEOUTS.videoCreate : TIMEOUTS.videoQuery;
     const headers = [
@@ -122,55 +113,22 @@ export class VideoProvider {
       'dragoman',
     ];
     if (body) headers.push('content-type', 'application/json');
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    let status = 0;
-    let received: Response['headers'] = {};
-    const exchange = this.#upstream.send(
-      {
-        method,
-        origin,
-        path: pathname.replace(/\/+$/, '') + path,
-        headers,
-        body,
-        timeouts,
-        connection: method === 'POST' ? 'new' : 'any',
-      },
-      {
-        onHead(code, responseHeaders) {
-          status = code;
-          received = responseHeaders;
-        },
-        onData(chunk) {
-          bytes += chunk.length;
-          if (bytes <= MAX_RESPONSE_BYTES) return chunks.push(chunk) > 0;
-          exchange.abort();
-          resolve({ kind: 'failed', code: 'TOO_LARGE' });
-          return false;
-        },
-        onEnd: () => resolve({ status, headers: received, body: parseObject(Buffer.concat(chunks).toString('utf8')) }),
-        onError: resolve,
-      },
-    );
-    return promise;
+    return exchangeJson(this.#upstream, {
+      method,
+      origin,
+      path: pathname.replace(/\/+$/, '') + path,
+      headers,
+      body,
+      timeouts,
+      connection: method === 'POST' ? 'new' : 'any',
+    });
   }
 }
 
-function parseObject(text: string): Json | undefined {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
-const objectOf = (value: unknown): Json | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-function errorIn({ status, body }: Response): ProviderError {
+function errorIn({ status, body }: JsonResponse): ProviderError {
   const error = objectOf(body?.error) ?? {};
   return {
     status,
@@ -179,11 +137,6 @@ function errorIn({ status, body }: Response): ProviderError {
     param: textOf(error.param),
   };
 }
-
-const secondsIn = (value: string | undefined): number | undefined => {
-  const seconds = Number(value ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
-};
 
 /** Above any video: 15 seconds in 4k are about three million tokens. */
 const MAX_USAGE_TOKENS = 1_000_000_000;

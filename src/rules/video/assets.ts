@@ -1,0 +1,96 @@
+/** Private assets and asset groups (V 2, V 3, V 4.8, V 4.9): statuses and the moves between them, types, limits and times. */
+
+export const ASSET_TYPES = ['Image', 'Video', 'Audio'] as const;
+export type AssetType = (typeof ASSET_TYPES)[number];
+
+/** Callers create only the first type; a group of the second comes from a real-person authorization (V 4.8 r1). */
+export const ASSET_GROUP_TYPES = ['AIGC', 'LivenessFace'] as const;
+export type AssetGroupType = (typeof ASSET_GROUP_TYPES)[number];
+
+export const ASSET_GROUP_STATUSES = [
+  'creating',
+  'active',
+  'failed',
+  'create_unknown',
+  'invalid',
+  'deleting',
+  'deleted',
+  'delete_failed',
+] as const;
+export type AssetGroupStatus = (typeof ASSET_GROUP_STATUSES)[number];
+
+export const ASSET_STATUSES = [
+  'creating',
+  'processing',
+  'active',
+  'failed',
+  'create_unknown',
+  'invalid',
+  'deleting',
+  'deleted',
+  'delete_failed',
+] as const;
+export type AssetStatus = (typeof ASSET_STATUSES)[number];
+
+/** `deleting` is also reached before the outcome of a creation is known: the provider's object is then found by its name. */
+export const ASSET_GROUP_MOVES: Readonly<Record<AssetGroupStatus, readonly AssetGroupStatus[]>> = {
+  creating: ['active', 'failed', 'create_unknown', 'deleting'],
+  create_unknown: ['active', 'failed', 'deleting'],
+  active: ['invalid', 'deleting'],
+  failed: ['deleting'],
+  invalid: ['deleting'],
+  deleting: ['deleted', 'delete_failed'],
+  delete_failed: ['deleting'],
+  deleted: [],
+};
+
+/** An invalid or failed asset never becomes usable again: the caller creates a new one (V 3). */
+export const ASSET_MOVES: Readonly<Record<AssetStatus, readonly AssetStatus[]>> = {
+  creating: ['processing', 'failed', 'create_unknown', 'deleting'],
+  create_unknown: ['processing', 'failed', 'deleting'],
+  processing: ['active', 'failed', 'deleting'],
+  active: ['invalid', 'deleting'],
+  failed: ['deleting'],
+  invalid: ['deleting'],
+  deleting: ['deleted', 'delete_failed'],
+  delete_failed: ['deleting'],
+  deleted: [],
+};
+
+/** The statuses from which a status can be reached. */
+export const assetSourcesOf = (to: AssetStatus): readonly AssetStatus[] =>
+  ASSET_STATUSES.filter((from) => ASSET_MOVES[from].includes(to));
+export const assetGroupSourcesOf = (to: AssetGroupStatus): readonly AssetGroupStatus[] =>
+  ASSET_GROUP_STATUSES.filter((from) => ASSET_GROUP_MOVES[from].includes(to));
+
+/** What a report of the provider makes of an asset; undefined when it changes nothing. `missing`: the provider has no such asset. */
+export function assetStatusAfter(
+  current: AssetStatus,
+  reported: 'processing' | 'active' | 'failed' | 'missing',
+): AssetStatus | undefined {
+  if (current === 'processing') {
+    if (reported === 'active') return 'active';
+    return reported === 'processing' ? undefined : 'failed';
+  }
+  return current === 'active' && (reported === 'failed' || reported === 'missing') ? 'invalid' : undefined;
+}
+
+/** Longest texts, in characters (code points). */
+export const ASSET_TEXTS = { name: 64, description: 300 } as const;
+
+/** A refresh within this time of the last one returns the saved state (V 4.9 r5). */
+export const ASSET_REFRESH_MS = 2_000;
+/** A provider may not know an asset yet that it has just accepted; until this age it counts as processing. */
+export const ASSET_SETTLING_MS = 60_000;
+/** Deleted assets and groups stay readable by id for this long (V 3). */
+export const ASSET_DELETED_DAYS = 30;
+
+/**
+ * Creations without a clear response: how long a replica has for one, seconds until the next look by the number of looks so far (then
+ * the last one), and the age at which an object that was never found counts as failed.
+ */
+export const ASSET_RECONCILIATION = {
+  leaseMs: 180_000,
+  scheduleSeconds: [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600],
+  giveUpSeconds: 3_600,
+} as const;

@@ -1,0 +1,236 @@
+/**
+ * Client of the provider's asset library, an API of signed actions. Reports every outcome as a value. Never sends a request twice: what a
+ * request without a clear response has created is found later by its name.
+ */
+import type { Account, AssetSettings } from '../../catalog/index.ts';
+import type { Clock } from '../../core/index.ts';
+import { TIMEOUTS } from '../../rules/index.ts';
+import type { TransportError, UpstreamClient } from '../../upstream/index.ts';
+import { ASSET_ERROR_STATUS, type AssetErrorKind, assetErrorKindOf } from './asset-errors.ts';
+import type {
+  AssetCreateOutcome,
+  AssetProvider,
+  AssetProviderError,
+  DeleteOutcome,
+  ReportedAsset,
+  ReportedGroup,
+  StartedValidation,
+} from './asset-provider.ts';
+import { canonicalQuery, signRequest } from './asset-signer.ts';
+import type { QueryOutcome } from './client.ts';
+import { exchangeJson, type Json, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
+
+const VERSION = '2024-01-01';
+/** Groups that callers create. */
+const GROUP_TYPE = 'AIGC';
+/** Names are unique, so one page holds all that can match. */
+const ONE_PAGE = { PageNumber: 1, PageSize: 100 } as const;
+
+interface Failure extends AssetProviderError {
+  readonly kind: AssetErrorKind;
+  readonly retryAfter: number | undefined;
+}
+
+type Reply = { readonly result: Json } | { readonly failure: Failure };
+
+export class AssetClient implements AssetProvider {
+  readonly #upstream: UpstreamClient;
+  readonly #clock: Clock;
+
+  constructor(upstream: UpstreamClient, clock: Clock) {
+    this.#upstream = upstream;
+    this.#clock = clock;
+  }
+
+  createGroup(
+    account: Account,
+    { name, description }: { name: string; description: string },
+  ): Promise<AssetCreateOutcome<ReportedGroup>> {
+    const body = { Name: name, Description: description, GroupType: GROUP_TYPE };
+    return this.#create(account, 'CreateAssetGroup', body, ({ Id }) => named(Id, name));
+  }
+
+  findGroups(account: Account, name: string): Promise<QueryOutcome<readonly ReportedGroup[]>> {
+    const body = { Filter: { GroupType: GROUP_TYPE, Name: name }, ...ONE_PAGE };
+    return this.#query(account, 'ListAssetGroups', body, (result) => matches(result, name, groupIn));
+  }
+
+  getGroup(account: Account, id: string): Promise<QueryOutcome<ReportedGroup>> {
+    return this.#query(account, 'GetAssetGroup', { Id: id }, groupIn);
+  }
+
+  deleteGroup(account: Account, id: string): Promise<DeleteOutcome> {
+    return this.#delete(account, 'DeleteAssetGroup', id);
+  }
+
+  createAsset(
+    account: Account,
+    { groupId, url, kind, name }: { groupId: string; url: string; kind: string; name: string },
+  ): Promise<AssetCreateOutcome<{ readonly id: string }>> {
+    const body = { GroupId: groupId, URL: url, AssetType: kind, Name: name };
+    return this.#create(account, 'CreateAsset', body, ({ Id }) => named(Id, name));
+  }
+
+  getAsset(account: Account, id: string): Promise<QueryOutcome<ReportedAsset>> {
+    return this.#query(account, 'GetAsset', { Id: id }, assetIn);
+  }
+
+  findAssets(
+    account: Account,
+    group: { id: string; type: string },
+    name: string,
+  ): Promise<QueryOutcome<readonly ReportedAsset[]>> {
+    const body = { Filter: { GroupType: group.type, GroupIds: [group.id], Name: name }, ...ONE_PAGE };
+    return this.#query(account, 'ListAssets', body, (result) => matches(result, name, assetIn));
+  }
+
+  deleteAsset(account: Account, id: string): Promise<DeleteOutcome> {
+    return this.#delete(account, 'DeleteAsset', id);
+  }
+
+  startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>> {
+    return this.#create(account, 'CreateVisualValidateSession', { CallbackURL: callbackUrl }, (result) => {
+      const [token, link] = [textOf(result.BytedToken), textOf(result.H5Link)];
+      return token === undefined || link === undefined ? undefined : { token, link };
+    });
+  }
+
+  getValidation(account: Account, token: string): Promise<QueryOutcome<{ readonly groupId: string }>> {
+    return this.#query(account, 'GetVisualValidateResult', { BytedToken: token }, ({ GroupId }) => {
+      const groupId = textOf(GroupId);
+      return groupId === undefined ? undefined : { groupId };
+    });
+  }
+
+  async #create<T>(
+    account: Account,
+    action: string,
+    body: Json,
+    read: (result: Json) => T | undefined,
+  ): Promise<AssetCreateOutcome<T>> {
+    const response = await this.#send(account, action, body);
+    if ('code' in response)
+      return response.kind === 'unreachable' ? { kind: 'not_sent', retryAfter: undefined } : { kind: 'unknown' };
+    const reply = replyIn(response);
+    if ('result' in reply) {
+      const value = read(reply.result);
+      return value === undefined ? { kind: 'unknown' } : { kind: 'created', value };
+    }
+    const { kind, status, code, message, retryAfter } = reply.failure;
+    if (kind === 'throttled') return { kind: 'not_sent', retryAfter };
+    if (kind === 'server' || AMBIGUOUS.has(status)) return { kind: 'unknown' };
+    return { kind: 'rejected', error: { status, code, message } };
+  }
+
+  async #query<T>(
+    account: Account,
+    action: string,
+    body: Json,
+    read: (result: Json) => T | undefined,
+  ): Promise<QueryOutcome<T>> {
+    const response = await this.#send(account, action, body);
+    if ('code' in response) return { kind: 'failed', status: undefined };
+    const reply = replyIn(response);
+    if ('failure' in reply) {
+      const { kind, status, retryAfter } = reply.failure;
+      return kind === 'missing' ? { kind: 'missing' } : { kind: 'failed', status, retryAfter };
+    }
+    const value = read(reply.result);
+    return value === undefined ? { kind: 'failed', status: ASSET_ERROR_STATUS.server } : { kind: 'found', value };
+  }
+
+  /** `rejected` only when the provider will not delete the object; other failures may pass. */
+  async #delete(account: Account, action: string, id: string): Promise<DeleteOutcome> {
+    const response = await this.#send(account, action, { Id: id });
+    if ('code' in response) return 'failed';
+    const reply = replyIn(response);
+    if ('result' in reply || reply.failure.kind === 'missing') return 'done';
+    return reply.failure.kind === 'request' ? 'rejected' : 'failed';
+  }
+
+  async #send(account: Account, action: string, content: Json): Promise<JsonResponse | TransportError> {
+    const settings = account.assets;
+    if (!settings) return { kind: 'unreachable', code: 'NO_ASSET_SETTINGS' };
+    const { origin, host, path } = addressOf(settings);
+    const query = { Action: action, Version: VERSION };
+    const body = JSON.stringify({ ...content, ProjectName: settings.project });
+    const signed = signRequest({ method: 'POST', host, path, query, body }, settings, this.#clock.now());
+    const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
+    return exchangeJson(this.#upstream, {
+      method: 'POST',
+      origin,
+      path: `${path}?${canonicalQuery(query)}`,
+      headers: [...headers, ...Object.entries(signed).flat()],
+      body,
+      timeouts: TIMEOUTS.assets,
+      connection: 'new',
+    });
+  }
+}
+
+/** Statuses after which the provider may or may not have created the object. */
+const AMBIGUOUS: ReadonlySet<number> = new Set([408, 409, 425]);
+
+function addressOf({ baseUrl }: AssetSettings): {
+  readonly origin: string;
+  readonly host: string;
+  readonly path: string;
+} {
+  const { origin, host, pathname } = new URL(baseUrl);
+  return { origin, host, path: pathname };
+}
+
+/** Reads the envelope. Errors may come with status 200, and some results without an envelope. */
+function replyIn({ status, headers, body }: JsonResponse): Reply {
+  const metadata = objectOf(body?.ResponseMetadata);
+  const error = objectOf(metadata?.Error) ?? objectOf(body?.Error);
+  const isSuccess = status >= 200 && status < 300;
+  // The result of a deletion may be absent or null.
+  if (isSuccess && body && !error) return { result: metadata ? (objectOf(body.Result) ?? {}) : body };
+  const code = textOf(error?.Code) ?? '';
+  const kind = assetErrorKindOf(isSuccess && !error ? ASSET_ERROR_STATUS.server : status, code);
+  return {
+    failure: {
+      kind,
+      status: status >= 400 ? status : ASSET_ERROR_STATUS[kind],
+      code: code === '' ? `HTTP_${status}` : code,
+      message: textOf(error?.Message) ?? '',
+      retryAfter: secondsIn(headers['retry-after']),
+    },
+  };
+}
+
+const named = (id: unknown, name: string): ReportedGroup | undefined => {
+  const text = textOf(id);
+  return text === undefined ? undefined : { id: text, name };
+};
+
+const groupIn = (value: Json): ReportedGroup | undefined => named(value.Id, textOf(value.Name) ?? '');
+
+const STATUSES: Readonly<Record<string, ReportedAsset['status']>> = {
+  Processing: 'processing',
+  Active: 'active',
+  Failed: 'failed',
+};
+
+function assetIn(value: Json): ReportedAsset | undefined {
+  const identity = groupIn(value);
+  const status = STATUSES[textOf(value.Status) ?? ''];
+  if (!identity || status === undefined) return undefined;
+  const error = objectOf(value.Error);
+  const failure = error && `${textOf(error.Code) ?? 'Unknown'}: ${textOf(error.Message) ?? ''}`;
+  return { ...identity, status, failure: status === 'failed' ? failure : undefined };
+}
+
+/** The items with exactly this name: the provider's filter also finds names that contain it. */
+function matches<T extends { readonly name: string }>(
+  { Items: items }: Json,
+  name: string,
+  read: (item: Json) => T | undefined,
+): readonly T[] | undefined {
+  if (!Array.isArray(items)) return undefined;
+  return items.flatMap((item) => {
+    const found = read(objectOf(item) ?? {});
+    return found?.name === name ? [found] : [];
+  });
+}

@@ -1,0 +1,45 @@
+/** Error codes of the asset library, as data: what each family means. */
+
+/**
+ * `missing`: the object does not exist. `account`: credential, subscription or project of our account. `throttled`: too many requests;
+ * nothing was done. `server`: the provider failed. `request`: the same request would be rejected again.
+ */
+export type AssetErrorKind = 'missing' | 'account' | 'throttled' | 'server' | 'request';
+
+/** The first match decides. The status stands for errors that the provider sends with status 200. */
+const FAMILIES: readonly { readonly matches: RegExp; readonly kind: AssetErrorKind }[] = [
+  {
+    matches:
+      /^(?:NotFound\.ProjectName|Signature|InvalidAccessKey|InvalidAuthorization|InvalidCredential|InvalidTimestamp|MissingAuthenti|Unauthorized|AccessDenied|SubscriptionRequired|OperationDenied|AccountOverdue)/,
+    kind: 'account',
+  },
+  { matches: /^NotFound\b/, kind: 'missing' },
+  { matches: /Throttl|LimitExceeded|RateLimit|FlowLimit|QuotaExceeded|ServerOverloaded/, kind: 'throttled' },
+  { matches: /^(?:Internal|Service\w*(?:Unavailable|Error|Timeout))/, kind: 'server' },
+];
+
+const BY_STATUS: Readonly<Record<number, AssetErrorKind>> = {
+  401: 'account',
+  402: 'account',
+  403: 'account',
+  404: 'missing',
+  429: 'throttled',
+};
+
+export function assetErrorKindOf(status: number, code: string): AssetErrorKind {
+  const family = FAMILIES.find(({ matches }) => matches.test(code));
+  if (family) return family.kind;
+  if (status >= 500) return 'server';
+  // A bare 404 may come from anything between us and the provider; only the provider's own code counts as missing.
+  const kind = BY_STATUS[status] ?? 'request';
+  return kind === 'missing' && code === '' ? 'server' : kind;
+}
+
+/** The status of an error that came with status 200. */
+export const ASSET_ERROR_STATUS: Readonly<Record<AssetErrorKind, number>> = {
+  missing: 404,
+  account: 403,
+  throttled: 429,
+  server: 502,
+  request: 400,
+};

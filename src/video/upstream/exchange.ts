@@ -1,0 +1,59 @@
+/** One request to a provider and its JSON response, held in memory. Transport errors are values; nothing is retried. */
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface JsonResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Undefined when the body is not a JSON object. */
+  readonly body: Json | undefined;
+}
+
+const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
+
+export function exchangeJson(
+  upstream: UpstreamClient,
+  request: UpstreamRequest,
+): Promise<JsonResponse | TransportError> {
+  const { promise, resolve } = Promise.withResolvers<JsonResponse | TransportError>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let status = 0;
+  let headers: JsonResponse['headers'] = {};
+  const exchange = upstream.send(request, {
+    onHead(code, received) {
+      status = code;
+      headers = received;
+    },
+    onData(chunk) {
+      bytes += chunk.length;
+      if (bytes <= MAX_RESPONSE_BYTES) return chunks.push(chunk) > 0;
+      exchange.abort();
+      resolve({ kind: 'failed', code: 'TOO_LARGE' });
+      return false;
+    },
+    onEnd: () => resolve({ status, headers, body: parseObject(Buffer.concat(chunks).toString('utf8')) }),
+    onError: resolve,
+  });
+  return promise;
+}
+
+function parseObject(text: string): Json | undefined {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export const objectOf = (value: unknown): Json | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+/** Seconds of a `retry-after` header; undefined for a date or nonsense. */
+export const secondsIn = (value: string | undefined): number | undefined => {
+  const seconds = Number(value ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
+};
