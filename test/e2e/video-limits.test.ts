@@ -113,7 +113,7 @@ test('V 8: a compressed body is read', async () => {
   assert.equal(response.status, 200, await response.text());
 });
 
-test('V 8: clients that announce large bodies and send nothing block nobody', async () => {
+test('V 8: clients that announce large bodies and send nothing do not block others', async () => {
   const wires = Array.from({ length: 20 }, () => new Wire(fixture.gateway.url));
   for (const wire of wires) wire.send(head([['content-length', String(LIMIT)]]));
   try {
