@@ -11,6 +11,7 @@ import {
   type OperatorOperation,
 } from '../rules/index.ts';
 import type { Call, Handler } from '../web/index.ts';
+import { sendPreview } from './characters.ts';
 import { type HealthServices, healthHandlers } from './health.ts';
 import { handleInference } from './inference.ts';
 import { receiveProviderReport } from './provider-report.ts';
@@ -28,6 +29,7 @@ export function createHandlers(services: ApiServices): Record<Operation | Operat
   return {
     ...handlers,
     ...healthHandlers(services),
+    'characters.preview': (call) => sendPreview(services, call),
     'provider.report': (call) => receiveProviderReport(services.video, call),
   };
 }

@@ -49,13 +49,14 @@ const IDEMPOTENCY_KEY = {
 const queryParameter = (name: string, rule: QueryRule): object => ({
   name,
   in: 'query',
+  ...(rule.kind === 'required' && { required: true }),
   description: rule.about,
   schema: querySchema(rule),
 });
 
 function querySchema(rule: QueryRule): Schema {
   if (rule.kind === 'integer') return { type: 'integer', minimum: rule.min, maximum: rule.max, default: rule.default };
-  if (rule.kind === 'text') return { type: 'string' };
+  if (rule.kind === 'text' || rule.kind === 'required') return { type: 'string' };
   if (rule.kind === 'word') return { type: 'string', enum: rule.vocabulary, default: rule.default };
   // A list in a query is written by repeating the parameter, which is the default of OpenAPI.
   return rule.kind === 'words'
@@ -105,6 +106,17 @@ const VIDEO_EXAMPLE = {
 } as const;
 const LIST_EXAMPLE = { object: 'list', data: [VIDEO_EXAMPLE], first_id: id, last_id: id, has_more: false } as const;
 
+const CHARACTER_EXAMPLE = {
+  id: 'char_4Kd8sWq1nXv7bRtYc2mZpH',
+  object: 'public_character',
+  name: 'Studio presenter',
+  preview_url: 'https://gateway.example/public/characters/char_4Kd8sWq1nXv7bRtYc2mZpH/preview',
+  tags: ['studio'],
+  route_group_id: 'ep',
+  route_group_name: 'EP',
+  reference: 'asset://char_4Kd8sWq1nXv7bRtYc2mZpH',
+} as const;
+
 const ACCEPTED = 'The provider accepted the task';
 const UNCONFIRMED =
   'The task exists, but the provider did not confirm it. Do not send the request again; read the task (V 4.2 r3)';
@@ -121,6 +133,16 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
     200: json(ACCEPTED, ref('Video'), VIDEO_EXAMPLE),
     202: json(UNCONFIRMED, ref('Video'), VIDEO_EXAMPLE),
   },
+  'characters.list': {
+    200: json('A page of characters', ref('CharacterList'), {
+      object: 'list',
+      data: [CHARACTER_EXAMPLE],
+      first_id: CHARACTER_EXAMPLE.id,
+      last_id: CHARACTER_EXAMPLE.id,
+      has_more: false,
+    }),
+  },
+  'characters.get': { 200: json('The character', ref('Character'), CHARACTER_EXAMPLE) },
   'videos.list': { 200: json('A page of videos', ref('VideoList'), LIST_EXAMPLE) },
   'videos.get': { 200: json('The video', ref('Video'), VIDEO_EXAMPLE) },
   'videos.delete': {
@@ -205,6 +227,23 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
       return_last_frame: BOOLEAN,
     },
   ),
+  Character: object({
+    id: TEXT,
+    object: { const: 'public_character' },
+    name: TEXT,
+    preview_url: TEXT,
+    tags: { type: 'array', items: TEXT },
+    route_group_id: TEXT,
+    route_group_name: TEXT,
+    reference: TEXT,
+  }),
+  CharacterList: object({
+    object: { const: 'list' },
+    data: { type: 'array', items: ref('Character') },
+    first_id: nullable('string'),
+    last_id: nullable('string'),
+    has_more: BOOLEAN,
+  }),
   TaskList: object({ items: { type: 'array', items: ref('Task') }, total: INTEGER }),
   Video: object(
     {

@@ -12,15 +12,17 @@ interface IntegerRange {
 export type QueryValues<T extends QueryTable> = { readonly [K in keyof T]: QueryValue<T[K]> };
 type QueryValue<R extends QueryRule> = R extends { kind: 'integer' }
   ? number
-  : R extends { kind: 'text' }
-    ? string | undefined
-    : R extends { kind: 'word' }
-      ? R['vocabulary'][number]
-      : R extends { kind: 'words' }
-        ? readonly R['vocabulary'][number][] | undefined
-        : readonly string[] | undefined;
+  : R extends { kind: 'required' }
+    ? string
+    : R extends { kind: 'text' }
+      ? string | undefined
+      : R extends { kind: 'word' }
+        ? R['vocabulary'][number]
+        : R extends { kind: 'words' }
+          ? readonly R['vocabulary'][number][] | undefined
+          : readonly string[] | undefined;
 
-export function readQuery<T extends QueryTable>(query: string, table: T): QueryValues<T> {
+export function readVideoQuery<T extends QueryTable>(query: string, table: T): QueryValues<T> {
   const reader = new QueryReader(query);
   const values = Object.entries(table).map(([name, rule]) => [name, readValue(reader, name, rule)]);
   reader.rejectUnknown();
@@ -33,6 +35,8 @@ function readValue(reader: QueryReader, name: string, rule: QueryRule): unknown 
       return reader.integer(name, rule);
     case 'text':
       return reader.text(name);
+    case 'required':
+      return reader.required(name);
     case 'word':
       return reader.word(name, rule.vocabulary) ?? rule.default;
     case 'words':
@@ -56,6 +60,12 @@ class QueryReader {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
     if (!(value >= min && value <= max)) throw invalid(name, `expected an integer from ${min} to ${max}`);
     return value;
+  }
+
+  required(name: string): string {
+    const text = this.text(name);
+    if (text === undefined || text === '') throw invalid(name, 'is required');
+    return text;
   }
 
   text(name: string): string | undefined {

@@ -12,7 +12,8 @@ import {
   type Video,
 } from '../video/index.ts';
 import { type BodyBudget, type Call, expectJson, readBody, sendJson, sendNoContent } from '../web/index.ts';
-import { readQuery } from './query.ts';
+import { getPublicCharacter, listPublicCharacters } from './characters.ts';
+import { readVideoQuery } from './query.ts';
 import { streamTask, waitForChange, wantsEvents } from './video-wait.ts';
 
 export interface VideoApiServices {
@@ -36,6 +37,8 @@ const HANDLERS: Readonly<Record<OfferedVideoOperation, VideoHandler>> = {
   'videos.list': listVideos,
   'videos.get': getVideo,
   'videos.delete': deleteVideo,
+  'characters.list': listPublicCharacters,
+  'characters.get': getPublicCharacter,
 };
 
 export async function handleVideo(
@@ -82,7 +85,7 @@ async function withBody<T>(
 }
 
 async function getTask({ video, clock }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
-  const { wait } = readQuery(call.query, VIDEO_QUERIES['tasks.get']);
+  const { wait } = readVideoQuery(call.query, VIDEO_QUERIES['tasks.get']);
   const task = await findTask(video, call, caller.key);
   if (wantsEvents(call)) return streamTask({ video, clock }, call, task);
   const current = await waitForChange(video, call, task, wait);
@@ -95,7 +98,7 @@ async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Call
 }
 
 async function listTasks({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
-  const query = readQuery(call.query, VIDEO_QUERIES['tasks.list']);
+  const query = readVideoQuery(call.query, VIDEO_QUERIES['tasks.list']);
   const page = { number: query.page_num, size: query.page_size };
   const filter: TaskFilter = {
     userId: key.userId,
@@ -109,7 +112,7 @@ async function listTasks({ video }: VideoApiServices, call: Call, { key }: Calle
 }
 
 async function getVideo({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
-  const { wait } = readQuery(call.query, VIDEO_QUERIES['videos.get']);
+  const { wait } = readVideoQuery(call.query, VIDEO_QUERIES['videos.get']);
   const task = await waitForChange(video, call, await findTask(video, call, caller.key), wait);
   sendJson(call, 200, video.videoView(task), {
     ...pollHint(task),
@@ -129,7 +132,7 @@ async function deleteVideo({ video }: VideoApiServices, call: Call, { key }: Cal
 }
 
 async function listVideos({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
-  const { limit, order, after } = readQuery(call.query, VIDEO_QUERIES['videos.list']);
+  const { limit, order, after } = readVideoQuery(call.query, VIDEO_QUERIES['videos.list']);
   if (after !== undefined) await checkCursor(video, key, after);
   const rows = await video.listTasksAfter({ userId: key.userId }, { after, limit, order });
   const page = rows.slice(0, limit);

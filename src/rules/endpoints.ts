@@ -644,7 +644,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'list',
-    status: 'planned',
   },
   'characters.get': {
     doc: 'V 4.11 r2',
@@ -655,7 +654,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'read',
-    status: 'planned',
   },
 } as const satisfies Record<string, VideoRow>;
 
@@ -710,6 +708,11 @@ export const OPERATOR_ENDPOINTS = {
   },
   'operator.metrics': { method: 'GET', path: '/metrics', about: 'Prometheus metrics' },
   'operator.openapi': { method: 'GET', path: '/openapi.json', about: 'This API as OpenAPI' },
+  'characters.preview': {
+    method: 'GET',
+    path: '/public/characters/{character_id}/preview',
+    about: 'Picture of a public character',
+  },
   'provider.report': {
     method: 'POST',
     path: '/upstream/callbacks/{secret}',

@@ -5,7 +5,6 @@ import type { Account, Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import type { Pool } from '../pool/index.ts';
-import type { ReferenceResolver } from './references.ts';
 import type { Examiner } from './request/examiner.ts';
 import type { VideoProvider } from './upstream/client.ts';
 
@@ -21,7 +20,6 @@ export interface VideoServices {
   readonly pool: Pool;
   readonly provider: VideoProvider;
   readonly examiner: Examiner;
-  readonly references: ReferenceResolver;
   /** Names this process in claims. */
   readonly replicaId: string;
   /** Base address of this installation, for links in responses. */

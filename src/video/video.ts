@@ -4,9 +4,21 @@ import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from 
 import type { Db } from '../db/index.ts';
 import type { Key } from '../identity/index.ts';
 import { Pool } from '../pool/index.ts';
-import type { UpstreamClient } from '../upstream/index.ts';
+import { PublicFetcher, type UpstreamClient } from '../upstream/index.ts';
+import { Deliverer } from './callbacks/deliverer.ts';
+import { expireCallbacks } from './callbacks/expire.ts';
+import { type TestDelivery, testCallback } from './callbacks/test-event.ts';
+import {
+  type CharacterFilter,
+  type CharacterPage,
+  type CharacterRow,
+  characterView,
+  findCharacter,
+  findCharacters,
+  findPreview,
+  type Preview,
+} from './characters/catalog.ts';
 import { expireRecords } from './idempotency/records.ts';
-import { noReferences } from './references.ts';
 import { createExaminer } from './request/examiner.ts';
 import type { VideoServices } from './services.ts';
 import { expireTasks } from './tasks/apply.ts';
@@ -60,8 +72,16 @@ export interface Video {
   deleteTask(key: Key, id: string): Promise<void>;
   taskView(task: TaskRow): object;
   videoView(task: TaskRow): object;
+  readonly characters: {
+    list(key: Key, filter: CharacterFilter, page: CharacterPage): Promise<readonly CharacterRow[]>;
+    find(key: Key, publicId: string, model?: string): Promise<CharacterRow | undefined>;
+    view(character: CharacterRow): object;
+    preview(publicId: string): Promise<Preview | undefined>;
+  };
   /** A provider reported a task on its secret path. False when no open task has the path. */
   onProviderReport(token: string, report: unknown): Promise<boolean>;
+  /** Sends a test event to the callback URL of the task, once. */
+  testCallback(userId: string, taskId: string): Promise<TestDelivery | 'no_task' | 'no_url'>;
   /** Background jobs of the worker. */
   readonly jobs: readonly VideoJob[];
   close(): Promise<void>;
@@ -75,12 +95,13 @@ export function createVideo(options: VideoOptions): Video {
     pool: new Pool(clock),
     provider: new VideoProvider(upstream),
     examiner,
-    references: noReferences,
     replicaId: newId('req'),
     callbackUrlFor: (account, secret) =>
       canReport(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
   };
   const follower = new Follower(services);
+  const callbackServices = { ...services, fetcher: new PublicFetcher({ allow: options.allowedOrigins, clock }) };
+  const deliverer = new Deliverer(callbackServices);
   const watcher = new TaskWatcher(services);
   const readTask = async (userId: string, id: string): Promise<TaskRow> => {
     const task = isTaskId(id) ? await findTask(db, userId, id) : undefined;
@@ -97,16 +118,25 @@ export function createVideo(options: VideoOptions): Video {
     deleteTask: async (key, id) => deleteTask(services, await readTask(key.userId, id)),
     taskView: (task) => taskView(task, publicUrl()),
     videoView,
+    characters: {
+      list: (key, filter, page) => findCharacters({ db, catalog: options.catalog() }, key, filter, page),
+      find: (key, publicId, model) => findCharacter({ db, catalog: options.catalog() }, key, publicId, model),
+      view: (character) => characterView(character, options.catalog(), publicUrl()),
+      preview: (publicId) => findPreview(db, publicId),
+    },
     onProviderReport: (token, report) => onProviderReport(services, token, report),
+    testCallback: (userId, taskId) => testCallback(callbackServices, userId, taskId),
     jobs: [
       { name: 'tasks.recover', everyMs: 5_000, run: () => recoverSubmissions(services) },
       { name: 'tasks.reconcile', everyMs: 2_000, run: () => reconcileSubmissions(services).then(() => 0) },
       { name: 'tasks.follow', everyMs: 1_000, run: () => follower.run().then(() => 0) },
       { name: 'tasks.expire', everyMs: 60_000, run: () => expireTasks(services) },
+      { name: 'callbacks.deliver', everyMs: 1_000, run: () => deliverer.run().then(() => 0) },
+      { name: 'callbacks.expire', everyMs: 600_000, run: () => expireCallbacks(db) },
       { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(db) },
     ],
     close: async () => {
-      await follower.stop();
+      await Promise.all([follower.stop(), deliverer.stop()]);
       await examiner.close();
     },
   };

@@ -5,6 +5,7 @@ import { TASK_STATUSES } from './status.ts';
 export type QueryRule = { readonly about: string } & (
   | { readonly kind: 'integer'; readonly min: number; readonly max: number; readonly default: number }
   | { readonly kind: 'text' }
+  | { readonly kind: 'required' }
   | { readonly kind: 'word'; readonly vocabulary: readonly string[]; readonly default: string }
   /** May be repeated; a task that matches one of the values is listed. */
   | { readonly kind: 'words'; readonly vocabulary: readonly string[] }
@@ -33,6 +34,21 @@ export const VIDEO_QUERIES = {
     'filter.model': { kind: 'text', about: 'public name of the model' },
     'filter.service_tier': { kind: 'text', about: 'service tier; only tasks of variant A have one' },
   },
+  'characters.list': {
+    model: { kind: 'required', about: 'public name of the model' },
+    limit: { kind: 'integer', ...LIST_LIMIT, about: 'characters per page' },
+    after: { kind: 'text', about: '`last_id` of the previous page' },
+    q: { kind: 'text', about: 'part of the name' },
+    tags: {
+      kind: 'texts',
+      maxItems: 20,
+      about: 'a tag, or several separated by commas; may be repeated, all must match',
+    },
+    gender: { kind: 'text', about: 'gender' },
+    age_group: { kind: 'text', about: 'age group' },
+    nationality: { kind: 'text', about: 'nationality' },
+  },
+  'characters.get': { model: { kind: 'text', about: 'only if the character is for this model' } },
   'videos.list': {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'videos per page' },
     after: { kind: 'text', about: '`last_id` of the previous page' },

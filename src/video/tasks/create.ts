@@ -10,6 +10,8 @@ import type { Key } from '../../identity/index.ts';
 import { crashPoint, hold } from '../../ledger/index.ts';
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import { claimRecord } from '../idempotency/records.ts';
+import { inProgress, onLockTimeout } from '../idempotency/replay.ts';
+import { resolveReferences, useAssets } from '../references.ts';
 import type { RequestError, TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
 import { maxCostOfTask } from './max-cost.ts';
@@ -59,7 +61,12 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
     throw fail('invalid_request', 'model: expected the name of a model.', { param: 'model' });
   if ('error' in examined.result) throw errorFrom(examined.result.error);
   const { request, upstream } = examined.result;
-  const references = await services.references.resolve(key, target.group, request.references);
+  const references = await resolveReferences(
+    { db: services.db, catalog: services.catalog() },
+    key,
+    target,
+    request.references,
+  );
   const order: Order = {
     operation: `${input.entry}.create`,
     key,
@@ -125,6 +132,7 @@ async function insertTask(services: VideoServices, order: Order): Promise<Insert
       })
       .returningAll()
       .executeTakeFirstOrThrow();
+    await useAssets(tx, key.userId, id, order.references.assetIds);
     crashPoint('task.inserted');
     return { task, owner, callbackToken };
   });
@@ -136,16 +144,6 @@ const insufficientBalance = () =>
     'The balance does not cover the maximum cost of this task; add credit or ask for a shorter video.',
   );
 
-/** Code of PostgreSQL for a lock that was not granted in time. */
-const LOCK_NOT_AVAILABLE = '55P03';
-
-const onLockTimeout =
-  (errorFor: () => ApiError) =>
-  (error: Error & { readonly code?: string }): never => {
-    throw error.code === LOCK_NOT_AVAILABLE ? errorFor() : error;
-  };
-
-const inProgress = (): ApiError => fail('idempotency_in_progress', undefined, { retryAfter: 2 });
 const walletBusy = (): ApiError =>
   fail('server_is_overloaded', 'The balance is in use by other requests. Nothing was created; try again shortly.', {
     retryAfter: 2,

@@ -1,24 +1,18 @@
 /** The model that a create request names: its service group by the key's rights, its capabilities and its price. */
-import { type Catalog, type Group, type Model, priceAt } from '../../catalog/index.ts';
+import { type Catalog, type Model, priceAt } from '../../catalog/index.ts';
 import { type ApiError, fail, JsonScanError, matchesGlob, scanMembers, valueAt } from '../../core/index.ts';
 import type { Key } from '../../identity/index.ts';
 import { parseRates, type Rates } from '../../ledger/index.ts';
-import { JSON_LIMITS, type VideoCapabilities, type VideoVariant, videoCapabilitiesOf } from '../../rules/index.ts';
+import { JSON_LIMITS, type VideoCapabilities, videoCapabilitiesOf } from '../../rules/index.ts';
+import { type VideoGroup, videoGroupsOf } from '../service-groups.ts';
 
 export interface VideoTarget {
-  readonly group: Group & { readonly variant: VideoVariant };
+  readonly group: VideoGroup;
   readonly model: Model;
   readonly capabilities: VideoCapabilities;
 }
 
 export type TargetResult = { readonly target: VideoTarget } | { readonly error: ApiError };
-
-/** Video groups in the key's order of preference; by default all, in the order of the configuration. */
-export function videoGroupsOf(catalog: Catalog, key: Key): readonly VideoTarget['group'][] {
-  const all = catalog.groups().filter((group): group is VideoTarget['group'] => group.style === 'video');
-  if (key.videoGroups === null) return all;
-  return key.videoGroups.flatMap((id) => all.find((group) => group.id === id) ?? []);
-}
 
 /** Reads `model` from the bytes of a body without parsing the rest; undefined when the body or the member is malformed. */
 export function peekModel(bytes: Buffer): string | undefined {

@@ -1,0 +1,46 @@
+/** Public characters (V 4.11): list and detail for callers, and pictures, which need no key. */
+import { fail } from '../core/index.ts';
+import type { Caller } from '../gateway/index.ts';
+import { VIDEO_QUERIES } from '../rules/index.ts';
+import type { Video } from '../video/index.ts';
+import { type Call, idHeaders, sendJson } from '../web/index.ts';
+import { readVideoQuery } from './query.ts';
+
+interface CharacterServices {
+  readonly video: Video;
+}
+
+export async function listPublicCharacters({ video }: CharacterServices, call: Call, { key }: Caller): Promise<void> {
+  const { limit, after, tags, ...filter } = readVideoQuery(call.query, VIDEO_QUERIES['characters.list']);
+  const wanted = tags?.flatMap((text) => text.split(',')).filter((tag) => tag !== '');
+  const rows = await video.characters.list(key, { ...filter, tags: wanted }, { after, limit });
+  const page = rows.slice(0, limit);
+  sendJson(call, 200, {
+    object: 'list',
+    data: page.map((character) => video.characters.view(character)),
+    first_id: page[0]?.public_id ?? null,
+    last_id: page.at(-1)?.public_id ?? null,
+    has_more: rows.length > limit,
+  });
+}
+
+export async function getPublicCharacter({ video }: CharacterServices, call: Call, { key }: Caller): Promise<void> {
+  const { model } = readVideoQuery(call.query, VIDEO_QUERIES['characters.get']);
+  const character = await video.characters.find(key, call.params.character_id ?? '', model);
+  if (!character) throw fail('public_character_not_found');
+  sendJson(call, 200, video.characters.view(character));
+}
+
+/** A picture never changes under its address for long; browsers may keep it for an hour. */
+export async function sendPreview({ video }: CharacterServices, call: Call): Promise<void> {
+  const preview = await video.characters.preview(call.params.character_id ?? '');
+  if (!preview) throw fail('not_found', 'There is no such picture.');
+  call.response.writeHead(200, {
+    ...idHeaders(call),
+    'content-type': preview.type,
+    'content-length': preview.bytes.length,
+    'cache-control': 'public, max-age=3600',
+    'x-content-type-options': 'nosniff',
+  });
+  call.response.end(preview.bytes);
+}

@@ -1,0 +1,13 @@
+/** Video service groups that a key reaches. */
+import type { Catalog, Group } from '../catalog/index.ts';
+import type { Key } from '../identity/index.ts';
+import type { VideoVariant } from '../rules/index.ts';
+
+export type VideoGroup = Group & { readonly variant: VideoVariant };
+
+/** Video groups in the key's order of preference; by default all, in the order of the configuration. */
+export function videoGroupsOf(catalog: Catalog, key: Key): readonly VideoGroup[] {
+  const all = catalog.groups().filter((group): group is VideoGroup => group.style === 'video');
+  if (key.videoGroups === null) return all;
+  return key.videoGroups.flatMap((id) => all.find((group) => group.id === id) ?? []);
+}
