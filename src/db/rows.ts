@@ -126,6 +126,15 @@ export interface CallbackAttemptsRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface CallbackCircuitsRow {
+  user_id: string;
+  host: string;
+  failures: Generated<number>;
+  probes: Generated<number>;
+  probe_at: Timestamp | null;
+  updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface CallbackEventsRow {
   user_id: string;
   task_id: string;
@@ -141,6 +150,8 @@ export interface CallbackEventsRow {
   last_error: string | null;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   finished_at: Timestamp | null;
+  sending_until: Timestamp | null;
+  attempts_before: Generated<number>;
 }
 
 export interface CharactersRow {
@@ -431,6 +442,7 @@ export interface Rows {
   audit: AuditRow;
   authorization_sessions: AuthorizationSessionsRow;
   callback_attempts: CallbackAttemptsRow;
+  callback_circuits: CallbackCircuitsRow;
   callback_events: CallbackEventsRow;
   characters: CharactersRow;
   entries: EntriesRow;

@@ -1,5 +1,6 @@
 export * from './assets.ts';
 export * from './callbacks.ts';
+export * from './callbacks.ts';
 export * from './capabilities.ts';
 export * from './content.ts';
 export * from './following.ts';

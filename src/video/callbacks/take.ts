@@ -1,0 +1,89 @@
+/**
+ * Choice of the events to send next. Workers of all replicas take one after the other, so that the limits of a destination and of a task
+ * hold for all of them together. A taken event has a lease: after a crash it is due again when the lease ends.
+ */
+import { sql } from 'kysely';
+import { ADVISORY_LOCK, type Db } from '../../db/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
+import type { CallbackRules } from '../../rules/index.ts';
+import type { Tx } from '../services.ts';
+
+export interface TakenEvent {
+  readonly user_id: string;
+  readonly task_id: string;
+  readonly event_id: string;
+  readonly url: string;
+  readonly host: string;
+  readonly body: Buffer;
+  /** With this attempt. Marks compare it: only the last taker may write the outcome. */
+  readonly attempts: number;
+  readonly attempts_before: number;
+  /** The only attempt to a destination whose circuit is open. */
+  readonly is_probe: boolean;
+  /** Null when the task does not exist any more. */
+  readonly secret_sealed: string | null;
+}
+
+/** The second key of the advisory lock of this job. */
+const TAKING_CALLBACKS = 3;
+
+export async function takeDue(db: Db, limit: number, rules: CallbackRules): Promise<TakenEvent[]> {
+  return db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK}, ${TAKING_CALLBACKS})`.execute(tx);
+    const events = await takeLocked(tx, limit, rules);
+    if (events.length > 0) crashPoint('callback.taking');
+    return events;
+  });
+}
+
+/**
+ * Destinations with pending events are found by jumps through an index, so a long backlog costs nothing. Each offers its oldest due
+ * events: as many as it has free slots, or a single probe while its circuit is open. Destinations take turns. Of one task only the lowest
+ * version is offered, and none while another is being sent.
+ */
+async function takeLocked(tx: Tx, limit: number, rules: CallbackRules): Promise<TakenEvent[]> {
+  const { leaseMs, perDestination, circuit } = rules;
+  const lease = sql`now() + ${leaseMs} * interval '1 millisecond'`;
+  const { rows } = await sql<TakenEvent>`
+    with recursive destinations (user_id, host) as (
+      (select user_id, host from callback_events where state = 'pending' order by user_id, host limit 1)
+      union all
+      select following.user_id, following.host from destinations d cross join lateral (
+        select user_id, host from callback_events
+        where state = 'pending' and (user_id, host) > (d.user_id, d.host) order by user_id, host limit 1) following
+    ), offers as (
+      select d.user_id, d.host, busy.count as busy, coalesce(c.probe_at <= now(), false) as is_probe,
+        case when c.probe_at > now() then now() - ${circuit.maxWaitMs} * interval '1 millisecond' else now() end as due_before
+      from destinations d
+      left join callback_circuits c on c.user_id = d.user_id and c.host = d.host
+      cross join lateral (
+        select count(*) from callback_events s
+        where s.user_id = d.user_id and s.host = d.host and s.sending_until > now()) busy
+    ), due as (
+      select e.user_id, e.event_id, e.next_at, o.is_probe,
+        o.busy + row_number() over (partition by o.user_id, o.host order by e.next_at, e.version) as turn
+      from offers o cross join lateral (
+        select e.user_id, e.event_id, e.version, e.next_at from callback_events e
+        where e.state = 'pending' and e.user_id = o.user_id and e.host = o.host and e.next_at <= o.due_before
+          and not exists (
+            select from callback_events other
+            where other.user_id = e.user_id and other.task_id = e.task_id and other.state = 'pending'
+              and (other.sending_until > now() or (other.version < e.version and other.next_at <= o.due_before)))
+        order by e.next_at
+        limit greatest(0, least(case when o.is_probe then 1 else ${perDestination} end, ${perDestination} - o.busy))) e
+    ), chosen as (
+      select e.user_id, e.event_id, e.task_id, e.host, due.is_probe from callback_events e
+      join (select * from due order by turn, next_at limit ${limit}) due using (user_id, event_id)
+      where e.state = 'pending' and e.next_at <= now()
+      for update of e skip locked
+    ), probes as (
+      update callback_circuits c set probe_at = ${lease}
+      from chosen where chosen.is_probe and c.user_id = chosen.user_id and c.host = chosen.host
+    )
+    update callback_events e set next_at = ${lease}, sending_until = ${lease}, attempts = e.attempts + 1
+    from chosen left join video_tasks t on t.user_id = chosen.user_id and t.id = chosen.task_id
+    where e.user_id = chosen.user_id and e.event_id = chosen.event_id
+    returning e.user_id, e.task_id, e.event_id, e.url, e.host, e.body, e.attempts, e.attempts_before, chosen.is_probe,
+      t.callback_secret_sealed as secret_sealed`.execute(tx);
+  return rows;
+}

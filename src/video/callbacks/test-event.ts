@@ -1,0 +1,61 @@
+/**
+ * A test event for the receiver of a task, sent once and not stored. It has the form and the signature of a real one; its type and
+ * version 0 keep receivers from acting on it.
+ */
+import { newId } from '../../core/index.ts';
+import { CALLBACK_RULES, TEST_EVENT_TYPE } from '../../rules/index.ts';
+import type { VideoServices } from '../services.ts';
+import type { TaskRow } from '../tasks/task.ts';
+import { taskView } from '../tasks/view.ts';
+import { type AttemptSummary, isDelivery, type SendServices, sendCallback, summaryOf } from './send.ts';
+
+export interface TestDelivery extends AttemptSummary {
+  readonly eventId: string;
+  readonly host: string;
+  readonly delivered: boolean;
+  readonly durationMs: number;
+}
+
+export type TestServices = SendServices & Pick<VideoServices, 'db' | 'publicUrl'>;
+
+/** Works for deleted tasks too. */
+export async function testCallback(
+  services: TestServices,
+  userId: string,
+  taskId: string,
+): Promise<TestDelivery | 'no_task' | 'no_url'> {
+  const { db, clock } = services;
+  const task = await db
+    .selectFrom('video_tasks')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '=', taskId)
+    .executeTakeFirst();
+  if (!task) return 'no_task';
+  if (task.callback_url === null) return 'no_url';
+  const eventId = newId('evt');
+  const body = Buffer.from(JSON.stringify(testEvent(services, task, eventId)));
+  const begun = clock.now();
+  const result = await sendCallback(
+    services,
+    { taskId, eventId, url: task.callback_url, body, secretSealed: task.callback_secret_sealed },
+    CALLBACK_RULES,
+  );
+  return {
+    eventId,
+    host: new URL(task.callback_url).host,
+    delivered: isDelivery(result),
+    ...summaryOf(result),
+    durationMs: Math.max(0, Math.round(clock.now() - begun)),
+  };
+}
+
+function testEvent({ clock, publicUrl }: TestServices, task: TaskRow, eventId: string): object {
+  const { id, model, status, error, created_at, updated_at } = taskView(task, publicUrl());
+  return {
+    event_id: eventId,
+    type: TEST_EVENT_TYPE,
+    created_at: Math.floor(clock.now() / 1_000),
+    data: { id, model, status, error, created_at, updated_at, version: 0 },
+  };
+}
