@@ -1,7 +1,6 @@
 /** Fingerprint of a parsed body, by which an Idempotency-Key recognises the same request (V 8). */
 import { createHash, type Hash } from 'node:crypto';
 import { type JsonMembers, type JsonNode, LongText } from './json-tree.ts';
-import type { TaskEntry } from './task-request.ts';
 
 /** Changes when the canonical form changes, so that old and new fingerprints cannot be confused. */
 const VERSION = Uint8Array.of(1);
@@ -11,7 +10,7 @@ const FLUSH_CHARS = 16_384;
  * SHA-256 of version, entry and canonical JSON: sorted keys, no white space, one spelling for each value. Nothing is filled in, so
  * absent, null and false differ.
  */
-export function fingerprintOf(entry: TaskEntry, body: JsonMembers): string {
+export function fingerprintOf(entry: string, body: JsonMembers): string {
   const writer = new CanonicalWriter(createHash('sha256').update(VERSION).update(`${entry}\n`));
   writer.value(body);
   return writer.digest();
