@@ -163,6 +163,13 @@ test('V 0: unknown models give 404, models of unreachable groups and without a p
   assert.deepEqual([unpriced.status, unpriced.body.error?.code], [403, 'model_not_allowed']);
 });
 
+test('V 4.2 resolution: a fast model is known by its name and offers no more than 720p', async () => {
+  const model = 'demo-video-2-0-fast-ep';
+  assert.equal((await create({ ...taskBody('EP'), model, resolution: '720p' })).status, 200);
+  const { status, body } = await create({ ...taskBody('EP'), model, resolution: '1080p' });
+  assert.deepEqual([status, body.error?.code], [400, 'unsupported_video_parameter']);
+});
+
 test('V 4.7: POST /v1/videos creates a task that both entries can read', async () => {
   const { status, body } = await create(
     { model: 'demo-video-2-0-ep', prompt: 'A lighthouse', seconds: '4', size: '1280x720' },
