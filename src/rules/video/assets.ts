@@ -75,8 +75,36 @@ export function assetStatusAfter(
   return current === 'active' && (reported === 'failed' || reported === 'missing') ? 'invalid' : undefined;
 }
 
-/** Longest texts, in characters (code points). */
-export const ASSET_TEXTS = { name: 64, description: 300 } as const;
+/** A field of a create request. Texts are counted in characters (code points). */
+export interface AssetField {
+  readonly about: string;
+  readonly isRequired?: true;
+  readonly chars?: { readonly min: number; readonly max: number };
+  readonly words?: readonly string[];
+  readonly form?: 'public-url';
+}
+
+const MODEL: AssetField = {
+  about: 'public name of a video model; selects the service group',
+  chars: { min: 1, max: 200 },
+};
+
+/** POST /v1/asset-groups (V 4.8 r1). */
+export const ASSET_GROUP_FIELDS = {
+  name: { about: 'name of the group', isRequired: true, chars: { min: 1, max: 64 } },
+  description: { about: 'description of the group', chars: { min: 0, max: 300 } },
+  group_type: { about: 'type of the group', words: [ASSET_GROUP_TYPES[0]] },
+  model: MODEL,
+} as const satisfies Record<string, AssetField>;
+
+/** POST /v1/assets (V 4.9 r1, r2). */
+export const ASSET_FIELDS = {
+  url: { about: 'public HTTPS URL of the file', isRequired: true, form: 'public-url' },
+  asset_type: { about: 'type of the file', isRequired: true, words: ASSET_TYPES },
+  group_id: { about: 'id of an asset group; required for EP and A models, not for HC models' },
+  name: { about: 'name of the asset', chars: { min: 0, max: 64 } },
+  model: MODEL,
+} as const satisfies Record<string, AssetField>;
 
 /** A refresh within this time of the last one returns the saved state (V 4.9 r5). */
 export const ASSET_REFRESH_MS = 2_000;

@@ -1,0 +1,124 @@
+/** Registration of an asset (V 4.9 r1, r2): the group that it goes into, the row, and one request to the provider. */
+import { fail } from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import type { Key } from '../../identity/index.ts';
+import { ASSET_FIELDS, ASSET_RECONCILIATION, type AssetType } from '../../rules/index.ts';
+import { invalidField } from '../request/reject.ts';
+import type { VideoServices } from '../services.ts';
+import { hiddenGroup } from './create-group.ts';
+import { type CreateInput, type Creation, insertCreation, KINDS, recordCreation, replayCreation } from './creation.ts';
+import { type FieldValues, parseBody, readFields, readModel } from './fields.ts';
+import { type AssetGroupRow, type AssetRow, afterMs, findRow, lockRow, moveRow } from './rows.ts';
+import { accountOf, assetRulesOf, boundAccount, groupOfModel, reachableGroups } from './service-group.ts';
+
+type Fields = FieldValues<typeof ASSET_FIELDS>;
+
+export async function createAsset(
+  services: VideoServices,
+  key: Key,
+  { bytes, keyHash }: CreateInput,
+): Promise<AssetRow> {
+  const { operation } = KINDS.assets;
+  const { members, fingerprint } = parseBody(operation, bytes);
+  const idempotent = keyHash && { userId: key.userId, operation, keyHash, fingerprint };
+  const original = idempotent && (await replayCreation(services, 'assets', idempotent));
+  if (original) return original;
+  reachableGroups(services.catalog(), key);
+  const model = readModel(members, ASSET_FIELDS.model);
+  if (model !== undefined) groupOfModel(services.catalog(), key, model);
+  const fields = readFields(members, ASSET_FIELDS, services.allowedOrigins);
+  const container = await containerFor(services, key, fields);
+  const inserted = await insertCreation(services, 'assets', idempotent, (tx, id) =>
+    insertAsset(tx, container, fields, id),
+  );
+  if ('original' in inserted) return inserted.original;
+  return send(services, container, inserted.creation);
+}
+
+const containerFor = (services: VideoServices, key: Key, fields: Fields): Promise<AssetGroupRow> =>
+  fields.group_id === undefined
+    ? containerWithoutGroup(services, key, fields.model)
+    : containerOf(services, key, fields.group_id, fields.model);
+
+/** Only a variant without groups takes an asset without `group_id`. */
+async function containerWithoutGroup(
+  services: VideoServices,
+  key: Key,
+  model: string | undefined,
+): Promise<AssetGroupRow> {
+  const catalog = services.catalog();
+  const candidates = model === undefined ? reachableGroups(catalog, key) : [groupOfModel(catalog, key, model)];
+  const group = candidates.find((one) => !assetRulesOf(one).hasGroups);
+  if (!group) throw invalidField('group_id', 'missing', 'send the id of an asset group');
+  return hiddenGroup(services, key.userId, group, await boundAccount(services, key.userId, group.id));
+}
+
+async function containerOf(
+  { db, catalog }: VideoServices,
+  key: Key,
+  groupId: string,
+  model: string | undefined,
+): Promise<AssetGroupRow> {
+  if (model !== undefined && !assetRulesOf(groupOfModel(catalog(), key, model)).hasGroups)
+    throw invalidField('group_id', 'the model has no asset groups', 'remove it');
+  const container = await findRow(db, 'asset_groups', key.userId, groupId);
+  if (!container || container.status === 'deleted') throw notFound();
+  const isReachable = reachableGroups(catalog(), key).some(({ id }) => id === container.group_id);
+  if (model !== undefined && !(isReachable && catalog().resolve(container.group_id, model)))
+    throw fail('asset_channel_mismatch', 'model: it belongs to another service group than the asset group.', {
+      param: 'model',
+    });
+  if (!isReachable) throw fail('asset_route_group_unavailable');
+  return container;
+}
+
+const notFound = () => fail('asset_group_not_found', undefined, { param: 'group_id' });
+
+/** The lock keeps the group from being deleted until the asset is there; a deletion of the group then finds it. */
+async function insertAsset(tx: Db, container: AssetGroupRow, fields: Fields, id: string): Promise<AssetRow> {
+  const group = await lockRow(tx, 'asset_groups', container, 'share');
+  if (!group || group.status === 'deleted') throw notFound();
+  if (group.status !== 'active')
+    throw fail('asset_binding_unavailable', `group_id: the group is ${group.status}; use an active one.`, {
+      param: 'group_id',
+    });
+  return tx
+    .insertInto('assets')
+    .values({
+      user_id: group.user_id,
+      id,
+      asset_group_id: group.id,
+      group_id: group.group_id,
+      variant: group.variant,
+      account_id: group.account_id,
+      name: fields.name ?? '',
+      asset_type: fields.asset_type,
+      status: 'creating',
+      source_url: fields.url,
+      next_check_at: afterMs(ASSET_RECONCILIATION.leaseMs),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** The provider knows the asset by our id, so that it can be found again. */
+async function send(
+  services: VideoServices,
+  container: AssetGroupRow,
+  creation: Creation<'assets'>,
+): Promise<AssetRow> {
+  const { row } = creation;
+  const account = accountOf(services, row);
+  const groupId = container.upstream_id;
+  if (!account || groupId === null)
+    return recordCreation(services, creation, { kind: 'rejected', error: { status: 403, code: '', message: '' } });
+  const outcome = await services.assetProvider.createAsset(account, {
+    groupId,
+    url: row.source_url,
+    kind: row.asset_type as AssetType,
+    name: row.id,
+  });
+  if (outcome.kind === 'rejected' && outcome.error.code.startsWith('NotFound.group'))
+    await moveRow(services.db, 'asset_groups', container, 'invalid');
+  return recordCreation(services, creation, outcome);
+}

@@ -1,0 +1,216 @@
+/**
+ * Creation of an asset or a group: the row and the claim of the Idempotency-Key in one transaction, then one request to the provider, then
+ * its outcome. The row exists before the first byte is sent and carries the name by which the provider's object can be found; so nothing
+ * is ever sent twice, and nothing is forgotten.
+ */
+import { sql } from 'kysely';
+import { type ApiError, fail, newId } from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import { ASSET_RECONCILIATION } from '../../rules/index.ts';
+import {
+  claimRecord,
+  finishRecord,
+  finishRecordOf,
+  type IdempotentRequest,
+  removeRecord,
+  removeRecordOf,
+} from '../idempotency/records.ts';
+import { inProgress, onLockTimeout, replayRequest } from '../idempotency/replay.ts';
+import type { VideoServices } from '../services.ts';
+import { assetErrorKindOf } from '../upstream/asset-errors.ts';
+import type { AssetCreateOutcome, AssetProviderError } from '../upstream/asset-provider.ts';
+import { publicMessage } from '../upstream/errors.ts';
+import { misconfigured, unavailable, unconfirmed } from './errors.ts';
+import { afterMs, lockRow, moveRow, type RowName, type RowOf, type Table } from './rows.ts';
+
+interface Kind {
+  readonly operation: string;
+  readonly prefix: 'asset' | 'assetgrp';
+  /** Of the response, and the status of a row that the provider has confirmed. */
+  readonly httpStatus: 201 | 202;
+  readonly confirmed: 'active' | 'processing';
+  readonly missing: 'asset_not_found' | 'asset_group_not_found';
+}
+export const KINDS = {
+  assets: {
+    operation: 'asset.create',
+    prefix: 'asset',
+    httpStatus: 202,
+    confirmed: 'processing',
+    missing: 'asset_not_found',
+  },
+  asset_groups: {
+    operation: 'assetGroup.create',
+    prefix: 'assetgrp',
+    httpStatus: 201,
+    confirmed: 'active',
+    missing: 'asset_group_not_found',
+  },
+} as const satisfies Record<Table, Kind>;
+
+export interface CreateInput {
+  readonly bytes: Buffer;
+  /** SHA-256 of the Idempotency-Key. */
+  readonly keyHash: Buffer | undefined;
+}
+
+export interface Creation<T extends Table> {
+  readonly table: T;
+  readonly row: RowOf[T];
+  /** Owner of the claim: this replica and this request. */
+  readonly owner: string;
+  readonly idempotent: IdempotentRequest | undefined;
+}
+
+/** First look at a creation without a clear response. */
+const FIRST_LOOK_MS = ASSET_RECONCILIATION.scheduleSeconds[0] * 1_000;
+
+/** The original resource of an Idempotency-Key; undefined when the key is free. */
+export const replayCreation = <T extends Table>(
+  { db }: Pick<VideoServices, 'db'>,
+  table: T,
+  request: IdempotentRequest,
+): Promise<RowOf[T] | undefined> =>
+  replayRequest(db, request, {
+    recover: (id) => recoverCreation(db, table, { user_id: request.userId, id }),
+    respond: async (_status, id = '') => {
+      const { rows } = await sql<RowOf[T]>`
+        select * from ${sql.table(table)} where user_id = ${request.userId} and id = ${id}`.execute(db);
+      if (!rows[0]) throw fail(KINDS[table].missing);
+      return rows[0];
+    },
+  });
+
+/** Inserts row and claim. Returns the original row when another request has claimed the key meanwhile. */
+export async function insertCreation<T extends Table>(
+  services: Pick<VideoServices, 'db' | 'replicaId'>,
+  table: T,
+  idempotent: IdempotentRequest | undefined,
+  insert: (tx: Db, id: string) => Promise<RowOf[T]>,
+): Promise<{ readonly creation: Creation<T> } | { readonly original: RowOf[T] }> {
+  const id = newId(KINDS[table].prefix);
+  const owner = `${services.replicaId}:${id}`;
+  const row = await services.db.transaction().execute(async (tx) => {
+    if (idempotent) {
+      await sql`set local lock_timeout = '2s'`.execute(tx);
+      const claim = { owner, resourceId: id, leaseMs: ASSET_RECONCILIATION.leaseMs };
+      if (!(await claimRecord(tx, idempotent, claim).catch(onLockTimeout(inProgress)))) return undefined;
+    }
+    return insert(tx, id);
+  });
+  if (row) return { creation: { table, row, owner, idempotent } };
+  const original = idempotent && (await replayCreation(services, table, idempotent));
+  if (!original) throw inProgress();
+  return { original };
+}
+
+/** Records what the provider made of the request, and returns the row. Throws the error of a request that created nothing. */
+export async function recordCreation<T extends Table>(
+  services: Pick<VideoServices, 'db' | 'log'>,
+  creation: Creation<T>,
+  outcome: AssetCreateOutcome<{ readonly id: string }>,
+): Promise<RowOf[T]> {
+  const { table, row } = creation;
+  if (outcome.kind === 'created') return confirm(services, creation, outcome.value.id);
+  services.log.warn('asset.not_created', { table, id: row.id, account: row.account_id, ...logFields(outcome) });
+  if (outcome.kind === 'unknown') return markUnknown(services, creation);
+  const error = outcome.kind === 'not_sent' ? unavailable(503, outcome.retryAfter) : rejection(outcome.error);
+  return discard(services, creation, error);
+}
+
+const logFields = (outcome: Exclude<AssetCreateOutcome<unknown>, { kind: 'created' }>) =>
+  outcome.kind === 'rejected'
+    ? { outcome: outcome.kind, status: outcome.error.status, code: outcome.error.code }
+    : { outcome: outcome.kind };
+
+async function confirm<T extends Table>(
+  { db }: Pick<VideoServices, 'db'>,
+  { table, row, owner, idempotent }: Creation<T>,
+  upstreamId: string,
+): Promise<RowOf[T]> {
+  const { confirmed, httpStatus } = KINDS[table];
+  return db.transaction().execute(async (tx) => {
+    const changes = { upstream_id: upstreamId, next_check_at: null };
+    const moved = await moveRow(tx, table, row, confirmed as never, changes);
+    if (idempotent) await finishRecord(tx, idempotent, { owner, status: httpStatus });
+    if (moved) return moved;
+    // It is being deleted already: the deletion needs the provider's id.
+    await sql`update ${sql.table(table)} set upstream_id = ${upstreamId}
+      where user_id = ${row.user_id} and id = ${row.id} and upstream_id is null`.execute(tx);
+    return (await lockRow(tx, table, row)) ?? row;
+  });
+}
+
+/** An asset exists in status `create_unknown` (202). A group was promised as active, so its request fails until it is found. */
+async function markUnknown<T extends Table>(
+  { db }: Pick<VideoServices, 'db'>,
+  { table, row, owner, idempotent }: Creation<T>,
+): Promise<RowOf[T]> {
+  const unknown = await db.transaction().execute(async (tx) => {
+    const moved = await moveRow(tx, table, row, 'create_unknown', { next_check_at: afterMs(FIRST_LOOK_MS) });
+    if (idempotent && table === 'assets')
+      await finishRecord(tx, idempotent, { owner, status: KINDS[table].httpStatus });
+    return moved ?? (await lockRow(tx, table, row)) ?? row;
+  });
+  if (table === 'asset_groups') throw unconfirmed();
+  return unknown;
+}
+
+interface Rejection {
+  readonly error: ApiError;
+  /** The same request would get the same error again. */
+  readonly isStable: boolean;
+}
+
+function rejection({ status, code, message }: AssetProviderError): ApiError | Rejection {
+  const kind = assetErrorKindOf(status, code);
+  if (kind === 'missing') return fail('asset_binding_unavailable', 'group_id: the group is not available any more.');
+  if (kind !== 'request') return misconfigured();
+  const text = publicMessage(message) || 'The asset service rejected the request.';
+  return { error: fail('invalid_request', text), isStable: true };
+}
+
+/** Removes the row, and frees the key or records a stable error. */
+async function discard<T extends Table>(
+  { db }: Pick<VideoServices, 'db'>,
+  { table, row, owner, idempotent }: Creation<T>,
+  rejected: ApiError | Rejection,
+): Promise<never> {
+  const { error, isStable } = 'isStable' in rejected ? rejected : { error: rejected, isStable: false };
+  await db.transaction().execute(async (tx) => {
+    const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)}
+      where user_id = ${row.user_id} and id = ${row.id} and status in ('creating', 'create_unknown')`.execute(tx);
+    if (numAffectedRows === 0n) await moveRow(tx, table, row, 'deleted', DELETED);
+    if (!idempotent) return;
+    if (isStable)
+      await finishRecord(tx, idempotent, {
+        owner,
+        status: 400,
+        error: { code: error.code, message: error.message },
+      });
+    else await removeRecord(tx, idempotent, owner);
+  });
+  throw error;
+}
+
+/** Columns of a row that is gone at the provider. */
+export const DELETED = { deleted_at: sql<Date>`now()`, next_check_at: null } as const;
+
+/** Decides about an abandoned creation. It may have been sent, so it is looked up; no effect while its replica may be at work. */
+const recoverCreation = (db: Db, table: Table, name: RowName): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    const row = await lockRow(tx, table, name);
+    if (!row) return removeRecordOf(tx, name.user_id, name.id);
+    if (row.status === 'creating')
+      await sql`update ${sql.table(table)} set status = 'create_unknown', updated_at = now(), next_check_at = now()
+        where user_id = ${name.user_id} and id = ${name.id} and next_check_at <= now()`.execute(tx);
+    await settleRecord(tx, table, (await lockRow(tx, table, name)) ?? row);
+  });
+
+/** Finishes the idempotency record of a row whose creation is decided. The key of a group that was never created is free again. */
+export async function settleRecord(tx: Db, table: Table, { user_id, id, status }: RowOf[Table]): Promise<void> {
+  if (status === 'creating') return;
+  if (table === 'asset_groups' && status === 'create_unknown') return;
+  if (table === 'asset_groups' && status === 'failed') return removeRecordOf(tx, user_id, id);
+  await finishRecordOf(tx, user_id, id, KINDS[table].httpStatus);
+}

@@ -1,0 +1,89 @@
+/**
+ * DELETE of assets and groups (V 3, V 4.8 r3, V 4.9 r6). Whether it is allowed is decided in the transaction that sets `deleting`. The
+ * provider deletes the assets of a group together with it, so our own check that it is empty must hold until then.
+ */
+import { sql } from 'kysely';
+import { fail } from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import { VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
+import { DELETED, KINDS } from './creation.ts';
+import { findUpstream, isOverdue, type LookUpServices } from './look-up.ts';
+import { afterMs, lockRow, moveRow, type RowName, type RowOf, type Table } from './rows.ts';
+import { accountOf } from './service-group.ts';
+
+const UNSUPPORTED = {
+  assets: 'asset_delete_not_supported',
+  asset_groups: 'asset_group_delete_not_supported',
+} as const;
+
+/** Time for the request to the provider, after which a worker repeats it. */
+const REPEAT_MS = 60_000;
+
+/** Returns the row as it is after the attempt: `deleting`, `deleted` or `delete_failed`. */
+export async function deleteRow<T extends Table>(services: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> {
+  if (!VARIANT_SHEETS[row.variant as VideoVariant].assets.isDeletable) throw fail(UNSUPPORTED[table]);
+  const { deleting, isNew } = await setDeleting(services.db, table, row);
+  return isNew ? deleteUpstream(services, table, deleting) : deleting;
+}
+
+const setDeleting = <T extends Table>(
+  db: Db,
+  table: T,
+  row: RowOf[T],
+): Promise<{ readonly deleting: RowOf[T]; readonly isNew: boolean }> =>
+  db.transaction().execute(async (tx) => {
+    const locked = await lockRow(tx, table, row);
+    if (!locked) throw fail(KINDS[table].missing);
+    if (locked.status === 'deleting' || locked.status === 'deleted') return { deleting: locked, isNew: false };
+    if (table === 'assets' ? await isInUse(tx, locked) : await holdsAssets(tx, locked))
+      throw fail(table === 'assets' ? 'asset_in_use' : 'asset_group_not_empty');
+    // A creation that is under way is left alone until its time is over; its object is then found by name.
+    const isCreating = locked.status === 'creating';
+    const changes = isCreating ? {} : { next_check_at: afterMs(REPEAT_MS) };
+    const deleting = await moveRow(tx, table, locked, 'deleting', changes);
+    return { deleting: deleting ?? locked, isNew: deleting !== undefined && !isCreating };
+  });
+
+async function isInUse(tx: Db, { user_id, id }: RowName): Promise<boolean> {
+  const { rows } = await sql`
+    select from video_task_assets u join video_tasks t on t.user_id = u.user_id and t.id = u.task_id
+    where u.user_id = ${user_id} and u.asset_id = ${id} and t.finished_at is null limit 1`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Any asset that is not deleted counts, failed ones too. */
+async function holdsAssets(tx: Db, { user_id, id }: RowName): Promise<boolean> {
+  const { rows } = await sql`
+    select from assets where user_id = ${user_id} and asset_group_id = ${id} and status <> 'deleted' limit 1`.execute(
+    tx,
+  );
+  return rows.length > 0;
+}
+
+/** One attempt for a row in status `deleting`; a worker repeats it until the provider has confirmed. */
+export async function deleteUpstream<T extends Table>(
+  services: LookUpServices,
+  table: T,
+  row: RowOf[T],
+): Promise<RowOf[T]> {
+  const account = accountOf(services, row);
+  if (!account) return row;
+  let upstreamId = row.upstream_id;
+  if (upstreamId === null) {
+    const found = await findUpstream(services, table, row);
+    if (found.kind === 'missing' && isOverdue(services, row)) return markDeleted(services, table, row);
+    if (found.kind !== 'found') return row;
+    upstreamId = found.value.id;
+  }
+  const outcome =
+    table === 'assets'
+      ? await services.assetProvider.deleteAsset(account, upstreamId)
+      : await services.assetProvider.deleteGroup(account, upstreamId);
+  if (outcome === 'done') return markDeleted(services, table, row);
+  services.log.warn('asset.not_deleted', { table, id: row.id, account: account.id, outcome });
+  if (outcome === 'failed') return row;
+  return (await moveRow(services.db, table, row, 'delete_failed')) ?? row;
+}
+
+const markDeleted = async <T extends Table>({ db }: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> =>
+  (await moveRow(db, table, row, 'deleted', DELETED)) ?? row;

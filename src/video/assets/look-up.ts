@@ -1,0 +1,108 @@
+/** Looks for objects at the provider by their name, which is our id: what became of a creation without a clear response. */
+import { sql } from 'kysely';
+import { ASSET_RECONCILIATION, type AssetStatus, assetStatusAfter } from '../../rules/index.ts';
+import type { VideoServices } from '../services.ts';
+import type { ReportedAsset } from '../upstream/asset-provider.ts';
+import type { QueryOutcome } from '../upstream/client.ts';
+import { settleRecord } from './creation.ts';
+import { type AssetGroupRow, type AssetRow, moveRow, type RowOf, type Table } from './rows.ts';
+import { accountOf } from './service-group.ts';
+
+export type LookUpServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'log' | 'assetProvider'>;
+
+/** The provider's object of a row: `missing` when the provider has none with this name. */
+export async function findUpstream<T extends Table>(
+  services: LookUpServices,
+  table: T,
+  row: RowOf[T],
+): Promise<QueryOutcome<{ readonly id: string }>> {
+  const account = accountOf(services, row);
+  if (!account) return { kind: 'failed', status: undefined };
+  const group = 'asset_group_id' in row ? await upstreamGroupOf(services, row) : undefined;
+  // An asset is sent only into a group that the provider has confirmed.
+  if (table === 'assets' && !group) return { kind: 'missing' };
+  const found = group
+    ? await services.assetProvider.findAssets(account, group, row.id)
+    : await services.assetProvider.findGroups(account, row.id);
+  if (found.kind !== 'found') return found;
+  const [first] = found.value;
+  return first ? { kind: 'found', value: first } : { kind: 'missing' };
+}
+
+async function upstreamGroupOf(
+  { db }: LookUpServices,
+  { user_id, asset_group_id }: AssetRow,
+): Promise<{ readonly id: string; readonly type: string } | undefined> {
+  const group = await db
+    .selectFrom('asset_groups')
+    .select(['upstream_id', 'group_type'])
+    .where('user_id', '=', user_id)
+    .where('id', '=', asset_group_id)
+    .executeTakeFirst();
+  const id = group?.upstream_id ?? undefined;
+  return group && id !== undefined ? { id, type: group.group_type } : undefined;
+}
+
+/** Old enough to conclude from a missing object that it was never created. */
+export const isOverdue = ({ clock }: Pick<VideoServices, 'clock'>, { created_at }: RowOf[Table]): boolean =>
+  clock.now() - created_at.getTime() > ASSET_RECONCILIATION.giveUpSeconds * 1_000;
+
+/** Returns the group once it is decided. */
+export async function lookUpGroup(services: LookUpServices, row: AssetGroupRow): Promise<AssetGroupRow | undefined> {
+  const found = await findUpstream(services, 'asset_groups', row);
+  return decide(services, 'asset_groups', row, found);
+}
+
+/** Returns the asset once it is decided, with the state that the provider reports; `failed` when the provider could not be asked. */
+export async function lookUpAsset(
+  services: LookUpServices,
+  row: AssetRow,
+): Promise<AssetRow | undefined | Extract<QueryOutcome<never>, { kind: 'failed' }>> {
+  const found = await findUpstream(services, 'assets', row);
+  if (found.kind === 'failed') return found;
+  return decide(services, 'assets', row, found);
+}
+
+async function decide<T extends Table>(
+  services: LookUpServices,
+  table: T,
+  row: RowOf[T],
+  found: QueryOutcome<{ readonly id: string }>,
+): Promise<RowOf[T] | undefined> {
+  const decided = await services.db.transaction().execute(async (tx) => {
+    let moved: RowOf[T] | undefined;
+    if (found.kind === 'found') {
+      const confirmed = table === 'assets' ? 'processing' : 'active';
+      moved = await moveRow(tx, table, row, confirmed as never, { upstream_id: found.value.id, next_check_at: null });
+    } else if (found.kind === 'missing' && isOverdue(services, row))
+      moved = await moveRow(tx, table, row, 'failed', { next_check_at: null });
+    if (moved) await settleRecord(tx, table, moved);
+    return moved;
+  });
+  if (!decided) return undefined;
+  services.log.info('asset.reconciled', { table, id: row.id, status: decided.status });
+  return table === 'assets' && found.kind === 'found'
+    ? ((await applyReport(services, decided as AssetRow, found.value as ReportedAsset)) as RowOf[T])
+    : decided;
+}
+
+/** Saves what the provider reports about an asset, and returns the asset as it is now. */
+export async function applyReport(
+  { db }: Pick<VideoServices, 'db'>,
+  asset: AssetRow,
+  reported: Pick<ReportedAsset, 'status' | 'failure'> | 'missing',
+): Promise<AssetRow> {
+  const status = reported === 'missing' ? reported : reported.status;
+  const next = assetStatusAfter(asset.status as AssetStatus, status);
+  if (next === undefined) return asset;
+  const failure = reported === 'missing' ? 'The provider does not have the asset.' : (reported.failure ?? null);
+  const moved = await moveRow(db, 'assets', asset, next, { failure: next === 'active' ? null : failure });
+  return moved ?? current({ db }, asset);
+}
+
+/** The asset after another request has changed it. */
+export async function current({ db }: Pick<VideoServices, 'db'>, asset: AssetRow): Promise<AssetRow> {
+  const { rows } = await sql<AssetRow>`
+    select * from assets where user_id = ${asset.user_id} and id = ${asset.id}`.execute(db);
+  return rows[0] ?? asset;
+}

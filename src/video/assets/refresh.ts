@@ -1,0 +1,42 @@
+/** Refresh of an asset (V 4.9 r5): asks the provider, at most once in two seconds, and saves what it reports. */
+import { sql } from 'kysely';
+import { ASSET_REFRESH_MS, ASSET_SETTLING_MS } from '../../rules/index.ts';
+import { misconfigured, queryError } from './errors.ts';
+import { applyReport, current, type LookUpServices, lookUpAsset } from './look-up.ts';
+import type { AssetRow } from './rows.ts';
+import { accountOf } from './service-group.ts';
+
+/** Statuses in which the provider can report news. The others end by a new asset, or by the deletion that is running. */
+const ASKED: ReadonlySet<string> = new Set(['processing', 'active', 'create_unknown']);
+
+export async function refreshAsset(services: LookUpServices, asset: AssetRow): Promise<AssetRow> {
+  if (!ASKED.has(asset.status)) return asset;
+  const account = accountOf(services, asset);
+  if (!account) throw misconfigured();
+  const taken = await takeRefresh(services, asset);
+  if (!taken) return current(services, asset);
+  if (taken.status === 'create_unknown') return refreshUnknown(services, taken);
+  const reported = await services.assetProvider.getAsset(account, taken.upstream_id ?? '');
+  if (reported.kind === 'failed') throw queryError(reported);
+  if (reported.kind === 'found') return applyReport(services, taken, reported.value);
+  return isSettling(services, taken) ? taken : applyReport(services, taken, 'missing');
+}
+
+/** Undefined when the asset was refreshed less than two seconds ago, by any replica. */
+async function takeRefresh({ db }: LookUpServices, { user_id, id }: AssetRow): Promise<AssetRow | undefined> {
+  const { rows } = await sql<AssetRow>`
+    update assets set refreshed_at = now()
+    where user_id = ${user_id} and id = ${id}
+      and (refreshed_at is null or refreshed_at <= now() - ${ASSET_REFRESH_MS} * interval '1 millisecond')
+    returning *`.execute(db);
+  return rows[0];
+}
+
+async function refreshUnknown(services: LookUpServices, asset: AssetRow): Promise<AssetRow> {
+  const found = await lookUpAsset(services, asset);
+  if (found && 'kind' in found) throw queryError(found);
+  return found ?? current(services, asset);
+}
+
+const isSettling = ({ clock }: LookUpServices, { status, created_at }: AssetRow): boolean =>
+  status === 'processing' && clock.now() - created_at.getTime() < ASSET_SETTLING_MS;

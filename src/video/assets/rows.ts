@@ -1,0 +1,142 @@
+/** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Db, Rows } from '../../db/index.ts';
+import {
+  ASSET_DELETED_DAYS,
+  type AssetGroupStatus,
+  type AssetStatus,
+  assetGroupSourcesOf,
+  assetSourcesOf,
+} from '../../rules/index.ts';
+
+export type AssetRow = Selectable<Rows['assets']>;
+export type AssetGroupRow = Selectable<Rows['asset_groups']>;
+
+export interface RowOf {
+  readonly assets: AssetRow;
+  readonly asset_groups: AssetGroupRow;
+}
+export type Table = keyof RowOf;
+
+export interface RowName {
+  readonly user_id: string;
+  readonly id: string;
+}
+
+const ID_FORMS: Readonly<Record<Table, RegExp>> = {
+  assets: /^asset_[A-Za-z0-9]{1,64}$/,
+  asset_groups: /^assetgrp_[A-Za-z0-9]{1,64}$/,
+};
+/** Any other id cannot exist. */
+export const isIdOf = (table: Table, id: string): boolean => ID_FORMS[table].test(id);
+
+/** Rows that their owner can read; hidden groups are not among them. */
+const isReadable = (table: Table) =>
+  sql`(deleted_at is null or deleted_at > now() - ${ASSET_DELETED_DAYS} * interval '1 day') ${table === 'assets' ? sql`` : sql`and not is_hidden`}`;
+
+/** Undefined alike for missing and foreign rows: one query, so that a response cannot differ. */
+export async function findRow<T extends Table>(
+  db: Db,
+  table: T,
+  userId: string,
+  id: string,
+): Promise<RowOf[T] | undefined> {
+  if (!isIdOf(table, id)) return undefined;
+  const { rows } = await sql<RowOf[T]>`
+    select * from ${sql.table(table)} where user_id = ${userId} and id = ${id} and ${isReadable(table)}`.execute(db);
+  return rows[0];
+}
+
+/** The newest state of a row, hidden or deleted, too. `share` lets others read it but not change it until the transaction ends. */
+export async function lockRow<T extends Table>(
+  tx: Db,
+  table: T,
+  { user_id, id }: RowName,
+  mode: 'update' | 'share' = 'update',
+): Promise<RowOf[T] | undefined> {
+  const { rows } = await sql<RowOf[T]>`
+    select * from ${sql.table(table)} where user_id = ${user_id} and id = ${id} for ${sql.raw(mode)}`.execute(tx);
+  return rows[0];
+}
+
+type Changes = Readonly<Record<string, string | null | RawBuilder<unknown>>>;
+interface StatusOf {
+  readonly assets: AssetStatus;
+  readonly asset_groups: AssetGroupStatus;
+}
+
+/** Moves a row and returns it; undefined when the move is not legal from its current status. */
+export async function moveRow<T extends Table>(
+  db: Db,
+  table: T,
+  { user_id, id }: RowName,
+  to: StatusOf[T],
+  changes: Changes = {},
+): Promise<RowOf[T] | undefined> {
+  const sources: readonly string[] =
+    table === 'assets' ? assetSourcesOf(to) : assetGroupSourcesOf(to as AssetGroupStatus);
+  const columns = Object.entries(changes).map(([column, value]) => sql`, ${sql.ref(column)} = ${value}`);
+  const { rows } = await sql<RowOf[T]>`
+    update ${sql.table(table)} set status = ${to}, updated_at = now() ${sql.join(columns, sql``)}
+    where user_id = ${user_id} and id = ${id} and status = any(${sources}) returning *`.execute(db);
+  return rows[0];
+}
+
+export const afterMs = (ms: number): RawBuilder<Date> => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+
+export interface ListFilter {
+  readonly statuses?: readonly string[] | undefined;
+  readonly assetTypes?: readonly string[] | undefined;
+  readonly assetGroupId?: string | undefined;
+  readonly groupId?: string | undefined;
+}
+export interface ListPage {
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/**
+ * One page, newest first, and one row more when there are further ones. The ids come from the index alone, so that rows that are
+ * filtered out cost no access to the table. Deleted rows are not listed.
+ */
+export async function listRows<T extends Table>(
+  db: Db,
+  table: T,
+  userId: string,
+  filter: ListFilter,
+  { after, limit }: ListPage,
+): Promise<readonly RowOf[T][]> {
+  const { statuses, assetTypes, assetGroupId, groupId } = filter;
+  const conditions = [
+    sql`user_id = ${userId} and deleted_at is null`,
+    ...(table === 'assets' ? [] : [sql`not is_hidden`]),
+    ...(statuses ? [sql`status = any(${statuses})`] : []),
+    ...(assetTypes ? [sql`asset_type = any(${assetTypes})`] : []),
+    ...(assetGroupId === undefined ? [] : [sql`asset_group_id = ${assetGroupId}`]),
+    ...(groupId === undefined ? [] : [sql`group_id = ${groupId}`]),
+    ...(after === undefined
+      ? []
+      : [
+          sql`(created_at, id) < (select created_at, id from ${sql.table(table)} where user_id = ${userId} and id = ${after})`,
+        ]),
+  ];
+  const { rows } = await sql<RowOf[T]>`
+    select * from ${sql.table(table)} where user_id = ${userId} and id in (
+      select id from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}
+      order by created_at desc, id desc limit ${limit + 1})
+    order by created_at desc, id desc`.execute(db);
+  return rows;
+}
+
+/** Removes rows that were deleted too long ago to be read. A group goes after its assets. */
+export async function expireDeleted(db: Db, batch = 1_000): Promise<number> {
+  let removed = 0n;
+  for (const table of ['assets', 'asset_groups'] as const) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${sql.table(table)} where ctid in (
+        select ctid from ${sql.table(table)} where deleted_at <= now() - ${ASSET_DELETED_DAYS} * interval '1 day'
+        order by deleted_at limit ${batch} for update skip locked)`.execute(db);
+    removed += numAffectedRows;
+  }
+  return Number(removed);
+}

@@ -1,0 +1,71 @@
+/**
+ * The service group and the upstream account of an asset operation. A user's assets of one service group all live in one account, because
+ * only assets of one account can be combined; so the account is chosen once and never changes (V 1).
+ */
+import type { Account, Catalog } from '../../catalog/index.ts';
+import { fail } from '../../core/index.ts';
+import type { Key } from '../../identity/index.ts';
+import { type AssetRules, VARIANT_SHEETS } from '../../rules/index.ts';
+import { type VideoGroup, videoGroupsOf } from '../service-groups.ts';
+import type { VideoServices } from '../services.ts';
+import { resolveTarget } from '../tasks/target.ts';
+import { misconfigured } from './errors.ts';
+
+/** The video groups that the key reaches. Throws when there are none (V 5 r5). */
+export function reachableGroups(catalog: Catalog, key: Key): readonly VideoGroup[] {
+  const groups = videoGroupsOf(catalog, key);
+  if (groups.length === 0) throw fail('asset_route_group_unavailable');
+  return groups;
+}
+
+export const assetRulesOf = ({ variant }: Pick<VideoGroup, 'variant'>): AssetRules => VARIANT_SHEETS[variant].assets;
+
+/** The service group of a model. Throws `model_not_found` or `model_not_allowed`. */
+export function groupOfModel(catalog: Catalog, key: Key, model: string): VideoGroup {
+  const resolved = resolveTarget(catalog, key, model);
+  if ('error' in resolved) throw resolved.error;
+  return resolved.target.group;
+}
+
+/** The account of the user in the group; chosen with the first use. */
+export async function boundAccount(
+  { db, catalog, pool }: Pick<VideoServices, 'db' | 'catalog' | 'pool'>,
+  userId: string,
+  groupId: string,
+): Promise<Account> {
+  const usable = catalog()
+    .accounts(groupId)
+    .filter(({ features, assets }) => features.has('video') && assets !== undefined);
+  const find = () =>
+    db
+      .selectFrom('asset_accounts')
+      .select('account_id')
+      .where('user_id', '=', userId)
+      .where('group_id', '=', groupId)
+      .executeTakeFirst();
+  let bound = await find();
+  if (!bound) {
+    const lease = pool.lease(usable);
+    const chosen = 'account' in lease ? lease.account : usable[0];
+    if ('account' in lease) lease.release();
+    if (!chosen) throw misconfigured();
+    await db
+      .insertInto('asset_accounts')
+      .values({ user_id: userId, group_id: groupId, account_id: chosen.id })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    bound = await find();
+  }
+  const account = usable.find(({ id }) => id === bound?.account_id);
+  if (!account) throw misconfigured();
+  return account;
+}
+
+/** The account that holds an asset or a group; undefined when it is not configured any more. */
+export const accountOf = (
+  { catalog }: Pick<VideoServices, 'catalog'>,
+  { group_id, account_id }: { readonly group_id: string; readonly account_id: string },
+): Account | undefined =>
+  catalog()
+    .accounts(group_id)
+    .find(({ id, assets }) => id === account_id && assets !== undefined);
