@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../json.ts';
-import { codeOf, defaultMessage, failureReply, VideoFailure } from './errors.ts';
+import { defaultMessage, type FailureForm, GENERATION_FAILURES, VideoFailure } from './errors.ts';
 import { parseBody, type VideoEntry, type VideoJournal, type VideoOutcome } from './journal.ts';
 import type { Reply } from './reply.ts';
 import type { CallFault } from './triggers.ts';
@@ -22,6 +22,7 @@ export class VideoCall {
   readonly entry: VideoEntry;
   readonly requestId: string;
   body: Buffer = Buffer.alloc(0);
+  failures: FailureForm = GENERATION_FAILURES;
   #parsed: JsonObject | undefined;
   readonly #response: ServerResponse;
   readonly #journal: VideoJournal;
@@ -86,9 +87,26 @@ export class VideoCall {
     if (fault.delayMs) await this.#pause(fault.delayMs);
     if (fault.kind === 'hang') return this.#hang();
     if (fault.kind === 'reset') return this.#reset('reset');
-    const sent =
-      faultReply(fault, this.requestId) ?? reply ?? failureReply(new VideoFailure('InternalServiceError'), '');
+    const sent = this.#faultReply(fault) ?? reply ?? this.#failureReply(new VideoFailure('InternalServiceError'));
     await this.#send(fault.kind === 'truncated' ? { ...sent, body: half(sent.body) } : sent, fault);
+  }
+
+  async fail(failure: VideoFailure): Promise<void> {
+    await this.deliver(this.#failureReply(failure));
+  }
+
+  /** The response that a fault asks for; undefined if it only delays or damages the ordinary one. */
+  #faultReply({ kind, status, code, item }: CallFault): Reply | undefined {
+    if (kind === 'html') return { status: status ?? 200, headers: { 'content-type': 'text/html' }, body: HTML_PAGE };
+    if (status === undefined && code === undefined) return undefined;
+    const param = item === undefined ? '' : `content[${item}]`;
+    const shown = code ?? this.failures.codeOf(status ?? 500);
+    const message = defaultMessage(shown, param);
+    return this.#failureReply(new VideoFailure(shown, message, { ...(status !== undefined && { status }), param }));
+  }
+
+  #failureReply(failure: VideoFailure): Reply {
+    return this.failures.reply(failure, this.requestId);
   }
 
   async #send({ status, code, headers, body }: Reply, { kind, dripMs }: CallFault): Promise<void> {
@@ -144,16 +162,6 @@ export class VideoCall {
     if (this.entry.outcome === 'open') this.entry.outcome = outcome;
     this.#journal.changed();
   }
-}
-
-/** The response that a fault asks for; undefined if it only delays or damages the ordinary one. */
-function faultReply({ kind, status, code, item }: CallFault, requestId: string): Reply | undefined {
-  if (kind === 'html') return { status: status ?? 200, headers: { 'content-type': 'text/html' }, body: HTML_PAGE };
-  if (status === undefined && code === undefined) return undefined;
-  const param = item === undefined ? '' : `content[${item}]`;
-  const shown = code ?? codeOf(status ?? 500);
-  const message = defaultMessage(shown, param);
-  return failureReply(new VideoFailure(shown, message, { ...(status !== undefined && { status }), param }), requestId);
 }
 
 const half = (body: string | Buffer): Buffer => {

@@ -18,7 +18,7 @@ export interface Content {
   media: MediaItem[];
 }
 
-/** Judges `asset://` references; returns the reason of a rejection. The asset library replaces it. */
+/** Judges `asset://` references; returns the reason of a rejection. */
 export type AssetCheck = (assetId: string, type: MediaType) => string | undefined;
 
 const ROLES: Readonly<Record<MediaType, readonly string[]>> = {

@@ -1,11 +1,11 @@
 /** The generation API: create, get, list and delete tasks, and download results. */
-import { createHash } from 'node:crypto';
-import type { Accounts } from './accounts.ts';
+import type { Accounts, Owner } from './accounts.ts';
 import type { VideoCall } from './call.ts';
 import type { AssetCheck } from './content.ts';
-import { blamedInput, invalid, VideoFailure } from './errors.ts';
+import { blamedInput, VideoFailure } from './errors.ts';
 import { type FamilyName, guessFamily } from './families.ts';
-import { summaryOf } from './journal.ts';
+import { type Faults, readTriggers, takeFault } from './faults.ts';
+import { keepParsed, summaryOf } from './journal.ts';
 import type { Objects } from './objects.ts';
 import { readModel, readRequest } from './parameters.ts';
 import { RateLimits } from './rate-limits.ts';
@@ -18,8 +18,7 @@ import { type CallFault, type Operation, parseTrigger, promptTriggers, splitMode
 
 const TASKS_PATH = /^\/api\/v3\/contents\/generations\/tasks(?:\/([^/]+))?$/;
 const OBJECTS_PATH = '/obj/';
-// Requests with inline images are too large for the journal.
-const KEEP_BODY = 1 << 20;
+const CALLS_PER_SECOND: Partial<Record<Operation, number>> = { get: 20, list: 1, delete: 20 };
 
 export interface DataPlaneServices {
   accounts: Accounts;
@@ -27,18 +26,16 @@ export interface DataPlaneServices {
   tasks: Tasks;
   objects: Objects;
   models: Readonly<Record<string, FamilyName>>;
-  checkAsset: AssetCheck;
+  faults: Faults;
+  /** Judges the references of one API key. */
+  checkAsset: (owner: Owner, ...reference: Parameters<AssetCheck>) => string | undefined;
   /** The time of the provider. */
   now: () => number;
 }
 
 export class DataPlane {
   readonly #services: DataPlaneServices;
-  readonly #limits = new RateLimits();
-  /** Faults of the next calls, set by tests. */
-  readonly #nextFaults: CallFault[] = [];
-  /** How often a fault with `times` was applied to equal create requests. */
-  readonly #applied = new Map<string, number>();
+  readonly #limits = new RateLimits({ code: 'AccountRateLimitExceeded' });
 
   constructor(services: DataPlaneServices) {
     this.#services = services;
@@ -46,13 +43,6 @@ export class DataPlane {
 
   static accepts(path: string): boolean {
     return path.startsWith('/api/v3/') || path.startsWith(OBJECTS_PATH);
-  }
-
-  /** Sets a fault for the next call, or for the next `times` calls, of the operation it names. */
-  next(spec: string): void {
-    const { fault } = parseTrigger(spec);
-    if (!fault) throw new RangeError(`"${spec}" has no word about a call; only prompts and models can change a task`);
-    this.#nextFaults.push({ times: 1, ...fault });
   }
 
   async serve(call: VideoCall): Promise<void> {
@@ -75,7 +65,7 @@ export class DataPlane {
   #admit(call: VideoCall, operation: Operation): void {
     const account = this.#services.accounts.authenticate(call);
     call.entry.account = account;
-    if (this.#services.settings.rateLimits) this.#limits.check(account, operation);
+    if (this.#services.settings.rateLimits) this.#limits.check(`${account} ${operation}`, CALLS_PER_SECOND[operation]);
   }
 
   #run(call: VideoCall, operation: Operation, triggers: readonly Trigger[]): Reply {
@@ -91,15 +81,16 @@ export class DataPlane {
   }
 
   #create(call: VideoCall, triggers: readonly Trigger[]): Reply {
-    const { models, checkAsset, tasks } = this.#services;
+    const { accounts, models, checkAsset, tasks } = this.#services;
     const { model } = splitModel(readModel(call.json));
     if (model.startsWith('missing-')) {
       throw new VideoFailure('InvalidEndpointOrModel.NotFound', `The model or endpoint ${model} does not exist.`);
     }
     const family = models[model] ?? guessFamily(model);
+    const owner = accounts.owner(call);
     const task = tasks.create({
-      account: call.entry.account ?? '',
-      request: readRequest(call.json, model, family, checkAsset),
+      account: owner.account,
+      request: readRequest(call.json, model, family, (id, type) => checkAsset(owner, id, type)),
       plan: Object.assign({}, ...triggers.map(({ plan }) => plan)),
       faults: triggers.flatMap(({ fault }) => (fault?.on && fault.on !== 'create' ? [{ ...fault }] : [])),
     });
@@ -124,20 +115,15 @@ export class DataPlane {
 
   /** The fault of this call: from a test, from the header, from the request itself, or from its task. */
   #faultOf(call: VideoCall, operation: Operation, triggers: readonly Trigger[]): CallFault | undefined {
-    const queued = this.#nextFaults.find(({ on }) => on === undefined || on === operation);
-    if (queued) {
-      use(queued);
-      if (queued.times === 0) this.#nextFaults.splice(this.#nextFaults.indexOf(queued), 1);
-      return queued;
-    }
-    const header = parse(() => parseTrigger(call.headers['x-sim'] ?? '')).fault;
+    const queued = this.#services.faults.takeQueued((on) => on === undefined || on === operation);
+    if (queued) return queued;
+    const header = readTriggers(() => parseTrigger(call.headers['x-sim'] ?? '')).fault;
     if (header) return header;
     if (operation === 'create') return this.#createFault(call, triggers);
     const task = this.#taskOf(call, operation);
-    const fault = task?.faults.find(({ on, times }) => on === operation && times !== 0);
-    if (fault) use(fault);
-    if (task) call.entry.taskId = task.id;
-    return fault;
+    if (!task) return undefined;
+    call.entry.taskId = task.id;
+    return takeFault(task.faults, (on) => on === operation);
   }
 
   #createFault(call: VideoCall, triggers: readonly Trigger[]): CallFault | undefined {
@@ -145,15 +131,8 @@ export class DataPlane {
     if (!found) return undefined;
     const item = found.item ?? blamedItem(call, found.code ?? '');
     const fault = { ...found, ...(item !== undefined && { item }) };
-    if (fault.times === undefined) return fault;
     // A caller that tries again may use other callback URLs, so that only the model and the content identify the order.
-    const key = createHash('sha256')
-      .update(JSON.stringify([call.json.model, call.json.content]))
-      .digest('hex');
-    const applied = this.#applied.get(key) ?? 0;
-    if (applied >= fault.times) return undefined;
-    this.#applied.set(key, applied + 1);
-    return fault;
+    return this.#services.faults.limited(fault, [call.json.model, call.json.content]);
   }
 
   #taskOf(call: VideoCall, operation: Operation): Task | undefined {
@@ -177,22 +156,13 @@ const idOf = (call: VideoCall): string => TASKS_PATH.exec(call.path)?.[1] ?? '';
 /** Rejected create requests are described as well: each one may be a duplicate of an order. */
 function describe({ entry, parsed }: VideoCall): void {
   if (!parsed) return;
-  if (entry.bodyLength <= KEEP_BODY) entry.body = parsed;
+  keepParsed(entry, parsed);
   entry.summary = summaryOf(parsed);
 }
 
 function createTriggers({ entry: { summary } }: VideoCall): Trigger[] {
   if (!summary) return [];
-  return parse(() => [...splitModel(summary.model).triggers, ...promptTriggers(summary.prompt)]);
-}
-
-/** A trigger with a mistake is an error of the request; otherwise a test would wait for a fault that never comes. */
-function parse<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw invalid('trigger', error instanceof Error ? error.message : String(error));
-  }
+  return readTriggers(() => [...splitModel(summary.model).triggers, ...promptTriggers(summary.prompt)]);
 }
 
 /** The first item of the kind that a code blames. */
@@ -201,8 +171,4 @@ function blamedItem(call: VideoCall, code: string): number | undefined {
   if (kind === undefined) return undefined;
   const type = kind === 'text' ? 'text' : `${kind}_url`;
   return Math.max(call.entry.summary?.items.findIndex((item) => item.startsWith(type)) ?? 0, 0);
-}
-
-function use(fault: CallFault): void {
-  if (fault.times !== undefined) fault.times -= 1;
 }

@@ -19,12 +19,16 @@ export class VideoFailure extends Error {
 const STATUS_BY_PREFIX: Readonly<Record<string, number>> = {
   AuthenticationError: 401,
   InvalidAccountStatus: 401,
+  SignatureDoesNotMatch: 401,
+  InvalidAccessKeyId: 401,
   AccountOverdueError: 403,
   AccessDenied: 403,
   OperationDenied: 403,
+  SubscriptionRequired: 403,
   NotFound: 404,
   InvalidEndpointOrModel: 404,
   ModelNotOpen: 404,
+  InvalidActionOrVersion: 404,
   TaskRunningCannotCancel: 409,
   RequestEntityTooLarge: 413,
   RateLimitExceeded: 429,
@@ -36,8 +40,9 @@ const STATUS_BY_PREFIX: Readonly<Record<string, number>> = {
   RequestBurstTooFast: 429,
   SetLimitExceeded: 429,
   InflightBatchsizeExceeded: 429,
+  RequestLimitExceeded: 429,
+  Throttling: 429,
   InternalServiceError: 500,
-  NotImplemented: 501,
 };
 
 const CODE_BY_STATUS: Readonly<Record<number, string>> = {
@@ -58,12 +63,9 @@ const TYPE_BY_STATUS: Readonly<Record<number, string>> = {
   409: 'Conflict',
   413: 'RequestEntityTooLarge',
   429: 'TooManyRequests',
-  501: 'NotImplemented',
 };
 
 const SENSITIVE = /^(Input|Output)(Text|Image|Video|Audio)SensitiveContentDetected(?:\.(\w+))?/;
-
-export const codeOf = (status: number): string => CODE_BY_STATUS[status] ?? 'InternalServiceError';
 
 export const missing = (param: string): VideoFailure =>
   new VideoFailure('MissingParameter', `The request failed because it is missing \`${param}\` parameter.`, { param });
@@ -80,7 +82,7 @@ export function blamedInput(code: string): string | undefined {
   return direction === 'Input' ? kind?.toLowerCase() : undefined;
 }
 
-export function failureReply(failure: VideoFailure, requestId: string): Reply {
+function failureReply(failure: VideoFailure, requestId: string): Reply {
   const error = {
     code: failure.code,
     message: withRequestId(failure.message, requestId),
@@ -89,6 +91,18 @@ export function failureReply(failure: VideoFailure, requestId: string): Reply {
   };
   return { status: failure.status, code: failure.code, headers: JSON_TYPE, body: JSON.stringify({ error }) };
 }
+
+/** The form of error responses. The asset library has another one than the generation API. */
+export interface FailureForm {
+  /** The code of an error that is known only by its status. */
+  codeOf(status: number): string;
+  reply(failure: VideoFailure, requestId: string): Reply;
+}
+
+export const GENERATION_FAILURES: FailureForm = {
+  codeOf: (status) => CODE_BY_STATUS[status] ?? 'InternalServiceError',
+  reply: failureReply,
+};
 
 export const withRequestId = (message: string, requestId: string): string => `${message} Request id: ${requestId}`;
 

@@ -1,9 +1,12 @@
 /** The journal of the requests that the video provider received, for assertions in tests. */
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, objectsOf, textOf } from '../json.ts';
+import type { Action } from './assets/actions.ts';
 import type { Operation } from './triggers.ts';
 
 const KEEP_REQUESTS = 5_000;
+// Requests with inline images are too large to keep.
+const KEEP_BODY = 1 << 20;
 
 /** How a request ended. `open`: not yet, `aborted`: the client disconnected, the others are faults. */
 export type VideoOutcome = 'open' | 'sent' | 'aborted' | 'reset' | 'cut' | 'hung';
@@ -19,6 +22,18 @@ export interface CreateSummary {
   safetyIdentifier?: string;
 }
 
+/** The parameters of a request to the asset library that tests look for. */
+export interface LibrarySummary {
+  projectName?: string;
+  id?: string;
+  groupId?: string;
+  name?: string;
+  url?: string;
+  assetType?: string;
+  callbackUrl?: string;
+  bytedToken?: string;
+}
+
 export interface VideoEntry {
   id: number;
   method: string;
@@ -26,19 +41,25 @@ export interface VideoEntry {
   query: string;
   /** Without credentials. */
   headers: Readonly<Record<string, string>>;
-  operation: Operation | 'control' | 'unknown';
+  /** `control`: an action of the asset library. `page`: the page of a validation. */
+  operation: Operation | 'control' | 'page' | 'unknown';
+  /** The action of a `control` entry. */
+  action?: string;
   /** Absent if the credential is unknown or the call needs none. */
   account?: string;
   /** Real time, in milliseconds since 1970. */
   receivedAt: number;
   bodyLength: number;
   bodySha256: string;
-  /** The parsed body of a create request, up to 1 MiB. */
+  /** The parsed body of a create request or of an action, up to 1 MiB. */
   body?: JsonObject;
   summary?: CreateSummary;
+  library?: LibrarySummary;
   /** The task that the call created or was about. */
   taskId?: string;
-  /** The call created a task, whatever the response was. */
+  /** The asset, group or validation token that an action created or was about. */
+  resourceId?: string;
+  /** The call created a task, an asset, a group or a validation, whatever the response was. */
   isCreated: boolean;
   status?: number;
   /** The code of an error response. */
@@ -88,6 +109,11 @@ export class VideoJournal {
     return this.requests.filter(({ operation }) => operation === 'create');
   }
 
+  /** The requests to the asset library, of one action or of all, in the order of arrival. */
+  actions(action?: Action): VideoEntry[] {
+    return this.requests.filter((entry) => entry.operation === 'control' && (action ?? entry.action) === entry.action);
+  }
+
   /** Counts create requests by a value that identifies an order; requests without it are not counted. */
   countCreates(by: 'safetyIdentifier' | 'callbackPath'): Record<string, CreateCount> {
     const counts: Record<string, CreateCount> = {};
@@ -128,6 +154,10 @@ export class VideoJournal {
   }
 }
 
+export function keepParsed(entry: VideoEntry, body: JsonObject): void {
+  if (entry.bodyLength <= KEEP_BODY) entry.body = body;
+}
+
 export function summaryOf(body: JsonObject): CreateSummary {
   const content = objectsOf(body.content);
   const callbackUrl = textOf(body.callback_url);
@@ -143,6 +173,20 @@ export function summaryOf(body: JsonObject): CreateSummary {
     ...(URL.canParse(callbackUrl) && { callbackPath: new URL(callbackUrl).pathname }),
     ...(safetyIdentifier !== '' && { safetyIdentifier }),
   };
+}
+
+export function librarySummaryOf(body: JsonObject): LibrarySummary {
+  const summary = {
+    projectName: body.ProjectName,
+    id: body.Id,
+    groupId: body.GroupId,
+    name: body.Name,
+    url: body.URL,
+    assetType: body.AssetType,
+    callbackUrl: body.CallbackURL,
+    bytedToken: body.BytedToken,
+  };
+  return Object.fromEntries(Object.entries(summary).filter(([, value]) => typeof value === 'string'));
 }
 
 /** An entry for `/_sim/journal`; long values such as inline images stay out of it. */

@@ -10,6 +10,7 @@ import { BAR_COUNT, colorAt } from './picture.ts';
 import { rangeReply } from './ranges.ts';
 import { type Reply, xmlReply } from './reply.ts';
 import type { ImageFormat, VideoSettings } from './settings.ts';
+import { compactTime, signedQuery } from './signed-query.ts';
 import type { Task } from './task.ts';
 
 type ObjectKind = 'video' | 'last_frame';
@@ -99,16 +100,9 @@ export class Objects {
   }
 
   #sign(name: string, extension: string, signedAt: number): string {
-    const date = new Date(signedAt).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-    const query = new URLSearchParams({
-      'X-Tos-Algorithm': 'TOS4-HMAC-SHA256',
-      'X-Tos-Credential': `simulated/${date.slice(0, 8)}/cn-beijing/tos/request`,
-      'X-Tos-Date': date,
-      'X-Tos-Expires': String(Math.floor(this.#settings.urlLifetimeMs / 1000)),
-      // The number makes two URLs of the same second differ.
-      'X-Tos-Signature': this.#chance.hex(`${name}.${signedAt}.${this.#grants.size}`),
-      'X-Tos-SignedHeaders': 'host',
-    });
+    // The number makes two URLs of the same second differ.
+    const signature = this.#chance.hex(`${name}.${signedAt}.${this.#grants.size}`);
+    const query = signedQuery(compactTime(signedAt), this.#settings.urlLifetimeMs, signature);
     return `/obj/${this.#chance.hex(name).slice(0, 24)}.${extension}?${query}`;
   }
 
@@ -132,7 +126,19 @@ export class Objects {
   }
 }
 
-const videoOf = ({ outcome }: Task): StoredFile => ({ bytes: writeMp4(outcome), type: 'video/mp4' });
+const videoOf = ({ outcome, plan }: Task): StoredFile => {
+  const video = writeMp4(outcome);
+  const missing = (plan.fileBytes ?? 0) - video.length;
+  return { bytes: missing < 8 ? video : Buffer.concat([video, padding(missing)]), type: 'video/mp4' };
+};
+
+/** A box that players skip. Its content has a pattern, so that a wrong part of the file is seen. */
+function padding(length: number): Buffer {
+  const bytes = Buffer.from(Uint32Array.from({ length: Math.ceil(length / 4) }, (_, n) => n).buffer, 0, length);
+  bytes.writeUInt32BE(length, 0);
+  bytes.write('free', 4, 'latin1');
+  return bytes;
+}
 
 function lastFrameOf({ outcome: { width, height, frames, shift } }: Task, format: ImageFormat): StoredFile {
   const places = (shift + Math.floor((frames - 1) / FRAMES_PER_SECOND)) % BAR_COUNT;

@@ -2,6 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { isObject, type JsonObject, numberOf, textOf } from '../json.ts';
+import type { Assets } from './assets/assets.ts';
+import type { Groups } from './assets/groups.ts';
+import type { Validations } from './assets/validations.ts';
 import type { CallbackAttempt } from './callbacks.ts';
 import type { SimClock } from './clock.ts';
 import { publicVideoEntry, type VideoJournal } from './journal.ts';
@@ -12,6 +15,9 @@ import type { Tasks } from './tasks.ts';
 interface Controls {
   journal: VideoJournal;
   tasks: Tasks;
+  assets: Assets;
+  groups: Groups;
+  validations: Validations;
   clock: SimClock;
   settings: VideoSettings;
   callbacks: CallbackAttempt[];
@@ -29,6 +35,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     return {};
   },
   'GET /_sim/tasks': (video) => ({ tasks: video.tasks.all }),
+  'GET /_sim/assets': (video) => ({ assets: video.assets.all }),
+  'POST /_sim/assets': changeAsset,
+  'GET /_sim/groups': (video) => ({ groups: video.groups.all }),
+  'GET /_sim/validations': (video) => ({ validations: video.validations.all }),
   'GET /_sim/clock': (video) => ({ now: video.clock.now() }),
   'POST /_sim/clock': advanceClock,
   'GET /_sim/settings': (video) => video.settings,
@@ -80,6 +90,15 @@ async function advanceClock(video: Controls, body: JsonObject): Promise<unknown>
   if (ms === undefined || ms < 0) throw new RangeError('advance: a number of milliseconds is required');
   await video.clock.advance(ms);
   return { now: video.clock.now() };
+}
+
+/** `{"activate": ID}`, `{"fail": ID, "code": CODE}` or `{"vanish": ID}`. */
+function changeAsset({ assets }: Controls, body: JsonObject): unknown {
+  if (body.activate !== undefined) assets.activate(textOf(body.activate));
+  else if (body.fail !== undefined) assets.fail(textOf(body.fail), textOf(body.code));
+  else if (body.vanish !== undefined) assets.vanish(textOf(body.vanish));
+  else throw new RangeError('activate, fail or vanish: the id of an asset is required');
+  return {};
 }
 
 function changeSettings(video: Controls, body: JsonObject): unknown {

@@ -1,21 +1,30 @@
-/** Limits on calls per second and account. They count in real time, because a manual clock can stand still. */
+/** Limits on calls per time and account. */
 import { VideoFailure } from './errors.ts';
-import type { Operation } from './triggers.ts';
 
-const PER_SECOND: Partial<Record<Operation, number>> = { get: 20, list: 1, delete: 20 };
-const WINDOW_MS = 1000;
+interface RateLimitOptions {
+  /** The code of a rejection. */
+  code: string;
+  windowMs?: number;
+  /** Without it, real time: a manual clock can stand still. */
+  now?: () => number;
+}
 
 export class RateLimits {
+  readonly #options: Required<RateLimitOptions>;
   readonly #calls = new Map<string, number[]>();
 
-  check(account: string, operation: Operation): void {
-    const limit = PER_SECOND[operation];
+  constructor({ code, windowMs = 1000, now = () => performance.now() }: RateLimitOptions) {
+    this.#options = { code, windowMs, now };
+  }
+
+  /** Counts one call of `caller`; throws if it is more than `limit` in the window. */
+  check(caller: string, limit: number | undefined): void {
     if (limit === undefined) return;
-    const key = `${account} ${operation}`;
-    const now = performance.now();
-    const recent = (this.#calls.get(key) ?? []).filter((at) => at > now - WINDOW_MS);
-    this.#calls.set(key, recent);
-    if (recent.length >= limit) throw new VideoFailure('AccountRateLimitExceeded');
+    const { code, windowMs } = this.#options;
+    const now = this.#options.now();
+    const recent = (this.#calls.get(caller) ?? []).filter((at) => at > now - windowMs);
+    this.#calls.set(caller, recent);
+    if (recent.length >= limit) throw new VideoFailure(code);
     recent.push(now);
   }
 }

@@ -1,7 +1,8 @@
 /**
- * The trigger language: which misbehaviour a prompt, a model name, a header or a test asks for.
+ * The trigger language: which misbehaviour a request, a header or a test asks for.
  * Its form is that of the fault language of the other providers: words with optional values, joined by `;`.
  */
+import { ACTIONS, type Action } from './assets/actions.ts';
 import { isRatio, isResolution, type Ratio, type Resolution } from './families.ts';
 import {
   CALLBACK_MODES,
@@ -14,6 +15,10 @@ import {
 
 export const OPERATIONS = ['create', 'get', 'list', 'delete', 'download'] as const;
 export type Operation = (typeof OPERATIONS)[number];
+
+/** What a fault can apply to: a call of the generation API, one action of the asset library, or all its actions. */
+export type Target = Operation | Action | 'control';
+const TARGETS: readonly Target[] = [...OPERATIONS, 'control', ...ACTIONS];
 
 export const USAGE_MODES = ['missing', 'negative', 'zero', 'huge', 'text', 'fraction', 'unequal'] as const;
 export type UsageMode = (typeof USAGE_MODES)[number];
@@ -33,7 +38,7 @@ export interface CallFault {
   /** The call takes effect although its response fails. */
   effective?: boolean;
   /** The call it applies to; without it, the call that carries the trigger. */
-  on?: Operation;
+  on?: Target;
   /** Number of calls it applies to; without it, all. */
   times?: number;
 }
@@ -52,22 +57,32 @@ export interface TaskPlan {
   backwards?: 'running' | 'terminal';
   queuedMs?: number;
   runningMs?: number;
-  stuck?: 'queued' | 'running';
+  stuck?: 'queued' | 'running' | 'processing';
   callbacks?: readonly CallbackMode[];
   urls?: UrlMode;
   lastFrame?: ImageFormat;
+  fileBytes?: number;
   inputSeconds?: number;
 }
 
-/** One trigger: a fault of calls, changes to the task, or both. */
+/** How the life of one asset or group differs from the usual one. */
+export interface AssetPlan extends Pick<TaskPlan, 'failure' | 'stuck'> {
+  processingMs?: number;
+  /** Gets that report `Processing`; the time plays no part then. */
+  processingGets?: number;
+  /** The asset or group disappears that long after its creation. */
+  lifetimeMs?: number;
+}
+
+/** One trigger: a fault of calls, changes to the task or asset, or both. */
 export interface Trigger {
   fault?: CallFault;
-  plan: TaskPlan;
+  plan: TaskPlan & AssetPlan;
 }
 
 type Word = { about: string } & (
   | { fault: (value: string) => CallFault; plan?: never }
-  | { plan: (value: string) => TaskPlan; fault?: never }
+  | { plan: (value: string) => TaskPlan & AssetPlan; fault?: never }
 );
 
 /** All words. sim/README.md documents the same table. */
@@ -94,9 +109,9 @@ export const TRIGGERS: Readonly<Record<string, Word>> = {
   slow: { about: 'responds after MS milliseconds', fault: (v) => ({ delayMs: count(v), effective: true }) },
   drip: { about: 'MS milliseconds between pieces of the body', fault: (v) => ({ dripMs: count(v), effective: true }) },
   created: { about: 'the call takes effect before its response fails', fault: () => ({ effective: true }) },
-  on: { about: `the call it applies to: ${OPERATIONS.join(', ')}`, fault: (v) => ({ on: oneOf(OPERATIONS, v) }) },
+  on: { about: `the call it applies to: ${TARGETS.join(', ')}`, fault: (v) => ({ on: oneOf(TARGETS, v) }) },
   times: { about: 'number of calls it applies to', fault: (v) => ({ times: count(v) }) },
-  fail: { about: 'the task fails with this code', plan: (v) => ({ failure: code(v) }) },
+  fail: { about: 'the task or asset fails with this code', plan: (v) => ({ failure: code(v) }) },
   fail_in: {
     about: 'the state in which it fails: queued, running',
     plan: (v) => ({ failsIn: oneOf(['queued', 'running'], v) }),
@@ -117,7 +132,10 @@ export const TRIGGERS: Readonly<Record<string, Word>> = {
   },
   queued: { about: 'milliseconds in the queue', plan: (v) => ({ queuedMs: count(v) }) },
   running: { about: 'milliseconds of generation', plan: (v) => ({ runningMs: count(v) }) },
-  stuck: { about: 'stays queued or running', plan: (v) => ({ stuck: oneOf(['queued', 'running'], v) }) },
+  stuck: {
+    about: 'stays queued, running or processing',
+    plan: (v) => ({ stuck: oneOf(['queued', 'running', 'processing'], v) }),
+  },
   callbacks: {
     about: `callback modes joined by +: ${CALLBACK_MODES.join(', ')}`,
     plan: (v) => ({ callbacks: v.split('+').map((mode) => oneOf(CALLBACK_MODES, mode)) }),
@@ -127,7 +145,14 @@ export const TRIGGERS: Readonly<Record<string, Word>> = {
     about: `format of the last frame: ${IMAGE_FORMATS.join(', ')}`,
     plan: (v) => ({ lastFrame: oneOf(IMAGE_FORMATS, v) }),
   },
+  file_bytes: { about: 'size of the video file, padded at its end', plan: (v) => ({ fileBytes: count(v) }) },
   input_seconds: { about: 'seconds of all input videos together', plan: (v) => ({ inputSeconds: count(v) }) },
+  processing: { about: 'milliseconds of processing of an asset', plan: (v) => ({ processingMs: count(v) }) },
+  gets: { about: 'gets that report an asset as processing', plan: (v) => ({ processingGets: count(v) }) },
+  lifetime: {
+    about: 'milliseconds after which the asset or group disappears',
+    plan: (v) => ({ lifetimeMs: count(v) }),
+  },
 };
 
 /** Parses text such as `fault=500; created` or `on=get; error=ServerOverloaded; times=2`. Throws on an unknown word. */

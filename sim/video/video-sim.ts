@@ -1,13 +1,19 @@
 /** The simulated video provider: all its parts behind one object. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Accounts } from './accounts.ts';
+import { AccessKeys } from './assets/access-keys.ts';
+import { AssetFiles } from './assets/asset-files.ts';
+import { Assets } from './assets/assets.ts';
+import { Groups } from './assets/groups.ts';
+import { Validations } from './assets/validations.ts';
 import { VideoCall } from './call.ts';
 import { type CallbackAttempt, Callbacks } from './callbacks.ts';
 import { Chance } from './chance.ts';
 import { SimClock } from './clock.ts';
 import { ControlPlane } from './control-plane.ts';
 import { DataPlane } from './data-plane.ts';
-import { failureReply, VideoFailure } from './errors.ts';
+import { VideoFailure } from './errors.ts';
+import { Faults } from './faults.ts';
 import { VideoJournal } from './journal.ts';
 import { Objects } from './objects.ts';
 import { isOperatorPath, serveOperator } from './operator.ts';
@@ -20,27 +26,49 @@ export class VideoSim {
   /** May be changed at any time; tasks that exist keep the times they were created with. */
   readonly settings: VideoSettings;
   readonly tasks: Tasks;
+  readonly assets: Assets;
+  readonly groups: Groups;
+  readonly validations: Validations;
   readonly #chance: Chance;
+  readonly #faults = new Faults();
   readonly #objects: Objects;
   readonly #callbacks: Callbacks;
   readonly #dataPlane: DataPlane;
-  readonly #controlPlane = new ControlPlane();
+  readonly #controlPlane: ControlPlane;
 
   constructor(options: VideoOptions = {}) {
     this.settings = settingsOf(options);
     this.clock = new SimClock(options.clock ?? 'real', options.startAt);
     this.#chance = new Chance(options.seed ?? 'sim');
-    this.tasks = new Tasks(this.clock, this.settings, this.#chance);
-    this.#objects = new Objects(this.clock, this.settings, this.#chance);
-    this.#callbacks = new Callbacks(this.clock, this.settings);
+    const { clock, settings } = this;
+    const chance = this.#chance;
+    this.tasks = new Tasks(clock, settings, chance);
+    this.groups = new Groups(clock, settings, chance);
+    this.assets = new Assets(clock, settings, chance);
+    this.groups.onRemove = (id) => this.assets.removeGroup(id);
+    this.validations = new Validations({ clock, settings, chance, groups: this.groups });
+    this.#objects = new Objects(clock, settings, chance);
+    this.#callbacks = new Callbacks(clock, settings);
     this.#dataPlane = new DataPlane({
       accounts: new Accounts(options.accounts ?? {}),
-      settings: this.settings,
+      settings,
+      faults: this.#faults,
       tasks: this.tasks,
       objects: this.#objects,
       models: options.models ?? {},
-      checkAsset: (id) => (id === '' ? 'the asset id is empty' : undefined),
-      now: () => this.clock.now(),
+      checkAsset: (owner, id, type) => this.assets.reject(owner, id, type),
+      now: () => clock.now(),
+    });
+    const origin = () => this.#objects.origin;
+    this.#controlPlane = new ControlPlane({
+      accessKeys: new AccessKeys(options.accessKeys ?? {}, settings),
+      settings,
+      faults: this.#faults,
+      groups: this.groups,
+      assets: this.assets,
+      validations: this.validations,
+      files: new AssetFiles({ clock, settings, chance, assets: this.assets, origin }),
+      origin,
     });
     this.tasks.onChange = (task) => this.#callbacks.announce(task, () => this.#dataPlane.view(task));
     this.clock.whenIdle = () => this.#callbacks.idle();
@@ -49,6 +77,11 @@ export class VideoSim {
   /** The base URL for clients: `http://127.0.0.1:4010/api/v3`. */
   get url(): string {
     return `${this.#objects.origin}/api/v3`;
+  }
+
+  /** The base URL of the asset library: `http://127.0.0.1:4010`. */
+  get libraryUrl(): string {
+    return this.#objects.origin;
   }
 
   /** Set once the server listens. */
@@ -66,9 +99,12 @@ export class VideoSim {
     return this.#objects.downloads;
   }
 
-  /** Sets the fault of the next call: `on=get; fault=500; times=2`. Several calls form a queue. */
+  /**
+   * Sets the fault of the next call: `on=get; fault=500; times=2`. Several calls form a queue.
+   * For the asset library `on` is an action or `control`; without `on` the fault is one of the generation API.
+   */
   next(fault: string): void {
-    this.#dataPlane.next(fault);
+    this.#faults.next(fault);
   }
 
   accepts(request: IncomingMessage): boolean {
@@ -85,7 +121,7 @@ export class VideoSim {
       await plane.serve(call);
     } catch (error) {
       const failure = error instanceof VideoFailure ? error : new VideoFailure('InternalServiceError', String(error));
-      await call.deliver(failureReply(failure, call.requestId));
+      await call.fail(failure);
     }
   }
 
