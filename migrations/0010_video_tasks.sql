@@ -52,7 +52,7 @@ create table video_tasks (
 -- Lists filter, skip and count in the index alone: the tasks of a user lie far apart in the table.
 create index video_tasks_of_user on video_tasks (user_id, created_at desc, id desc)
   include (variant, status, model, service_tier) where deleted_at is null;
-create index video_tasks_due on video_tasks (next_check_at) where next_check_at is not null;
+create index video_tasks_unknown on video_tasks (next_check_at) where submission = 'unknown' and finished_at is null;
 create index video_tasks_submitting on video_tasks (submitter_until) where submission in ('pending', 'sending');
 create index video_tasks_callback on video_tasks (callback_token_hash) where finished_at is null;
 create index video_tasks_upstream on video_tasks (account_id, upstream_id) where upstream_id is not null;

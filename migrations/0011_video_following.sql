@@ -14,6 +14,7 @@ alter table video_tasks
   add column review_until timestamptz;
 create index video_tasks_following on video_tasks (account_id, next_check_at)
   where submission = 'confirmed' and next_check_at is not null;
+create index video_tasks_in_review on video_tasks (review_until) where review_until is not null;
 create index video_tasks_overdue on video_tasks (expires_at) where finished_at is null;
 
 -- One row per change of status of a task with a callback URL (V 6). The body is kept as it is signed and sent.

@@ -261,6 +261,7 @@ function createApp(
     db: reports.db,
     clock,
     secrets,
+    video,
   });
   const web: Web = createWeb({
     handlers: { ...handlers, ...adminHandlers },

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Clock, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Actor, KeySecrets } from '../identity/index.ts';
+import type { Video } from '../video/index.ts';
 import type { Call } from '../web/index.ts';
 import { readQuery } from './query-params.ts';
 import { readJson } from './request-body.ts';
@@ -11,6 +12,7 @@ export interface AdminServices {
   readonly db: Db;
   readonly clock: Clock;
   readonly secrets: KeySecrets;
+  readonly video: Pick<Video, 'resolveReview'>;
 }
 
 export interface AdminCall<Q = unknown, B = unknown> {

@@ -18,6 +18,7 @@ import {
   rotateKeyOperation,
 } from './keys.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
+import { listReviews, releaseReview, settleReview } from './reviews.ts';
 import { getStatement } from './statement.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
@@ -32,6 +33,9 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.quarantine': listQuarantine,
   'admin.resolveRecord': resolveRecord,
   'admin.dismissRecord': dismissRecord,
+  'admin.reviews': listReviews,
+  'admin.settleReview': settleReview,
+  'admin.releaseReview': releaseReview,
   'admin.alarms': listAlarms,
   'admin.audit': listAudit,
   'admin.groups': listGroups,

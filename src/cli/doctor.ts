@@ -9,7 +9,7 @@ import { isMigrated } from '../db/index.ts';
 import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
 import { type AppContext, openContext, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
-import { canReport } from '../video/index.ts';
+import { canReport, findVideoAlarms } from '../video/index.ts';
 import { print } from './output.ts';
 
 interface Finding {
@@ -185,7 +185,8 @@ const LATE_CHECK_S = 300;
 
 /** Checks now instead of reading the result of the worker. */
 async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]> {
-  const alarms = (await findAlarms(db)).filter(({ count }) => count > 0);
+  const found = [...(await findAlarms(db)), ...(await findVideoAlarms(db))];
+  const alarms = found.filter(({ count }) => count > 0);
   const [last] = await readAlarms(db);
   const isLate = last !== undefined && last.ageSeconds > LATE_CHECK_S;
   return [

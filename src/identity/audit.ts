@@ -18,6 +18,8 @@ export type AuditAction =
   | 'key.rotated'
   | 'record.resolved'
   | 'record.dismissed'
+  | 'review.settled'
+  | 'review.released'
   | 'config.applied'
   | 'prices.imported'
   | 'replica.removed'

@@ -31,6 +31,15 @@ export const ALARMS = {
     about: 'processes have usage records that are not in the database after a minute',
     advice: 'look for usage.flush_failed in their logs; DATA_DIR needs room for the journal until it is drained',
   },
+  video_usage_missing: {
+    about: 'video tasks succeeded a day ago without usage or without a price; their amounts stay held',
+    advice: 'read /admin/v1/reviews, compare with the bill of the provider, then settle or release each',
+  },
+  video_submissions_unknown: {
+    about: 'video tasks were sent over an hour ago and not found at their provider; their amounts stay held',
+    advice:
+      'look for task.reconciliation_ambiguous in the log and compare with the tasks in the console of the provider',
+  },
   flusher_failing: {
     about: 'this process cannot write its usage records to the database',
     advice: 'look for usage.flush_failed in its log; no record is lost while its DATA_DIR is kept',
@@ -68,18 +77,21 @@ export async function findAlarms(db: Db): Promise<Alarm[]> {
   ];
 }
 
+/** Finds alarms about tables of another module. */
+export type AlarmFinder = (db: Db) => Promise<readonly Alarm[]>;
+
 /** Number of rows in a detail; more would make the log line hard to read. */
 const SHOWN = 3;
 
-const alarm = <T>(name: AlarmName, rows: readonly T[], textOf: (row: T) => string): Alarm => ({
+export const alarm = <T>(name: AlarmName, rows: readonly T[], textOf: (row: T) => string): Alarm => ({
   name,
   count: rows.length,
   detail: `${rows.slice(0, SHOWN).map(textOf).join('; ')}${rows.length > SHOWN ? '; ...' : ''}`,
 });
 
-/** Stores and logs the alarms. The table lock makes sure that only one of several workers logs a change. */
-export async function checkAlarms(db: Db, log: Log): Promise<void> {
-  const found = await findAlarms(db);
+/** Stores and logs the alarms, with those of `findOthers`. The table lock makes sure that only one of several workers logs a change. */
+export async function checkAlarms(db: Db, log: Log, findOthers: AlarmFinder = async () => []): Promise<void> {
+  const found = [...(await findAlarms(db)), ...(await findOthers(db))];
   const logLines: (() => void)[] = [];
   await db.transaction().execute(async (tx) => {
     await sql`lock table alarms in share row exclusive mode`.execute(tx);

@@ -1,5 +1,13 @@
 export type { Reservation } from './admission/wallet-state.ts';
-export { ALARMS, type Alarm, type AlarmName, checkAlarms, findAlarms, readAlarms } from './alarms.ts';
+export {
+  ALARMS,
+  type Alarm,
+  type AlarmName,
+  alarm,
+  checkAlarms,
+  findAlarms,
+  readAlarms,
+} from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
 export { Metering, type MeteringState } from './metering.ts';
 export { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } from './pricing/rates.ts';

@@ -47,6 +47,21 @@ export const ADMIN_ENDPOINTS = {
     path: `${BASE}/quarantine/{record}/dismiss`,
     about: 'Close a record in quarantine without a charge',
   },
+  'admin.reviews': {
+    method: 'GET',
+    path: `${BASE}/reviews`,
+    about: 'Video tasks that succeeded without usage or without a price, oldest first; their amounts are held',
+  },
+  'admin.settleReview': {
+    method: 'POST',
+    path: `${BASE}/reviews/{task}/settle`,
+    about: 'Charge a video task in review for the tokens that the provider billed, at the price in force',
+  },
+  'admin.releaseReview': {
+    method: 'POST',
+    path: `${BASE}/reviews/{task}/release`,
+    about: 'Release the amount held for a video task in review, without a charge',
+  },
   'admin.alarms': {
     method: 'GET',
     path: `${BASE}/alarms`,

@@ -20,7 +20,7 @@ import {
 } from './characters/catalog.ts';
 import { expireRecords } from './idempotency/records.ts';
 import { createExaminer } from './request/examiner.ts';
-import type { VideoServices } from './services.ts';
+import type { Tx, VideoServices } from './services.ts';
 import { expireTasks } from './tasks/apply.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
 import { deleteTask } from './tasks/delete.ts';
@@ -28,6 +28,7 @@ import { Follower } from './tasks/follow.ts';
 import type { CreatedTask } from './tasks/order.ts';
 import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
 import { recoverSubmissions } from './tasks/recover.ts';
+import { type ResolvedReview, type ReviewDecision, resolveReview } from './tasks/resolve-review.ts';
 import {
   type CursorPage,
   findTask,
@@ -80,6 +81,8 @@ export interface Video {
   };
   /** A provider reported a task on its secret path. False when no open task has the path. */
   onProviderReport(token: string, report: unknown): Promise<boolean>;
+  /** An operator ends the review of a task, in the transaction of the audit line. */
+  resolveReview(tx: Tx, taskId: string, decision: ReviewDecision): Promise<ResolvedReview>;
   /** Sends a test event to the callback URL of the task, once. */
   testCallback(userId: string, taskId: string): Promise<TestDelivery | 'no_task' | 'no_url'>;
   /** Background jobs of the worker. */
@@ -125,6 +128,7 @@ export function createVideo(options: VideoOptions): Video {
       preview: (publicId) => findPreview(db, publicId),
     },
     onProviderReport: (token, report) => onProviderReport(services, token, report),
+    resolveReview: (tx, taskId, decision) => resolveReview(services, tx, taskId, decision),
     testCallback: (userId, taskId) => testCallback(callbackServices, userId, taskId),
     jobs: [
       { name: 'tasks.recover', everyMs: 5_000, run: () => recoverSubmissions(services) },

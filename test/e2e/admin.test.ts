@@ -8,12 +8,14 @@ import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { ADMIN_SCHEMAS } from '../../src/admin/index.ts';
 import { formatNanos, parseNanos, silentLog } from '../../src/core/index.ts';
-import { checkAlarms, checkLedger, newRecordId } from '../../src/ledger/index.ts';
+import { checkAlarms, checkLedger, hold, newRecordId } from '../../src/ledger/index.ts';
 import { ADMIN_ENDPOINTS, ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, type AdminResponse, adminApi } from '../support/admin.ts';
 import { run } from '../support/command.ts';
 import { csvObjects } from '../support/csv.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { FAR_FUTURE } from '../support/ledger-process.ts';
+import { storeTask } from '../support/stored-task.ts';
 import { until } from '../support/wait.ts';
 
 const PRICES = { input: '2', cached_input: '0.5', cache_write: '2.5', output: '10' };
@@ -727,6 +729,8 @@ const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
   'admin.changeKey': { rpm: 100 },
   'admin.resolveRecord': { amount: '1', reason: 'invalid' },
   'admin.dismissRecord': { reason: 'invalid' },
+  'admin.settleReview': { tokens: 1, reason: 'invalid' },
+  'admin.releaseReview': { reason: 'invalid' },
 };
 
 /** One valid request for each operation that changes something. */
@@ -746,8 +750,25 @@ const WRITES: Record<
     { amount: '0.1', reason: 'r' },
   ],
   'admin.dismissRecord': async () => [`/quarantine/${await quarantineRecord('ana')}/dismiss`, { reason: 'r' }],
+  'admin.settleReview': async () => [
+    `/reviews/${await taskInReview('task_billed')}/settle`,
+    { tokens: 9, reason: 'r' },
+  ],
+  'admin.releaseReview': async () => [`/reviews/${await taskInReview('task_unbilled')}/release`, { reason: 'r' }],
   'admin.applyConfig': async () => ['/config', { users: [{ id: 'audited-2' }] }],
 };
+
+/** A video task without usage, whose model has a price. */
+async function taskInReview(id: string): Promise<string> {
+  await gateway.apply({
+    groups: [{ id: 'ep', style: 'video', variant: 'EP' }],
+    models: [{ id: 'demo-video-2-0-ep', groups: ['ep'], prices: { video: '7', video_with_video_input: '4' } }],
+  });
+  await hold(db(), { userId: 'ana', nanos: 1_000_000n, reference: `task:${id}`, checkAfter: FAR_FUTURE });
+  await storeTask(db(), { user_id: 'ana', id, status: 'succeeded', finished_at: new Date(), review_until: FAR_FUTURE });
+  return id;
+}
+
 type ReadOperation = {
   [K in AdminOperation]: (typeof ADMIN_ENDPOINTS)[K]['method'] extends 'GET' ? K : never;
 }[AdminOperation];

@@ -8,6 +8,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { ALARMS, type AlarmName } from '../../src/ledger/index.ts';
 import { run } from '../support/command.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { storeTask } from '../support/stored-task.ts';
 import { until } from '../support/wait.ts';
 
 let sim: Sim;
@@ -83,6 +84,8 @@ test('every alarm is 0 in a healthy system, and the last check has an age', asyn
   assert.match(stdout, /^ok {4}Alarms +nothing needs an operator$/m);
 });
 
+const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+
 /** How to raise and clear each alarm; one that cannot be cleared at once has no `end`. */
 const CASES: readonly {
   name: AlarmName;
@@ -131,6 +134,32 @@ const CASES: readonly {
         values ('rep_slow', 'near', 12, now() - interval '5 minutes', now() + interval '1 hour')`),
     end: () => execute(sql`delete from replicas where id = 'rep_slow'`),
     doctor: /journal_backlog 1: .*\(12 of rep_slow\)/,
+  },
+  {
+    name: 'video_usage_missing',
+    begin: () =>
+      storeTask(gateway.context.database.db, {
+        user_id: 'ana',
+        id: 'task_reviewed',
+        status: 'succeeded',
+        finished_at: hoursAgo(25),
+        review_until: hoursAgo(1),
+      }),
+    end: () => execute(sql`update video_tasks set review_until = null where id = 'task_reviewed'`),
+    doctor: /video_usage_missing 1: .*\(task_reviewed\); read \/admin\/v1\/reviews/,
+  },
+  {
+    name: 'video_submissions_unknown',
+    begin: () =>
+      storeTask(gateway.context.database.db, {
+        user_id: 'ana',
+        id: 'task_unknown',
+        submission: 'unknown',
+        account_id: 'account-ep',
+        created_at: hoursAgo(2),
+      }),
+    end: () => execute(sql`delete from video_tasks where id = 'task_unknown'`),
+    doctor: /video_submissions_unknown 1: .*\(task_unknown on account-ep\)/,
   },
   {
     name: 'charges_above_reservation',

@@ -33,6 +33,9 @@ export const TASK_EXPIRY_SECONDS = { default: 172_800, grace: 900 } as const;
 /** An unconfirmed submission fails after this time (V 3). */
 export const SUBMISSION_TIMEOUT_SECONDS = 86_400;
 
+/** Above the usage of any video: 15 seconds in 4k are about three million tokens. A larger number is no usage. */
+export const MAX_USAGE_TOKENS = 1_000_000_000;
+
 /**
  * Waiting for a change of a task: `wait` in seconds on a read, the interval of the shared check, requests that may wait on one
  * replica, and the longest status stream in seconds.

@@ -4,7 +4,7 @@
  */
 import type { Account } from '../../catalog/index.ts';
 import { concatBuffers } from '../../core/index.ts';
-import { TIMEOUTS, type Timeouts } from '../../rules/index.ts';
+import { MAX_USAGE_TOKENS, TIMEOUTS, type Timeouts } from '../../rules/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 import type { ProviderError } from './errors.ts';
 import { exchangeJson, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
@@ -137,9 +137,6 @@ function errorIn({ status, body }: JsonResponse): ProviderError {
     param: textOf(error.param),
   };
 }
-
-/** Above any video: 15 seconds in 4k are about three million tokens. */
-const MAX_USAGE_TOKENS = 1_000_000_000;
 
 /** The total, or the completion when there is no total. A number that cannot be usage is never charged, in part or at all. */
 function usageIn(value: unknown): Pick<ReportedTask, 'usageTokens' | 'isUsageInvalid'> {

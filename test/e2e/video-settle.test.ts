@@ -1,0 +1,339 @@
+/** Settlement of video tasks: prices, multipliers, usage that is missing or invalid, and workers that compete, hang or are late. */
+import assert from 'node:assert/strict';
+import { after, beforeEach, test } from 'node:test';
+import { sql } from 'kysely';
+import { type Sim, startSim } from '../../sim/index.ts';
+import type { Account } from '../../src/catalog/index.ts';
+import { checkLedger } from '../../src/ledger/index.ts';
+import { ACCOUNT_RATES, REVIEW } from '../../src/rules/index.ts';
+import { applyReport } from '../../src/video/tasks/apply.ts';
+import { Follower } from '../../src/video/tasks/follow.ts';
+import { type QueryOutcome, type ReportedTask, VideoProvider } from '../../src/video/upstream/client.ts';
+import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { callVideo, TASKS, type TestVariant, taskBody, textItem, VIDEO_MODELS, videoSetup } from '../support/video.ts';
+import { makeDue, passTime, type TestWorkers, testWorkers } from '../support/video-following.ts';
+
+/** 480p, 16:9, 5 seconds. */
+const TOKENS = Math.floor((864 * 496 * (24 * 5 + 1)) / 1024);
+
+const sim: Sim = await startSim({ video: { clock: 'manual', rateLimits: false, queuedMs: 10_000, runningMs: 10_000 } });
+const gateway: TestGateway = await startGateway({ env: { ADMIN_TOKEN }, setup: videoSetup(sim.video.url) });
+const { db } = gateway.context.database;
+const admin = adminApi(() => gateway.url);
+/** Milliseconds that the clock of the workers is ahead. */
+let ahead = 0;
+const clock = { now: () => Date.now() + ahead, after: gateway.context.clock.after };
+const workers: TestWorkers = testWorkers(gateway, clock);
+
+beforeEach(async () => {
+  ahead = 0;
+  // Tasks of other tests must not be looked at.
+  await sql`update video_tasks set next_check_at = null`.execute(db);
+});
+after(async () => {
+  workers.close();
+  await gateway.stop();
+  await sim.close();
+});
+
+async function create(variant: TestVariant = 'EP', triggers = '', more: object = {}): Promise<string> {
+  const content = [textItem(triggers === '' ? 'A lighthouse' : `[sim:${triggers}]`)];
+  const { status, body } = await callVideo(gateway.url, TASKS, { body: taskBody(variant, { content, ...more }) });
+  assert.equal(status, 200, JSON.stringify(body));
+  return String(body.id);
+}
+
+const rowOf = (id: string) => db.selectFrom('video_tasks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+const holdOf = (id: string) =>
+  db.selectFrom('holds').selectAll().where('reference', '=', `task:${id}`).executeTakeFirstOrThrow();
+const recordsOf = (id: string) =>
+  db.selectFrom('usage_records').select(['nanos', 'usage']).where('request_id', '=', id).execute();
+const logged = (msg: string, id: string) => gateway.log.filter((line) => line.msg === msg && line.task === id);
+
+/** Lets the provider finish and looks at the tasks. */
+async function finish(...ids: string[]): Promise<void> {
+  await sim.video.clock.advance(30_000);
+  for (const id of ids) await makeDue(db, id);
+  await workers.round();
+}
+
+async function expectCharge(id: string, nanos: bigint): Promise<void> {
+  const { state, settled_nanos } = await holdOf(id);
+  assert.deepEqual([state, settled_nanos], ['settled', nanos]);
+  assert.deepEqual(
+    (await recordsOf(id)).map((record) => record.nanos),
+    [nanos],
+  );
+  await checkLedger(db);
+}
+
+// ---------------------------------------------------------------- prices
+
+const withModel = (change: object) => {
+  const setup = videoSetup(sim.video.url) as { models: { id: string }[] };
+  return { ...setup, models: setup.models.map((one) => (one.id === VIDEO_MODELS.EP ? { ...one, ...change } : one)) };
+};
+
+test('V 8: a task is charged at the price in force when it is settled', async () => {
+  const id = await create();
+  await gateway.apply(withModel({ prices: { video: '11', video_with_video_input: '5' } }));
+  await finish(id);
+  await expectCharge(id, BigInt(TOKENS) * 11_000n);
+  await gateway.apply(videoSetup(sim.video.url));
+});
+
+test('V 8: the multipliers of user and group at settlement apply', async () => {
+  const id = await create();
+  const setup = videoSetup(sim.video.url) as { groups: { id: string }[]; users: { id: string }[] };
+  const change = (multipliers: { group: string; user: string }) => ({
+    ...setup,
+    groups: setup.groups.map((one) => (one.id === 'ep' ? { ...one, multiplier: multipliers.group } : one)),
+    users: setup.users.map((one) => (one.id === 'ana' ? { ...one, multiplier: multipliers.user } : one)),
+  });
+  await gateway.apply(change({ group: '1.5', user: '0.8' }));
+  await finish(id);
+  await expectCharge(id, (BigInt(TOKENS) * 7_000n * 12n) / 10n);
+  await gateway.apply(change({ group: '1', user: '1' }));
+});
+
+test('V 8: a success without a price stays in review with a log line, and is settled once there is a price', async () => {
+  const id = await create();
+  await sql`delete from models where pattern = ${VIDEO_MODELS.EP}`.execute(db);
+  await gateway.apply({ groups: [{ id: 'ep', style: 'video', variant: 'EP', name: 'without its model' }] });
+  await finish(id);
+  assert.equal((await holdOf(id)).state, 'review');
+  assert.equal(logged('task.price_missing', id).length, 1);
+  assert.deepEqual((await admin('POST', `/reviews/${id}/settle`, { tokens: 5, reason: 'r' })).status, 409);
+  assert.equal((await rowOf(id)).usage_tokens, BigInt(TOKENS), 'the usage is known');
+  for (let n = 0; n < 3; n += 1) {
+    await passTime(db, 2 * REVIEW.everyMs);
+    await workers.round();
+    assert.equal((await holdOf(id)).state, 'review');
+    assert.notEqual((await rowOf(id)).next_check_at, null, 'it is looked at again');
+  }
+  await passTime(db, 2 * REVIEW.forMs);
+  await gateway.apply(withModel({ prices: { video: '3', video_with_video_input: '3' } }));
+  await workers.round();
+  await expectCharge(id, BigInt(TOKENS) * 3_000n);
+  assert.equal((await rowOf(id)).review_until, null);
+  await gateway.apply(videoSetup(sim.video.url));
+});
+
+// ---------------------------------------------------------------- usage
+
+test('V 8: a success with a usage of zero is settled at zero', async () => {
+  const id = await create('EP', 'usage=zero');
+  await finish(id);
+  await expectCharge(id, 0n);
+});
+
+for (const usage of ['negative', 'text', 'fraction', 'huge'] as const)
+  test(`V 8: ${usage} usage is never charged: the task stays in review, with a log line`, async () => {
+    const id = await create('EP', `usage=${usage}`);
+    await finish(id);
+    await passTime(db, REVIEW.everyMs * 2);
+    await workers.round();
+    assert.equal((await holdOf(id)).state, 'review');
+    const { body } = await callVideo(gateway.url, `${TASKS}/${id}`);
+    assert.deepEqual([body.status, 'usage' in body], ['succeeded', false]);
+    assert.deepEqual(
+      logged('task.usage_missing', id).map(({ reported }) => reported),
+      ['invalid'],
+    );
+    assert.deepEqual(await recordsOf(id), []);
+  });
+
+async function inReview(): Promise<string> {
+  const id = await create('EP', 'usage=missing');
+  await finish(id);
+  assert.equal((await holdOf(id)).state, 'review');
+  return id;
+}
+
+test('V 8: an operator settles a review by the tokens of the bill, once, with an audit line', async () => {
+  const id = await inReview();
+  const { body: list } = await admin<{ data: { task: string; held: string }[] }>('GET', '/reviews?user=ana&limit=1000');
+  assert.ok(list.data.some(({ task, held }) => task === id && Number(held) > 0));
+  const settle = () => admin('POST', `/reviews/${id}/settle`, { tokens: 1_000, reason: 'bill of November' });
+  const responses = await Promise.all([settle(), settle(), settle()]);
+  assert.deepEqual(responses.map(({ status }) => status).toSorted(), [200, 404, 404]);
+  const resolved = responses.find(({ status }) => status === 200)?.body;
+  assert.deepEqual([resolved?.outcome, resolved?.charge], ['charged', '0.007']);
+  await expectCharge(id, 7_000_000n);
+  assert.equal((await callVideo(gateway.url, `${TASKS}/${id}`)).body.status, 'succeeded');
+  const { body: audit } = await admin<{ data: { action: string }[] }>('GET', `/audit?subject=task:${id}`);
+  assert.deepEqual(
+    audit.data.map(({ action }) => action),
+    ['review.settled'],
+  );
+  assert.equal((await admin('POST', `/reviews/${id}/release`, { reason: 'again' })).status, 404);
+});
+
+test('V 8: an operator releases a review without a charge', async () => {
+  const id = await inReview();
+  const { status, body } = await admin('POST', `/reviews/${id}/release`, { reason: 'not on the bill' });
+  assert.deepEqual([status, body.outcome, body.charge], [200, 'released', '0']);
+  assert.equal((await holdOf(id)).state, 'released');
+  assert.equal((await rowOf(id)).next_check_at, null);
+  await finish(id);
+  assert.deepEqual(await recordsOf(id), []);
+  await checkLedger(db);
+});
+
+test('an operator cannot settle a task that is not in review, nor with tokens that cannot be usage', async () => {
+  const id = await create();
+  assert.equal((await admin('POST', `/reviews/${id}/settle`, { tokens: 5, reason: 'r' })).status, 404);
+  for (const tokens of [-1, 0.5, '5', 1e9 + 1])
+    assert.equal((await admin('POST', `/reviews/${id}/settle`, { tokens, reason: 'r' })).status, 400, String(tokens));
+  assert.equal((await holdOf(id)).state, 'held');
+});
+
+// ---------------------------------------------------------------- competing, late and hanging looks
+
+const success = (id: string): QueryOutcome<ReportedTask> => ({ kind: 'found', value: reportOf(id, 'succeeded') });
+const reportOf = (id: string, status: string): ReportedTask => ({
+  id,
+  status,
+  model: undefined,
+  createdAt: undefined,
+  safetyIdentifier: undefined,
+  error: undefined,
+  videoUrl: status === 'succeeded' ? 'https://results.example.test/1.mp4' : undefined,
+  lastFrameUrl: undefined,
+  usageTokens: status === 'succeeded' ? 100 : undefined,
+  duration: undefined,
+  resolution: undefined,
+  ratio: undefined,
+  seed: undefined,
+  framesPerSecond: undefined,
+});
+
+test('V 8: a report that is applied many times at once settles once', async () => {
+  const id = await create();
+  const row = await rowOf(id);
+  const changed = await Promise.all(Array.from({ length: 20 }, () => applyReport(workers.services, row, success(id))));
+  assert.equal(changed.filter(Boolean).length, 1);
+  assert.equal((await rowOf(id)).version, 2);
+  await expectCharge(id, 700_000n);
+});
+
+test('two workers take each task that is due once', async () => {
+  const ids = await Promise.all(Array.from({ length: 12 }, () => create('HC', 'stuck=queued')));
+  for (const id of ids) await makeDue(db, id);
+  const { requests } = sim.video.journal;
+  const begun = requests.length;
+  const pair = [workers.worker(), workers.worker()];
+  const taken = await Promise.all(pair.map((worker) => worker.run()));
+  await Promise.all(pair.map((worker) => worker.whenIdle()));
+  assert.equal((taken[0] as number) + (taken[1] as number), ids.length);
+  assert.equal(requests.slice(begun).filter(({ operation }) => operation === 'get').length, ids.length);
+});
+
+/** A provider whose responses the test decides. */
+class ScriptedProvider extends VideoProvider {
+  readonly asked: string[] = [];
+  #respond: (account: Account, upstreamId: string) => Promise<QueryOutcome<ReportedTask>>;
+
+  constructor(respond: (account: Account, upstreamId: string) => Promise<QueryOutcome<ReportedTask>>) {
+    super(undefined as never);
+    this.#respond = respond;
+  }
+
+  override get(account: Account, upstreamId: string): Promise<QueryOutcome<ReportedTask>> {
+    this.asked.push(account.id);
+    return this.#respond(account, upstreamId);
+  }
+}
+
+const scripted = (respond: ConstructorParameters<typeof ScriptedProvider>[0]) => {
+  const provider = new ScriptedProvider(respond);
+  return { provider, follower: new Follower({ ...workers.services, provider }) };
+};
+
+test('V 3: a look that outlives its interval changes nothing after a newer look', async () => {
+  for (const late of [
+    success('late'),
+    { kind: 'found', value: reportOf('late', 'running') },
+    { kind: 'missing' },
+  ] as const) {
+    const id = await create();
+    const gate = Promise.withResolvers<QueryOutcome<ReportedTask>>();
+    const slow = scripted(() => gate.promise);
+    await makeDue(db, id);
+    assert.equal(await slow.follower.run(), 1);
+    await makeDue(db, id);
+    assert.equal(await slow.follower.run(), 1, 'its time is over, so it is taken');
+    assert.equal(slow.provider.asked.length, 1, 'but the same worker does not ask twice');
+    await finish(id);
+    const settled = await rowOf(id);
+    assert.equal(settled.status, 'succeeded');
+    gate.resolve(late);
+    await slow.follower.whenIdle();
+    assert.deepEqual(await rowOf(id), settled);
+    await expectCharge(id, BigInt(TOKENS) * 7_000n);
+  }
+});
+
+test('an account that hangs delays no other account and takes no more looks than its slots', async () => {
+  const hanging = await Promise.all(Array.from({ length: 30 }, () => create('EP')));
+  const healthy = await create('A');
+  const gate = Promise.withResolvers<QueryOutcome<ReportedTask>>();
+  const { follower, provider } = scripted((account, id) =>
+    account.id === 'account-ep' ? gate.promise : Promise.resolve(success(id)),
+  );
+  for (const id of [...hanging, healthy]) await makeDue(db, id);
+  await follower.run();
+  const begun = performance.now();
+  while ((await rowOf(healthy)).status !== 'succeeded') assert.ok(performance.now() - begun < 2_000);
+  ahead = 10_000;
+  for (const id of hanging) await makeDue(db, id);
+  await follower.run();
+  assert.equal(provider.asked.filter((id) => id === 'account-ep').length, ACCOUNT_RATES.concurrentGets);
+  gate.resolve({ kind: 'failed', status: undefined });
+  await follower.stop();
+});
+
+test('an account pauses after a 429, and the tasks of other accounts are looked at', async () => {
+  const [limited, other] = [await create('EP'), await create('HC')];
+  let isLimited = true;
+  const { follower, provider } = scripted(async (account, id) =>
+    account.id === 'account-ep' && isLimited
+      ? { kind: 'failed', status: 429 }
+      : { kind: 'found', value: reportOf(id, 'queued') },
+  );
+  const look = async (): Promise<string[]> => {
+    for (const id of [limited, other]) await makeDue(db, id);
+    provider.asked.length = 0;
+    await follower.run();
+    await follower.whenIdle();
+    return provider.asked.toSorted();
+  };
+  assert.deepEqual(await look(), ['account-ep', 'account-hc']);
+  assert.deepEqual(await look(), ['account-hc']);
+  assert.equal((await rowOf(limited)).status, 'queued');
+  isLimited = false;
+  ahead = 31_000;
+  assert.deepEqual(await look(), ['account-ep', 'account-hc']);
+});
+
+test('V 3: a task whose account was removed expires and releases its hold', async () => {
+  const id = await create('HC');
+  await sql`update video_tasks set account_id = 'removed' where id = ${id}`.execute(db);
+  await makeDue(db, id);
+  await passTime(db, 48 * 3_600_000 + 30 * 60_000);
+  await workers.round();
+  assert.equal((await rowOf(id)).status, 'queued', 'a last look may still come');
+  await passTime(db, 31 * 60_000);
+  await workers.round();
+  assert.deepEqual([(await rowOf(id)).status, (await holdOf(id)).state], ['expired', 'released']);
+});
+
+test('V 3: a cancellation that could not be sent is sent by the worker', async () => {
+  const id = await create('A', 'stuck=queued;on=delete;fault=500;times=1');
+  const { status } = await callVideo(gateway.url, `${TASKS}/${id}`, { method: 'DELETE' });
+  assert.equal(status, 204);
+  assert.equal((await rowOf(id)).status, 'queued');
+  await finish(id);
+  assert.deepEqual([(await rowOf(id)).status, (await holdOf(id)).state], ['cancelled', 'released']);
+});
