@@ -79,6 +79,21 @@ const Environment = z.strictObject({
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
     .describe('days that responses are stored for later reference; 0 stores none'),
+  RESULT_MIRROR_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'existing folder, local or mounted and shared by all servers and workers, in which results of video tasks are kept after one download; without it every read goes to the provider',
+    ),
+  RESULT_MIRROR_AT: z
+    .enum(['read', 'success'], 'must be read or success')
+    .default('read')
+    .describe('when a result is mirrored: at its first read, or by a worker as soon as its task has succeeded'),
+  RESULT_MIRROR_DAYS: integer(1, 3650).default(7).describe('days that mirrored results are kept'),
+  RESULT_MIRROR_MAX_BYTES: integer(2 ** 20)
+    .default(20 * 2 ** 30)
+    .describe('bytes of all mirrored results together; the oldest are removed first; default 20 GiB'),
   USAGE_RETENTION_MONTHS: integer(0, 1200)
     .default(13)
     .describe(

@@ -30,8 +30,16 @@ import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, TIMEOUTS } from './rules/index.ts';
 import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
-import { createVideo, type Video } from './video/index.ts';
-import { BodyBudget, createMetrics, createWeb, type Metrics, type Web, WebSocketServer } from './web/index.ts';
+import { createVideo, type MirrorSettings, type Video } from './video/index.ts';
+import {
+  BodyBudget,
+  type ClientStreamLimits,
+  createMetrics,
+  createWeb,
+  type Metrics,
+  type Web,
+  WebSocketServer,
+} from './web/index.ts';
 import { runWorker } from './worker/index.ts';
 
 /** What every command needs: the migrated database and the secrets. */
@@ -164,8 +172,25 @@ function openVideo(
     catalog,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
+    streamLimits: streamLimitsOf(config),
+    mirror: mirrorOf(config),
   });
 }
+
+const mirrorOf = (config: Config): MirrorSettings | undefined =>
+  config.RESULT_MIRROR_DIR === undefined
+    ? undefined
+    : {
+        folder: config.RESULT_MIRROR_DIR,
+        days: config.RESULT_MIRROR_DAYS,
+        maxBytes: config.RESULT_MIRROR_MAX_BYTES,
+        atSuccess: config.RESULT_MIRROR_AT === 'success',
+      };
+
+const streamLimitsOf = (config: Config): ClientStreamLimits => ({
+  heartbeatMs: config.HEARTBEAT_MS,
+  stalledMs: config.STALLED_CLIENT_MS,
+});
 
 interface Services {
   readonly metrics: Metrics;
@@ -226,7 +251,7 @@ function createApp(
     limiter,
     metering,
     mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
-    streamLimits: { heartbeatMs: config.HEARTBEAT_MS, stalledMs: config.STALLED_CLIENT_MS },
+    streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
     accountTag: accountTags(secrets.pepper),

@@ -14,10 +14,23 @@ import {
   type VideoRow,
 } from '../rules/index.ts';
 import { TASK_ERROR_CODES, VIDEO_STATUS } from '../video/index.ts';
+import { ASSET_BODIES, ASSET_SCHEMAS, ASSET_SUCCESSES } from './openapi-assets.ts';
 import { ERROR_SCHEMA_NAMES } from './openapi-errors.ts';
+import {
+  BOOLEAN,
+  INTEGER,
+  JSON_TYPE,
+  json,
+  listOf,
+  nullable,
+  object,
+  ref,
+  type Schema,
+  SECONDS,
+  TEXT,
+} from './openapi-schema.ts';
+import { SESSION_BODIES, SESSION_SCHEMAS, SESSION_SUCCESSES } from './openapi-sessions.ts';
 import { taskBodySchema, videosBodySchema } from './openapi-video-bodies.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
 
 export interface VideoDescription {
   readonly parameters: readonly object[];
@@ -31,6 +44,7 @@ export function describeVideo(operation: OfferedVideoOperation): VideoDescriptio
   return {
     parameters: [
       ...(row.idempotent ? [IDEMPOTENCY_KEY] : []),
+      ...(row.head ? [RANGE] : []),
       ...Object.entries(query).map(([name, rule]) => queryParameter(name, rule)),
     ],
     bodySchema: BODIES[operation],
@@ -44,6 +58,14 @@ const IDEMPOTENCY_KEY = {
   description: `valid UTF-8 of 1 to ${IDEMPOTENCY.keyBytes} bytes; the same key and request return the original task or stable error (V 8)`,
   schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY.keyBytes },
   example: 'order-2026-0001',
+};
+
+const RANGE = {
+  name: 'Range',
+  in: 'header',
+  description: 'one range of bytes; anything else gets the whole file',
+  schema: { type: 'string' },
+  example: 'bytes=0-1023',
 };
 
 const queryParameter = (name: string, rule: QueryRule): object => ({
@@ -67,14 +89,9 @@ function querySchema(rule: QueryRule): Schema {
 const BODIES: Readonly<Partial<Record<OfferedVideoOperation, Schema>>> = {
   'tasks.create': taskBodySchema(),
   'videos.create': videosBodySchema(),
+  ...ASSET_BODIES,
+  ...SESSION_BODIES,
 };
-
-const JSON_TYPE = 'application/json';
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const json = (description: string, schema: Schema, example: object): object => ({
-  description,
-  content: { [JSON_TYPE]: { schema, example } },
-});
 
 const TASK_EXAMPLE = {
   id: 'task_7Hq2bVxN4sKd9wRtYc3mZp',
@@ -121,7 +138,16 @@ const ACCEPTED = 'The provider accepted the task';
 const UNCONFIRMED =
   'The task exists, but the provider did not confirm it. Do not send the request again; read the task (V 4.2 r3)';
 
+const BYTES = { type: 'string', format: 'binary' } as const;
+const results = (type: string, what: string): Readonly<Record<string, object>> => ({
+  200: { description: `The ${what}`, content: { [type]: { schema: BYTES } } },
+  206: { description: `The part that \`Range\` selects`, content: { [type]: { schema: BYTES } } },
+  416: { description: 'No byte is in the range; `Content-Range` has the size' },
+});
+
 const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, object>>>> = {
+  ...ASSET_SUCCESSES,
+  ...SESSION_SUCCESSES,
   'tasks.create': {
     200: json(ACCEPTED, ref('TaskId'), { id }),
     202: json(UNCONFIRMED, ref('TaskId'), { id }),
@@ -145,6 +171,8 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
   'characters.get': { 200: json('The character', ref('Character'), CHARACTER_EXAMPLE) },
   'videos.list': { 200: json('A page of videos', ref('VideoList'), LIST_EXAMPLE) },
   'videos.get': { 200: json('The video', ref('Video'), VIDEO_EXAMPLE) },
+  'videos.content': results('video/*', 'video'),
+  'videos.lastFrame': results('image/*', 'last frame'),
   'videos.delete': {
     200: json('Cancelled, or the record of a finished task is deleted', ref('VideoDeleted'), {
       id,
@@ -175,21 +203,6 @@ function statusOf(code: ErrorCode): number {
   return first;
 }
 
-const TEXT = { type: 'string' } as const;
-const INTEGER = { type: 'integer' } as const;
-const BOOLEAN = { type: 'boolean' } as const;
-const nullable = (type: string): Schema => ({ type: [type, 'null'] });
-const seconds = { ...INTEGER, description: 'Unix time in seconds' } as const;
-const object = (
-  properties: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema => ({
-  type: 'object',
-  properties: { ...properties, ...optional },
-  required: Object.keys(properties),
-  additionalProperties: false,
-});
-
 const USAGE = {
   ...object({ completion_tokens: INTEGER, total_tokens: INTEGER }),
   description: 'as the provider reported it; absent otherwise, never estimated',
@@ -204,6 +217,8 @@ const ONLY_SOME = Object.fromEntries(
 
 /** Objects of the task operations (V 2, V 4.7). */
 export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...ASSET_SCHEMAS,
+  ...SESSION_SCHEMAS,
   TaskId: object({ id: TEXT }),
   Task: object(
     {
@@ -212,8 +227,8 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
       status: { ...TEXT, enum: TASK_STATUSES },
       progress: { ...INTEGER, minimum: 0, maximum: 100 },
       error: TASK_ERROR,
-      created_at: seconds,
-      updated_at: seconds,
+      created_at: SECONDS,
+      updated_at: SECONDS,
     },
     {
       content: { ...object({ video_url: TEXT }, { last_frame_url: TEXT }), description: 'only after success' },
@@ -237,13 +252,7 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
     route_group_name: TEXT,
     reference: TEXT,
   }),
-  CharacterList: object({
-    object: { const: 'list' },
-    data: { type: 'array', items: ref('Character') },
-    first_id: nullable('string'),
-    last_id: nullable('string'),
-    has_more: BOOLEAN,
-  }),
+  CharacterList: listOf('Character'),
   TaskList: object({ items: { type: 'array', items: ref('Task') }, total: INTEGER }),
   Video: object(
     {
@@ -252,7 +261,7 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
       model: TEXT,
       status: { ...TEXT, enum: [...new Set(Object.values(VIDEO_STATUS))] },
       progress: INTEGER,
-      created_at: seconds,
+      created_at: SECONDS,
       completed_at: nullable('integer'),
       expires_at: nullable('integer'),
       error: TASK_ERROR,
@@ -263,12 +272,6 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     { usage: USAGE },
   ),
-  VideoList: object({
-    object: { const: 'list' },
-    data: { type: 'array', items: ref('Video') },
-    first_id: nullable('string'),
-    last_id: nullable('string'),
-    has_more: BOOLEAN,
-  }),
+  VideoList: listOf('Video'),
   VideoDeleted: object({ id: TEXT, object: { const: 'video.deleted' }, deleted: { const: true } }),
 };

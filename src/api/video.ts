@@ -12,8 +12,11 @@ import {
   type Video,
 } from '../video/index.ts';
 import { type BodyBudget, type Call, expectJson, readBody, sendJson, sendNoContent } from '../web/index.ts';
+import { ASSET_HANDLERS } from './assets.ts';
 import { getPublicCharacter, listPublicCharacters } from './characters.ts';
 import { readVideoQuery } from './query.ts';
+import { createAuthorizationSession, getAuthorizationSession } from './sessions.ts';
+import { sendLastFrame, sendVideo } from './video-results.ts';
 import { streamTask, waitForChange, wantsEvents } from './video-wait.ts';
 
 export interface VideoApiServices {
@@ -37,6 +40,11 @@ const HANDLERS: Readonly<Record<OfferedVideoOperation, VideoHandler>> = {
   'videos.list': listVideos,
   'videos.get': getVideo,
   'videos.delete': deleteVideo,
+  'videos.content': sendVideo,
+  'videos.lastFrame': sendLastFrame,
+  ...ASSET_HANDLERS,
+  'sessions.create': createAuthorizationSession,
+  'sessions.get': getAuthorizationSession,
   'characters.list': listPublicCharacters,
   'characters.get': getPublicCharacter,
 };

@@ -8,6 +8,7 @@ import {
   type CapabilityOverrides,
   capabilitiesOf,
   type Style,
+  type VideoAdapter,
   type VideoVariant,
 } from '../rules/index.ts';
 
@@ -22,6 +23,8 @@ export interface Group {
 export interface Account {
   readonly id: string;
   readonly groupId: string;
+  /** Only video accounts use it. */
+  readonly adapter: VideoAdapter;
   readonly baseUrl: string;
   readonly credential: string;
   readonly weight: number;
@@ -30,6 +33,8 @@ export interface Account {
   readonly features: ReadonlySet<string>;
   /** Model names of this account only; applied after `upstream` of the model. */
   readonly models: ReadonlyMap<string, string>;
+  /** Hosts, or patterns with `*`, beside its own origin from which results of video tasks may be fetched. */
+  readonly resultHosts: readonly string[];
   /** Access to the provider's asset library; only video accounts have one. */
   readonly assets?: AssetSettings | undefined;
 }
@@ -116,6 +121,10 @@ export class Catalog {
     return model;
   }
 }
+
+/** Whether private assets can be kept in the account. Another Dragoman has them behind the same key as its tasks. */
+export const hasAssetLibrary = ({ adapter, assets }: Pick<Account, 'adapter' | 'assets'>): boolean =>
+  adapter === 'dragoman' || assets !== undefined;
 
 export const priceAt = ({ prices }: ModelLine, now: number): PriceRow | undefined =>
   prices.find(({ from }) => from <= now);

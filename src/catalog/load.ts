@@ -2,7 +2,7 @@
 import type { Selectable } from 'kysely';
 import { errorFields, type Log, type Sealer } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
-import type { CapabilityOverrides, Style, VideoVariant } from '../rules/index.ts';
+import type { CapabilityOverrides, Style, VideoAdapter, VideoVariant } from '../rules/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
 type AccountRow = Selectable<Rows['accounts']>;
@@ -37,6 +37,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
         {
           id: row.id,
           groupId: row.group_id,
+          adapter: row.adapter as VideoAdapter,
           baseUrl: row.base_url.replace(/\/+$/, ''),
           credential,
           weight: row.weight,
@@ -44,6 +45,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           maxConcurrency: row.max_concurrency,
           features: new Set(row.features),
           models: new Map(Object.entries(row.models as Record<string, string>)),
+          resultHosts: row.result_hosts.map((host) => host.toLowerCase()),
           assets: readAssets(row, sealer),
         },
       ];

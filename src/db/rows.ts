@@ -20,6 +20,7 @@ export interface AccountsRow {
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   cost_multiplier_ppm: Generated<bigint>;
+  adapter: Generated<string>;
 }
 
 export interface AdminsRow {
@@ -100,6 +101,7 @@ export interface AuthorizationSessionsRow {
   user_id: string;
   id: string;
   group_id: string;
+  variant: string;
   account_id: string;
   name: Generated<string>;
   description: Generated<string>;
@@ -109,6 +111,7 @@ export interface AuthorizationSessionsRow {
   return_token_hash: Buffer;
   redirect_url: string | null;
   asset_group_id: string | null;
+  checked_at: Timestamp | null;
   next_check_at: Timestamp | null;
   check_attempts: Generated<number>;
   expires_at: Timestamp;
@@ -422,6 +425,8 @@ export interface VideoTasksRow {
   missing_reports: Generated<number>;
   missing_since: Timestamp | null;
   review_until: Timestamp | null;
+  mirrored_at: Timestamp | null;
+  mirror_after: Timestamp | null;
 }
 
 export interface WalletsRow {

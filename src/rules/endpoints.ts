@@ -98,6 +98,10 @@ export interface VideoRow extends Row {
   readonly rate: VideoRateName;
   /** Not offered by this version: the operation responds with 501 `not_implemented`. */
   readonly status?: 'planned';
+  /** Responds to HEAD as well. */
+  readonly head?: true;
+  /** Headers of every response, errors included. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 export type EndpointRow = InferenceRow | VideoRow;
 
@@ -406,6 +410,9 @@ export const INFERENCE_ENDPOINTS = {
   },
 } as const satisfies Record<string, InferenceRow>;
 
+/** Results are read by players, which ask for the size first, and must not stay in any cache (V 4.6 r3). */
+const RESULT = { head: true, headers: { 'cache-control': 'private, no-store' } } as const;
+
 export const VIDEO_ENDPOINTS = {
   'tasks.create': {
     doc: 'V 4.2',
@@ -498,7 +505,7 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'read',
-    status: 'planned',
+    ...RESULT,
   },
   'videos.lastFrame': {
     doc: 'V 4.6 r2',
@@ -509,7 +516,7 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'read',
-    status: 'planned',
+    ...RESULT,
   },
   'assetGroups.create': {
     doc: 'V 4.8 r1',
@@ -520,7 +527,6 @@ export const VIDEO_ENDPOINTS = {
     body: JSON_SMALL,
     billing: 'free',
     rate: 'create',
-    status: 'planned',
     idempotent: true,
   },
   'assetGroups.list': {
@@ -532,7 +538,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'list',
-    status: 'planned',
   },
   'assetGroups.get': {
     doc: 'V 4.8 r2',
@@ -543,7 +548,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'read',
-    status: 'planned',
   },
   'assetGroups.delete': {
     doc: 'V 4.8 r3',
@@ -554,7 +558,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'delete',
-    status: 'planned',
   },
   'assets.create': {
     doc: 'V 4.9 r1',
@@ -565,7 +568,6 @@ export const VIDEO_ENDPOINTS = {
     body: JSON_SMALL,
     billing: 'free',
     rate: 'create',
-    status: 'planned',
     idempotent: true,
   },
   'assets.list': {
@@ -577,7 +579,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'list',
-    status: 'planned',
   },
   'assets.get': {
     doc: 'V 4.9 r4',
@@ -588,7 +589,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'read',
-    status: 'planned',
   },
   'assets.refresh': {
     doc: 'V 4.9 r5',
@@ -599,7 +599,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'refresh',
-    status: 'planned',
   },
   'assets.delete': {
     doc: 'V 4.9 r6',
@@ -610,7 +609,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'delete',
-    status: 'planned',
   },
   'sessions.create': {
     doc: 'V 4.10 r1',
@@ -621,7 +619,6 @@ export const VIDEO_ENDPOINTS = {
     body: JSON_SMALL,
     billing: 'free',
     rate: 'create',
-    status: 'planned',
     idempotent: true,
   },
   'sessions.get': {
@@ -633,7 +630,6 @@ export const VIDEO_ENDPOINTS = {
     body: NO_BODY,
     billing: 'free',
     rate: 'read',
-    status: 'planned',
   },
   'characters.list': {
     doc: 'V 4.11 r1',
@@ -712,6 +708,11 @@ export const OPERATOR_ENDPOINTS = {
     method: 'GET',
     path: '/public/characters/{character_id}/preview',
     about: 'Picture of a public character',
+  },
+  'sessions.return': {
+    method: 'GET',
+    path: '/return/real-person/{secret}',
+    about: 'Page to which the browser returns after a real-person authorization; the secret path names the session',
   },
   'provider.report': {
     method: 'POST',

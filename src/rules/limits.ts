@@ -37,6 +37,8 @@ export const TIMEOUTS = {
   count: { connect: 5_000, firstByte: 30_000, idle: 30_000, total: 60_000 },
   /** Creating a video task: the provider reads and checks up to 64 MB before it responds. */
   videoCreate: { connect: 5_000, firstByte: 60_000, idle: 30_000, total: 120_000 },
+  /** Results: the client sets the pace, so that only the silence of the upstream is limited closely. */
+  videoResult: { connect: 5_000, firstByte: 20_000, idle: 30_000, total: HOUR },
   /** Reading, listing and cancelling video tasks. */
   videoQuery: { connect: 5_000, firstByte: 15_000, idle: 15_000, total: 30_000 },
   /** The asset library: a caller waits for the response. */

@@ -7,7 +7,7 @@ export {
   type UpstreamRequest,
 } from './client.ts';
 export { fetchJson, type JsonResult } from './fetch-json.ts';
-export { detectMime } from './mime-sniff.ts';
+export { claimedMime, detectMime } from './mime-sniff.ts';
 export {
   type PostResult,
   PublicFetcher,

@@ -1,6 +1,10 @@
 export { findVideoAlarms } from './alarms.ts';
+export { isIdOf as isAssetIdOf, type Table as AssetTable } from './assets/rows.ts';
+export { type CallbackEventRow, redeliverEvent } from './callbacks/redeliver.ts';
+export type { TestDelivery } from './callbacks/test-event.ts';
 export { readIdempotencyKey } from './idempotency/header.ts';
 export type { TaskEntry } from './request/task-request.ts';
+export type { MirrorSettings } from './results/results.ts';
 export type { ReviewDecision } from './tasks/resolve-review.ts';
 export { isTaskId, type TaskFilter, type TaskRow } from './tasks/task.ts';
 export { VIDEO_STATUS } from './tasks/view.ts';

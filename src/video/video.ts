@@ -5,6 +5,10 @@ import type { Db } from '../db/index.ts';
 import type { Key } from '../identity/index.ts';
 import { Pool } from '../pool/index.ts';
 import { PublicFetcher, type UpstreamClient } from '../upstream/index.ts';
+import type { Call, ClientStreamLimits } from '../web/index.ts';
+import { type Assets, createAssets } from './assets/assets.ts';
+import { reconcileAssets } from './assets/reconcile.ts';
+import { expireDeleted } from './assets/rows.ts';
 import { Deliverer } from './callbacks/deliverer.ts';
 import { expireCallbacks } from './callbacks/expire.ts';
 import { type TestDelivery, testCallback } from './callbacks/test-event.ts';
@@ -20,7 +24,11 @@ import {
 } from './characters/catalog.ts';
 import { expireRecords } from './idempotency/records.ts';
 import { createExaminer } from './request/examiner.ts';
+import { mirrorDue } from './results/mirror-job.ts';
+import type { ResultKind } from './results/result.ts';
+import { type MirrorSettings, Results } from './results/results.ts';
 import type { Tx, VideoServices } from './services.ts';
+import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { expireTasks } from './tasks/apply.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
 import { deleteTask } from './tasks/delete.ts';
@@ -41,6 +49,8 @@ import {
 } from './tasks/task.ts';
 import { taskView, videoView } from './tasks/view.ts';
 import { TaskWatcher } from './tasks/watch.ts';
+import { traitsOf } from './upstream/adapters.ts';
+import { assetLibraries } from './upstream/asset-libraries.ts';
 import { VideoProvider } from './upstream/client.ts';
 
 export interface VideoOptions {
@@ -52,6 +62,9 @@ export interface VideoOptions {
   readonly catalog: () => Catalog;
   readonly publicUrl: () => string;
   readonly allowedOrigins: readonly string[];
+  readonly streamLimits: ClientStreamLimits;
+  /** Undefined: results are not mirrored. */
+  readonly mirror: MirrorSettings | undefined;
 }
 
 export interface VideoJob {
@@ -71,8 +84,12 @@ export interface Video {
   listTasks(filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage>;
   listTasksAfter(filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]>;
   deleteTask(key: Key, id: string): Promise<void>;
+  /** Sends the video or the last frame of the task, whole or in part. */
+  deliverResult(call: Call, task: TaskRow, kind: ResultKind): Promise<void>;
   taskView(task: TaskRow): object;
   videoView(task: TaskRow): object;
+  readonly assets: Assets;
+  readonly sessions: Sessions;
   readonly characters: {
     list(key: Key, filter: CharacterFilter, page: CharacterPage): Promise<readonly CharacterRow[]>;
     find(key: Key, publicId: string, model?: string): Promise<CharacterRow | undefined>;
@@ -97,6 +114,7 @@ export function createVideo(options: VideoOptions): Video {
     ...options,
     pool: new Pool(clock),
     provider: new VideoProvider(upstream),
+    assetProvider: assetLibraries(options),
     examiner,
     replicaId: newId('req'),
     callbackUrlFor: (account, secret) =>
@@ -106,6 +124,8 @@ export function createVideo(options: VideoOptions): Video {
   const callbackServices = { ...services, fetcher: new PublicFetcher({ allow: options.allowedOrigins, clock }) };
   const deliverer = new Deliverer(callbackServices);
   const watcher = new TaskWatcher(services);
+  const { sessions, jobs: sessionJobs } = createSessions(services);
+  const results = new Results({ ...services, upstream, streamLimits: options.streamLimits, mirror: options.mirror });
   const readTask = async (userId: string, id: string): Promise<TaskRow> => {
     const task = isTaskId(id) ? await findTask(db, userId, id) : undefined;
     if (!task) throw fail('task_not_found');
@@ -118,9 +138,16 @@ export function createVideo(options: VideoOptions): Video {
     waitForChange: (task, waitMs, onCancel) => watcher.next(task, waitMs, onCancel),
     listTasks: (filter, page) => listTasks(db, filter, page),
     listTasksAfter: (filter, page) => listTasksAfter(db, filter, page),
-    deleteTask: async (key, id) => deleteTask(services, await readTask(key.userId, id)),
+    async deleteTask(key, id) {
+      const task = await readTask(key.userId, id);
+      await deleteTask(services, task);
+      await results.forget(task);
+    },
+    deliverResult: (call, task, kind) => results.deliver(call, task, kind),
     taskView: (task) => taskView(task, publicUrl()),
     videoView,
+    assets: createAssets(services),
+    sessions,
     characters: {
       list: (key, filter, page) => findCharacters({ db, catalog: options.catalog() }, key, filter, page),
       find: (key, publicId, model) => findCharacter({ db, catalog: options.catalog() }, key, publicId, model),
@@ -137,19 +164,34 @@ export function createVideo(options: VideoOptions): Video {
       { name: 'tasks.expire', everyMs: 60_000, run: () => expireTasks(services) },
       { name: 'callbacks.deliver', everyMs: 1_000, run: () => deliverer.run().then(() => 0) },
       { name: 'callbacks.expire', everyMs: 600_000, run: () => expireCallbacks(db) },
+      ...resultJobs(services, results, options.mirror),
+      { name: 'assets.reconcile', everyMs: 2_000, run: () => reconcileAssets(services).then(() => 0) },
+      { name: 'assets.expire', everyMs: 600_000, run: () => expireDeleted(db) },
+      ...sessionJobs,
       { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(db) },
     ],
     close: async () => {
-      await Promise.all([follower.stop(), deliverer.stop()]);
+      await Promise.all([follower.stop(), deliverer.stop(), results.close()]);
       await examiner.close();
     },
   };
 }
 
+function resultJobs(services: VideoServices, results: Results, settings: MirrorSettings | undefined): VideoJob[] {
+  const { mirror } = results;
+  if (!mirror) return [];
+  const jobs: VideoJob[] = [{ name: 'results.clean', everyMs: 600_000, run: () => mirror.cleanUp() }];
+  if (settings?.atSuccess)
+    jobs.push({ name: 'results.mirror', everyMs: 2_000, run: () => mirrorDue({ ...services, results }) });
+  return jobs;
+}
+
 /** A provider can report only to a public HTTPS address; one on this machine, such as the simulator, can report to any. */
-export function canReport(publicUrl: string, { baseUrl }: Pick<Account, 'baseUrl'>): boolean {
+export function canReport(publicUrl: string, account: Pick<Account, 'baseUrl' | 'adapter'>): boolean {
   const { protocol, hostname } = new URL(publicUrl);
   const isLiteral = /^[\d.]+$|^\[/.test(hostname);
   if (protocol === 'https:' && hostname !== 'localhost' && (!isLiteral || isPublicAddress(hostname))) return true;
-  return /^(?:127\.|localhost$|\[::1\]$)/.test(new URL(baseUrl).hostname);
+  return (
+    traitsOf(account).reportsToPrivateUrls && /^(?:127\.|localhost$|\[::1\]$)/.test(new URL(account.baseUrl).hostname)
+  );
 }

@@ -36,7 +36,9 @@ export interface Upgrade {
 export type CallOptions = Pick<
   Call,
   'id' | 'operation' | 'errorFormat' | 'request' | 'response' | 'params' | 'path' | 'query' | 'address' | 'startedAt'
-> & { readonly upgrade?: Upgrade | undefined };
+> & { readonly upgrade?: Upgrade | undefined; readonly headers?: Call['headers'] | undefined };
+
+const NO_HEADERS = {};
 
 export class Call {
   readonly id: string;
@@ -58,7 +60,7 @@ export class Call {
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, LogValue>;
   /** Headers of every response to this call, errors included. */
-  headers: Readonly<Record<string, string>> = {};
+  headers: Readonly<Record<string, string>>;
   #isGone = false;
   #isClosed = false;
   #onGone: (() => void)[] = [];
@@ -78,6 +80,7 @@ export class Call {
     this.address = options.address;
     this.startedAt = options.startedAt;
     this.upgrade = options.upgrade;
+    this.headers = options.headers ?? NO_HEADERS;
     this.response.once('close', () => this.#close());
   }
 

@@ -17,12 +17,16 @@ export interface Route {
   /** Path pattern of the endpoint table: `/v1/models/{model}`. */
   readonly path: string;
   readonly errorFormat: ErrorFormat;
+  /** Headers of every response, errors included. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export const ROUTES: readonly Route[] = [
   ...OPERATIONS.flatMap((operation): Route[] => {
     const row = ENDPOINTS[operation];
-    const route = { operation, method: row.method, path: row.path, errorFormat: row.errorFormat };
+    const { method, path, errorFormat } = row;
+    const route: Route = { operation, method, path, errorFormat, ...('headers' in row && { headers: row.headers }) };
+    if ('head' in row) return [route, { ...route, method: 'HEAD' }];
     return 'alias' in row ? [route, { ...route, path: row.alias }] : [route];
   }),
   ...(Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[]).flatMap((operation): Route[] => {

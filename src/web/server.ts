@@ -142,6 +142,7 @@ function toCall(options: WebOptions, exchange: Exchange, match?: Match, upgrade?
     address: clientAddress(request, options.trustedProxies),
     startedAt: options.clock.now(),
     upgrade,
+    headers: match?.route.headers,
   });
 }
 

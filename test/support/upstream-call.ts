@@ -144,8 +144,10 @@ export const accountAt = (url: string, id: string, feature: string): Account => 
   // In the order of their ids.
   priority: id.charCodeAt(0),
   maxConcurrency: 8,
+  adapter: 'ark',
   features: new Set([feature]),
   models: new Map(),
+  resultHosts: [],
 });
 
 export const groupOf = (style: Style): Group & { style: Style } => ({

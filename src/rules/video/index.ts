@@ -1,6 +1,5 @@
 export * from './assets.ts';
 export * from './callbacks.ts';
-export * from './callbacks.ts';
 export * from './capabilities.ts';
 export * from './content.ts';
 export * from './following.ts';
@@ -8,6 +7,8 @@ export * from './limits.ts';
 export * from './operation-errors.ts';
 export * from './parameters.ts';
 export * from './queries.ts';
+export * from './results.ts';
+export * from './sessions.ts';
 export * from './sheets.ts';
 export * from './sizes.ts';
 export * from './status.ts';

@@ -44,6 +44,35 @@ const DELETE = [
   'task_not_cancellable',
 ] as const satisfies readonly ErrorCode[];
 
+const RESULT = [
+  ...READ,
+  'invalid_request',
+  'video_not_ready',
+  'video_result_expired',
+  'server_is_overloaded',
+  'upstream_error',
+  'upstream_timeout',
+] as const satisfies readonly ErrorCode[];
+
+const ASSETS = [...LIST, 'asset_route_group_unavailable'] as const;
+const CREATE_SESSION = [
+  ...ASSETS,
+  'model_not_allowed',
+  'model_not_found',
+  'request_timeout',
+  'idempotency_conflict',
+  'idempotency_in_progress',
+  'asset_route_group_misconfigured',
+  'asset_upstream_unavailable',
+] as const satisfies readonly ErrorCode[];
+const CREATE_ASSET_GROUP = [...CREATE_SESSION, 'asset_group_not_found'] as const satisfies readonly ErrorCode[];
+const REFRESH_ASSET = [
+  ...ASSETS,
+  'asset_not_found',
+  'asset_route_group_misconfigured',
+  'asset_upstream_unavailable',
+] as const satisfies readonly ErrorCode[];
+
 export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, readonly ErrorCode[]>> = {
   'tasks.create': CREATE,
   'tasks.list': LIST,
@@ -53,6 +82,24 @@ export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, read
   'videos.list': LIST,
   'videos.get': READ,
   'videos.delete': DELETE,
+  'videos.content': [...RESULT, 'unsupported_video_parameter'],
+  'videos.lastFrame': [...RESULT, 'last_frame_not_found'],
+  'assetGroups.create': [...CREATE_ASSET_GROUP, 'asset_groups_not_supported'],
+  'assetGroups.list': ASSETS,
+  'assetGroups.get': [...EVERY, 'asset_group_not_found'],
+  'assetGroups.delete': [
+    ...ASSETS,
+    'asset_group_not_found',
+    'asset_group_not_empty',
+    'asset_group_delete_not_supported',
+  ],
+  'assets.create': [...CREATE_ASSET_GROUP, 'asset_not_found', 'asset_channel_mismatch', 'asset_binding_unavailable'],
+  'assets.list': ASSETS,
+  'assets.get': [...EVERY, 'asset_not_found'],
+  'assets.refresh': REFRESH_ASSET,
+  'assets.delete': [...ASSETS, 'asset_not_found', 'asset_in_use', 'asset_delete_not_supported'],
+  'sessions.create': [...CREATE_SESSION, 'real_person_auth_not_supported', 'authorization_session_not_found'],
+  'sessions.get': [...EVERY, 'authorization_session_not_found', 'authorization_session_expired'],
   'characters.list': [...LIST, 'public_catalog_not_supported', 'asset_route_group_unavailable'],
   'characters.get': [...LIST, 'public_character_not_found', 'asset_route_group_unavailable'],
 };

@@ -1,4 +1,5 @@
 /** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api reads requests and writes OpenAPI by these tables. */
+import { ASSET_GROUP_STATUSES, ASSET_STATUSES, ASSET_TYPES } from './assets.ts';
 import { LIST_LIMIT, TASK_LIST, TASK_WAIT } from './limits.ts';
 import { TASK_STATUSES } from './status.ts';
 
@@ -34,6 +35,20 @@ export const VIDEO_QUERIES = {
     'filter.model': { kind: 'text', about: 'public name of the model' },
     'filter.service_tier': { kind: 'text', about: 'service tier; only tasks of variant A have one' },
   },
+  'assetGroups.list': {
+    limit: { kind: 'integer', ...LIST_LIMIT, about: 'groups per page' },
+    after: { kind: 'text', about: '`last_id` of the previous page' },
+    status: { kind: 'words', vocabulary: ASSET_GROUP_STATUSES, about: 'status of the group; may be repeated' },
+    route_group_id: { kind: 'text', about: 'id of the service group' },
+  },
+  'assets.list': {
+    limit: { kind: 'integer', ...LIST_LIMIT, about: 'assets per page' },
+    after: { kind: 'text', about: '`last_id` of the previous page' },
+    status: { kind: 'words', vocabulary: ASSET_STATUSES, about: 'status of the asset; may be repeated' },
+    asset_type: { kind: 'words', vocabulary: ASSET_TYPES, about: 'type of the asset; may be repeated' },
+    group_id: { kind: 'text', about: 'id of the asset group' },
+    route_group_id: { kind: 'text', about: 'id of the service group' },
+  },
   'characters.list': {
     model: { kind: 'required', about: 'public name of the model' },
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'characters per page' },
@@ -49,6 +64,8 @@ export const VIDEO_QUERIES = {
     nationality: { kind: 'text', about: 'nationality' },
   },
   'characters.get': { model: { kind: 'text', about: 'only if the character is for this model' } },
+  'videos.content': { variant: { kind: 'text', about: 'only `video`' } },
+  'videos.lastFrame': {},
   'videos.list': {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'videos per page' },
     after: { kind: 'text', about: '`last_id` of the previous page' },

@@ -1,0 +1,19 @@
+/** How results are read from the provider and kept (V 4.6). */
+
+/**
+ * Readers of one result in one process: upstream connections at a time, how long further readers wait for one, and when they may come
+ * back. A link may allow only 100 downloads, and each range request counts.
+ */
+export const RESULT_READS = { connections: 4, waitMs: 10_000, retryAfterSeconds: 5 } as const;
+
+/** Longest address of a result. Signed addresses with a session token are longer than addresses from clients. */
+export const RESULT_URL_BYTES = 8_192;
+
+/** A task is asked for new addresses at most this often per process, whatever the outcome; reads between use the last outcome. */
+export const RENEWAL_INTERVAL_MS = 10_000;
+
+/** Mirrored results: age at which an unfinished file is taken for abandoned, and the pause after the folder failed. */
+export const RESULT_MIRROR = { abandonedMs: 120_000, pauseMs: 30_000 } as const;
+
+/** Mirroring by the worker: time in which no other worker takes the task, attempts until it gives up, and tasks per run. */
+export const RESULT_MIRROR_JOB = { takenMs: 600_000, forHours: 24, batch: 4 } as const;

@@ -1,0 +1,82 @@
+/** A result on its way to a client: back-pressure both ways, and a broken transfer that is cut rather than ended. */
+import { errorFields, type Log } from '../../core/index.ts';
+import { type Call, type ClientStreams, idHeaders } from '../../web/index.ts';
+import { type ByteStream, exactly } from './byte-stream.ts';
+import { type ByteRange, contentRange } from './range.ts';
+import { entityTag, lastModified, type Result } from './result.ts';
+
+/** What is sent: a whole result, or a part of it. */
+export interface Delivery {
+  readonly type: string;
+  /** Of the whole result; undefined when the upstream does not say. */
+  readonly size: number | undefined;
+  /** Undefined: the whole result. */
+  readonly range: ByteRange | undefined;
+  readonly body: ByteStream;
+}
+
+export interface SendServices {
+  readonly streams: ClientStreams;
+  readonly log: Log;
+}
+
+/** Sends head and body. Resolves when nothing more can be written. */
+export async function sendResult(
+  { streams, log }: SendServices,
+  call: Call,
+  result: Result,
+  delivery: Delivery,
+): Promise<void> {
+  const length = lengthOf(delivery);
+  sendHead(call, result, delivery, length);
+  const body = length === undefined ? delivery.body : exactly(delivery.body, length);
+  let sent = 0;
+  let onReady = (): void => {};
+  const stream = streams.open(call, { onDrain: () => onReady(), onStalled: () => call.response.destroy() });
+  call.onClose(() => {
+    body.close();
+    onReady();
+  });
+  try {
+    for (let chunk = await body.next(); chunk; chunk = await body.next()) {
+      sent += chunk.length;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      onReady = resolve;
+      if (!stream.write(chunk) && !call.isClientGone) await promise;
+      if (call.isClientGone) return;
+    }
+    stream.end();
+  } catch (error) {
+    if (!call.isClientGone)
+      log.warn('result.transfer_cut', {
+        task: result.task.id,
+        request: call.id,
+        sent,
+        fault: errorFields(error).fault,
+      });
+    call.response.destroy();
+  } finally {
+    body.close();
+  }
+}
+
+/** The response to HEAD: the head of a whole result. */
+export function sendHead(
+  call: Call,
+  result: Result,
+  { type, size, range }: Omit<Delivery, 'body'>,
+  length: number | undefined,
+): void {
+  call.response.writeHead(range ? 206 : 200, {
+    ...idHeaders(call),
+    'content-type': type,
+    ...(length !== undefined && { 'content-length': length }),
+    ...(range && size !== undefined && { 'content-range': contentRange(range, size) }),
+    'accept-ranges': 'bytes',
+    etag: entityTag(result),
+    'last-modified': lastModified(result),
+    'x-content-type-options': 'nosniff',
+  });
+}
+
+const lengthOf = ({ size, range }: Delivery): number | undefined => (range ? range.end - range.start + 1 : size);
