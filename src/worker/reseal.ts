@@ -12,6 +12,18 @@ const SEALED: readonly { table: string; id: string; column: string; location: (i
   { table: 'accounts', id: 'id', column: 'credential_sealed', location: (id) => `accounts.credential:${id}` },
   { table: 'accounts', id: 'id', column: 'assets_secret_sealed', location: (id) => `accounts.assets_secret:${id}` },
   { table: 'keys', id: 'id', column: 'callback_secret_sealed', location: (id) => `keys.callback_secret:${id}` },
+  {
+    table: 'authorization_sessions',
+    id: 'id',
+    column: 'upstream_token_sealed',
+    location: (id) => `authorization_sessions.upstream_token:${id}`,
+  },
+  {
+    table: 'authorization_sessions',
+    id: 'id',
+    column: 'link_sealed',
+    location: (id) => `authorization_sessions.link:${id}`,
+  },
 ];
 const BATCH = 100;
 

@@ -14,10 +14,12 @@ const MAX_PAUSE_MS = 300_000;
 
 export class AccountRates {
   readonly #clock: Clock;
+  readonly #perSecond: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, perSecond: number = ACCOUNT_RATES.getsPerSecond) {
     this.#clock = clock;
+    this.#perSecond = perSecond;
   }
 
   /** Requests that the account takes now. */
@@ -49,11 +51,11 @@ export class AccountRates {
     const now = this.#clock.now();
     let bucket = this.#buckets.get(accountId);
     if (!bucket) {
-      bucket = { tokens: ACCOUNT_RATES.getsPerSecond, at: now, pausedUntil: 0, pauseMs: 0 };
+      bucket = { tokens: this.#perSecond, at: now, pausedUntil: 0, pauseMs: 0 };
       this.#buckets.set(accountId, bucket);
     }
-    const refill = (Math.max(0, now - bucket.at) / 1_000) * ACCOUNT_RATES.getsPerSecond;
-    bucket.tokens = Math.min(ACCOUNT_RATES.getsPerSecond, bucket.tokens + refill);
+    const refill = (Math.max(0, now - bucket.at) / 1_000) * this.#perSecond;
+    bucket.tokens = Math.min(this.#perSecond, bucket.tokens + refill);
     bucket.at = now;
     return bucket;
   }

@@ -1,0 +1,185 @@
+/**
+ * The outcome of a real-person authorization (V 3, V 4.10 r2). Only the provider's own result decides: the browser's return is a hint to
+ * ask for it. A session with a result gets the group of the person in the same transaction.
+ */
+import { sql } from 'kysely';
+import { errorFields, newId } from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import { ASSET_GROUP_TYPES, SESSION_CHECKS, type SessionStatus } from '../../rules/index.ts';
+import { accountOf } from '../assets/service-group.ts';
+import type { VideoServices } from '../services.ts';
+import { AccountRates } from '../upstream/rates.ts';
+import { COLUMNS, hashReturnSecret, IS_OPEN, type SessionRow, statusOf, tokenLocation } from './session.ts';
+
+type CheckServices = Pick<VideoServices, 'db' | 'catalog' | 'sealer' | 'clock' | 'log' | 'assetProvider'>;
+
+/** Sessions checked per run of the job, at most. */
+const BATCH = 20;
+/** Rejections that are about our account, the rate or the way to the provider, and not about the person. */
+const NOT_ABOUT_PERSON: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 425, 429]);
+/** Name of a group whose session has none. */
+const DEFAULT_NAME = 'Real person';
+
+/** What the return page shows. */
+export interface ReturnedSession {
+  readonly status: SessionStatus;
+  readonly redirectUrl: string | undefined;
+}
+
+export class SessionChecker {
+  readonly #services: CheckServices;
+  readonly #rates: AccountRates;
+
+  constructor(services: CheckServices) {
+    this.#services = services;
+    this.#rates = new AccountRates(services.clock, SESSION_CHECKS.perSecond);
+  }
+
+  /** Asks about the sessions that are due. Returns how many there were. */
+  async run(): Promise<number> {
+    const due = await takeDue(this.#services.db);
+    for (const session of due) await this.#checkSafely(session);
+    return due.length;
+  }
+
+  /** The browser came back on the secret path of a session; undefined when no session has it. */
+  async onReturn(secret: string): Promise<ReturnedSession | undefined> {
+    if (!/^[\w-]{32}$/.test(secret)) return undefined;
+    const { db } = this.#services;
+    const hash = hashReturnSecret(secret);
+    const noted = await noteReturn(db, hash);
+    if (noted) await this.#checkSafely(noted);
+    const { rows } = await sql<SessionRow>`
+      select ${COLUMNS} from authorization_sessions where return_token_hash = ${hash}`.execute(db);
+    const [session] = rows;
+    return session && { status: statusOf(session), redirectUrl: session.redirect_url ?? undefined };
+  }
+
+  /** One session must not keep the others from being checked. */
+  async #checkSafely(session: SessionRow): Promise<void> {
+    try {
+      await this.#check(session);
+    } catch (error) {
+      this.#services.log.warn('session.check_failed', { session: session.id, ...errorFields(error) });
+    }
+  }
+
+  async #check(session: SessionRow): Promise<void> {
+    const { assetProvider, sealer, log } = this.#services;
+    const account = accountOf(this.#services, session);
+    const { id, upstream_token_sealed: sealed } = session;
+    if (!account || sealed === null) return;
+    if (this.#rates.available(account.id) < 1) return checkSoon(this.#services.db, session);
+    this.#rates.take(account.id);
+    const outcome = await assetProvider.getValidation(account, sealer.open(sealed, tokenLocation(id)));
+    if (outcome.kind === 'found') {
+      const isCompleted = await complete(this.#services.db, session, outcome.value.groupId);
+      if (isCompleted) log.info('session.completed', { session: id });
+    }
+    // `missing` is no outcome: the provider has none yet, or the result was read before.
+    if (outcome.kind !== 'failed') return;
+    const { status, retryAfter } = outcome;
+    if (status === 429) this.#rates.pause(account.id, retryAfter);
+    if (status === undefined || status < 400 || status >= 500 || NOT_ABOUT_PERSON.has(status)) return;
+    await endFailed(this.#services.db, session);
+    log.info('session.failed', { session: id, status });
+  }
+}
+
+/** Takes sessions by moving their next check, so that no other worker asks at the same time. The last check is before they expire. */
+async function takeDue(db: Db): Promise<readonly SessionRow[]> {
+  const { pendingSeconds, verifyingSeconds, lastSeconds } = SESSION_CHECKS;
+  const delays = sql.raw(`(array[${verifyingSeconds.join(',')}])`);
+  const { rows } = await sql<SessionRow>`
+    update authorization_sessions s set check_attempts = s.check_attempts + 1, checked_at = now(),
+      next_check_at = least(
+        now() + interval '1 second' * case when s.status = 'pending' then ${pendingSeconds}
+          else ${delays}[least(s.check_attempts + 1, ${verifyingSeconds.length})] end,
+        case when now() < s.expires_at - ${lastSeconds} * interval '1 second'
+          then s.expires_at - ${lastSeconds} * interval '1 second' else s.expires_at end)
+    from (select user_id, id from authorization_sessions
+          where next_check_at <= now() and ${IS_OPEN}
+          order by next_check_at limit ${BATCH} for update skip locked) due
+    where s.user_id = due.user_id and s.id = due.id
+    returning s.*, false as is_overdue`.execute(db);
+  return rows;
+}
+
+/** Marks the return. Undefined when the provider need not be asked: the session has ended, or was checked a moment ago. */
+async function noteReturn(db: Db, hash: Buffer): Promise<SessionRow | undefined> {
+  const { returnSeconds, verifyingSeconds } = SESSION_CHECKS;
+  const { rows } = await sql<SessionRow>`
+    update authorization_sessions set status = 'verifying', checked_at = now(),
+      updated_at = case when status = 'pending' then now() else updated_at end,
+      check_attempts = case when status = 'pending' then 0 else check_attempts end,
+      next_check_at = least(now() + ${verifyingSeconds[0]} * interval '1 second', expires_at)
+    where return_token_hash = ${hash} and ${IS_OPEN}
+      and (status = 'pending' or checked_at is null or checked_at <= now() - ${returnSeconds} * interval '1 second')
+    returning ${COLUMNS}`.execute(db);
+  return rows[0];
+}
+
+/** The account has no request left in this second. */
+async function checkSoon(db: Db, { user_id, id }: SessionRow): Promise<void> {
+  await sql`
+    update authorization_sessions set next_check_at = least(now() + interval '2 seconds', expires_at)
+    where user_id = ${user_id} and id = ${id} and ${IS_OPEN}`.execute(db);
+}
+
+/** False when the session has ended meanwhile. */
+const complete = (db: Db, { user_id, id }: SessionRow, upstreamId: string): Promise<boolean> =>
+  db.transaction().execute(async (tx) => {
+    const { rows } = await sql<SessionRow>`
+      select ${COLUMNS} from authorization_sessions
+      where user_id = ${user_id} and id = ${id} and ${IS_OPEN} for update`.execute(tx);
+    const [session] = rows;
+    if (!session) return false;
+    const groupId = (await findGroupOf(tx, session, upstreamId)) ?? (await insertGroup(tx, session, upstreamId));
+    await sql`
+      update authorization_sessions set status = 'completed', asset_group_id = ${groupId}, ${ENDED}
+      where user_id = ${user_id} and id = ${id}`.execute(tx);
+    return true;
+  });
+
+/** Token and link are of no use after the outcome. */
+const ENDED = sql`upstream_token_sealed = null, link_sealed = null, next_check_at = null, updated_at = now()`;
+
+/** The user's own group of the same person, from an earlier session. */
+async function findGroupOf(tx: Db, session: SessionRow, upstreamId: string): Promise<string | undefined> {
+  const found = await tx
+    .selectFrom('asset_groups')
+    .select('id')
+    .where('user_id', '=', session.user_id)
+    .where('account_id', '=', session.account_id)
+    .where('upstream_id', '=', upstreamId)
+    .where('status', '=', 'active')
+    .executeTakeFirst();
+  return found?.id;
+}
+
+async function insertGroup(tx: Db, session: SessionRow, upstreamId: string): Promise<string> {
+  const { user_id, group_id, variant, account_id, name, description } = session;
+  const id = newId('assetgrp');
+  await tx
+    .insertInto('asset_groups')
+    .values({
+      user_id,
+      id,
+      group_id,
+      variant,
+      account_id,
+      name: name === '' ? DEFAULT_NAME : name,
+      description,
+      group_type: ASSET_GROUP_TYPES[1],
+      status: 'active',
+      upstream_id: upstreamId,
+    })
+    .execute();
+  return id;
+}
+
+async function endFailed(db: Db, { user_id, id }: SessionRow): Promise<void> {
+  await sql`
+    update authorization_sessions set status = 'failed', ${ENDED}
+    where user_id = ${user_id} and id = ${id} and ${IS_OPEN}`.execute(db);
+}

@@ -1,0 +1,213 @@
+/**
+ * Creation of a real-person authorization session (V 4.10 r1): the session and the claim of the Idempotency-Key in one transaction, then
+ * one request to the provider. Without a clear response nothing is left: a session that the provider may have is of no use without its link.
+ */
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Account } from '../../catalog/index.ts';
+import { type ApiError, fail, newId } from '../../core/index.ts';
+import type { Key } from '../../identity/index.ts';
+import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
+import { misconfigured, unavailable } from '../assets/errors.ts';
+import { parseBody, readFields, readModel } from '../assets/fields.ts';
+import { assetRulesOf, boundAccount, groupOfModel, reachableGroups } from '../assets/service-group.ts';
+import {
+  claimRecord,
+  finishRecord,
+  type IdempotentRequest,
+  removeRecord,
+  removeRecordOf,
+} from '../idempotency/records.ts';
+import { inProgress, onLockTimeout, replayRequest } from '../idempotency/replay.ts';
+import type { VideoGroup } from '../service-groups.ts';
+import type { VideoServices } from '../services.ts';
+import type { AssetCreateOutcome, StartedValidation } from '../upstream/asset-provider.ts';
+import {
+  COLUMNS,
+  findSession,
+  hashReturnSecret,
+  linkLocation,
+  type SessionName,
+  type SessionRow,
+  sessionView,
+  tokenLocation,
+} from './session.ts';
+
+const OPERATION = 'session.create';
+/** An absent body is an empty object. */
+const EMPTY_BODY = Buffer.from('{}');
+
+export interface SessionInput {
+  readonly bytes: Buffer;
+  /** SHA-256 of the Idempotency-Key. */
+  readonly keyHash: Buffer | undefined;
+}
+
+/** A session that is being created, and the claim on its key. */
+interface Creation extends SessionName {
+  readonly owner: string;
+  readonly idempotent: IdempotentRequest | undefined;
+}
+
+interface SessionContent {
+  readonly group: VideoGroup;
+  readonly account: Account;
+  readonly name: string;
+  readonly description: string;
+  readonly redirectUrl: string | undefined;
+  /** The secret part of the path to which the browser returns. */
+  readonly secret: string;
+}
+
+/** Returns the public object. A replay shows the link only while the session is pending. */
+export async function createSession(services: VideoServices, key: Key, input: SessionInput): Promise<object> {
+  const { members, fingerprint } = parseBody(OPERATION, input.bytes.length === 0 ? EMPTY_BODY : input.bytes);
+  const idempotent = input.keyHash && { userId: key.userId, operation: OPERATION, keyHash: input.keyHash, fingerprint };
+  const original = idempotent && (await replay(services, idempotent));
+  if (original) return original;
+  const group = serviceGroupFor(services, key, readModel(members, SESSION_FIELDS.model));
+  const fields = readFields(members, SESSION_FIELDS, services.allowedOrigins);
+  const content: SessionContent = {
+    group,
+    account: await boundAccount(services, key.userId, group.id),
+    name: fields.name ?? '',
+    description: fields.description ?? '',
+    redirectUrl: fields.redirect_url,
+    secret: randomBytes(24).toString('base64url'),
+  };
+  const creation = await insertSession(services, key, content, idempotent);
+  if (!creation) return replayLost(services, idempotent);
+  const returnUrl = `${services.publicUrl()}/return/real-person/${content.secret}`;
+  const outcome = await services.assetProvider.startValidation(content.account, returnUrl);
+  if (outcome.kind !== 'created') throw await discard(services, creation, outcome);
+  return sessionView(services, await confirm(services, creation, outcome.value), ['pending']);
+}
+
+/** The group of the model, or the first of the key's groups that has such sessions (V 4.10 r5). */
+function serviceGroupFor({ catalog }: VideoServices, key: Key, model: string | undefined): VideoGroup {
+  const reachable = reachableGroups(catalog(), key);
+  const candidates = model === undefined ? reachable : [groupOfModel(catalog(), key, model)];
+  const group = candidates.find((one) => assetRulesOf(one).hasRealPersonSessions);
+  if (!group) throw fail('real_person_auth_not_supported');
+  return group;
+}
+
+const replay = (services: VideoServices, request: IdempotentRequest): Promise<object | undefined> =>
+  replayRequest(services.db, request, {
+    recover: (id) => recoverSession(services, { user_id: request.userId, id }),
+    respond: async (_status, id = '') => {
+      const session = await findSession(services.db, { user_id: request.userId, id });
+      if (!session) throw fail('authorization_session_not_found');
+      return sessionView(services, session, ['pending']);
+    },
+  });
+
+async function replayLost(services: VideoServices, request: IdempotentRequest | undefined): Promise<object> {
+  const original = request && (await replay(services, request));
+  if (!original) throw inProgress();
+  return original;
+}
+
+/** Claim and session, together or not at all. Undefined when another request has claimed the key meanwhile. */
+async function insertSession(
+  { db, replicaId }: VideoServices,
+  key: Key,
+  { group, account, name, description, redirectUrl, secret }: SessionContent,
+  idempotent: IdempotentRequest | undefined,
+): Promise<Creation | undefined> {
+  const id = newId('authsess');
+  const owner = `${replicaId}:${id}`;
+  return db.transaction().execute(async (tx) => {
+    if (idempotent) {
+      await sql`set local lock_timeout = '2s'`.execute(tx);
+      const claim = { owner, resourceId: id, leaseMs: SESSION_LEASE_MS };
+      if (!(await claimRecord(tx, idempotent, claim).catch(onLockTimeout(inProgress)))) return undefined;
+    }
+    await tx
+      .insertInto('authorization_sessions')
+      .values({
+        user_id: key.userId,
+        id,
+        group_id: group.id,
+        variant: group.variant,
+        account_id: account.id,
+        name,
+        description,
+        status: 'pending',
+        return_token_hash: hashReturnSecret(secret),
+        redirect_url: redirectUrl ?? null,
+        next_check_at: sql<Date>`now() + ${SESSION_LEASE_MS} * interval '1 millisecond'`,
+        expires_at: sql<Date>`now() + ${SESSION_SECONDS} * interval '1 second'`,
+      })
+      .execute();
+    return { user_id: key.userId, id, owner, idempotent };
+  });
+}
+
+async function confirm(
+  { db, sealer }: VideoServices,
+  { user_id, id, owner, idempotent }: Creation,
+  { token, link }: StartedValidation,
+): Promise<SessionRow> {
+  return db.transaction().execute(async (tx) => {
+    const { rows } = await sql<SessionRow>`
+      update authorization_sessions set upstream_token_sealed = ${sealer.seal(token, tokenLocation(id))},
+        link_sealed = ${sealer.seal(link, linkLocation(id))},
+        next_check_at = now() + ${SESSION_CHECKS.pendingSeconds} * interval '1 second'
+      where user_id = ${user_id} and id = ${id} and status = 'pending' and upstream_token_sealed is null
+      returning ${COLUMNS}`.execute(tx);
+    const [session] = rows;
+    // The request took longer than its lease, and a worker has removed the session.
+    if (!session) throw unavailable(503);
+    if (idempotent) await finishRecord(tx, idempotent, { owner, status: 201 });
+    return session;
+  });
+}
+
+/** Removes the session, frees the key and returns the error for the caller. */
+async function discard(
+  { db, log }: VideoServices,
+  { user_id, id, owner, idempotent }: Creation,
+  outcome: Exclude<AssetCreateOutcome<unknown>, { kind: 'created' }>,
+): Promise<ApiError> {
+  await db.transaction().execute(async (tx) => {
+    await sql`delete from authorization_sessions
+      where user_id = ${user_id} and id = ${id} and upstream_token_sealed is null`.execute(tx);
+    if (idempotent) await removeRecord(tx, idempotent, owner);
+  });
+  if (outcome.kind === 'rejected') {
+    const { status, code } = outcome.error;
+    log.error('session.rejected', { session: id, status, code });
+    // The request has no content of the caller, so the account or the public URL of this installation is to blame.
+    return misconfigured();
+  }
+  log.warn('session.not_created', { session: id, outcome: outcome.kind });
+  return unavailable(503, outcome.kind === 'not_sent' ? outcome.retryAfter : undefined);
+}
+
+/** Removes a session whose replica stopped while it was being created. No effect while that may still be at work. */
+const recoverSession = ({ db }: Pick<VideoServices, 'db'>, { user_id, id }: SessionName): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    const { numAffectedRows: removed = 0n } = await sql`
+      delete from authorization_sessions
+      where user_id = ${user_id} and id = ${id} and upstream_token_sealed is null and next_check_at <= now()`.execute(
+      tx,
+    );
+    const { rows } = await sql`
+      select from authorization_sessions where user_id = ${user_id} and id = ${id}`.execute(tx);
+    if (removed > 0n || rows.length === 0) await removeRecordOf(tx, user_id, id);
+  });
+
+/** Sessions removed per run of the job. */
+const BATCH = 100;
+
+/** Removes sessions whose replica stopped while they were being created. */
+export async function recoverSessions(services: Pick<VideoServices, 'db'>): Promise<number> {
+  const { rows } = await sql<SessionName>`
+    select user_id, id from authorization_sessions
+    where next_check_at <= now() and status = 'pending' and upstream_token_sealed is null limit ${BATCH}`.execute(
+    services.db,
+  );
+  for (const abandoned of rows) await recoverSession(services, abandoned);
+  return rows.length;
+}
