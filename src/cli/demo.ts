@@ -56,6 +56,9 @@ interface DemoKeys {
 
 const TASKS = VIDEO_ENDPOINTS['tasks.create'].path;
 
+/** Shell text that inserts the id of the task created before. */
+const TASK_ID = `$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' task.json)`;
+
 function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { about: string; command: string }[] {
   const post = (path: string, key: string, body: object, flags = '-sS') =>
     `curl ${flags} ${url}${path} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
@@ -98,8 +101,12 @@ function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { abo
       command: `${post(TASKS, m, { model: DEMO_VIDEO_MODEL, content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 })} | tee task.json`,
     },
     {
-      about: 'the state of that task',
-      command: `curl -sS ${url}${TASKS}/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' task.json) -H 'authorization: Bearer ${m}'`,
+      about: 'its states until it is done, in about 15 seconds',
+      command: `curl -sSN ${url}${TASKS}/${TASK_ID} -H 'authorization: Bearer ${m}' -H 'accept: text/event-stream'`,
+    },
+    {
+      about: 'the video, written to lamp.mp4',
+      command: `curl -sS ${url}/v1/videos/${TASK_ID}/content -H 'authorization: Bearer ${m}' -o lamp.mp4`,
     },
     ...(token === undefined
       ? []

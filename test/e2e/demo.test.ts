@@ -28,11 +28,12 @@ test('demo: every command printed at the first start works as pasted, and the se
   for (const command of commands) {
     const { stdout } = await run('bash', ['-c', `set -o pipefail; ${command}`], { cwd: folder });
     if (command.includes('| tee task.json')) assert.match(stdout, /^\{"id":"task_\w+"\}$/, command);
-    else if (!command.includes('lamp.png')) assert.match(stdout, /demo-/, command);
-    if (command.includes(' task.json)')) assert.match(stdout, /"status":"(?:queued|running|succeeded)"/, command);
+    else if (!/lamp\.(?:png|mp4)/.test(command)) assert.match(stdout, /demo-/, command);
+    if (command.includes('text/event-stream')) assert.match(stdout, /"status":"succeeded"/, command);
     assert.doesNotMatch(stdout, /"error":\{/, command);
   }
   assert.equal(readFileSync(join(folder, 'lamp.png')).subarray(1, 4).toString(), 'PNG');
+  assert.equal(readFileSync(join(folder, 'lamp.mp4')).subarray(4, 8).toString(), 'ftyp', 'a real MP4');
   const keys = [...first.output().matchAll(/\bdg-[0-9A-Za-z]{49}\b/g)].map(([key]) => key);
   assert.equal(new Set(keys).size, 3);
   const tokens = [...first.output().matchAll(/\bdga-[0-9A-Za-z]{43}\b/g)].map(([token]) => token);
