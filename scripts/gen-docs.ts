@@ -68,13 +68,14 @@ export function renderEndpoints(): string {
   );
 }
 
-/** A parameter means the same in every operation that takes it. */
-const adminParameters = (): Map<string, string> =>
-  new Map(
-    Object.values(ADMIN_SCHEMAS).flatMap(({ query }) =>
-      queryParameters(query).map((parameter): [string, string] => [parameter.name, parameter.description]),
-    ),
-  );
+/** A parameter with several meanings, such as `state`, has all of them. */
+const adminParameters = (): Map<string, string> => {
+  const meanings = new Map<string, Set<string>>();
+  for (const { query } of Object.values(ADMIN_SCHEMAS))
+    for (const { name, description } of queryParameters(query))
+      meanings.set(name, (meanings.get(name) ?? new Set()).add(description));
+  return new Map([...meanings].map(([name, texts]) => [name, [...texts].join('<br>')]));
+};
 
 const name = (row: EndpointRow): string => `\`${row.method} ${row.path}\`${row.alias ? `<br>\`${row.alias}\`` : ''}`;
 

@@ -41,7 +41,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['services'],
     ['tasks', 'assets'],
     ['results', 'callbacks', 'sessions'],
-    ['video'],
+    ['video', 'alarms'],
     ['index'],
   ],
   gateway: [

@@ -12,7 +12,7 @@ export interface AdminServices {
   readonly db: Db;
   readonly clock: Clock;
   readonly secrets: KeySecrets;
-  readonly video: Pick<Video, 'resolveReview'>;
+  readonly video: Pick<Video, 'resolveReview' | 'testCallback'>;
 }
 
 export interface AdminCall<Q = unknown, B = unknown> {

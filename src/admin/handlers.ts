@@ -6,6 +6,7 @@ import { listAlarms } from './alarms.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
+import { getCallback, listCallbacks, redeliverCallback, testCallbackOperation } from './callbacks.ts';
 import { listAccounts, listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
 import { applyConfig } from './config.ts';
 import { bookCredit } from './credits.ts';
@@ -38,6 +39,10 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.releaseReview': releaseReview,
   'admin.alarms': listAlarms,
   'admin.audit': listAudit,
+  'admin.callbacks': listCallbacks,
+  'admin.callback': getCallback,
+  'admin.redeliverCallback': redeliverCallback,
+  'admin.testCallback': testCallbackOperation,
   'admin.groups': listGroups,
   'admin.accounts': listAccounts,
   'admin.models': listCatalogModels,

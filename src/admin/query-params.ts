@@ -19,6 +19,8 @@ export const param = {
   group: filter('of this group'),
   account: filter('of this upstream account'),
   operation: filter('of this operation, such as messages.create'),
+  task: filter('of this task (`task_...`)'),
+  host: filter('of this host, with its port unless it is 443'),
   request_id: filter('of this request (`req_...`)'),
   action: filter('of this kind, such as credit.booked'),
   subject: filter('of this object, such as user:ana'),

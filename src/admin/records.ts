@@ -74,7 +74,7 @@ const QuarantineQuery = z.strictObject({
   state: z
     .enum(['open', 'charged', 'dismissed'])
     .default('open')
-    .describe('`open` (default), `charged` or `dismissed`'),
+    .describe('of records: `open` (default), `charged` or `dismissed`'),
   ...pageParams(rowKey.timeAndId),
 });
 

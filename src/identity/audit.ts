@@ -20,6 +20,8 @@ export type AuditAction =
   | 'record.dismissed'
   | 'review.settled'
   | 'review.released'
+  | 'callback.redelivered'
+  | 'callback.tested'
   | 'config.applied'
   | 'prices.imported'
   | 'replica.removed'

@@ -27,6 +27,10 @@ export const ALARMS = {
     about: 'charges of the last hour were higher than their reservations',
     advice: 'check prices, context and max_output of the models in use; balances may be negative',
   },
+  callbacks_dead: {
+    about: 'callbacks were given up within the last day',
+    advice: 'read /admin/v1/callbacks?state=dead, ask the owner of the receiver, then redeliver them',
+  },
   journal_backlog: {
     about: 'processes have usage records that are not in the database after a minute',
     advice: 'look for usage.flush_failed in their logs; DATA_DIR needs room for the journal until it is drained',

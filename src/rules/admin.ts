@@ -68,6 +68,26 @@ export const ADMIN_ENDPOINTS = {
     about: 'Conditions that need an operator, as of the last check, with advice',
   },
   'admin.audit': { method: 'GET', path: `${BASE}/audit`, about: 'The audit log, newest first' },
+  'admin.callbacks': {
+    method: 'GET',
+    path: `${BASE}/callbacks`,
+    about: 'Callbacks of video tasks with the state of their delivery, newest first',
+  },
+  'admin.callback': {
+    method: 'GET',
+    path: `${BASE}/callbacks/{event}`,
+    about: 'A callback with its attempts',
+  },
+  'admin.redeliverCallback': {
+    method: 'POST',
+    path: `${BASE}/callbacks/{event}/redeliver`,
+    about: 'Deliver a delivered or dead callback again, with the same id and body',
+  },
+  'admin.testCallback': {
+    method: 'POST',
+    path: `${BASE}/callbacks/test`,
+    about: 'Send a signed test event to the callback URL of a task, once',
+  },
   'admin.groups': { method: 'GET', path: `${BASE}/groups`, about: 'Provider groups' },
   'admin.accounts': { method: 'GET', path: `${BASE}/accounts`, about: 'Upstream accounts, without their credentials' },
   'admin.models': { method: 'GET', path: `${BASE}/models`, about: 'Models with the prices and costs in force' },

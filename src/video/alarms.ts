@@ -1,7 +1,8 @@
-/** Alarms about video tasks: conditions in which only an operator can decide about a hold. */
+/** Alarms about video tasks: holds that only an operator can decide about, and callbacks that were given up. */
 import { sql } from 'kysely';
 import type { Db } from '../db/index.ts';
 import { type Alarm, alarm } from '../ledger/index.ts';
+import { findDeadCallbacks } from './callbacks/alarm.ts';
 
 /** Rows counted at most; more make no difference to the operator. */
 const LIMIT = 1_000;
@@ -16,5 +17,6 @@ export async function findVideoAlarms(db: Db): Promise<Alarm[]> {
   return [
     alarm('video_usage_missing', reviews, ({ id }) => id),
     alarm('video_submissions_unknown', unknown, ({ id, account_id }) => `${id} on ${account_id ?? 'no account'}`),
+    await findDeadCallbacks(db),
   ];
 }

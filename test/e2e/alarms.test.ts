@@ -136,6 +136,14 @@ const CASES: readonly {
     doctor: /journal_backlog 1: .*\(12 of rep_slow\)/,
   },
   {
+    name: 'callbacks_dead',
+    begin: () =>
+      execute(sql`insert into callback_events (user_id, task_id, version, event_id, url, host, body, state, finished_at)
+        values ('ana', 'task_1', 2, 'evt_dead', 'https://hooks.host.net/', 'hooks.host.net', '{}', 'dead', now())`),
+    end: () => execute(sql`delete from callback_events`),
+    doctor: /callbacks_dead 1: .*\(1 of ana to hooks\.host\.net\)/,
+  },
+  {
     name: 'video_usage_missing',
     begin: () =>
       storeTask(gateway.context.database.db, {
