@@ -15,23 +15,21 @@ export interface Delivery {
   readonly body: string;
 }
 
-export type Answer = number | ((response: ServerResponse, delivery: Delivery) => void);
+/** A status, or a function that responds. */
+export type Reply = number | ((response: ServerResponse, delivery: Delivery) => void);
 
 /** An HTTP server that records what it receives. */
 export class Receiver {
   readonly deliveries: Delivery[] = [];
-  /** Requests that it has received and not ended yet, now and at most. */
-  inFlight = 0;
+  /** Requests at the same time, at most; also by path. */
   maxInFlight = 0;
-  /** A status, or a function that responds. */
-  respond: (delivery: Delivery) => Answer = () => 200;
+  readonly maxByPath = new Map<string, number>();
+  respond: (delivery: Delivery) => Reply = () => 200;
   origin = '';
+  readonly #paths: string[] = [];
   readonly #server: Server = createServer((request, response) => {
-    this.inFlight += 1;
-    this.maxInFlight = Math.max(this.maxInFlight, this.inFlight);
-    response.on('close', () => {
-      this.inFlight -= 1;
-    });
+    this.#begin(request.url ?? '');
+    response.on('close', () => this.#paths.splice(this.#paths.indexOf(request.url ?? ''), 1));
     const chunks: Buffer[] = [];
     request.on('error', () => {});
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -43,9 +41,9 @@ export class Receiver {
         body: Buffer.concat(chunks).toString(),
       };
       this.deliveries.push(delivery);
-      const answer = this.respond(delivery);
-      if (typeof answer === 'number') response.writeHead(answer).end();
-      else answer(response, delivery);
+      const reply = this.respond(delivery);
+      if (typeof reply === 'number') response.writeHead(reply).end();
+      else reply(response, delivery);
     });
   });
 
@@ -59,12 +57,20 @@ export class Receiver {
   reset(): void {
     this.deliveries.length = 0;
     this.maxInFlight = 0;
+    this.maxByPath.clear();
     this.respond = () => 200;
   }
 
   close(): void {
     this.#server.closeAllConnections();
     this.#server.close();
+  }
+
+  #begin(path: string): void {
+    this.#paths.push(path);
+    const same = this.#paths.filter((one) => one === path).length;
+    this.maxInFlight = Math.max(this.maxInFlight, this.#paths.length);
+    this.maxByPath.set(path, Math.max(this.maxByPath.get(path) ?? 0, same));
   }
 }
 
