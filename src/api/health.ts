@@ -15,7 +15,10 @@ export function healthHandlers({
   metrics,
   notReady,
   openApi,
-}: HealthServices): Record<Exclude<OperatorOperation, 'provider.report' | 'characters.preview' | 'sessions.return'>, Handler> {
+}: HealthServices): Record<
+  Exclude<OperatorOperation, 'provider.report' | 'characters.preview' | 'sessions.return'>,
+  Handler
+> {
   let document: object | undefined;
   return {
     'operator.alive': (call) => sendJson(call, 200, { status: 'alive' }),

@@ -1,6 +1,6 @@
 /** The operations on real-person authorization sessions as OpenAPI (V 2, V 4.10). */
 import { SESSION_FIELDS, SESSION_STATUSES } from '../rules/index.ts';
-import { bodyOf } from './openapi-assets.ts';
+import { fieldsBody } from './openapi-assets.ts';
 import { json, object, ref, type Schema, SECONDS, TEXT } from './openapi-schema.ts';
 
 export const SESSION_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -22,7 +22,7 @@ export const SESSION_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
 };
 
-export const SESSION_BODIES = { 'sessions.create': bodyOf(SESSION_FIELDS) } as const;
+export const SESSION_BODIES = { 'sessions.create': fieldsBody(SESSION_FIELDS) } as const;
 
 const EXAMPLE = {
   id: 'authsess_3Nf7hQzK9tMv2cRwYb5xLd',

@@ -9,7 +9,7 @@ import { ASSET_GROUP_TYPES, SESSION_CHECKS, type SessionStatus } from '../../rul
 import { accountOf } from '../assets/service-group.ts';
 import type { VideoServices } from '../services.ts';
 import { AccountRates } from '../upstream/rates.ts';
-import { COLUMNS, hashReturnSecret, IS_OPEN, type SessionRow, statusOf, tokenLocation } from './session.ts';
+import { COLUMNS, hashReturnSecret, IS_OPEN, type SessionRow, sessionStatusOf, tokenLocation } from './session.ts';
 
 type CheckServices = Pick<VideoServices, 'db' | 'catalog' | 'sealer' | 'clock' | 'log' | 'assetProvider'>;
 
@@ -52,7 +52,7 @@ export class SessionChecker {
     const { rows } = await sql<SessionRow>`
       select ${COLUMNS} from authorization_sessions where return_token_hash = ${hash}`.execute(db);
     const [session] = rows;
-    return session && { status: statusOf(session), redirectUrl: session.redirect_url ?? undefined };
+    return session && { status: sessionStatusOf(session), redirectUrl: session.redirect_url ?? undefined };
   }
 
   /** One session must not keep the others from being checked. */

@@ -35,7 +35,7 @@ export async function findSession(db: Db, { user_id, id }: SessionName): Promise
 }
 
 /** A session is expired from `expires_at` on, also before the worker writes that down. */
-export const statusOf = ({ status, is_overdue }: SessionRow): SessionStatus =>
+export const sessionStatusOf = ({ status, is_overdue }: SessionRow): SessionStatus =>
   is_overdue && (status === 'pending' || status === 'verifying') ? 'expired' : (status as SessionStatus);
 
 interface ViewServices {
@@ -50,7 +50,7 @@ export function sessionView(
   linkIn: readonly SessionStatus[],
 ): object {
   const { id, link_sealed: link, asset_group_id: groupId } = session;
-  const status = statusOf(session);
+  const status = sessionStatusOf(session);
   return {
     id,
     object: 'asset.authorization_session',

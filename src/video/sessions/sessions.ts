@@ -5,7 +5,7 @@ import type { VideoServices } from '../services.ts';
 import { type ReturnedSession, SessionChecker } from './check.ts';
 import { createSession, recoverSessions, type SessionInput } from './create.ts';
 import { expireSessions, removeEndedSessions } from './expire.ts';
-import { findSession, isSessionId, sessionView, statusOf } from './session.ts';
+import { findSession, isSessionId, sessionStatusOf, sessionView } from './session.ts';
 
 export interface SessionView {
   readonly session: object;
@@ -38,7 +38,7 @@ export function createSessions(services: VideoServices): {
     async get(key, id) {
       const session = isSessionId(id) ? await findSession(db, { user_id: key.userId, id }) : undefined;
       if (!session) throw fail('authorization_session_not_found');
-      const status = statusOf(session);
+      const status = sessionStatusOf(session);
       if (status === 'expired') throw fail('authorization_session_expired');
       return {
         session: sessionView(services, session, ['pending', 'verifying']),
