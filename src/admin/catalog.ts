@@ -56,6 +56,7 @@ export const listGroups = orderedList({
 interface AccountRow {
   readonly id: string;
   readonly group_id: string;
+  readonly adapter: string;
   readonly base_url: string;
   readonly weight: number;
   readonly priority: number;
@@ -73,8 +74,8 @@ interface AccountRow {
 export const listAccounts = orderedList({
   query: GroupQuery,
   select: sql<AccountRow>`
-    select id, group_id, base_url, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts, assets,
-      position, created_at from accounts`,
+    select id, group_id, adapter, base_url, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts,
+      assets, position, created_at from accounts`,
   view: ({ group_id, base_url, cost_multiplier_ppm, assets, ...row }) => ({
     ...row,
     group: group_id,
@@ -169,7 +170,8 @@ interface CharacterRow {
 export const listCharacters = orderedList({
   query: GroupQuery,
   select: sql<CharacterRow>`
-    select id, public_id, group_id, models, upstream_asset, name, tags, gender, age_group, nationality, preview_url, position, created_at
+    select id, public_id, group_id, models, upstream_asset, name, tags, gender, age_group, nationality, preview_url,
+      preview_type, published, licence, position, created_at
     from characters`,
   view: ({ group_id, ...row }) => ({ ...row, group: group_id }),
 });

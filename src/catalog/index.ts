@@ -4,6 +4,7 @@ export {
   Catalog,
   capabilitiesFor,
   type Group,
+  hasAssetLibrary,
   type Model,
   type ModelLine,
   type PriceRow,

@@ -10,6 +10,10 @@ export type Style = (typeof STYLES)[number];
 export const VIDEO_VARIANTS = ['A', 'EP', 'HC'] as const;
 export type VideoVariant = (typeof VIDEO_VARIANTS)[number];
 
+/** Upstreams of a video account: `ark` is the provider's own API, `dragoman` the public API of another gateway. */
+export const VIDEO_ADAPTERS = ['ark', 'dragoman'] as const;
+export type VideoAdapter = (typeof VIDEO_ADAPTERS)[number];
+
 export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 /** Dialects with an endpoint that counts tokens. */

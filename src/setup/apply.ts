@@ -137,6 +137,7 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     identity: { id: account.id },
     columns: {
       group_id: account.group,
+      adapter: account.adapter,
       base_url: account.base_url,
       credential_sealed: sealedOnce(stored?.credential_sealed, credentialLocation(account.id), account.api_key),
       weight: account.weight,

@@ -57,6 +57,7 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
     ...file.accounts.flatMap((account, n) => [
       ...needGroup(`accounts[${n}].group`, account.group),
       ...unsupportedFeatures(`accounts[${n}].features`, account, groups),
+      ...adapterErrors(`accounts[${n}]`, account, groups),
     ]),
     ...file.models.flatMap((model, n) =>
       model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
@@ -115,4 +116,19 @@ function unsupportedFeatures(path: string, account: SetupFile['accounts'][number
   return (account.features ?? [])
     .filter((feature) => !possible.includes(feature))
     .map((feature) => `${path}: found "${feature}", expected some of ${possible.join(', ')}`);
+}
+
+/** Accounts whose upstream is another Dragoman. Their tasks and assets have different paths below one address. */
+function adapterErrors(path: string, account: SetupFile['accounts'][number], groups: Known['groups']): string[] {
+  if (account.adapter !== 'dragoman') return [];
+  const suffix = /\/(?:api\/v3|v1)\/*$/.exec(new URL(account.base_url).pathname)?.[0];
+  return [
+    ...(groups.get(account.group)?.style === 'video'
+      ? []
+      : [`${path}.adapter: found "dragoman", expected it only in a video group`]),
+    ...(suffix === undefined
+      ? []
+      : [`${path}.base_url: found "${suffix}" at the end, expected the address of the other gateway without it`]),
+    ...(account.assets ? [`${path}.assets: found settings, expected none; the other gateway uses api_key`] : []),
+  ];
 }

@@ -6,7 +6,16 @@ import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
 import { isKeyFormat } from '../identity/index.ts';
-import { FEATURES, KEY_CHARS, RESOLUTIONS, type Resolution, STYLES, USER_ID, VIDEO_VARIANTS } from '../rules/index.ts';
+import {
+  FEATURES,
+  KEY_CHARS,
+  RESOLUTIONS,
+  type Resolution,
+  STYLES,
+  USER_ID,
+  VIDEO_ADAPTERS,
+  VIDEO_VARIANTS,
+} from '../rules/index.ts';
 import { issuesOf } from './issues.ts';
 
 const id = z
@@ -57,6 +66,7 @@ const Group = z
 const Account = z.strictObject({
   id,
   group: z.string(),
+  adapter: z.enum(VIDEO_ADAPTERS).optional(),
   base_url: httpUrl,
   api_key: z.string().min(1).max(4096),
   weight: z.number().int().min(0).max(1000).optional(),
