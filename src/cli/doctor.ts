@@ -9,6 +9,7 @@ import { isMigrated } from '../db/index.ts';
 import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
 import { type AppContext, openContext, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
+import type { VideoAdapter } from '../rules/index.ts';
 import { canReport, findVideoAlarms } from '../video/index.ts';
 import { print } from './output.ts';
 
@@ -151,12 +152,14 @@ async function checkVideo({ config, database: { db } }: AppContext): Promise<Fin
   const accounts = await db
     .selectFrom('accounts')
     .innerJoin('groups', 'groups.id', 'accounts.group_id')
-    .select(['accounts.id', 'accounts.base_url'])
+    .select(['accounts.id', 'accounts.base_url', 'accounts.adapter'])
     .where('groups.style', '=', 'video')
     .orderBy('accounts.id')
     .execute();
   const url = publicUrlOf(config, config.PORT);
-  const silent = accounts.filter(({ base_url }) => !canReport(url, { baseUrl: base_url }));
+  const silent = accounts.filter(
+    ({ base_url, adapter }) => !canReport(url, { baseUrl: base_url, adapter: adapter as VideoAdapter }),
+  );
   const { rows: unpriced } = await sql<{ pattern: string; group_id: string }>`
     select m.pattern, m.group_id from models m join groups g on g.id = m.group_id
     where g.style = 'video' and (

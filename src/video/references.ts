@@ -3,7 +3,7 @@
  * and translated to the provider's ids. An account that holds an asset must also run the task.
  */
 import { sql } from 'kysely';
-import type { Catalog, Group, Model } from '../catalog/index.ts';
+import { type Catalog, type Group, hasAssetLibrary, type Model } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Key } from '../identity/index.ts';
@@ -134,7 +134,7 @@ const CHECKS: readonly { readonly code: ErrorCode; isViolated(use: AssetUse, con
   {
     code: 'asset_route_group_misconfigured',
     isViolated: ({ asset }, { catalog }) =>
-      catalog.accounts(asset.group_id).find(({ id }) => id === asset.account_id)?.assets === undefined,
+      !catalog.accounts(asset.group_id).some((account) => account.id === asset.account_id && hasAssetLibrary(account)),
   },
 ];
 

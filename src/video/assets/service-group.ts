@@ -2,7 +2,7 @@
  * The service group and the upstream account of an asset operation. A user's assets of one service group all live in one account, because
  * only assets of one account can be combined; so the account is chosen once and never changes (V 1).
  */
-import type { Account, Catalog } from '../../catalog/index.ts';
+import { type Account, type Catalog, hasAssetLibrary } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import type { Key } from '../../identity/index.ts';
 import { type AssetRules, VARIANT_SHEETS } from '../../rules/index.ts';
@@ -35,7 +35,7 @@ export async function boundAccount(
 ): Promise<Account> {
   const usable = catalog()
     .accounts(groupId)
-    .filter(({ features, assets }) => features.has('video') && assets !== undefined);
+    .filter((account) => account.features.has('video') && hasAssetLibrary(account));
   const find = () =>
     db
       .selectFrom('asset_accounts')
@@ -68,4 +68,4 @@ export const accountOf = (
 ): Account | undefined =>
   catalog()
     .accounts(group_id)
-    .find(({ id, assets }) => id === account_id && assets !== undefined);
+    .find((account) => account.id === account_id && hasAssetLibrary(account));

@@ -144,7 +144,7 @@ function reject(services: VideoServices, submission: Submission, rejected: Rejec
   return abandon(services, submission, {
     error: rejectionError(submission, rejection, rejected),
     taskError: taskErrorFrom(rejected.error),
-    isStable: rejection.kind === 'request',
+    isStable: rejection.kind === 'request' && rejection.isTransient !== true,
   });
 }
 

@@ -3,12 +3,13 @@
  * whether it has the task. A task that is not found within a day failed; its hold is released. Nothing is ever sent again.
  */
 import { sql } from 'kysely';
-import type { Account } from '../../catalog/index.ts';
+import type { Account, Catalog } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { SUBMISSION_TIMEOUT_SECONDS } from '../../rules/index.ts';
 import { finishRecordOf } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
+import { reportedIdIn, traitsOf } from '../upstream/adapters.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import { taskError } from '../upstream/errors.ts';
 import { changeStatus } from './status.ts';
@@ -53,7 +54,10 @@ async function reconcileGroup(services: ReconcileServices, tasks: readonly TaskR
   const account = first && accountOf(services, first);
   const listed = account && (await services.provider.list(account, upstreamModelOf(account, first)));
   for (const task of tasks) {
-    const match = listed?.kind === 'found' ? await onlyMatch(services, task, listed.value) : undefined;
+    const match =
+      account && listed?.kind === 'found'
+        ? await onlyMatch(services, { task, account, reported: listed.value })
+        : undefined;
     if (match) await bindTask(services, task, match.id);
     else await failIfOverdue(services, task);
   }
@@ -67,17 +71,21 @@ const accountOf = ({ catalog }: ReconcileServices, { group_id, account_id }: Tas
 const upstreamModelOf = (account: Account, { upstream_model }: TaskRow): string =>
   account.models.get(upstream_model) ?? upstream_model;
 
+interface Search {
+  readonly task: TaskRow;
+  readonly account: Account;
+  /** The tasks that the provider listed. */
+  readonly reported: readonly ReportedTask[];
+}
+
 /** The provider's task, when exactly one unbound task of the provider and one unknown task of ours fit together. */
-async function onlyMatch(
-  services: ReconcileServices,
-  task: TaskRow,
-  reported: readonly ReportedTask[],
-): Promise<ReportedTask | undefined> {
-  // A task without the identifier could be another user's.
-  const fitting = reported.filter(
-    (one) => one.createdAt !== undefined && one.safetyIdentifier !== undefined && fits(task, one),
-  );
-  const unbound = fitting.length === 0 ? [] : await unboundOf(services, task, fitting);
+async function onlyMatch(services: ReconcileServices, search: Search): Promise<ReportedTask | undefined> {
+  const { task, account, reported } = search;
+  // A task without the identifier could be another user's. Where the upstream has none, all users are searched for claimants.
+  const isComplete = ({ createdAt, safetyIdentifier }: ReportedTask): boolean =>
+    createdAt !== undefined && (safetyIdentifier !== undefined || !traitsOf(account).takesSafetyIdentifier);
+  const fitting = reported.filter((one) => isComplete(one) && fits(task, one));
+  const unbound = fitting.length === 0 ? [] : await unboundOf(services, { ...search, reported: fitting });
   const [only] = unbound;
   if (!only) return undefined;
   if (unbound.length === 1 && only.claimants === 1n) return fitting.find(({ id }) => id === only.id);
@@ -99,26 +107,36 @@ function fits(task: TaskRow, { createdAt, safetyIdentifier }: ReportedTask): boo
 /**
  * The candidates that belong to no task of ours yet, and how many tasks of this user each of them can belong to. Both are read in one
  * statement: between two, a submission could end and be seen by neither. Tasks that were given up count: a candidate may be theirs.
+ * An upstream that does not name users lists the tasks of all users, and of all accounts with the same address.
  */
 async function unboundOf(
-  { db }: ReconcileServices,
-  task: TaskRow,
-  candidates: readonly ReportedTask[],
+  { db, catalog }: ReconcileServices,
+  { task, account, reported: candidates }: Search,
 ): Promise<readonly { readonly id: string; readonly claimants: bigint }[]> {
+  const namesUsers = traitsOf(account).takesSafetyIdentifier;
+  const accountIds = namesUsers ? [account.id] : accountsAt(catalog(), account.baseUrl);
+  const owner = namesUsers ? sql`t.user_id = ${task.user_id} and t.upstream_model = ${task.upstream_model}` : sql`true`;
   const { rows } = await sql<{ id: string; claimants: bigint }>`
     select c.id, (
       select count(*) from video_tasks t
-      where t.user_id = ${task.user_id} and t.account_id = ${task.account_id} and t.upstream_model = ${task.upstream_model}
+      where ${owner} and t.account_id = any(${accountIds})
         and t.upstream_id is null and t.submission in ('sending', 'unknown')
         and (t.finished_at is null or t.error ->> 'code' = 'submission_failed')
         and c.created_at - extract(epoch from t.created_at) between ${-CLOCK_SKEW_S}::int and ${SUBMISSION_WINDOW_S + CLOCK_SKEW_S}::int
     ) as claimants
     from unnest(${candidates.map(({ id }) => id)}::text[], ${candidates.map(({ createdAt }) => createdAt ?? 0)}::float8[]) c (id, created_at)
-    where not exists (select from video_tasks b where b.account_id = ${task.account_id} and b.upstream_id = c.id)`.execute(
+    where not exists (select from video_tasks b where b.account_id = any(${accountIds}) and b.upstream_id = c.id)`.execute(
     db,
   );
   return rows;
 }
+
+const accountsAt = (catalog: Catalog, url: string): readonly string[] =>
+  catalog
+    .groups()
+    .flatMap(({ id }) => catalog.accounts(id))
+    .filter(({ baseUrl }) => baseUrl === url)
+    .map(({ id }) => id);
 
 /** Confirms a task whose submission is open, unless it ended meanwhile or another task has the provider's id. */
 async function bindTask({ db, log }: ReconcileServices, task: TaskRow, upstreamId: string): Promise<void> {
@@ -165,8 +183,8 @@ export async function onProviderReport(services: ReconcileServices, token: strin
     .where('finished_at', 'is', null)
     .executeTakeFirst();
   if (!task) return false;
-  const reportedId = (report as { id?: unknown } | null)?.id;
-  if (task.submission === 'confirmed' || typeof reportedId !== 'string') {
+  const reportedId = reportedIdIn(report);
+  if (task.submission === 'confirmed' || reportedId === undefined) {
     await checkSoon(services, task);
     return true;
   }

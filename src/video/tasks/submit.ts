@@ -9,6 +9,7 @@ import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { fillTemplate } from '../request/upstream-template.ts';
 import type { VideoServices } from '../services.ts';
+import { traitsOf } from '../upstream/adapters.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import { rejectionOf } from '../upstream/errors.ts';
 import type { CreatedTask, Submission } from './order.ts';
@@ -53,7 +54,7 @@ async function sendOnce(
   const body = bodyFor(services, submission, account);
   if (!(await markSending(services, submission, account))) return undefined;
   crashPoint('task.sending');
-  const outcome = await services.provider.create(account, body);
+  const outcome = await services.provider.create(account, { taskId: submission.task.id, body });
   crashPoint('task.sent');
   return outcome;
 }
@@ -63,7 +64,7 @@ function bodyFor(services: VideoServices, submission: Submission, account: Accou
   return fillTemplate(template, {
     model: account.models.get(target.model.upstream) ?? target.model.upstream,
     callbackUrl: services.callbackUrlFor(account, callbackToken),
-    safetyIdentifier: task.safety_identifier,
+    safetyIdentifier: traitsOf(account).takesSafetyIdentifier ? task.safety_identifier : undefined,
     assets: references.upstreamIds,
   });
 }

@@ -13,6 +13,8 @@ const FAMILIES: readonly { readonly matches: RegExp; readonly kind: AssetErrorKi
       /^(?:NotFound\.ProjectName|Signature|InvalidAccessKey|InvalidAuthorization|InvalidCredential|InvalidTimestamp|MissingAuthenti|Unauthorized|AccessDenied|SubscriptionRequired|OperationDenied|AccountOverdue)/,
     kind: 'account',
   },
+  // Codes of another Dragoman about its own configuration.
+  { matches: /^(?:asset_route_group_|model_not_|real_person_auth_not_supported)/, kind: 'account' },
   { matches: /^NotFound\b/, kind: 'missing' },
   { matches: /Throttl|LimitExceeded|RateLimit|FlowLimit|QuotaExceeded|ServerOverloaded/, kind: 'throttled' },
   { matches: /^(?:Internal|Service\w*(?:Unavailable|Error|Timeout))/, kind: 'server' },

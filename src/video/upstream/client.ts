@@ -6,6 +6,7 @@ import type { Account } from '../../catalog/index.ts';
 import { concatBuffers } from '../../core/index.ts';
 import { MAX_USAGE_TOKENS, TIMEOUTS, type Timeouts } from '../../rules/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
+import { isAmbiguous, ownResultUrls, traitsOf } from './adapters.ts';
 import type { ProviderError } from './errors.ts';
 import { exchangeJson, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
 
@@ -45,9 +46,11 @@ export type QueryOutcome<T> =
 
 export type CancelOutcome = 'cancelled' | 'rejected' | 'failed';
 
-/** Statuses after which the provider may or may not have created the task. */
-const AMBIGUOUS: ReadonlySet<number> = new Set([408, 409, 425]);
-const TASKS = '/contents/generations/tasks';
+/** A create request. Never sent twice. */
+export interface CreateRequest {
+  readonly taskId: string;
+  readonly body: readonly Buffer[];
+}
 
 export class VideoProvider {
   readonly #upstream: UpstreamClient;
@@ -56,25 +59,28 @@ export class VideoProvider {
     this.#upstream = upstream;
   }
 
-  async create(account: Account, body: readonly Buffer[]): Promise<CreateOutcome> {
-    const response = await this.#send(account, 'POST', TASKS, concatBuffers(body));
+  async create(account: Account, { taskId, body }: CreateRequest): Promise<CreateOutcome> {
+    const traits = traitsOf(account);
+    const headers = traits.takesIdempotencyKey ? ['idempotency-key', taskId] : [];
+    const response = await this.#send(account, 'POST', '', { body: concatBuffers(body), headers });
     if ('kind' in response)
       return response.kind === 'unreachable' ? { kind: 'not_sent' } : { kind: 'unknown', reason: response.code };
-    const { status, headers } = response;
+    const { status } = response;
     const upstreamId = response.body?.id;
     if (status >= 200 && status < 300)
       return typeof upstreamId === 'string' && upstreamId !== ''
         ? { kind: 'accepted', upstreamId }
         : { kind: 'unknown', reason: 'NO_ID' };
-    if (status < 400 || status >= 500 || AMBIGUOUS.has(status)) return { kind: 'unknown', reason: `HTTP_${status}` };
-    return { kind: 'rejected', error: errorIn(response), retryAfter: secondsIn(headers['retry-after']) };
+    const error = errorIn(response);
+    if (isAmbiguous(traits, status, error.code)) return { kind: 'unknown', reason: `HTTP_${status}` };
+    return { kind: 'rejected', error, retryAfter: secondsIn(response.headers['retry-after']) };
   }
 
   async get(account: Account, upstreamId: string): Promise<QueryOutcome<ReportedTask>> {
-    const response = await this.#send(account, 'GET', `${TASKS}/${encodeURIComponent(upstreamId)}`, null);
+    const response = await this.#send(account, 'GET', `/${encodeURIComponent(upstreamId)}`);
     if ('kind' in response) return { kind: 'failed', status: undefined };
     if (response.status === 404) return { kind: 'missing' };
-    const task = response.status === 200 ? reportedTask(response.body) : undefined;
+    const task = response.status === 200 ? taskOf(account, response.body) : undefined;
     if (task) return { kind: 'found', value: task };
     return { kind: 'failed', status: response.status, retryAfter: secondsIn(response.headers['retry-after']) };
   }
@@ -82,25 +88,26 @@ export class VideoProvider {
   /** The newest tasks of the account with this model. */
   async list(account: Account, upstreamModel: string): Promise<QueryOutcome<readonly ReportedTask[]>> {
     const query = new URLSearchParams({ page_num: '1', page_size: '100', 'filter.model': upstreamModel });
-    const response = await this.#send(account, 'GET', `${TASKS}?${query}`, null);
+    const response = await this.#send(account, 'GET', `?${query}`);
     if ('kind' in response || response.status !== 200 || !Array.isArray(response.body?.items))
       return { kind: 'failed', status: 'kind' in response ? undefined : response.status };
-    return { kind: 'found', value: response.body.items.flatMap((item) => reportedTask(item) ?? []) };
+    return { kind: 'found', value: response.body.items.flatMap((item) => taskOf(account, item) ?? []) };
   }
 
   /** `rejected`: the provider answered that the task cannot be cancelled in its state. */
   async cancel(account: Account, upstreamId: string): Promise<CancelOutcome> {
-    const response = await this.#send(account, 'DELETE', `${TASKS}/${encodeURIComponent(upstreamId)}`, null);
+    const response = await this.#send(account, 'DELETE', `/${encodeURIComponent(upstreamId)}`);
     if ('kind' in response) return 'failed';
     if (response.status < 300) return 'cancelled';
     return response.status >= 400 && response.status < 500 && response.status !== 429 ? 'rejected' : 'failed';
   }
 
+  /** `path` is below the task API. */
   #send(
     account: Account,
     method: UpstreamRequest['method'],
     path: string,
-    body: Buffer | null,
+    content?: { readonly body: Buffer; readonly headers: readonly string[] },
   ): Promise<JsonResponse | TransportError> {
     const { origin, pathname } = new URL(account.baseUrl);
     const timeouts: Timeouts = method === 'POST' ? TIMEOUTS.videoCreate : TIMEOUTS.videoQuery;
@@ -112,17 +119,25 @@ export class VideoProvider {
       'user-agent',
       'dragoman',
     ];
-    if (body) headers.push('content-type', 'application/json');
+    if (content) headers.push('content-type', 'application/json', ...content.headers);
     return exchangeJson(this.#upstream, {
       method,
       origin,
-      path: pathname.replace(/\/+$/, '') + path,
+      path: pathname.replace(/\/+$/, '') + traitsOf(account).tasksPath + path,
       headers,
-      body,
+      body: content?.body ?? null,
       timeouts,
       connection: method === 'POST' ? 'new' : 'any',
     });
   }
+}
+
+/** A task with the addresses at which we fetch its results. */
+function taskOf(account: Account, value: unknown): ReportedTask | undefined {
+  const task = reportedTask(value);
+  if (!task || !traitsOf(account).hasOwnResults) return task;
+  const { video, lastFrame } = ownResultUrls(account, task.id);
+  return { ...task, videoUrl: task.videoUrl && video, lastFrameUrl: task.lastFrameUrl && lastFrame };
 }
 
 const countOf = (value: unknown): number | undefined =>

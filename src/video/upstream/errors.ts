@@ -28,8 +28,8 @@ export interface TaskError {
 
 /** What a rejected create means for the caller. */
 export type CreateRejection =
-  /** The request is at fault; the same request would be rejected again. */
-  | { readonly kind: 'request'; readonly code: ErrorCode }
+  /** The request is at fault; the same request would be rejected again, unless the cause is transient. */
+  | { readonly kind: 'request'; readonly code: ErrorCode; readonly isTransient?: boolean }
   /** The content is at fault: the task exists and has failed (V 4.10 r5). */
   | { readonly kind: 'content' }
   /** The provider takes no more requests now. */
@@ -72,6 +72,45 @@ const FAMILIES: readonly Family[] = [
     rejection: { kind: 'rate_limited' },
     task: 'upstream_rate_limited',
   },
+  // Codes of another Dragoman, which are neutral already.
+  { matches: /^input_content_rejected$/, rejection: { kind: 'content' }, task: 'input_content_rejected' },
+  { matches: /^output_content_rejected$/, rejection: { kind: 'content' }, task: 'output_content_rejected' },
+  {
+    matches: /^unsupported_video_parameter$/,
+    rejection: { kind: 'request', code: 'unsupported_video_parameter' },
+    task: 'invalid_video_parameter',
+  },
+  {
+    matches: /^(?:invalid_request|invalid_video_parameter)$/,
+    rejection: { kind: 'request', code: 'invalid_request' },
+    task: 'invalid_video_parameter',
+  },
+  {
+    matches: /^(?:asset_not_found|asset_invalid|invalid_asset_reference|public_character_not_found)$/,
+    rejection: { kind: 'request', code: 'asset_invalid' },
+    task: 'invalid_video_parameter',
+  },
+  {
+    matches: /^asset_(?:kind_mismatch|binding_conflict|channel_mismatch)$/,
+    rejection: { kind: 'request', code: 'asset_binding_conflict' },
+    task: 'invalid_video_parameter',
+  },
+  {
+    matches: /^asset_(?:not_ready|binding_unavailable)$/,
+    rejection: { kind: 'request', code: 'asset_binding_unavailable', isTransient: true },
+    task: 'upstream_error',
+  },
+  {
+    matches: /^(?:asset_route_group_\w+|no_upstream_account)$/,
+    rejection: { kind: 'account' },
+    task: 'upstream_error',
+  },
+  {
+    matches: /^(?:server_is_overloaded|upstream_rate_limited)$/,
+    rejection: { kind: 'rate_limited' },
+    task: 'upstream_rate_limited',
+  },
+  { matches: /^submission_failed$/, rejection: { kind: 'account' }, task: 'submission_failed' },
 ];
 
 const BY_STATUS: Readonly<Record<number, CreateRejection>> = {
@@ -123,7 +162,7 @@ export function taskErrorFrom({ code, message }: Pick<ProviderError, 'code' | 'm
   const item = /content\[\d+\]/.exec(message)?.[0];
   const details = [
     ...(item !== undefined && family === 'input_content_rejected' ? [`Rejected item: ${item}.`] : []),
-    ...(code.endsWith('.PrivacyInformation') ? [PRIVACY_HINT] : []),
+    ...(code.endsWith('.PrivacyInformation') || message.includes(PRIVACY_HINT) ? [PRIVACY_HINT] : []),
   ];
   return taskError(family, details.length === 0 ? undefined : details.join(' '));
 }
@@ -133,5 +172,6 @@ export const publicMessage = (message: string): string =>
   message
     .replace(/\s*Request id:.*$/is, '')
     .replaceAll(/\b(?:ep|cgt|asset|group|proj|acc)-[\w-]{6,}/g, '[id]')
+    .replaceAll(/\b(?:task|asset|assetgrp|authsess|char)_[A-Za-z0-9]{12,}/g, '[id]')
     .slice(0, 500)
     .trim();

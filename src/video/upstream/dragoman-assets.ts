@@ -1,0 +1,258 @@
+/**
+ * Asset library of another Dragoman, over its public API (V 4.8 to 4.10). Reports every outcome as a value, as asset-client.ts does. Our
+ * ids are sent as names and as Idempotency-Key. HC models have no groups there: their group exists in our records only.
+ */
+import type { Account, Catalog } from '../../catalog/index.ts';
+import { isGlob } from '../../core/index.ts';
+import { TIMEOUTS } from '../../rules/index.ts';
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
+import { assetErrorKindOf } from './asset-errors.ts';
+import type {
+  AssetCreateOutcome,
+  AssetKind,
+  AssetProvider,
+  AssetProviderError,
+  DeleteOutcome,
+  ReportedAsset,
+  ReportedGroup,
+  StartedValidation,
+} from './asset-provider.ts';
+import type { QueryOutcome } from './client.ts';
+import { exchangeJson, type Json, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
+
+const GROUPS = '/v1/asset-groups';
+const ASSETS = '/v1/assets';
+const SESSIONS = '/v1/assets/real-person/authorization-sessions';
+/** Lists are newest first, and objects are looked for soon after their creation. */
+const SEARCH = { pageSize: 100, pages: 10 } as const;
+/** Status of a validation that failed there. */
+const VALIDATION_FAILED = 400;
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+}
+
+export class DragomanAssets implements AssetProvider {
+  readonly #upstream: UpstreamClient;
+  readonly #catalog: () => Catalog;
+
+  constructor(upstream: UpstreamClient, catalog: () => Catalog) {
+    this.#upstream = upstream;
+    this.#catalog = catalog;
+  }
+
+  createGroup(
+    account: Account,
+    { name, description }: { name: string; description: string },
+  ): Promise<AssetCreateOutcome<ReportedGroup>> {
+    if (!this.#hasGroups(account)) return Promise.resolve({ kind: 'created', value: { id: name, name } });
+    const body = { name, description, ...this.#model(account) };
+    return this.#create(account, { path: GROUPS, body, key: name }, namedIn);
+  }
+
+  findGroups(account: Account, name: string): Promise<QueryOutcome<readonly ReportedGroup[]>> {
+    if (!this.#hasGroups(account)) return Promise.resolve({ kind: 'found', value: [{ id: name, name }] });
+    return this.#find(account, GROUPS, name);
+  }
+
+  getGroup(account: Account, id: string): Promise<QueryOutcome<ReportedGroup>> {
+    if (!this.#hasGroups(account)) return Promise.resolve({ kind: 'found', value: { id, name: id } });
+    return this.#query(account, 'GET', `${GROUPS}/${encodeURIComponent(id)}`, namedIn);
+  }
+
+  deleteGroup(account: Account, id: string): Promise<DeleteOutcome> {
+    if (!this.#hasGroups(account)) return Promise.resolve('done');
+    return this.#delete(account, `${GROUPS}/${encodeURIComponent(id)}`);
+  }
+
+  createAsset(
+    account: Account,
+    { groupId, url, kind, name }: { groupId: string; url: string; kind: AssetKind; name: string },
+  ): Promise<AssetCreateOutcome<{ readonly id: string }>> {
+    const group = this.#hasGroups(account) ? { group_id: groupId } : {};
+    const body = { url, asset_type: kind, name, ...group, ...this.#model(account) };
+    return this.#create(account, { path: ASSETS, body, key: name }, namedIn);
+  }
+
+  /** Refreshes the asset there, because a plain read returns the state as last saved. */
+  getAsset(account: Account, id: string): Promise<QueryOutcome<ReportedAsset>> {
+    return this.#query(account, 'POST', `${ASSETS}/${encodeURIComponent(id)}/refresh`, assetIn);
+  }
+
+  async findAssets(
+    account: Account,
+    group: { id: string; type: string },
+    name: string,
+  ): Promise<QueryOutcome<readonly ReportedAsset[]>> {
+    const filter = this.#hasGroups(account) ? { group_id: group.id } : {};
+    const found = await this.#find(account, ASSETS, name, filter);
+    if (found.kind !== 'found') return found;
+    const assets = found.value.map(reportedAsset);
+    return { kind: 'found', value: assets.filter((asset) => asset !== 'gone') };
+  }
+
+  deleteAsset(account: Account, id: string): Promise<DeleteOutcome> {
+    return this.#delete(account, `${ASSETS}/${encodeURIComponent(id)}`);
+  }
+
+  startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>> {
+    const body = { redirect_url: callbackUrl, ...this.#model(account) };
+    return this.#create(account, { path: SESSIONS, body }, (session) => {
+      const [token, link] = [textOf(session.id), textOf(session.authorization_url)];
+      return token === undefined || link === undefined ? undefined : { token, link };
+    });
+  }
+
+  async getValidation(account: Account, token: string): Promise<QueryOutcome<{ readonly groupId: string }>> {
+    const session = await this.#query(account, 'GET', `${SESSIONS}/${encodeURIComponent(token)}`, (body) => body);
+    // `missing` would mean that the person is not done yet.
+    if (session.kind === 'missing') return { kind: 'failed', status: 404 };
+    if (session.kind === 'failed') return session;
+    const groupId = textOf(session.value.asset_group_id);
+    if (session.value.status === 'failed') return { kind: 'failed', status: VALIDATION_FAILED };
+    return groupId === undefined ? { kind: 'missing' } : { kind: 'found', value: { groupId } };
+  }
+
+  #hasGroups({ groupId }: Account): boolean {
+    return this.#catalog().group(groupId)?.variant !== 'HC';
+  }
+
+  /** A model of the account's group selects the service group there (V 4.8); the key may reach several. */
+  #model({ groupId, models }: Account): { readonly model?: string } {
+    const line = this.#catalog()
+      .lines(groupId)
+      .find(({ pattern, upstream }) => upstream !== null || !isGlob(pattern));
+    const name = line && (line.upstream ?? line.pattern);
+    return name === undefined ? {} : { model: models.get(name) ?? name };
+  }
+
+  async #create<T>(
+    account: Account,
+    { path, body, key }: { readonly path: string; readonly body: Json; readonly key?: string },
+    read: (body: Json) => T | undefined,
+  ): Promise<AssetCreateOutcome<T>> {
+    const headers = key === undefined ? [] : ['idempotency-key', key];
+    const response = await this.#send(account, 'POST', path, { body: JSON.stringify(body), headers });
+    if ('code' in response)
+      return response.kind === 'unreachable' ? { kind: 'not_sent', retryAfter: undefined } : { kind: 'unknown' };
+    if (response.status >= 200 && response.status < 300) {
+      const value = response.body && read(response.body);
+      return value === undefined ? { kind: 'unknown' } : { kind: 'created', value };
+    }
+    if (response.status === 429) return { kind: 'not_sent', retryAfter: secondsIn(response.headers['retry-after']) };
+    const error = errorIn(response);
+    const isDecided = response.status >= 400 && response.status < 500 && !AMBIGUOUS.test(error.code);
+    return isDecided ? { kind: 'rejected', error } : { kind: 'unknown' };
+  }
+
+  async #query<T>(
+    account: Account,
+    method: 'GET' | 'POST',
+    path: string,
+    read: (body: Json) => T | 'gone' | undefined,
+  ): Promise<QueryOutcome<T>> {
+    const response = await this.#send(account, method, path);
+    if ('code' in response) return { kind: 'failed', status: undefined };
+    const { status, headers } = response;
+    if (status === 404 && assetErrorKindOf(status, codeIn(response)) === 'missing') return { kind: 'missing' };
+    const value = status === 200 && response.body ? read(response.body) : undefined;
+    if (value === 'gone') return { kind: 'missing' };
+    if (value !== undefined) return { kind: 'found', value };
+    return { kind: 'failed', status: status === 200 ? 502 : status, retryAfter: secondsIn(headers['retry-after']) };
+  }
+
+  /** Objects with exactly this name. One whose creation is not decided there is not decided here. */
+  async #find(
+    account: Account,
+    path: string,
+    name: string,
+    filter: Readonly<Record<string, string>> = {},
+  ): Promise<QueryOutcome<readonly Named[]>> {
+    let after: string | undefined;
+    for (let page = 0; page < SEARCH.pages; page += 1) {
+      const query = new URLSearchParams({ ...filter, limit: `${SEARCH.pageSize}`, ...(after && { after }) });
+      const list = await this.#query(account, 'GET', `${path}?${query}`, (body) => body);
+      if (list.kind !== 'found') return list;
+      const { data, has_more: hasMore, last_id: lastId } = list.value;
+      if (!Array.isArray(data)) return { kind: 'failed', status: 502 };
+      const named = data.flatMap((item) => namedIn(objectOf(item) ?? {}) ?? []).filter((one) => one.name === name);
+      if (named.some(({ status }) => UNDECIDED.has(status))) return { kind: 'failed', status: undefined };
+      const usable = named.filter(({ status }) => !GONE.has(status) && (path === ASSETS || status === 'active'));
+      if (usable.length > 0) return { kind: 'found', value: usable };
+      after = textOf(lastId);
+      if (hasMore !== true || after === undefined) break;
+    }
+    return { kind: 'found', value: [] };
+  }
+
+  /** A deletion that is running there is repeated until it is done. */
+  async #delete(account: Account, path: string): Promise<DeleteOutcome> {
+    const response = await this.#send(account, 'DELETE', path);
+    if ('code' in response) return 'failed';
+    const { status, body } = response;
+    if (status >= 200 && status < 300) return body?.status === 'deleted' || status === 204 ? 'done' : 'failed';
+    if (assetErrorKindOf(status, codeIn(response)) === 'missing') return 'done';
+    return status === 400 ? 'rejected' : 'failed';
+  }
+
+  #send(
+    { baseUrl, credential }: Account,
+    method: UpstreamRequest['method'],
+    path: string,
+    content?: { readonly body: string; readonly headers: readonly string[] },
+  ): Promise<JsonResponse | TransportError> {
+    const { origin, pathname } = new URL(baseUrl);
+    const headers = ['authorization', `Bearer ${credential}`, 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
+    if (content) headers.push('content-type', 'application/json', ...content.headers);
+    return exchangeJson(this.#upstream, {
+      method,
+      origin,
+      path: pathname.replace(/\/+$/, '') + path,
+      headers,
+      body: content?.body ?? null,
+      timeouts: TIMEOUTS.assets,
+      connection: method === 'GET' ? 'any' : 'new',
+    });
+  }
+}
+
+/** A request with our key arrived before: it may have created the object. */
+const AMBIGUOUS = /^idempotency_/;
+const UNDECIDED: ReadonlySet<string> = new Set(['creating', 'create_unknown']);
+const GONE: ReadonlySet<string> = new Set(['invalid', 'deleting', 'deleted']);
+
+/** The provider's code for a group that it no longer has. */
+const CODES: Readonly<Record<string, string>> = { asset_group_not_found: 'NotFound.group' };
+
+const codeIn = ({ body }: JsonResponse): string => textOf(objectOf(body?.error)?.code) ?? '';
+
+function errorIn(response: JsonResponse): AssetProviderError {
+  const code = codeIn(response);
+  const message = textOf(objectOf(response.body?.error)?.message) ?? '';
+  return { status: response.status, code: CODES[code] ?? (code === '' ? `HTTP_${response.status}` : code), message };
+}
+
+function namedIn(value: Json): Named | undefined {
+  const [id, status] = [textOf(value.id), textOf(value.status)];
+  return id === undefined || status === undefined ? undefined : { id, name: textOf(value.name) ?? '', status };
+}
+
+function reportedAsset({ id, name, status }: Named): ReportedAsset | 'gone' {
+  if (GONE.has(status)) return 'gone';
+  const failure = status === 'failed' ? 'The asset was rejected.' : undefined;
+  return { id, name, status: STATUSES[status] ?? 'processing', failure };
+}
+
+/** Others are not decided yet. */
+const STATUSES: Readonly<Record<string, ReportedAsset['status']>> = {
+  active: 'active',
+  delete_failed: 'active',
+  failed: 'failed',
+};
+
+const assetIn = (value: Json): ReportedAsset | 'gone' | undefined => {
+  const named = namedIn(value);
+  return named && reportedAsset(named);
+};
