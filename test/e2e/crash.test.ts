@@ -4,7 +4,6 @@
  * and no wallet lease left. With `CRASH_SEEDS=1,2,3` each crash point also meets each kind of call alone, for each seed.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,17 +14,15 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { type Database, openDatabase } from '../../src/db/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import type { CrashStep } from '../support/crash.ts';
+import { CrashLane, inLanes, READY_MS } from '../support/crash-lane.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { inParallel, random } from '../support/ledger-process.ts';
-import { type LaunchedProcess, launch } from '../support/process.ts';
+import type { LaunchedProcess } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
 const SEEDS = process.env.CRASH_SEEDS?.split(',').map(Number) ?? [20_261_115];
 const IS_THOROUGH = process.env.CRASH_SEEDS !== undefined;
 const LANES = 2;
-/** Generous, because the machine may be busy with other tests. */
-const DYING_MS = 60_000;
-const READY_MS = 90_000;
 
 // ---------------------------------------------------------------- kinds of call
 
@@ -126,7 +123,6 @@ function turn(model: string): Kind['call'] {
 
 const PRICES = { input: '2', cached_input: '0.5', cache_write: '2.5', output: '10' };
 const GROUPS = ['openai', 'claude', 'gemini'] as const;
-const PRELOAD = new URL('../support/crash.ts', import.meta.url);
 const SCARCE = 'scarce';
 const FENCED = ['fenced', 'fenced-later'] as const;
 
@@ -149,7 +145,7 @@ before(async () => {
   directory = mkdtempSync(join(tmpdir(), 'dragoman-kill-'));
   writeFileSync(join(directory, 'setup.json'), JSON.stringify(setup()));
   for (let n = 0; n < LANES; n += 1) lanes.push(new Lane(n));
-  await lanes[0]?.start({ isFirst: true });
+  await lanes[0]?.start(['--config', join(directory, 'setup.json')]);
   await lanes[0]?.arm('call.admitting', Number.POSITIVE_INFINITY);
   await Promise.all(lanes.slice(1).map((lane) => lane.start()));
   for (let round = 0; round < 2; round += 1)
@@ -210,71 +206,17 @@ async function costOfLast(user: string): Promise<bigint> {
   return cost;
 }
 
-/** A data directory and the gateway process that currently runs on it. */
-class Lane {
+/** A lane with a user of its own. */
+class Lane extends CrashLane {
   readonly user: string;
-  readonly dataDir: string;
-  #process: LaunchedProcess | undefined;
-  #url = '';
 
   constructor(n: number, user = laneUser(n)) {
+    super({ directory, name: `data${n}`, databaseUrl: own.url });
     this.user = user;
-    this.dataDir = join(directory, `data${n}`);
-  }
-
-  /** Ready means that the records of the previous process are recovered. */
-  async start({ isFirst = false } = {}): Promise<void> {
-    const process = this.launch(isFirst ? ['--config', join(directory, 'setup.json')] : []);
-    this.#process = process;
-    const [, url] = await process.until(/Dragoman is ready at (\S+)/, READY_MS);
-    this.#url = url ?? '';
-  }
-
-  /** Starts a process that is killed at that crash point before it is ready. */
-  async dieStarting(step: CrashStep, nth = 1): Promise<void> {
-    this.#process = this.launch([], { CRASH_AT: `${step}#${nth}` });
-    await this.died(step);
-  }
-
-  launch(args: readonly string[], env: Record<string, string> = {}): LaunchedProcess {
-    const settings = {
-      HOST: '127.0.0.1',
-      PORT: '0',
-      DEMO: 'off',
-      DRAIN_MS: '5000',
-      MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}`,
-      DATA_DIR: this.dataDir,
-      DATABASE_URL: own.url,
-      // The same code is started dozens of times.
-      NODE_COMPILE_CACHE: join(directory, 'compiled'),
-    };
-    return launch(['serve', '--no-worker', ...args], { ...settings, ...env }, PRELOAD);
-  }
-
-  get child(): LaunchedProcess['child'] {
-    assert.ok(this.#process);
-    return this.#process.child;
-  }
-
-  async arm(step: CrashStep, nth: number): Promise<void> {
-    this.child.send(`${step}#${nth}`);
-    await once(this.child, 'message');
   }
 
   call(kind: Kind, user = this.user, onBegun = () => {}): Promise<boolean> {
-    return kind.call(this.#url, keyOf(user, kind.group), onBegun);
-  }
-
-  async died(what: string): Promise<void> {
-    const { child } = this;
-    const timer = setTimeout(() => child.kill('SIGTERM'), DYING_MS);
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    clearTimeout(timer);
-    assert.equal(child.signalCode, 'SIGKILL', `${what} was not reached: ${this.#process?.output()}`);
-  }
-
-  async stop(): Promise<void> {
-    await this.#process?.stop();
+    return kind.call(this.url, keyOf(user, kind.group), onBegun);
   }
 }
 
@@ -391,7 +333,7 @@ for (const seed of SEEDS) {
       }),
     );
     const ends: string[] = [];
-    await inLanes(runs, async (lane, { point: { step }, kinds, warm, nth }) => {
+    await inLanes(lanes, runs, async (lane, { point: { step }, kinds, warm, nth }) => {
       const then = await chargedTo(lane.user);
       for (let n = 0; n < warm; n += 1) await Promise.all(kinds.map((one) => lane.call(one)));
       await lane.arm(step, nth);
@@ -405,7 +347,7 @@ for (const seed of SEEDS) {
   });
 
   test(`crash recovery charges every complete response after SIGKILL (seed ${seed})`, async () => {
-    await inLanes([1], async (lane) => {
+    await inLanes(lanes, [1], async (lane) => {
       const then = await chargedTo(lane.user);
       const whole = await Promise.all(KINDS.map((one) => lane.call(one)));
       lane.child.kill('SIGKILL');
@@ -418,7 +360,7 @@ for (const seed of SEEDS) {
   });
 
   test(`crash recovery charges exactly when it is killed itself (seed ${seed})`, async () => {
-    await inLanes(someOf(DURING_RECOVERY), async (lane, step) => {
+    await inLanes(lanes, someOf(DURING_RECOVERY), async (lane, step) => {
       const one = pick(KINDS);
       const then = await chargedTo(lane.user);
       await lane.arm('call.written', 1);
@@ -431,7 +373,7 @@ for (const seed of SEEDS) {
   });
 
   test(`crash recovery charges exactly after SIGKILL during a graceful stop, which completes running calls (seed ${seed})`, async () => {
-    await inLanes(STOPPING, async (lane, step) => {
+    await inLanes(lanes, STOPPING, async (lane, step) => {
       const one = pick(KINDS.filter(({ sort }) => sort !== 'unary'));
       const then = await chargedTo(lane.user);
       await lane.arm(step, 1);
@@ -444,7 +386,7 @@ for (const seed of SEEDS) {
   });
 
   test(`crash recovery charges exactly after SIGKILL while a wallet lease is renewed under load (seed ${seed})`, async () => {
-    await inLanes([1], async (lane) => {
+    await inLanes(lanes, [1], async (lane) => {
       const one = pick(KINDS.filter(({ sort }) => sort === 'stream'));
       const then = await chargedTo(lane.user);
       await lane.arm('lease.taken', 2);
@@ -526,20 +468,4 @@ async function leasesOf(user: string): Promise<bigint> {
 /** Every second element in a normal run, because each process start takes time. */
 function someOf<T>(all: readonly T[]): readonly T[] {
   return IS_THOROUGH ? all : all.filter((_, n) => n % 2 === 0);
-}
-
-/** Runs two kills at a time, each on its own lane. A lane whose run failed is restarted. */
-async function inLanes<T>(runs: readonly T[], run: (lane: Lane, given: T) => Promise<void>): Promise<void> {
-  const free = [...lanes];
-  const failures: unknown[] = [];
-  await inParallel(LANES, runs.length, async (n) => {
-    const lane = free.pop() as Lane;
-    await run(lane, runs[n] as T).catch(async (error: unknown) => {
-      failures.push(error);
-      await lane.stop();
-      await lane.start();
-    });
-    free.push(lane);
-  });
-  if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join('\n'));
 }

@@ -31,14 +31,12 @@ export async function openJobs({ context }: TestGateway): Promise<VideoJobs> {
 export const makeDue = (db: Db) =>
   sql`update video_tasks set next_check_at = now() - interval '1 second' where next_check_at > now()`.execute(db);
 
-/** Ends the time of every submission, as if its replica had stopped long ago. */
-export async function endLeases(db: Db): Promise<void> {
-  await sql`update video_tasks set submitter_until = now() - interval '1 second' where submitter_until > now()`.execute(
-    db,
-  );
-  await sql`update idempotency_records set owner_until = now() - interval '1 second' where finished_at is null`.execute(
-    db,
-  );
+/** Ends the time of submissions, of all users or of one, as if their replica had stopped long ago. */
+export async function endLeases(db: Db, userId = '%'): Promise<void> {
+  await sql`update video_tasks set submitter_until = now() - interval '1 second'
+    where submitter_until > now() and user_id like ${userId}`.execute(db);
+  await sql`update idempotency_records set owner_until = now() - interval '1 second'
+    where finished_at is null and user_id like ${userId}`.execute(db);
 }
 
 /** What is not at rest: submissions under way, unfinished records, and holds without an open task or the reverse. */
