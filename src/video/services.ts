@@ -6,6 +6,7 @@ import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import type { Pool } from '../pool/index.ts';
 import type { Examiner } from './request/examiner.ts';
+import type { AssetProvider } from './upstream/asset-provider.ts';
 import type { VideoProvider } from './upstream/client.ts';
 
 /** A transaction, for what must change together. */
@@ -19,6 +20,7 @@ export interface VideoServices {
   readonly catalog: () => Catalog;
   readonly pool: Pool;
   readonly provider: VideoProvider;
+  readonly assetProvider: AssetProvider;
   readonly examiner: Examiner;
   /** Names this process in claims. */
   readonly replicaId: string;

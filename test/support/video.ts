@@ -24,6 +24,7 @@ export function videoSetup(providerUrl: string, more: { readonly models?: readon
         group,
         base_url: providerUrl,
         api_key: `sk-simulated-${group}`,
+        assets: assetSettings(providerUrl, group),
       })),
     ],
     models: [
@@ -50,6 +51,15 @@ export function videoSetup(providerUrl: string, more: { readonly models?: readon
     ],
   };
 }
+
+/** The asset library of the simulated provider; accounts of both planes have the same names. */
+export const assetSettings = (providerUrl: string, account: string): object => ({
+  base_url: new URL(providerUrl).origin,
+  access_key: `AK-simulated-${account}`,
+  secret_key: 'SK-simulated',
+  region: 'cn-beijing',
+  project: 'default',
+});
 
 export const KEYS = {
   ana: 'key-of-ana-number-one-000000',
