@@ -80,13 +80,13 @@ const attemptsOf = (eventId: string) =>
 const makeDue = () => sql`update callback_events set next_at = now() where state = 'pending'`.execute(database.db);
 const circuit = () => database.db.selectFrom('callback_circuits').selectAll().executeTakeFirst();
 
-/** Runs until nothing is being sent. */
+/** Runs until nothing is being sent and nothing more can be. */
 async function deliver(rules: Partial<CallbackRules> = {}): Promise<void> {
   const one = deliverer(rules);
   await one.run();
   await until('the end of all attempts', async () => {
     const { rows } = await sql`select from callback_events where sending_until > now()`.execute(database.db);
-    return rows.length === 0;
+    return rows.length === 0 && (await one.run()) === 0;
   });
   await one.stop();
 }

@@ -39,7 +39,8 @@ export async function takeDue(db: Db, limit: number, rules: CallbackRules): Prom
 /**
  * Destinations with pending events are found by jumps through an index, so a long backlog costs nothing. Each offers its oldest due
  * events: as many as it has free slots, or a single probe while its circuit is open. Destinations take turns. Of one task only the lowest
- * version is offered, and none while another is being sent.
+ * version is offered, and none while another is being sent. `offset 0` and `finished_at` keep the planner from reading the whole backlog
+ * for these rows when its statistics are old.
  */
 async function takeLocked(tx: Tx, limit: number, rules: CallbackRules): Promise<TakenEvent[]> {
   const { leaseMs, perDestination, circuit } = rules;
@@ -67,15 +68,16 @@ async function takeLocked(tx: Tx, limit: number, rules: CallbackRules): Promise<
         where e.state = 'pending' and e.user_id = o.user_id and e.host = o.host and e.next_at <= o.due_before
           and not exists (
             select from callback_events other
-            where other.user_id = e.user_id and other.task_id = e.task_id and other.state = 'pending'
-              and (other.sending_until > now() or (other.version < e.version and other.next_at <= o.due_before)))
+            where other.user_id = e.user_id and other.task_id = e.task_id and other.finished_at is null
+              and (other.sending_until > now() or (other.version < e.version and other.next_at <= o.due_before))
+            offset 0)
         order by e.next_at
         limit greatest(0, least(case when o.is_probe then 1 else ${perDestination} end, ${perDestination} - o.busy))) e
     ), chosen as (
-      select e.user_id, e.event_id, e.task_id, e.host, due.is_probe from callback_events e
-      join (select * from due order by turn, next_at limit ${limit}) due using (user_id, event_id)
-      where e.state = 'pending' and e.next_at <= now()
-      for update of e skip locked
+      select e.*, next.is_probe from (select * from due order by turn, next_at limit ${limit}) next cross join lateral (
+        select e.user_id, e.event_id, e.task_id, e.host from callback_events e
+        where e.user_id = next.user_id and e.event_id = next.event_id and e.finished_at is null and e.next_at <= now()
+        for update skip locked) e
     ), probes as (
       update callback_circuits c set probe_at = ${lease}
       from chosen where chosen.is_probe and c.user_id = chosen.user_id and c.host = chosen.host
