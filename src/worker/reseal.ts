@@ -6,8 +6,17 @@ import { type Kysely, sql } from 'kysely';
 import type { Sealer, SealLocation } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 
-/** Every sealed column, and the location that its secrets are bound to. */
-const SEALED: readonly { table: string; id: string; column: string; location: (id: string) => SealLocation }[] = [
+interface SealedColumn {
+  readonly table: string;
+  readonly id: string;
+  readonly column: string;
+  /** What the secrets are bound to. */
+  readonly location: (id: string) => SealLocation;
+  /** Rows whose secret is never opened again have a null here. */
+  readonly usedWith?: string;
+}
+
+const SEALED: readonly SealedColumn[] = [
   { table: 'secrets', id: 'name', column: 'sealed', location: (id) => `secrets.sealed:${id}` },
   { table: 'accounts', id: 'id', column: 'credential_sealed', location: (id) => `accounts.credential:${id}` },
   { table: 'accounts', id: 'id', column: 'assets_secret_sealed', location: (id) => `accounts.assets_secret:${id}` },
@@ -24,16 +33,25 @@ const SEALED: readonly { table: string; id: string; column: string; location: (i
     column: 'link_sealed',
     location: (id) => `authorization_sessions.link:${id}`,
   },
+  {
+    table: 'video_tasks',
+    id: 'id',
+    column: 'callback_secret_sealed',
+    location: (id) => `video_tasks.callback_secret:${id}`,
+    usedWith: 'callback_url',
+  },
 ];
 const BATCH = 100;
 
 export async function reseal(db: Db, sealer: Sealer): Promise<number> {
   let done = 0;
   let firstError: unknown;
-  for (const { table, id, column, location } of SEALED) {
-    const { rows } = await sql<{ id: string; sealed: string }>`
-      select ${sql.ref(id)} as id, ${sql.ref(column)} as sealed from ${sql.table(table)}
-      where ${sql.ref(column)} is not null and ${sql.ref(column)} not like ${`v1:${sealer.active}:%`}
+  for (const { table, id, column, location, usedWith = column } of SEALED) {
+    const keyName = sql`split_part(${sql.ref(column)}, ':', 2)`;
+    // Smaller or larger instead of unequal, which no index supports.
+    const { rows } = await sql<{ row: string; id: string; sealed: string }>`
+      select ctid::text as row, ${sql.ref(id)} as id, ${sql.ref(column)} as sealed from ${sql.table(table)}
+      where ${sql.ref(usedWith)} is not null and (${keyName} < ${sealer.active} or ${keyName} > ${sealer.active})
       limit ${BATCH}`.execute(db as Kysely<unknown>);
     for (const row of rows) {
       let fresh: string;
@@ -43,8 +61,8 @@ export async function reseal(db: Db, sealer: Sealer): Promise<number> {
         firstError ??= error;
         continue;
       }
-      // Does nothing if another process has replaced the secret meanwhile.
-      await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${fresh} where ${sql.ref(id)} = ${row.id} and ${sql.ref(column)} = ${row.sealed}`.execute(
+      // Does nothing if another process has changed the row meanwhile; the next run finds it again.
+      await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${fresh} where ctid = ${row.row}::tid and ${sql.ref(column)} = ${row.sealed}`.execute(
         db,
       );
       done += 1;

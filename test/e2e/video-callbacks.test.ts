@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
-import { silentLog, systemClock } from '../../src/core/index.ts';
+import { createSealer, silentLog, systemClock } from '../../src/core/index.ts';
 import { PublicFetcher } from '../../src/upstream/index.ts';
 import { createResolver } from '../../src/upstream/public-guard.ts';
 import { Deliverer } from '../../src/video/callbacks/deliverer.ts';
+import { reseal } from '../../src/worker/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { assertValid, type Delivery, isSignedBy, Receiver, seedEvents } from '../support/callbacks.ts';
 import { startNameServer, type Zone } from '../support/nameserver.ts';
@@ -245,6 +246,36 @@ test('V 6 r5: a key that is rotated or revoked before the delivery still signs',
   for (const [n, task] of tasks.entries())
     for (const delivery of await untilDelivered(task, 2)) await assertValid(delivery, keys[n]?.value ?? '');
 });
+
+test('V 6 r5: a rotation of the master key keeps the secrets of tasks with callbacks', async () => {
+  const [k1, k2] = [
+    ['k1', fixture.gateway.context.config.MASTER_KEY?.slice(3) ?? ''],
+    ['k2', 'y'.repeat(40)],
+  ] as const;
+  const url = `${receiver.origin}/hook`;
+  const [{ taskId } = assert.fail()] = await seedEvents(db(), createSealer([k1]), [
+    { userId: 'ana', token: KEYS.ana, url },
+  ]);
+  const { callback_secret_sealed: sealed } = await db()
+    .selectFrom('video_tasks')
+    .select('callback_secret_sealed')
+    .where('id', '=', taskId)
+    .executeTakeFirstOrThrow();
+  await resealAll([k2, k1]);
+  const [fetcher, clock] = [new PublicFetcher({ allow: [receiver.origin], clock: systemClock }), systemClock];
+  const deliverer = new Deliverer({ db: db(), sealer: createSealer([k2]), clock, log: silentLog, fetcher });
+  await deliverer.run();
+  await until('the delivery', () => deliveriesOf(taskId).length === 1);
+  await deliverer.stop();
+  await assertValid(deliveriesOf(taskId)[0] ?? assert.fail(), KEYS.ana);
+  // Back to the key of the gateway under test.
+  await resealAll([k1, k2]);
+  assert.match(sealed, /^v1:k1:/);
+});
+
+async function resealAll(keys: readonly (readonly [string, string])[]): Promise<void> {
+  while ((await reseal(db(), createSealer(keys))) > 0);
+}
 
 test('V 6 r2: private addresses are refused when the task is created', async () => {
   for (const url of ['http://hooks.host.net/', 'https://127.0.0.1/', 'https://metadata.internal/', 'https://[::1]/']) {
