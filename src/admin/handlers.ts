@@ -8,6 +8,15 @@ import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
 import { getCallback, listCallbacks, redeliverCallback, testCallbackOperation } from './callbacks.ts';
 import { listAccounts, listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
+import {
+  changeCharacter,
+  createCharacter,
+  deleteCharacter,
+  deletePreview,
+  publishCharacter,
+  unpublishCharacter,
+  uploadPreview,
+} from './characters.ts';
 import { applyConfig } from './config.ts';
 import { bookCredit } from './credits.ts';
 import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts';
@@ -48,6 +57,13 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.models': listCatalogModels,
   'admin.prices': listPrices,
   'admin.characters': listCharacters,
+  'admin.createCharacter': createCharacter,
+  'admin.changeCharacter': changeCharacter,
+  'admin.publishCharacter': publishCharacter,
+  'admin.unpublishCharacter': unpublishCharacter,
+  'admin.uploadPreview': uploadPreview,
+  'admin.deletePreview': deletePreview,
+  'admin.deleteCharacter': deleteCharacter,
   'admin.users': listUsers,
   'admin.createUser': createUser,
   'admin.changeUser': changeUser,

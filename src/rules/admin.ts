@@ -93,6 +93,41 @@ export const ADMIN_ENDPOINTS = {
   'admin.models': { method: 'GET', path: `${BASE}/models`, about: 'Models with the prices and costs in force' },
   'admin.prices': { method: 'GET', path: `${BASE}/prices`, about: 'Prices and costs with their history, newest first' },
   'admin.characters': { method: 'GET', path: `${BASE}/characters`, about: 'Public characters' },
+  'admin.createCharacter': {
+    method: 'POST',
+    path: `${BASE}/characters`,
+    about: 'Create a public character; callers see it once it is published',
+  },
+  'admin.changeCharacter': {
+    method: 'PATCH',
+    path: `${BASE}/characters/{character}`,
+    about: 'Change a public character',
+  },
+  'admin.publishCharacter': {
+    method: 'POST',
+    path: `${BASE}/characters/{character}/publish`,
+    about: 'Show a character to callers',
+  },
+  'admin.unpublishCharacter': {
+    method: 'POST',
+    path: `${BASE}/characters/{character}/unpublish`,
+    about: 'Hide a character from callers',
+  },
+  'admin.uploadPreview': {
+    method: 'PUT',
+    path: `${BASE}/characters/{character}/preview`,
+    about: 'Upload the picture of a character, which then replaces its `preview_url`',
+  },
+  'admin.deletePreview': {
+    method: 'DELETE',
+    path: `${BASE}/characters/{character}/preview`,
+    about: 'Delete the uploaded picture of a character',
+  },
+  'admin.deleteCharacter': {
+    method: 'DELETE',
+    path: `${BASE}/characters/{character}`,
+    about: 'Delete a public character',
+  },
   'admin.users': { method: 'GET', path: `${BASE}/users`, about: 'Users' },
   'admin.createUser': { method: 'POST', path: `${BASE}/users`, about: 'Create a user' },
   'admin.changeUser': { method: 'PATCH', path: `${BASE}/users/{user}`, about: 'Change a user' },

@@ -755,6 +755,19 @@ const WRITES: Record<
     { tokens: 9, reason: 'r' },
   ],
   'admin.releaseReview': async () => [`/reviews/${await taskInReview('task_unbilled')}/release`, { reason: 'r' }],
+  'admin.createCharacter': async () => {
+    await gateway.apply({ groups: [{ id: 'ep', style: 'video', variant: 'EP' }] });
+    return ['/characters', { id: 'audited', group: 'ep', models: ['m'], upstream_asset: 'asset-1', name: 'A' }];
+  },
+  'admin.changeCharacter': async () => ['/characters/audited', { tags: ['studio'] }],
+  'admin.publishCharacter': async () => ['/characters/audited/publish', {}],
+  'admin.unpublishCharacter': async () => ['/characters/audited/unpublish', {}],
+  'admin.uploadPreview': async () => [
+    '/characters/audited/preview',
+    { data: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') },
+  ],
+  'admin.deletePreview': async () => ['/characters/audited/preview', undefined],
+  'admin.deleteCharacter': async () => ['/characters/audited', undefined],
   'admin.applyConfig': async () => ['/config', { users: [{ id: 'audited-2' }] }],
 };
 
