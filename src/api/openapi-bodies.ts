@@ -52,5 +52,9 @@ export const BODY_DESCRIPTIONS: Readonly<Record<OperationWithBody, BodyDescripti
     description: VIDEO,
     example: { group_id: 'assetgrp_1', asset_type: 'Image', url: 'https://example.com/lamp.png' },
   },
-  'sessions.create': { description: VIDEO, example: { model: 'demo-video-a' } },
+  'sessions.create': {
+    description: VIDEO,
+    example: { name: 'Presenter', redirect_url: 'https://example.com/verified' },
+    required: false,
+  },
 };
