@@ -307,3 +307,34 @@ test('V 4.9 r6: a chained asset is deleted at the inner gateway too', async () =
     assert.deepEqual([deleted.status, deleted.body.status], [202, 'deleted'], JSON.stringify(deleted.body));
   }
 });
+
+test('V 4.10: a chained authorization session ends with the group of the person', async () => {
+  const path = '/v1/assets/real-person/authorization-sessions';
+  const session = await callVideo(chain.outer.url, path, { body: { model: VIDEO_MODELS.A } });
+  assert.equal(session.status, 201, JSON.stringify(session.body));
+  const page = await fetch(String(session.body.authorization_url), {
+    method: 'POST',
+    body: new URLSearchParams({ result: 'pass' }),
+    redirect: 'manual',
+  });
+  await fetch(page.headers.get('location') ?? '');
+  const completed = await until(
+    'the completion',
+    async () => {
+      for (const { context } of [chain.inner.gateway, chain.outer])
+        await context.database.db
+          .updateTable('authorization_sessions')
+          .set({ next_check_at: new Date(0) })
+          .where('next_check_at', 'is not', null)
+          .execute();
+      const { body } = await callVideo(chain.outer.url, `${path}/${String(session.body.id)}`);
+      return body.status === 'completed' ? body : undefined;
+    },
+    15_000,
+  );
+  const group = await callVideo(chain.outer.url, `/v1/asset-groups/${String(completed.asset_group_id)}`);
+  assert.deepEqual([group.status, group.body.group_type], [200, 'LivenessFace']);
+  const body = { url: 'https://example.com/face.png', asset_type: 'Image', group_id: completed.asset_group_id };
+  const asset = await callVideo(chain.outer.url, '/v1/assets', { body });
+  assert.equal(asset.status, 202, JSON.stringify(asset.body));
+});

@@ -73,6 +73,7 @@ export class UpstreamSource {
     address: string,
     { range, signal }: OpenOptions,
   ): Promise<UpstreamFile | Unsatisfiable | undefined> {
+    if (this.#isMoved(result, address)) return undefined;
     const body = await this.#send(result, address, range);
     if (signal?.aborted) body.close();
     else signal?.addEventListener('abort', () => body.close(), { once: true });
@@ -123,6 +124,12 @@ export class UpstreamSource {
     );
   }
 
+  /** Results behind the account's credential are fetched at its present address only; a former one is renewed. */
+  #isMoved({ task }: Result, address: string): boolean {
+    const account = this.#accountOf(task.group_id, task.account_id);
+    return account !== undefined && traitsOf(account).hasOwnResults && !isOwnResult(account, URL.parse(address));
+  }
+
   #accountOf(groupId: string, accountId: string | null): Account | undefined {
     return this.#services
       .catalog()
@@ -138,8 +145,8 @@ export class UpstreamSource {
 }
 
 /** A result that only the account's credential opens. */
-const isOwnResult = (account: Account, { origin }: URL): boolean =>
-  traitsOf(account).hasOwnResults && origin === new URL(account.baseUrl).origin;
+const isOwnResult = (account: Account, url: URL | null): boolean =>
+  traitsOf(account).hasOwnResults && url?.origin === new URL(account.baseUrl).origin;
 
 const CANNOT_FETCH = 'The result cannot be fetched from the provider.';
 

@@ -1,7 +1,7 @@
 /** Differences between the upstreams of video accounts, as data: the provider's own API, and the public API of another Dragoman. */
 import type { Account } from '../../catalog/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
-import { objectOf, textOf } from './exchange.ts';
+import { objectOf, nonEmptyText } from './exchange.ts';
 
 export interface AdapterTraits {
   /** Path of the task API below `base_url`. */
@@ -56,7 +56,7 @@ export function isAmbiguous(traits: AdapterTraits, status: number, code: string)
 /** The task id in a report on our secret path. A Dragoman has it in the `data` of its callback (V 6 r3). */
 export function reportedIdIn(report: unknown): string | undefined {
   const body = objectOf(report);
-  return textOf(body?.id) ?? textOf(objectOf(body?.data)?.id);
+  return nonEmptyText(body?.id) ?? nonEmptyText(objectOf(body?.data)?.id);
 }
 
 /** Addresses of the results of a task at another Dragoman. Built here: its own links have its public address, which may be another. */

@@ -18,7 +18,7 @@ import type {
 } from './asset-provider.ts';
 import { canonicalQuery, signRequest } from './asset-signer.ts';
 import type { QueryOutcome } from './client.ts';
-import { exchangeJson, type Json, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
+import { exchangeJson, type ResponseObject, type JsonResponse, objectOf, secondsIn, nonEmptyText } from './exchange.ts';
 
 const VERSION = '2024-01-01';
 /** Groups that callers create. */
@@ -31,7 +31,7 @@ interface Failure extends AssetProviderError {
   readonly retryAfter: number | undefined;
 }
 
-type Reply = { readonly result: Json } | { readonly failure: Failure };
+type Reply = { readonly result: ResponseObject } | { readonly failure: Failure };
 
 export class AssetClient implements AssetProvider {
   readonly #upstream: UpstreamClient;
@@ -90,14 +90,14 @@ export class AssetClient implements AssetProvider {
 
   startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>> {
     return this.#create(account, 'CreateVisualValidateSession', { CallbackURL: callbackUrl }, (result) => {
-      const [token, link] = [textOf(result.BytedToken), textOf(result.H5Link)];
+      const [token, link] = [nonEmptyText(result.BytedToken), nonEmptyText(result.H5Link)];
       return token === undefined || link === undefined ? undefined : { token, link };
     });
   }
 
   getValidation(account: Account, token: string): Promise<QueryOutcome<{ readonly groupId: string }>> {
     return this.#query(account, 'GetVisualValidateResult', { BytedToken: token }, ({ GroupId }) => {
-      const groupId = textOf(GroupId);
+      const groupId = nonEmptyText(GroupId);
       return groupId === undefined ? undefined : { groupId };
     });
   }
@@ -105,8 +105,8 @@ export class AssetClient implements AssetProvider {
   async #create<T>(
     account: Account,
     action: string,
-    body: Json,
-    read: (result: Json) => T | undefined,
+    body: ResponseObject,
+    read: (result: ResponseObject) => T | undefined,
   ): Promise<AssetCreateOutcome<T>> {
     const response = await this.#send(account, action, body);
     if ('code' in response)
@@ -125,8 +125,8 @@ export class AssetClient implements AssetProvider {
   async #query<T>(
     account: Account,
     action: string,
-    body: Json,
-    read: (result: Json) => T | undefined,
+    body: ResponseObject,
+    read: (result: ResponseObject) => T | undefined,
   ): Promise<QueryOutcome<T>> {
     const response = await this.#send(account, action, body);
     if ('code' in response) return { kind: 'failed', status: undefined };
@@ -148,7 +148,7 @@ export class AssetClient implements AssetProvider {
     return reply.failure.kind === 'request' ? 'rejected' : 'failed';
   }
 
-  async #send(account: Account, action: string, content: Json): Promise<JsonResponse | TransportError> {
+  async #send(account: Account, action: string, content: ResponseObject): Promise<JsonResponse | TransportError> {
     const settings = account.assets;
     if (!settings) return { kind: 'unreachable', code: 'NO_ASSET_SETTINGS' };
     const { origin, host, path } = addressOf(settings);
@@ -187,25 +187,25 @@ function replyIn({ status, headers, body }: JsonResponse): Reply {
   const isSuccess = status >= 200 && status < 300;
   // The result of a deletion may be absent or null.
   if (isSuccess && body && !error) return { result: metadata ? (objectOf(body.Result) ?? {}) : body };
-  const code = textOf(error?.Code) ?? '';
+  const code = nonEmptyText(error?.Code) ?? '';
   const kind = assetErrorKindOf(isSuccess && !error ? ASSET_ERROR_STATUS.server : status, code);
   return {
     failure: {
       kind,
       status: status >= 400 ? status : ASSET_ERROR_STATUS[kind],
       code: code === '' ? `HTTP_${status}` : code,
-      message: textOf(error?.Message) ?? '',
+      message: nonEmptyText(error?.Message) ?? '',
       retryAfter: secondsIn(headers['retry-after']),
     },
   };
 }
 
 const named = (id: unknown, name: string): ReportedGroup | undefined => {
-  const text = textOf(id);
+  const text = nonEmptyText(id);
   return text === undefined ? undefined : { id: text, name };
 };
 
-const groupIn = (value: Json): ReportedGroup | undefined => named(value.Id, textOf(value.Name) ?? '');
+const groupIn = (value: ResponseObject): ReportedGroup | undefined => named(value.Id, nonEmptyText(value.Name) ?? '');
 
 const STATUSES: Readonly<Record<string, ReportedAsset['status']>> = {
   Processing: 'processing',
@@ -213,20 +213,20 @@ const STATUSES: Readonly<Record<string, ReportedAsset['status']>> = {
   Failed: 'failed',
 };
 
-function assetIn(value: Json): ReportedAsset | undefined {
+function assetIn(value: ResponseObject): ReportedAsset | undefined {
   const identity = groupIn(value);
-  const status = STATUSES[textOf(value.Status) ?? ''];
+  const status = STATUSES[nonEmptyText(value.Status) ?? ''];
   if (!identity || status === undefined) return undefined;
   const error = objectOf(value.Error);
-  const failure = error && `${textOf(error.Code) ?? 'Unknown'}: ${textOf(error.Message) ?? ''}`;
+  const failure = error && `${nonEmptyText(error.Code) ?? 'Unknown'}: ${nonEmptyText(error.Message) ?? ''}`;
   return { ...identity, status, failure: status === 'failed' ? failure : undefined };
 }
 
 /** The items with exactly this name: the provider's filter also finds names that contain it. */
 function matches<T extends { readonly name: string }>(
-  { Items: items }: Json,
+  { Items: items }: ResponseObject,
   name: string,
-  read: (item: Json) => T | undefined,
+  read: (item: ResponseObject) => T | undefined,
 ): readonly T[] | undefined {
   if (!Array.isArray(items)) return undefined;
   return items.flatMap((item) => {

@@ -8,7 +8,7 @@ import { MAX_USAGE_TOKENS, TIMEOUTS, type Timeouts } from '../../rules/index.ts'
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 import { isAmbiguous, ownResultUrls, traitsOf } from './adapters.ts';
 import type { ProviderError } from './errors.ts';
-import { exchangeJson, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
+import { exchangeJson, type JsonResponse, objectOf, secondsIn, nonEmptyText } from './exchange.ts';
 
 export type CreateOutcome =
   | { readonly kind: 'accepted'; readonly upstreamId: string }
@@ -147,9 +147,9 @@ function errorIn({ status, body }: JsonResponse): ProviderError {
   const error = objectOf(body?.error) ?? {};
   return {
     status,
-    code: textOf(error.code) ?? `HTTP_${status}`,
-    message: textOf(error.message) ?? '',
-    param: textOf(error.param),
+    code: nonEmptyText(error.code) ?? `HTTP_${status}`,
+    message: nonEmptyText(error.message) ?? '',
+    param: nonEmptyText(error.param),
   };
 }
 
@@ -167,24 +167,24 @@ function usageIn(value: unknown): Pick<ReportedTask, 'usageTokens' | 'isUsageInv
 /** Reads a task leniently: only the id and the status are required. Lists name the error `failure_reason`. */
 export function reportedTask(value: unknown): ReportedTask | undefined {
   const task = objectOf(value);
-  const id = textOf(task?.id);
-  const status = textOf(task?.status);
+  const id = nonEmptyText(task?.id);
+  const status = nonEmptyText(task?.status);
   if (!task || id === undefined || status === undefined) return undefined;
   const content = objectOf(task.content);
   const error = objectOf(task.error) ?? objectOf(task.failure_reason);
   return {
     id,
     status,
-    model: textOf(task.model),
+    model: nonEmptyText(task.model),
     createdAt: countOf(task.created_at),
-    safetyIdentifier: textOf(task.safety_identifier),
-    error: error && { code: textOf(error.code) ?? '', message: textOf(error.message) ?? '' },
-    videoUrl: textOf(content?.video_url),
-    lastFrameUrl: textOf(content?.last_frame_url),
+    safetyIdentifier: nonEmptyText(task.safety_identifier),
+    error: error && { code: nonEmptyText(error.code) ?? '', message: nonEmptyText(error.message) ?? '' },
+    videoUrl: nonEmptyText(content?.video_url),
+    lastFrameUrl: nonEmptyText(content?.last_frame_url),
     ...usageIn(task.usage),
     duration: countOf(task.duration),
-    resolution: textOf(task.resolution),
-    ratio: textOf(task.ratio),
+    resolution: nonEmptyText(task.resolution),
+    ratio: nonEmptyText(task.ratio),
     seed: typeof task.seed === 'number' && Number.isSafeInteger(task.seed) ? task.seed : undefined,
     framesPerSecond: countOf(task.framespersecond),
   };

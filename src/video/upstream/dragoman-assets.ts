@@ -3,7 +3,7 @@
  * ids are sent as names and as Idempotency-Key. HC models have no groups there: their group exists in our records only.
  */
 import type { Account, Catalog } from '../../catalog/index.ts';
-import { isGlob } from '../../core/index.ts';
+import { isGlob, publicUrl } from '../../core/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 import { assetErrorKindOf } from './asset-errors.ts';
@@ -18,7 +18,7 @@ import type {
   StartedValidation,
 } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';
-import { exchangeJson, type Json, type JsonResponse, objectOf, secondsIn, textOf } from './exchange.ts';
+import { exchangeJson, type ResponseObject, type JsonResponse, objectOf, secondsIn, nonEmptyText } from './exchange.ts';
 
 const GROUPS = '/v1/asset-groups';
 const ASSETS = '/v1/assets';
@@ -98,9 +98,11 @@ export class DragomanAssets implements AssetProvider {
   }
 
   startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>> {
-    const body = { redirect_url: callbackUrl, ...this.#model(account) };
+    // Without a public address of ours the person ends on the page of the other gateway; the result is found by polling.
+    const redirect = publicUrl(callbackUrl, []) instanceof URL ? { redirect_url: callbackUrl } : {};
+    const body = { ...redirect, ...this.#model(account) };
     return this.#create(account, { path: SESSIONS, body }, (session) => {
-      const [token, link] = [textOf(session.id), textOf(session.authorization_url)];
+      const [token, link] = [nonEmptyText(session.id), nonEmptyText(session.authorization_url)];
       return token === undefined || link === undefined ? undefined : { token, link };
     });
   }
@@ -110,7 +112,7 @@ export class DragomanAssets implements AssetProvider {
     // `missing` would mean that the person is not done yet.
     if (session.kind === 'missing') return { kind: 'failed', status: 404 };
     if (session.kind === 'failed') return session;
-    const groupId = textOf(session.value.asset_group_id);
+    const groupId = nonEmptyText(session.value.asset_group_id);
     if (session.value.status === 'failed') return { kind: 'failed', status: VALIDATION_FAILED };
     return groupId === undefined ? { kind: 'missing' } : { kind: 'found', value: { groupId } };
   }
@@ -130,8 +132,8 @@ export class DragomanAssets implements AssetProvider {
 
   async #create<T>(
     account: Account,
-    { path, body, key }: { readonly path: string; readonly body: Json; readonly key?: string },
-    read: (body: Json) => T | undefined,
+    { path, body, key }: { readonly path: string; readonly body: ResponseObject; readonly key?: string },
+    read: (body: ResponseObject) => T | undefined,
   ): Promise<AssetCreateOutcome<T>> {
     const headers = key === undefined ? [] : ['idempotency-key', key];
     const response = await this.#send(account, 'POST', path, { body: JSON.stringify(body), headers });
@@ -151,7 +153,7 @@ export class DragomanAssets implements AssetProvider {
     account: Account,
     method: 'GET' | 'POST',
     path: string,
-    read: (body: Json) => T | 'gone' | undefined,
+    read: (body: ResponseObject) => T | 'gone' | undefined,
   ): Promise<QueryOutcome<T>> {
     const response = await this.#send(account, method, path);
     if ('code' in response) return { kind: 'failed', status: undefined };
@@ -181,7 +183,7 @@ export class DragomanAssets implements AssetProvider {
       if (named.some(({ status }) => UNDECIDED.has(status))) return { kind: 'failed', status: undefined };
       const usable = named.filter(({ status }) => !GONE.has(status) && (path === ASSETS || status === 'active'));
       if (usable.length > 0) return { kind: 'found', value: usable };
-      after = textOf(lastId);
+      after = nonEmptyText(lastId);
       if (hasMore !== true || after === undefined) break;
     }
     return { kind: 'found', value: [] };
@@ -226,17 +228,17 @@ const GONE: ReadonlySet<string> = new Set(['invalid', 'deleting', 'deleted']);
 /** The provider's code for a group that it no longer has. */
 const CODES: Readonly<Record<string, string>> = { asset_group_not_found: 'NotFound.group' };
 
-const codeIn = ({ body }: JsonResponse): string => textOf(objectOf(body?.error)?.code) ?? '';
+const codeIn = ({ body }: JsonResponse): string => nonEmptyText(objectOf(body?.error)?.code) ?? '';
 
 function errorIn(response: JsonResponse): AssetProviderError {
   const code = codeIn(response);
-  const message = textOf(objectOf(response.body?.error)?.message) ?? '';
+  const message = nonEmptyText(objectOf(response.body?.error)?.message) ?? '';
   return { status: response.status, code: CODES[code] ?? (code === '' ? `HTTP_${response.status}` : code), message };
 }
 
-function namedIn(value: Json): Named | undefined {
-  const [id, status] = [textOf(value.id), textOf(value.status)];
-  return id === undefined || status === undefined ? undefined : { id, name: textOf(value.name) ?? '', status };
+function namedIn(value: ResponseObject): Named | undefined {
+  const [id, status] = [nonEmptyText(value.id), nonEmptyText(value.status)];
+  return id === undefined || status === undefined ? undefined : { id, name: nonEmptyText(value.name) ?? '', status };
 }
 
 function reportedAsset({ id, name, status }: Named): ReportedAsset | 'gone' {
@@ -252,7 +254,7 @@ const STATUSES: Readonly<Record<string, ReportedAsset['status']>> = {
   failed: 'failed',
 };
 
-const assetIn = (value: Json): ReportedAsset | 'gone' | undefined => {
+const assetIn = (value: ResponseObject): ReportedAsset | 'gone' | undefined => {
   const named = namedIn(value);
   return named && reportedAsset(named);
 };

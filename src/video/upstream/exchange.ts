@@ -1,13 +1,13 @@
 /** One request to a provider and its JSON response, held in memory. Transport errors are values; nothing is retried. */
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 
-export type Json = Readonly<Record<string, unknown>>;
+export type ResponseObject = Readonly<Record<string, unknown>>;
 
 export interface JsonResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Undefined when the body is not a JSON object. */
-  readonly body: Json | undefined;
+  readonly body: ResponseObject | undefined;
 }
 
 const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
@@ -39,7 +39,7 @@ export function exchangeJson(
   return promise;
 }
 
-function parseObject(text: string): Json | undefined {
+function parseObject(text: string): ResponseObject | undefined {
   try {
     return objectOf(JSON.parse(text));
   } catch {
@@ -47,9 +47,9 @@ function parseObject(text: string): Json | undefined {
   }
 }
 
-export const objectOf = (value: unknown): Json | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
-export const textOf = (value: unknown): string | undefined =>
+export const objectOf = (value: unknown): ResponseObject | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ResponseObject) : undefined;
+export const nonEmptyText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
 /** Seconds of a `retry-after` header; undefined for a date or nonsense. */

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkReferences } from './references.ts';
+import { parseSetup } from './schema.ts';
+
+const check = (account: object): string[] =>
+  checkReferences(
+    parseSetup(
+      JSON.stringify({
+        groups: [
+          { id: 'text', style: 'responses' },
+          { id: 'film', style: 'video', variant: 'A' },
+        ],
+        accounts: [{ id: 'one', group: 'film', base_url: 'https://gateway.example.com', api_key: 'k', ...account }],
+      }),
+    ),
+    { groups: new Map(), users: new Set() },
+  );
+
+test('checkReferences accepts another Dragoman as the upstream of a video account', () => {
+  assert.deepEqual(check({ adapter: 'dragoman' }), []);
+  assert.deepEqual(check({ adapter: 'dragoman', base_url: 'https://example.com/gateway/' }), []);
+  assert.deepEqual(check({ adapter: 'ark', base_url: 'https://ark.example.com/api/v3' }), []);
+});
+
+test('checkReferences rejects an adapter outside video groups, the path of one API, and settings of an asset library', () => {
+  const assets = { base_url: 'https://example.com', access_key: 'a', secret_key: 's', region: 'r', project: 'p' };
+  assert.deepEqual(check({ adapter: 'dragoman', group: 'text' }), [
+    'accounts[0].adapter: found "dragoman", expected it only in a video group',
+  ]);
+  for (const suffix of ['/api/v3', '/v1', '/v1/'])
+    assert.deepEqual(check({ adapter: 'dragoman', base_url: `https://gateway.example.com${suffix}` }), [
+      `accounts[0].base_url: found "${suffix}" at the end, expected the address of the other gateway without it`,
+    ]);
+  assert.deepEqual(check({ adapter: 'dragoman', assets }), [
+    'accounts[0].assets: found settings, expected none; the other gateway uses api_key',
+  ]);
+});
