@@ -8,7 +8,7 @@ import {
   ASSET_TYPES,
   type AssetField,
 } from '../rules/index.ts';
-import { json, listOf, object, ref, type Schema, SECONDS, TEXT } from './openapi-schema.ts';
+import { json, listSchema, object, ref, type Schema, SECONDS, TEXT } from './openapi-schema.ts';
 
 const ROUTE_GROUP = {
   route_group_id: { ...TEXT, description: 'id of the service group' },
@@ -27,7 +27,7 @@ export const ASSET_SCHEMAS: Readonly<Record<string, Schema>> = {
     ...ROUTE_GROUP,
     ...TIMES,
   }),
-  AssetGroupList: listOf('AssetGroup'),
+  AssetGroupList: listSchema('AssetGroup'),
   Asset: object(
     {
       id: TEXT,
@@ -40,7 +40,7 @@ export const ASSET_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     { group_id: { ...TEXT, description: 'absent for assets of HC models' } },
   ),
-  AssetList: listOf('Asset'),
+  AssetList: listSchema('Asset'),
 };
 
 /** The body of a create request, by the table of its fields. */

@@ -26,7 +26,7 @@ export const object = (
 });
 
 /** The list envelope (V 2). */
-export const listOf = (name: string): Schema =>
+export const listSchema = (name: string): Schema =>
   object({
     object: { const: 'list' },
     data: { type: 'array', items: ref(name) },

@@ -21,7 +21,7 @@ import {
   INTEGER,
   JSON_TYPE,
   json,
-  listOf,
+  listSchema,
   nullable,
   object,
   ref,
@@ -252,7 +252,7 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
     route_group_name: TEXT,
     reference: TEXT,
   }),
-  CharacterList: listOf('Character'),
+  CharacterList: listSchema('Character'),
   TaskList: object({ items: { type: 'array', items: ref('Task') }, total: INTEGER }),
   Video: object(
     {
@@ -272,6 +272,6 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     { usage: USAGE },
   ),
-  VideoList: listOf('Video'),
+  VideoList: listSchema('Video'),
   VideoDeleted: object({ id: TEXT, object: { const: 'video.deleted' }, deleted: { const: true } }),
 };

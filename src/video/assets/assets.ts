@@ -4,7 +4,7 @@ import type { Key } from '../../identity/index.ts';
 import type { VideoServices } from '../services.ts';
 import { createAsset } from './create-asset.ts';
 import { createGroup } from './create-group.ts';
-import { type CreateInput, KINDS } from './creation.ts';
+import { type AssetCreateInput, KINDS } from './creation.ts';
 import { deleteRow } from './delete.ts';
 import { refreshAsset } from './refresh.ts';
 import {
@@ -21,8 +21,8 @@ import { reachableGroups } from './service-group.ts';
 import { assetGroupView, assetView } from './view.ts';
 
 export interface Assets {
-  createGroup(key: Key, input: CreateInput): Promise<AssetGroupRow>;
-  createAsset(key: Key, input: CreateInput): Promise<AssetRow>;
+  createGroup(key: Key, input: AssetCreateInput): Promise<AssetGroupRow>;
+  createAsset(key: Key, input: AssetCreateInput): Promise<AssetRow>;
   /** Throws `asset_not_found` or `asset_group_not_found`, alike for missing and foreign ones. */
   get<T extends Table>(key: Key, table: T, id: string): Promise<RowOf[T]>;
   /** One page, newest first; one row more than the limit says that there are further ones. */

@@ -6,8 +6,8 @@ import { ASSET_FIELDS, ASSET_RECONCILIATION, type AssetType } from '../../rules/
 import { invalidField } from '../request/reject.ts';
 import type { VideoServices } from '../services.ts';
 import { hiddenGroup } from './create-group.ts';
-import { type CreateInput, type Creation, insertCreation, KINDS, recordCreation, replayCreation } from './creation.ts';
-import { type FieldValues, parseBody, readFields, readModel } from './fields.ts';
+import { type AssetCreateInput, type Creation, insertCreation, KINDS, recordCreation, replayCreation } from './creation.ts';
+import { type FieldValues, parseAssetBody, readFields, readModel } from './fields.ts';
 import { type AssetGroupRow, type AssetRow, afterMs, findRow, lockRow, moveRow } from './rows.ts';
 import { accountOf, assetRulesOf, boundAccount, groupOfModel, reachableGroups } from './service-group.ts';
 
@@ -16,10 +16,10 @@ type Fields = FieldValues<typeof ASSET_FIELDS>;
 export async function createAsset(
   services: VideoServices,
   key: Key,
-  { bytes, keyHash }: CreateInput,
+  { bytes, keyHash }: AssetCreateInput,
 ): Promise<AssetRow> {
   const { operation } = KINDS.assets;
-  const { members, fingerprint } = parseBody(operation, bytes);
+  const { members, fingerprint } = parseAssetBody(operation, bytes);
   const idempotent = keyHash && { userId: key.userId, operation, keyHash, fingerprint };
   const original = idempotent && (await replayCreation(services, 'assets', idempotent));
   if (original) return original;

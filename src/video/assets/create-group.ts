@@ -6,9 +6,9 @@ import type { Key } from '../../identity/index.ts';
 import { ASSET_GROUP_FIELDS, ASSET_GROUP_TYPES, ASSET_RECONCILIATION, ASSET_SETTLING_MS } from '../../rules/index.ts';
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
-import { type CreateInput, type Creation, insertCreation, KINDS, recordCreation, replayCreation } from './creation.ts';
+import { type AssetCreateInput, type Creation, insertCreation, KINDS, recordCreation, replayCreation } from './creation.ts';
 import { misconfigured, unavailable } from './errors.ts';
-import { parseBody, readFields, readModel } from './fields.ts';
+import { parseAssetBody, readFields, readModel } from './fields.ts';
 import { lookUpGroup } from './look-up.ts';
 import { type AssetGroupRow, afterMs } from './rows.ts';
 import { assetRulesOf, boundAccount, groupOfModel, reachableGroups } from './service-group.ts';
@@ -18,10 +18,10 @@ const TYPE = ASSET_GROUP_TYPES[0];
 export async function createGroup(
   services: VideoServices,
   key: Key,
-  { bytes, keyHash }: CreateInput,
+  { bytes, keyHash }: AssetCreateInput,
 ): Promise<AssetGroupRow> {
   const { operation } = KINDS.asset_groups;
-  const { members, fingerprint } = parseBody(operation, bytes);
+  const { members, fingerprint } = parseAssetBody(operation, bytes);
   const idempotent = keyHash && { userId: key.userId, operation, keyHash, fingerprint };
   const original = idempotent && (await replayCreation(services, 'asset_groups', idempotent));
   if (original) return original;

@@ -48,7 +48,7 @@ export const KINDS = {
   },
 } as const satisfies Record<Table, Kind>;
 
-export interface CreateInput {
+export interface AssetCreateInput {
   readonly bytes: Buffer;
   /** SHA-256 of the Idempotency-Key. */
   readonly keyHash: Buffer | undefined;

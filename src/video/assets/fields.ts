@@ -12,7 +12,7 @@ export interface ParsedBody {
 }
 
 /** Only the form of the body is checked: a replay comes before its fields. */
-export function parseBody(operation: string, bytes: Buffer): ParsedBody {
+export function parseAssetBody(operation: string, bytes: Buffer): ParsedBody {
   try {
     const members = parseTaskBody(Buffer.from(bytes));
     return { members, fingerprint: Buffer.from(fingerprintOf(operation, members), 'hex') };

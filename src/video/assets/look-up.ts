@@ -82,12 +82,12 @@ async function decide<T extends Table>(
   if (!decided) return undefined;
   services.log.info('asset.reconciled', { table, id: row.id, status: decided.status });
   return table === 'assets' && found.kind === 'found'
-    ? ((await applyReport(services, decided as AssetRow, found.value as ReportedAsset)) as RowOf[T])
+    ? ((await saveReport(services, decided as AssetRow, found.value as ReportedAsset)) as RowOf[T])
     : decided;
 }
 
 /** Saves what the provider reports about an asset, and returns the asset as it is now. */
-export async function applyReport(
+export async function saveReport(
   { db }: Pick<VideoServices, 'db'>,
   asset: AssetRow,
   reported: Pick<ReportedAsset, 'status' | 'failure'> | 'missing',

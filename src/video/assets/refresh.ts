@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { ASSET_REFRESH_MS, ASSET_SETTLING_MS } from '../../rules/index.ts';
 import { misconfigured, queryError } from './errors.ts';
-import { applyReport, current, type LookUpServices, lookUpAsset } from './look-up.ts';
+import { saveReport, current, type LookUpServices, lookUpAsset } from './look-up.ts';
 import type { AssetRow } from './rows.ts';
 import { accountOf } from './service-group.ts';
 
@@ -18,8 +18,8 @@ export async function refreshAsset(services: LookUpServices, asset: AssetRow): P
   if (taken.status === 'create_unknown') return refreshUnknown(services, taken);
   const reported = await services.assetProvider.getAsset(account, taken.upstream_id ?? '');
   if (reported.kind === 'failed') throw queryError(reported);
-  if (reported.kind === 'found') return applyReport(services, taken, reported.value);
-  return isSettling(services, taken) ? taken : applyReport(services, taken, 'missing');
+  if (reported.kind === 'found') return saveReport(services, taken, reported.value);
+  return isSettling(services, taken) ? taken : saveReport(services, taken, 'missing');
 }
 
 /** Undefined when the asset was refreshed less than two seconds ago, by any replica. */

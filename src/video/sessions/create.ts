@@ -9,7 +9,7 @@ import { type ApiError, fail, newId } from '../../core/index.ts';
 import type { Key } from '../../identity/index.ts';
 import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
 import { misconfigured, unavailable } from '../assets/errors.ts';
-import { parseBody, readFields, readModel } from '../assets/fields.ts';
+import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';
 import { assetRulesOf, boundAccount, groupOfModel, reachableGroups } from '../assets/service-group.ts';
 import {
   claimRecord,
@@ -61,7 +61,7 @@ interface SessionContent {
 
 /** Returns the public object. A replay shows the link only while the session is pending. */
 export async function createSession(services: VideoServices, key: Key, input: SessionInput): Promise<object> {
-  const { members, fingerprint } = parseBody(OPERATION, input.bytes.length === 0 ? EMPTY_BODY : input.bytes);
+  const { members, fingerprint } = parseAssetBody(OPERATION, input.bytes.length === 0 ? EMPTY_BODY : input.bytes);
   const idempotent = input.keyHash && { userId: key.userId, operation: OPERATION, keyHash: input.keyHash, fingerprint };
   const original = idempotent && (await replay(services, idempotent));
   if (original) return original;
