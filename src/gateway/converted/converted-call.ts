@@ -40,7 +40,8 @@ export class ConvertedCall implements RoundHost {
     const { call, services } = this.context;
     for (;;) {
       this.#response = undefined;
-      const round = { ...request, items: [...request.items, ...this.rounds.items] };
+      const { items } = this.rounds;
+      const round = items.length === 0 ? request : { ...request, items: [...request.items, ...items] };
       await runWithFailover(call, this.#upstreamCall(round), services).catch((error: unknown) => this.#fail(error));
       if (call.isClientGone) return this.#abandon();
       if (this.#state !== 'paused') return;
