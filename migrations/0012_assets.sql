@@ -36,6 +36,8 @@ create table asset_groups (
 create index asset_groups_of_user on asset_groups (user_id, created_at desc, id desc) where deleted_at is null and not is_hidden;
 -- A hidden group that the provider lost keeps its assets and gets a successor.
 create unique index asset_groups_hidden on asset_groups (user_id, group_id, account_id) where is_hidden and status <> 'invalid';
+-- The groups of one real person.
+create index asset_groups_of_person on asset_groups (account_id, upstream_id) where group_type = 'LivenessFace';
 create index asset_groups_due on asset_groups (next_check_at) where next_check_at is not null;
 create index asset_groups_deleted on asset_groups (deleted_at) where deleted_at is not null;
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
+import { statementsOf } from '../support/plan.ts';
 import {
   callVideo,
   KEYS,
@@ -361,19 +362,67 @@ test('V 8: an abandoned create is removed and its key is free again', async () =
   assert.notEqual(again.body.id, body.id);
 });
 
-test('V 4.10: the same person in two sessions of a user has one group', async () => {
-  const [one, other] = [await open({}, keys.groups), await open({}, keys.groups)];
+/** Two sessions that the same person passes; the provider has one group for the person. */
+async function passTwice(first: string, second: string): Promise<readonly [string, string]> {
+  const [one, other] = [await open({}, first), await open({}, second)];
   await visitUntil(await decide(one.authorization_url, 'pass'), COMPLETE);
-  const { validations } = fixture.sim.video;
-  const tokenOf = ({ authorization_url }: { authorization_url: string }) =>
-    new URL(authorization_url).searchParams.get('token') ?? '';
   const back = await decide(other.authorization_url, 'pass');
-  const [first, second] = [validations.get(tokenOf(one)), validations.get(tokenOf(other))];
-  if (first?.groupId !== undefined && second) second.groupId = first.groupId;
+  const { validations } = fixture.sim.video;
+  const [passed, repeated] = [one, other].map(({ authorization_url }) =>
+    validations.get(new URL(authorization_url).searchParams.get('token') ?? ''),
+  );
+  assert.ok(passed?.groupId !== undefined && repeated);
+  repeated.groupId = passed.groupId;
   await visitUntil(back, COMPLETE);
-  assert.equal(
-    (await read(one.id, keys.groups)).body.asset_group_id,
-    (await read(other.id, keys.groups)).body.asset_group_id,
+  const groupOf = async (id: string, key: string) => String((await read(id, key)).body.asset_group_id);
+  return [await groupOf(one.id, first), await groupOf(other.id, second)];
+}
+
+test('V 4.10: the same person in two sessions of a user has one group', async () => {
+  const [one, other] = await passTwice(keys.groups, keys.groups);
+  assert.equal(one, other);
+});
+
+test('V 1: a group of a person whom two users know is deleted at the provider with the last of them', async () => {
+  const [one, other] = await passTwice(keys.groups, keys.late);
+  assert.notEqual(one, other);
+  const remove = (id: string, key: string) =>
+    callVideo(fixture.gateway.url, `/v1/asset-groups/${id}`, { method: 'DELETE', key });
+  const deletions = () =>
+    fixture.sim.video.journal.requests.filter(({ action }) => action === 'DeleteAssetGroup').length;
+  const before = deletions();
+  assert.equal((await remove(one, keys.groups)).status, 202);
+  assert.equal(deletions(), before);
+  assert.equal((await remove(other, keys.late)).status, 202);
+  await until('the deletion', () => deletions() > before);
+});
+
+test('V 3: returns at the same time complete a session once, although the provider reports the result once', async () => {
+  fixture.sim.video.settings.singleResultRead = true;
+  try {
+    const session = await open({ name: 'Once' }, keys.late);
+    const back = await decide(session.authorization_url, 'pass');
+    await Promise.all(Array.from({ length: 8 }, () => visit(back)));
+    await visitUntil(back, COMPLETE);
+    const groups = await db().selectFrom('asset_groups').select('id').where('name', '=', 'Once').execute();
+    assert.deepEqual(groups, [{ id: (await read(session.id, keys.late)).body.asset_group_id }]);
+  } finally {
+    fixture.sim.video.settings.singleResultRead = false;
+  }
+});
+
+test('V 1: a foreign session and a missing one are looked for by the same single query', async () => {
+  const { id } = await open();
+  const missing = `authsess_${'0'.repeat(id.length - 'authsess_'.length)}`;
+  const ask = async (name: string) =>
+    (await statementsOf(() => read(name, KEYS.bob))).filter(({ text }) =>
+      text.includes('where user_id = $1 and id = $2'),
+    );
+  const [foreign, absent] = [await ask(id), await ask(missing)];
+  assert.equal(foreign.length, 1);
+  assert.deepEqual(
+    foreign.map(({ text, values }) => [text, values.map((value) => (value === id ? missing : value))]),
+    absent.map(({ text, values }) => [text, values]),
   );
 });
 

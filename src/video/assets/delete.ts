@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
-import { VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
+import { ASSET_GROUP_TYPES, VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
 import { DELETED, KINDS } from './creation.ts';
 import { findUpstream, isOverdue, type LookUpServices } from './look-up.ts';
 import { afterMs, lockRow, moveRow, type RowName, type RowOf, type Table } from './rows.ts';
@@ -75,6 +75,7 @@ export async function deleteUpstream<T extends Table>(
     if (found.kind !== 'found') return row;
     upstreamId = found.value.id;
   }
+  if (table === 'asset_groups' && (await isShared(services, row, upstreamId))) return markDeleted(services, table, row);
   const outcome =
     table === 'assets'
       ? await services.assetProvider.deleteAsset(account, upstreamId)
@@ -83,6 +84,22 @@ export async function deleteUpstream<T extends Table>(
   services.log.warn('asset.not_deleted', { table, id: row.id, account: account.id, outcome });
   if (outcome === 'failed') return row;
   return (await moveRow(services.db, table, row, 'delete_failed')) ?? row;
+}
+
+/**
+ * Two users can have groups of one real person. The provider would delete the assets of both, so its group stays until the last one goes.
+ */
+async function isShared({ db }: LookUpServices, row: RowOf[Table], upstreamId: string): Promise<boolean> {
+  const other = await db
+    .selectFrom('asset_groups')
+    .select('id')
+    .where('account_id', '=', row.account_id)
+    .where('upstream_id', '=', upstreamId)
+    .where('group_type', '=', ASSET_GROUP_TYPES[1])
+    .where('id', '<>', row.id)
+    .where('status', '<>', 'deleted')
+    .executeTakeFirst();
+  return other !== undefined;
 }
 
 const markDeleted = async <T extends Table>({ db }: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> =>

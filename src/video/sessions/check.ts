@@ -17,6 +17,7 @@ type CheckServices = Pick<VideoServices, 'db' | 'catalog' | 'sealer' | 'clock' |
 const BATCH = 20;
 /** Rejections that are about our account, the rate or the way to the provider, and not about the person. */
 const NOT_ABOUT_PERSON: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 425, 429]);
+const GROUP_TYPE = ASSET_GROUP_TYPES[1];
 /** Name of a group whose session has none. */
 const DEFAULT_NAME = 'Real person';
 
@@ -152,7 +153,9 @@ async function findGroupOf(tx: Db, session: SessionRow, upstreamId: string): Pro
     .where('user_id', '=', session.user_id)
     .where('account_id', '=', session.account_id)
     .where('upstream_id', '=', upstreamId)
+    .where('group_type', '=', GROUP_TYPE)
     .where('status', '=', 'active')
+    .forShare()
     .executeTakeFirst();
   return found?.id;
 }
@@ -170,7 +173,7 @@ async function insertGroup(tx: Db, session: SessionRow, upstreamId: string): Pro
       account_id,
       name: name === '' ? DEFAULT_NAME : name,
       description,
-      group_type: ASSET_GROUP_TYPES[1],
+      group_type: GROUP_TYPE,
       status: 'active',
       upstream_id: upstreamId,
     })
