@@ -54,6 +54,13 @@ export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): 
         group,
         base_url: videoUrl,
         api_key: `sk-simulated-${group}`,
+        assets: {
+          base_url: new URL(videoUrl).origin,
+          access_key: `AK-simulated-${group}`,
+          secret_key: 'SK-simulated',
+          region: 'cn-beijing',
+          project: 'default',
+        },
       })),
     ],
     models: [
