@@ -731,6 +731,8 @@ const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
   'admin.dismissRecord': { reason: 'invalid' },
   'admin.settleReview': { tokens: 1, reason: 'invalid' },
   'admin.releaseReview': { reason: 'invalid' },
+  'admin.redeliverCallback': { reason: 'invalid' },
+  'admin.testCallback': { user: 'ana', task: 'task_invalid' },
 };
 
 /** One valid request for each operation that changes something. */
@@ -755,6 +757,13 @@ const WRITES: Record<
     { tokens: 9, reason: 'r' },
   ],
   'admin.releaseReview': async () => [`/reviews/${await taskInReview('task_unbilled')}/release`, { reason: 'r' }],
+  'admin.redeliverCallback': async () => [`/callbacks/${await deadCallback('evt_dead')}/redeliver`, {}],
+  'admin.testCallback': async () => {
+    // The stored secret is invalid, so nothing is sent. The attempt is audited all the same.
+    const callback_url = 'https://hooks.host.net/';
+    await storeTask(db(), { user_id: 'ana', id: 'task_tested', callback_url });
+    return ['/callbacks/test', { user: 'ana', task: 'task_tested' }];
+  },
   'admin.createCharacter': async () => {
     await gateway.apply({ groups: [{ id: 'ep', style: 'video', variant: 'EP' }] });
     return ['/characters', { id: 'audited', group: 'ep', models: ['m'], upstream_asset: 'asset-1', name: 'A' }];
@@ -779,6 +788,14 @@ async function taskInReview(id: string): Promise<string> {
   });
   await hold(db(), { userId: 'ana', nanos: 1_000_000n, reference: `task:${id}`, checkAfter: FAR_FUTURE });
   await storeTask(db(), { user_id: 'ana', id, status: 'succeeded', finished_at: new Date(), review_until: FAR_FUTURE });
+  return id;
+}
+
+async function deadCallback(id: string): Promise<string> {
+  await sql`insert into callback_events (user_id, task_id, version, event_id, url, host, body, state, finished_at)
+    values ('ana', 'task_dead', 2, ${id}, 'https://hooks.host.net/', 'hooks.host.net', '{}', 'dead', now())`.execute(
+    db(),
+  );
   return id;
 }
 
@@ -813,7 +830,10 @@ test('every admin change writes one append-only audit line, and no response hold
 
   const reads = ADMIN_OPERATIONS.filter((operation) => adminRow(operation).method === 'GET');
   for (const operation of reads) {
-    const path = adminRow(operation).path.slice('/admin/v1'.length).replace('{user}', 'ana');
+    const path = adminRow(operation)
+      .path.slice('/admin/v1'.length)
+      .replace('{user}', 'ana')
+      .replace('{event}', 'evt_dead');
     const { status, text } = await admin('GET', path);
     assert.equal(status, 200, text);
     responses.push(text);

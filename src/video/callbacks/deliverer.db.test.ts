@@ -17,7 +17,7 @@ import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
 import { PublicFetcher } from '../../upstream/index.ts';
 import { Deliverer } from './deliverer.ts';
 import { expireCallbacks } from './expire.ts';
-import { takeDue } from './take.ts';
+import { takeCallbacks } from './take.ts';
 
 const sealer = createSealer([['k1', 'callback-test-key-'.repeat(3)]]);
 const TOKEN = 'sk-of-the-callback-tests';
@@ -296,9 +296,9 @@ test('V 6 r2: an event that has waited an hour for an open circuit is sent', asy
 
 test('V 6 r2: an event whose worker died is due again when its lease ends, and a late mark changes nothing', async () => {
   const [event = assert.fail()] = await seed({});
-  const [taken] = await takeDue(database.db, 32, { ...RULES, leaseMs: 300 });
+  const [taken] = await takeCallbacks(database.db, 32, { ...RULES, leaseMs: 300 });
   assert.equal(taken?.event_id, event.eventId);
-  assert.deepEqual(await takeDue(database.db, 32, RULES), [], 'not while the lease lasts');
+  assert.deepEqual(await takeCallbacks(database.db, 32, RULES), [], 'not while the lease lasts');
   await new Promise((resolve) => setTimeout(resolve, 350));
   const gate = Promise.withResolvers<void>();
   receiver.respond = () => (response) => void gate.promise.then(() => response.end());
@@ -306,7 +306,7 @@ test('V 6 r2: an event whose worker died is due again when its lease ends, and a
   await late.run();
   await until('the attempt', () => receiver.deliveries.length === 1);
   await new Promise((resolve) => setTimeout(resolve, 150));
-  const [again] = await takeDue(database.db, 32, RULES);
+  const [again] = await takeCallbacks(database.db, 32, RULES);
   assert.equal(again?.attempts, 3);
   gate.resolve();
   await late.stop();

@@ -7,11 +7,11 @@ import { crashPoint } from '../../ledger/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { type AttemptOutcome, type Marked, markAttempt } from './mark.ts';
-import { type Callback, type SendServices, sendCallback, summaryOf } from './send.ts';
-import { type TakenEvent, takeDue } from './take.ts';
+import { type Callback, type CallbackSender, sendCallback, summaryOf } from './send.ts';
+import { type TakenEvent, takeCallbacks } from './take.ts';
 import { verdictOf } from './verdict.ts';
 
-export type DelivererServices = SendServices & Pick<VideoServices, 'db' | 'log'>;
+export type DelivererServices = CallbackSender & Pick<VideoServices, 'db' | 'log'>;
 
 export class Deliverer {
   readonly #services: DelivererServices;
@@ -47,7 +47,7 @@ export class Deliverer {
   async #take(): Promise<number> {
     const free = this.#rules.concurrency - this.#sending.size;
     if (free <= 0 || this.#isStopped) return 0;
-    const events = await takeDue(this.#services.db, free, this.#rules);
+    const events = await takeCallbacks(this.#services.db, free, this.#rules);
     if (events.length > 0) crashPoint('callback.taken');
     for (const event of events) this.#start(event);
     return events.length;

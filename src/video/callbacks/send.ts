@@ -6,7 +6,7 @@ import type { VideoServices } from '../services.ts';
 import { callbackSecretLocation } from '../tasks/task.ts';
 import { callbackHeaders } from './sign.ts';
 
-export interface SendServices extends Pick<VideoServices, 'sealer' | 'clock'> {
+export interface CallbackSender extends Pick<VideoServices, 'sealer' | 'clock'> {
   readonly fetcher: Pick<PublicFetcher, 'post'>;
 }
 
@@ -38,7 +38,7 @@ export const summaryOf = (result: SendResult): AttemptSummary => ({
 
 /** Never rejects. */
 export async function sendCallback(
-  { fetcher, sealer, clock }: SendServices,
+  { fetcher, sealer, clock }: CallbackSender,
   { taskId, eventId, url, body, secretSealed }: Callback,
   { headMs, timeoutMs, responseBytes }: CallbackRules,
 ): Promise<SendResult> {

@@ -27,7 +27,7 @@ export interface TakenEvent {
 /** The second key of the advisory lock of this job. */
 const TAKING_CALLBACKS = 3;
 
-export async function takeDue(db: Db, limit: number, rules: CallbackRules): Promise<TakenEvent[]> {
+export async function takeCallbacks(db: Db, limit: number, rules: CallbackRules): Promise<TakenEvent[]> {
   return db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK}, ${TAKING_CALLBACKS})`.execute(tx);
     const events = await takeLocked(tx, limit, rules);

@@ -7,7 +7,7 @@ import { CALLBACK_RULES, TEST_EVENT_TYPE } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import { taskView } from '../tasks/view.ts';
-import { type AttemptSummary, isDelivery, type SendServices, sendCallback, summaryOf } from './send.ts';
+import { type AttemptSummary, type CallbackSender, isDelivery, sendCallback, summaryOf } from './send.ts';
 
 export interface TestDelivery extends AttemptSummary {
   readonly eventId: string;
@@ -16,7 +16,7 @@ export interface TestDelivery extends AttemptSummary {
   readonly durationMs: number;
 }
 
-export type TestServices = SendServices & Pick<VideoServices, 'db' | 'publicUrl'>;
+export type TestServices = CallbackSender & Pick<VideoServices, 'db' | 'publicUrl'>;
 
 /** Works for deleted tasks too. */
 export async function testCallback(
