@@ -162,6 +162,21 @@ test('V 2: a chained task that fails has the neutral error of the inner gateway 
   }
 });
 
+test('V 3: a chained task is cancelled once the inner gateway has confirmed it', async () => {
+  const cancelled = await created(trigger('A', 'stuck=queued'));
+  const path = (id: string) => `${TASKS}/${id}`;
+  assert.equal((await callVideo(chain.outer.url, path(cancelled.id), { method: 'DELETE' })).status, 204);
+  assert.equal((await read(cancelled.id)).status, 'cancelled');
+  assert.equal((await rowOf(chain.inner.gateway, cancelled.innerId)).status, 'cancelled');
+  const pending = await created(trigger('A', 'stuck=queued'));
+  chain.inner.sim.video.next('on=delete; fault=500');
+  assert.equal((await callVideo(chain.outer.url, path(pending.id), { method: 'DELETE' })).status, 204);
+  assert.equal((await read(pending.id)).status, 'queued', 'the provider has not confirmed it yet');
+  assert.equal((await end(pending.id)).status, 'cancelled');
+  for (const hold of [await holdOf(chain.outer, pending.id), await holdOf(chain.inner.gateway, pending.innerId)])
+    assert.equal(hold.state, 'released');
+});
+
 const REJECTED: readonly (readonly [string, string, number, string])[] = [
   ['an invalid parameter', 'sync_400=InvalidParameter.Foo', 400, 'invalid_request'],
   ['an unsupported parameter', 'sync_400=InvalidParameter.UnsupportedParameter', 400, 'unsupported_video_parameter'],

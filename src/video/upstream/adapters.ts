@@ -1,7 +1,7 @@
 /** Differences between the upstreams of video accounts, as data: the provider's own API, and the public API of another Dragoman. */
 import type { Account } from '../../catalog/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
-import { objectOf, nonEmptyText } from './exchange.ts';
+import { nonEmptyText, objectOf } from './exchange.ts';
 
 export interface AdapterTraits {
   /** Path of the task API below `base_url`. */
@@ -15,6 +15,8 @@ export interface AdapterTraits {
   readonly ambiguousCodes: RegExp | undefined;
   /** Codes of server errors after which the upstream has certainly created nothing. */
   readonly definitiveCodes: RegExp | undefined;
+  /** A success of a cancellation means that the task is cancelled, and not only that it will be. */
+  readonly confirmsCancellation: boolean;
   /** An upstream on this machine reports to any address; otherwise only a public HTTPS address is accepted. */
   readonly reportsToPrivateUrls: boolean;
   /** Results are behind the account's credential, at paths of its own address. */
@@ -29,6 +31,7 @@ export const ADAPTERS: Readonly<Record<VideoAdapter, AdapterTraits>> = {
     ambiguousStatuses: new Set([408, 409, 425]),
     ambiguousCodes: undefined,
     definitiveCodes: undefined,
+    confirmsCancellation: true,
     reportsToPrivateUrls: true,
     hasOwnResults: false,
   },
@@ -40,6 +43,7 @@ export const ADAPTERS: Readonly<Record<VideoAdapter, AdapterTraits>> = {
     // A request with our key arrived before: it may have created the task.
     ambiguousCodes: /^idempotency_/,
     definitiveCodes: /^(?:server_is_overloaded|no_upstream_account)$/,
+    confirmsCancellation: false,
     reportsToPrivateUrls: false,
     hasOwnResults: true,
   },

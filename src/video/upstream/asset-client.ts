@@ -18,7 +18,7 @@ import type {
 } from './asset-provider.ts';
 import { canonicalQuery, signRequest } from './asset-signer.ts';
 import type { QueryOutcome } from './client.ts';
-import { exchangeJson, type ResponseObject, type JsonResponse, objectOf, secondsIn, nonEmptyText } from './exchange.ts';
+import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
 
 const VERSION = '2024-01-01';
 /** Groups that callers create. */

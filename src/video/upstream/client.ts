@@ -8,7 +8,7 @@ import { MAX_USAGE_TOKENS, TIMEOUTS, type Timeouts } from '../../rules/index.ts'
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 import { isAmbiguous, ownResultUrls, traitsOf } from './adapters.ts';
 import type { ProviderError } from './errors.ts';
-import { exchangeJson, type JsonResponse, objectOf, secondsIn, nonEmptyText } from './exchange.ts';
+import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, secondsIn } from './exchange.ts';
 
 export type CreateOutcome =
   | { readonly kind: 'accepted'; readonly upstreamId: string }
@@ -98,8 +98,16 @@ export class VideoProvider {
   async cancel(account: Account, upstreamId: string): Promise<CancelOutcome> {
     const response = await this.#send(account, 'DELETE', `/${encodeURIComponent(upstreamId)}`);
     if ('kind' in response) return 'failed';
-    if (response.status < 300) return 'cancelled';
+    if (response.status < 300)
+      return traitsOf(account).confirmsCancellation ? 'cancelled' : this.#confirmCancellation(account, upstreamId);
     return response.status >= 400 && response.status < 500 && response.status !== 429 ? 'rejected' : 'failed';
+  }
+
+  /** A deleted record counts as cancelled, as the provider's DELETE does for a task that has just ended. */
+  async #confirmCancellation(account: Account, upstreamId: string): Promise<CancelOutcome> {
+    const found = await this.get(account, upstreamId);
+    if (found.kind === 'found') return found.value.status === 'cancelled' ? 'cancelled' : 'failed';
+    return found.kind === 'missing' ? 'cancelled' : 'failed';
   }
 
   /** `path` is below the task API. */

@@ -18,7 +18,7 @@ import type {
   StartedValidation,
 } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';
-import { exchangeJson, type ResponseObject, type JsonResponse, objectOf, secondsIn, nonEmptyText } from './exchange.ts';
+import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
 
 const GROUPS = '/v1/asset-groups';
 const ASSETS = '/v1/assets';
