@@ -6,23 +6,17 @@ import { ASSET_FIELDS, ASSET_RECONCILIATION, type AssetType } from '../../rules/
 import { invalidField } from '../request/reject.ts';
 import type { VideoServices } from '../services.ts';
 import { hiddenGroup } from './create-group.ts';
-import { type AssetCreateInput, type Creation, insertCreation, KINDS, recordCreation, replayCreation } from './creation.ts';
-import { type FieldValues, parseAssetBody, readFields, readModel } from './fields.ts';
+import { type AssetCreateInput, type Creation, insertCreation, readCreation, recordCreation } from './creation.ts';
+import { type FieldValues, readFields, readModel } from './fields.ts';
 import { type AssetGroupRow, type AssetRow, afterMs, findRow, lockRow, moveRow } from './rows.ts';
 import { accountOf, assetRulesOf, boundAccount, groupOfModel, reachableGroups } from './service-group.ts';
 
 type Fields = FieldValues<typeof ASSET_FIELDS>;
 
-export async function createAsset(
-  services: VideoServices,
-  key: Key,
-  { bytes, keyHash }: AssetCreateInput,
-): Promise<AssetRow> {
-  const { operation } = KINDS.assets;
-  const { members, fingerprint } = parseAssetBody(operation, bytes);
-  const idempotent = keyHash && { userId: key.userId, operation, keyHash, fingerprint };
-  const original = idempotent && (await replayCreation(services, 'assets', idempotent));
-  if (original) return original;
+export async function createAsset(services: VideoServices, key: Key, input: AssetCreateInput): Promise<AssetRow> {
+  const read = await readCreation(services, 'assets', key.userId, input);
+  if ('original' in read) return read.original;
+  const { members, idempotent } = read;
   reachableGroups(services.catalog(), key);
   const model = readModel(members, ASSET_FIELDS.model);
   if (model !== undefined) groupOfModel(services.catalog(), key, model);

@@ -6,25 +6,19 @@ import type { Key } from '../../identity/index.ts';
 import { ASSET_GROUP_FIELDS, ASSET_GROUP_TYPES, ASSET_RECONCILIATION, ASSET_SETTLING_MS } from '../../rules/index.ts';
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
-import { type AssetCreateInput, type Creation, insertCreation, KINDS, recordCreation, replayCreation } from './creation.ts';
+import { type AssetCreateInput, type Creation, insertCreation, readCreation, recordCreation } from './creation.ts';
 import { misconfigured, unavailable } from './errors.ts';
-import { parseAssetBody, readFields, readModel } from './fields.ts';
+import { readFields, readModel } from './fields.ts';
 import { lookUpGroup } from './look-up.ts';
 import { type AssetGroupRow, afterMs } from './rows.ts';
 import { assetRulesOf, boundAccount, groupOfModel, reachableGroups } from './service-group.ts';
 
 const TYPE = ASSET_GROUP_TYPES[0];
 
-export async function createGroup(
-  services: VideoServices,
-  key: Key,
-  { bytes, keyHash }: AssetCreateInput,
-): Promise<AssetGroupRow> {
-  const { operation } = KINDS.asset_groups;
-  const { members, fingerprint } = parseAssetBody(operation, bytes);
-  const idempotent = keyHash && { userId: key.userId, operation, keyHash, fingerprint };
-  const original = idempotent && (await replayCreation(services, 'asset_groups', idempotent));
-  if (original) return original;
+export async function createGroup(services: VideoServices, key: Key, input: AssetCreateInput): Promise<AssetGroupRow> {
+  const read = await readCreation(services, 'asset_groups', key.userId, input);
+  if ('original' in read) return read.original;
+  const { members, idempotent } = read;
   const group = serviceGroupFor(services, key, readModel(members, ASSET_GROUP_FIELDS.model));
   const { name, description = '' } = readFields(members, ASSET_GROUP_FIELDS, services.allowedOrigins);
   const account = await boundAccount(services, key.userId, group.id);

@@ -16,11 +16,13 @@ import {
   removeRecordOf,
 } from '../idempotency/records.ts';
 import { inProgress, onLockTimeout, replayRequest } from '../idempotency/replay.ts';
+import type { JsonMembers } from '../request/json-tree.ts';
 import type { VideoServices } from '../services.ts';
 import { assetErrorKindOf } from '../upstream/asset-errors.ts';
 import type { AssetCreateOutcome, AssetProviderError } from '../upstream/asset-provider.ts';
 import { publicMessage } from '../upstream/errors.ts';
 import { misconfigured, unavailable, unconfirmed } from './errors.ts';
+import { parseAssetBody } from './fields.ts';
 import { afterMs, lockRow, moveRow, type RowName, type RowOf, type Table } from './rows.ts';
 
 interface Kind {
@@ -66,7 +68,7 @@ export interface Creation<T extends Table> {
 const FIRST_LOOK_MS = ASSET_RECONCILIATION.scheduleSeconds[0] * 1_000;
 
 /** The original resource of an Idempotency-Key; undefined when the key is free. */
-export const replayCreation = <T extends Table>(
+const replayCreation = <T extends Table>(
   { db }: Pick<VideoServices, 'db'>,
   table: T,
   request: IdempotentRequest,
@@ -80,6 +82,23 @@ export const replayCreation = <T extends Table>(
       return rows[0];
     },
   });
+
+/** Parses the body and looks up the key: the replay of a request comes before any check of its fields (V 8). */
+export async function readCreation<T extends Table>(
+  services: Pick<VideoServices, 'db'>,
+  table: T,
+  userId: string,
+  { bytes, keyHash }: AssetCreateInput,
+): Promise<
+  | { readonly original: RowOf[T] }
+  | { readonly members: JsonMembers; readonly idempotent: IdempotentRequest | undefined }
+> {
+  const { operation } = KINDS[table];
+  const { members, fingerprint } = parseAssetBody(operation, bytes);
+  const idempotent = keyHash && { userId, operation, keyHash, fingerprint };
+  const original = idempotent && (await replayCreation(services, table, idempotent));
+  return original ? { original } : { members, idempotent };
+}
 
 /** Inserts row and claim. Returns the original row when another request has claimed the key meanwhile. */
 export async function insertCreation<T extends Table>(

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { ASSET_REFRESH_MS, ASSET_SETTLING_MS } from '../../rules/index.ts';
 import { misconfigured, queryError } from './errors.ts';
-import { saveReport, current, type LookUpServices, lookUpAsset } from './look-up.ts';
+import { current, type LookUpServices, lookUpAsset, saveReport } from './look-up.ts';
 import type { AssetRow } from './rows.ts';
 import { accountOf } from './service-group.ts';
 
