@@ -52,7 +52,7 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A user per order: by its identifier the provider's tasks can be told apart. */
+/** A user per order: its identifier distinguishes the provider's tasks. */
 const userOf = (seed: number, step: CrashPoint): string => `u-${seed}-${step.replace('.', '-').replaceAll('_', '-')}`;
 const keyOf = (user: string): string => `key-of-${user}`.padEnd(40, '0');
 

@@ -147,7 +147,7 @@ test('remove frees the key for any request', async () => {
   assert.equal(await claim({ ...request, fingerprint: Buffer.alloc(32) }, 'two'), true);
 });
 
-test('a record is finished or removed by its resource, whoever owns it, and only for its user', async () => {
+test('a record is finished or removed by its resource, whatever its owner, and only for its user', async () => {
   const [taken, unsent] = [requestOf('taken over'), requestOf('never sent')];
   await claim(taken, 'one', 'task_taken');
   await claim(unsent, 'one', 'task_unsent');
