@@ -31,7 +31,8 @@ create table asset_groups (
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
   primary key (user_id, id),
-  check (status <> 'active' or upstream_id is not null)
+  check (status <> 'active' or upstream_id is not null),
+  check ((status = 'deleted') = (deleted_at is not null))
 );
 create index asset_groups_of_user on asset_groups (user_id, created_at desc, id desc) where deleted_at is null and not is_hidden;
 -- A hidden group that the provider lost keeps its assets and gets a successor.
@@ -65,12 +66,14 @@ create table assets (
   deleted_at timestamptz,
   primary key (user_id, id),
   foreign key (user_id, asset_group_id) references asset_groups (user_id, id) on delete cascade,
-  check (status <> 'active' or upstream_id is not null)
+  check (status <> 'active' or upstream_id is not null),
+  check ((status = 'deleted') = (deleted_at is not null))
 );
 -- Lists filter in the index; only the rows of the page are read.
 create index assets_of_user on assets (user_id, created_at desc, id desc)
   include (status, asset_type, asset_group_id, group_id) where deleted_at is null;
-create index assets_of_group on assets (user_id, asset_group_id) where status <> 'deleted';
+create index assets_by_status on assets (user_id, status, created_at desc, id desc) where deleted_at is null;
+create index assets_of_group on assets (user_id, asset_group_id, created_at desc, id desc) where deleted_at is null;
 create index assets_due on assets (next_check_at) where next_check_at is not null;
 create index assets_deleted on assets (deleted_at) where deleted_at is not null;
 

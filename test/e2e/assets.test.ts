@@ -7,7 +7,17 @@ import { connect } from '../../src/db/index.ts';
 import { ASSET_STATUSES } from '../../src/rules/index.ts';
 import { ASSETS_PATH, AssetCaller, actions, rowOf, SOURCE_URL, setRow } from '../support/assets.ts';
 import { explain, statementsOf } from '../support/plan.ts';
-import { GROUPS, KEYS, startVideo, TEST_VARIANTS, VIDEO_MODELS, type VideoFixture } from '../support/video.ts';
+import {
+  GROUPS,
+  KEYS,
+  startVideo,
+  TASKS,
+  TEST_VARIANTS,
+  taskBody,
+  textItem,
+  VIDEO_MODELS,
+  type VideoFixture,
+} from '../support/video.ts';
 import { addUser, setStatus, storeTask } from '../support/video-tasks.ts';
 import { until } from '../support/wait.ts';
 
@@ -328,7 +338,8 @@ test('V 4.9 r4: a detail is the saved state without an upstream call', async () 
 
 test('V 4.9 r3: a page of 100,000 assets of one user is read from an index in under 20 ms', async (t) => {
   const caller = await newCaller();
-  const group_id = await caller.groupId();
+  const [group_id, small] = [await caller.groupId(), await caller.groupId()];
+  await caller.createAsset({ group_id: small });
   const client: Client = await connect(fixture.gateway.database.url);
   t.after(() => client.end());
   await client.query(
@@ -359,6 +370,9 @@ test('V 4.9 r3: a page of 100,000 assets of one user is read from an index in un
     `?limit=100&after=${rows[0].id}`,
     '?status=failed&limit=100',
     '?status=invalid',
+    '?asset_type=Video&limit=100',
+    `?group_id=${small}`,
+    `?group_id=${group_id}&limit=100`,
   ]) {
     const sent = await statementsOf(() => caller.call(ASSETS_PATH + query));
     const costs = [];
@@ -564,6 +578,31 @@ test('V 3: DELETE of an asset of an unfinished task gives 409 asset_in_use; afte
   await setStatus(fixture.gateway, task, 'succeeded');
   assert.equal((await caller.delete(ASSETS_PATH, id)).status, 202);
 });
+
+for (const variant of TEST_VARIANTS)
+  test(`V 1, V 4.9 r6: an active asset is used by a task, and protected as long as the task runs (${variant})`, async () => {
+    const caller = await newCaller();
+    const id = await caller.assetId(variant);
+    const content = [textItem(), { type: 'image_url', image_url: { url: `asset://${id}` }, role: 'reference_image' }];
+    const createTask = () => caller.call(TASKS, { body: taskBody(variant, { content }) });
+    const early = await createTask();
+    assert.deepEqual([early.status, early.body.error?.code], [409, 'asset_not_ready'], 'V 2');
+    await caller.activate(id);
+    const { status, body } = await createTask();
+    assert.equal(status, 200, JSON.stringify(body));
+    const { upstream_id } = await rowOf(fixture, 'assets', id);
+    const sent = fixture.sim.video.journal.requests.findLast(({ operation }) => operation === 'create');
+    assert.equal(sent?.account, GROUPS[variant], 'the account that holds the asset runs the task');
+    assert.ok(JSON.stringify(sent?.body).includes(`asset://${upstream_id}`));
+    const refused = await caller.delete(ASSETS_PATH, id);
+    const code = variant === 'A' ? 'asset_in_use' : 'asset_delete_not_supported';
+    assert.deepEqual([refused.status, refused.body.error?.code], [variant === 'A' ? 409 : 400, code]);
+    if (variant !== 'A') return;
+    await setStatus(fixture.gateway, String(body.id), 'failed');
+    assert.equal((await caller.delete(ASSETS_PATH, id)).status, 202);
+    const late = await createTask();
+    assert.ok(late.status >= 400, 'a deleted asset is of no use');
+  });
 
 test('V 3: DELETE works from every state', async () => {
   const caller = await newCaller();

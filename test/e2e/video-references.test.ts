@@ -17,7 +17,9 @@ const SETTINGS = {
 };
 
 before(async () => {
-  fixture = await startVideo();
+  // The provider knows the assets that the tests write to the database.
+  const presetAssets = ['qn7wr', 'prese', 'pilot'].map((name) => `asset-20260224200602-${name}`);
+  fixture = await startVideo({ video: { presetAssets } });
   const { gateway, sim } = fixture;
   await gateway.apply({
     accounts: [
@@ -86,6 +88,7 @@ async function insertAsset({
       status,
       source_url: 'https://example.com/a.png',
       upstream_id: 'asset-20260224200602-qn7wr',
+      deleted_at: status === 'deleted' ? new Date() : null,
     })
     .execute();
   return id;

@@ -54,7 +54,7 @@ async function isInUse(tx: Db, { user_id, id }: RowName): Promise<boolean> {
 /** Any asset that is not deleted counts, failed ones too. */
 async function holdsAssets(tx: Db, { user_id, id }: RowName): Promise<boolean> {
   const { rows } = await sql`
-    select from assets where user_id = ${user_id} and asset_group_id = ${id} and status <> 'deleted' limit 1`.execute(
+    select from assets where user_id = ${user_id} and asset_group_id = ${id} and deleted_at is null limit 1`.execute(
     tx,
   );
   return rows.length > 0;

@@ -110,8 +110,8 @@ export async function listRows<T extends Table>(
   const conditions = [
     sql`user_id = ${userId} and deleted_at is null`,
     ...(table === 'assets' ? [] : [sql`not is_hidden`]),
-    ...(statuses ? [sql`status = any(${statuses})`] : []),
-    ...(assetTypes ? [sql`asset_type = any(${assetTypes})`] : []),
+    ...(statuses ? [isOneOf('status', statuses)] : []),
+    ...(assetTypes ? [isOneOf('asset_type', assetTypes)] : []),
     ...(assetGroupId === undefined ? [] : [sql`asset_group_id = ${assetGroupId}`]),
     ...(groupId === undefined ? [] : [sql`group_id = ${groupId}`]),
     ...(after === undefined
@@ -127,6 +127,10 @@ export async function listRows<T extends Table>(
     order by created_at desc, id desc`.execute(db);
   return rows;
 }
+
+/** A single value is compared as such: an index then returns the rows in the order of the list. */
+const isOneOf = (column: string, [first, ...more]: readonly string[]) =>
+  more.length === 0 ? sql`${sql.ref(column)} = ${first}` : sql`${sql.ref(column)} = any(${[first, ...more]})`;
 
 /** Removes rows that were deleted too long ago to be read. A group goes after its assets. */
 export async function expireDeleted(db: Db, batch = 1_000): Promise<number> {
