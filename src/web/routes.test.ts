@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { ENDPOINTS, errorFormatOf, OPERATIONS, OPERATOR_ENDPOINTS } from '../rules/index.ts';
 import { matchRoute, methodsOf, ROUTES } from './routes.ts';
 
-test('every operation has its route, and its alias where the table has one', () => {
+test('every operation has its route, and its alias or HEAD where the table has one', () => {
   for (const operation of OPERATIONS) {
     const row = ENDPOINTS[operation];
-    const paths = ROUTES.filter((route) => route.operation === operation).map(({ path }) => path);
-    assert.deepEqual(paths, 'alias' in row ? [row.path, row.alias] : [row.path], operation);
+    const routes = ROUTES.filter((route) => route.operation === operation).map(({ method, path }) => [method, path]);
+    const more = 'alias' in row ? [[row.method, row.alias]] : 'head' in row ? [['HEAD', row.path]] : [];
+    assert.deepEqual(routes, [[row.method, row.path], ...more], operation);
   }
   const operators = ROUTES.filter(({ operation, method }) => operation in OPERATOR_ENDPOINTS && method !== 'HEAD');
   assert.equal(operators.length, Object.keys(OPERATOR_ENDPOINTS).length);

@@ -7,7 +7,15 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RESULT_READS } from '../../src/rules/index.ts';
 import { KEYS, startVideo, type VideoFixture } from '../support/video.ts';
-import { callsOf, contentPath, lastFramePath, readResult, succeed, upstreamUrl } from '../support/video-results.ts';
+import {
+  callsOf,
+  contentPath,
+  lastFramePath,
+  leaveEarly,
+  readResult,
+  succeed,
+  upstreamUrl,
+} from '../support/video-results.ts';
 import { until } from '../support/wait.ts';
 
 let fixture: VideoFixture;
@@ -252,13 +260,7 @@ test('V 4.6 r4: a page of a proxy, an error or a redirect is never delivered as 
 
 test('a client that disconnects aborts the download', async () => {
   const id = await succeed(fixture, { words: 'file_bytes=300000; on=download; drip=20' });
-  const stop = new AbortController();
-  const response = await fetch(fixture.gateway.url + contentPath(id), {
-    headers: { authorization: `Bearer ${KEYS.ana}` },
-    signal: stop.signal,
-  });
-  await response.body?.getReader().read();
-  stop.abort();
+  await leaveEarly(fixture, contentPath(id));
   await until('the abort', () => downloadsOf(id).every(({ outcome }) => outcome === 'aborted'));
 });
 

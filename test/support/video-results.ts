@@ -91,3 +91,14 @@ export async function readResult(
   const error = isJson ? (JSON.parse(text) as { error?: { code?: string } }).error?.code : undefined;
   return { status: response.status, headers: response.headers, bytes, text, error };
 }
+
+/** Reads the first bytes of a result and disconnects. */
+export async function leaveEarly({ gateway }: VideoFixture, path: string): Promise<void> {
+  const stop = new AbortController();
+  const response = await fetch(gateway.url + path, {
+    headers: { authorization: `Bearer ${KEYS.ana}` },
+    signal: stop.signal,
+  });
+  await response.body?.getReader().read();
+  stop.abort();
+}

@@ -9,7 +9,7 @@ export interface ByteStream {
   close(): void;
 }
 
-export interface ResponseHead {
+export interface UpstreamHead {
   readonly status: number;
   readonly headers: HttpHeaders;
 }
@@ -30,8 +30,8 @@ export class BrokenTransfer extends Error {
 /** The response of an upstream as a byte stream. Pauses the upstream while nothing is pulled. */
 export class UpstreamBody implements ByteStream, UpstreamListener {
   /** Rejects with `BrokenTransfer` when there is no response. */
-  readonly head: Promise<ResponseHead>;
-  readonly #head = Promise.withResolvers<ResponseHead>();
+  readonly head: Promise<UpstreamHead>;
+  readonly #head = Promise.withResolvers<UpstreamHead>();
   readonly #exchange: UpstreamExchange;
   readonly #chunks: Buffer[] = [];
   #outcome: 'open' | 'ended' | BrokenTransfer = 'open';

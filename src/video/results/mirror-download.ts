@@ -1,6 +1,6 @@
 /** One download into the mirror. Readers of this process follow it; a broken one leaves no file. */
 import { BrokenTransfer, exactly } from './byte-stream.ts';
-import { type Claim, HEAD_BYTES, headOf, type MirrorFolder } from './mirror-folder.ts';
+import { type FileClaim, HEAD_BYTES, headOf, type MirrorFolder } from './mirror-folder.ts';
 import { LocalProgress } from './mirror-reading.ts';
 import type { ResultFacts } from './result.ts';
 import type { UpstreamFile } from './upstream-source.ts';
@@ -11,7 +11,7 @@ export type Fetch = () => Promise<UpstreamFile>;
 export interface DownloadOptions {
   readonly folder: MirrorFolder;
   readonly name: string;
-  readonly claim: Claim;
+  readonly claim: FileClaim;
   readonly fetch: Fetch;
   /** Makes room for a file of this size. False when the mirror does not take it. */
   readonly admit: (bytes: number) => Promise<boolean>;

@@ -19,7 +19,7 @@ export interface MirrorFile {
 }
 
 /** A download in progress, claimed by this process. */
-export interface Claim {
+export interface FileClaim {
   readonly path: string;
   readonly handle: FileHandle;
 }
@@ -56,7 +56,7 @@ export class MirrorFolder {
    * Claims the download of a result. Each abandoned claim is passed over by the next number, so that of several replicas that find it
    * abandoned exactly one gets the new claim. Returns the path of the claim of another replica if that one is at work.
    */
-  async claim(name: string): Promise<Claim | { readonly busy: string }> {
+  async claim(name: string): Promise<FileClaim | { readonly busy: string }> {
     for (let n = 0; n < MAX_ABANDONED; n += 1) {
       const path = join(this.#folder, `${name}.${n}.part`);
       const handle = await createExclusively(path);
@@ -78,12 +78,12 @@ export class MirrorFolder {
   }
 
   /** Makes the claimed file the finished one, on disk before it is visible. */
-  async finish({ path, handle }: Claim, name: string): Promise<void> {
+  async finish({ path, handle }: FileClaim, name: string): Promise<void> {
     await handle.sync();
     await rename(path, this.#path(name));
   }
 
-  async abandon({ path, handle }: Claim): Promise<void> {
+  async abandon({ path, handle }: FileClaim): Promise<void> {
     await handle.close().catch(() => {});
     await unlink(path).catch(() => {});
   }

@@ -61,7 +61,11 @@ export class Mirror {
     }
   }
 
+  /** Also ends its download; that of another replica leaves a file that the clean-up removes later. */
   async remove({ name }: Result): Promise<void> {
+    const download = this.#downloads.get(name);
+    download?.abort();
+    await download?.over;
     await this.#folder.remove(name).catch(() => {});
   }
 

@@ -9,7 +9,7 @@ import { RESULT_URL_BYTES, TIMEOUTS } from '../../rules/index.ts';
 import type { PublicGuard, UpstreamClient } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
-import { BrokenTransfer, type ByteStream, type ResponseHead, sliceOf, UpstreamBody } from './byte-stream.ts';
+import { BrokenTransfer, type ByteStream, sliceOf, UpstreamBody, type UpstreamHead } from './byte-stream.ts';
 import { claimedType, detectedType, UNKNOWN_TYPE } from './media-type.ts';
 import { type ByteRange, type RangeRequest, rangeHeader, readContentRange, selectRange } from './range.ts';
 import type { Renewals } from './renewals.ts';
@@ -157,7 +157,7 @@ const publicFailure = ({ code, isTimeout }: BrokenTransfer): ApiError => {
 };
 
 async function readFile(
-  head: ResponseHead,
+  head: UpstreamHead,
   body: UpstreamBody,
   request: RangeRequest | undefined,
 ): Promise<UpstreamFile | Unsatisfiable> {
@@ -187,14 +187,14 @@ async function readFile(
 }
 
 /** Undefined for a chunked body. A body that only the end of the connection ends is rejected: a cut would look like its end. */
-function lengthIn({ headers }: ResponseHead): number | undefined {
+function lengthIn({ headers }: UpstreamHead): number | undefined {
   const length = headers['content-length'];
   if (length === undefined && headers['transfer-encoding'] === undefined) throw new BrokenTransfer('NO_LENGTH');
   return length === undefined ? undefined : Number(length);
 }
 
 function partIn(
-  { headers }: ResponseHead,
+  { headers }: UpstreamHead,
   request: RangeRequest,
   length: number | undefined,
 ): { readonly range: ByteRange; readonly size: number } {
