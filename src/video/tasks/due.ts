@@ -41,20 +41,22 @@ const INTERVAL_MS = sql`(case when t.review_until is not null then ${sql.lit(REV
   sql` `,
 )} end * (1 + ${sql.lit(CHECK_JITTER)} * (2 * random() - 1)))`;
 
-/** Takes the tasks that are due longest, for each account up to its slots. Workers of all replicas share them. */
+/**
+ * Takes the tasks that are due longest, for each account up to its slots. Workers of all replicas share them. Rows are found by their
+ * place in the table (`ctid`), which cannot change while they are locked: a join by id may read the whole table.
+ */
 export async function takeDue(db: Db, accounts: readonly AccountSlots[]): Promise<DueTask[]> {
   const { rows } = await sql<DueTask>`
     update video_tasks t set next_check_at = now() + ${INTERVAL_MS} * interval '1 millisecond'
-    from (
-      select found.user_id, found.id
+    where t.ctid = any (array(
+      select due.ctid
       from unnest(${accounts.map(({ accountId }) => accountId)}::text[], ${accounts.map(({ slots }) => slots)}::int[])
         wanted (account_id, slots)
       cross join lateral (
-        select d.user_id, d.id from video_tasks d
+        select d.ctid from video_tasks d
         where d.account_id = wanted.account_id and d.submission = 'confirmed' and d.next_check_at <= now()
-        order by d.next_check_at limit wanted.slots for update skip locked) found
-      limit ${sql.lit(TAKE_LIMIT)}) due
-    where t.user_id = due.user_id and t.id = due.id
+        order by d.next_check_at limit wanted.slots for update skip locked) due
+      limit ${sql.lit(TAKE_LIMIT)}))
     returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.created_at, t.expires_at,
       t.missing_reports, t.missing_since, t.review_until, t.usage_tokens, t.cancel_requested_at`.execute(db);
   return rows;

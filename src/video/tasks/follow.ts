@@ -76,8 +76,9 @@ export class Follower {
     return new Map(groups.flatMap(({ id }) => catalog.accounts(id)).map((account) => [account.id, account]));
   }
 
+  /** In a new order each time: one statement may not reach all accounts, and none must always be the last. */
   #slotsOf(accounts: ReadonlyMap<string, Account>): AccountSlots[] {
-    return [...accounts.keys()]
+    return shuffled([...accounts.keys()])
       .map((accountId) => {
         const { busy, waiting } = this.#lanes.get(accountId) ?? { busy: 0, waiting: [] };
         return { accountId, slots: Math.min(MAX_TAKEN - busy - waiting.length, this.#rates.available(accountId)) };
@@ -134,5 +135,11 @@ export class Follower {
     return this.#services.provider.get(account, task.upstream_id ?? '');
   }
 }
+
+const shuffled = <T>(list: readonly T[]): T[] =>
+  list
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
 
 const keyOf = ({ user_id, id }: DueTask): string => `${user_id}/${id}`;
