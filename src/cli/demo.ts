@@ -1,7 +1,7 @@
 /** The demo of `serve`: starts simulated providers beside the server and prints commands to try. */
 import type { AppContext } from '../main.ts';
 import { VIDEO_ENDPOINTS } from '../rules/index.ts';
-import { applySetup, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from '../setup/index.ts';
+import { applySetup, DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from '../setup/index.ts';
 import { info } from './output.ts';
 
 export interface Demo {
@@ -56,8 +56,9 @@ interface DemoKeys {
 
 const TASKS = VIDEO_ENDPOINTS['tasks.create'].path;
 
-/** Shell text that inserts the id of the task created before. */
-const TASK_ID = `$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' task.json)`;
+/** Shell text that inserts the id in a response that was saved before. */
+const idIn = (file: string): string => `$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' ${file})`;
+const TASK_ID = idIn('task.json');
 
 function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { about: string; command: string }[] {
   const post = (path: string, key: string, body: object, flags = '-sS') =>
@@ -107,6 +108,22 @@ function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { abo
     {
       about: 'the video, written to lamp.mp4',
       command: `curl -sS ${url}/v1/videos/${TASK_ID}/content -H 'authorization: Bearer ${m}' -o lamp.mp4`,
+    },
+    {
+      about: 'public characters for a model',
+      command: `curl -sS '${url}/v1/public-characters?model=${DEMO_CHARACTER_MODEL}' -H 'authorization: Bearer ${m}'`,
+    },
+    {
+      about: 'a private asset: its group, the asset, and its review (active after some seconds)',
+      command: `${post('/v1/asset-groups', m, { name: 'demo-campaign', model: DEMO_VIDEO_MODEL })} | tee group.json`,
+    },
+    {
+      about: '',
+      command: `curl -sS ${url}/v1/assets -H 'authorization: Bearer ${m}' -H 'content-type: application/json' -d '{"name":"demo-lamp","url":"https://example.com/lamp.png","asset_type":"Image","group_id":"'${idIn('group.json')}'"}' | tee asset.json`,
+    },
+    {
+      about: '',
+      command: `curl -sS -X POST ${url}/v1/assets/${idIn('asset.json')}/refresh -H 'authorization: Bearer ${m}'`,
     },
     ...(token === undefined
       ? []

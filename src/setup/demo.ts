@@ -23,6 +23,7 @@ const VIDEO_MODELS: Readonly<Record<VideoVariant, readonly string[]>> = {
   HC: ['demo-video-2-0-fast-hc', 'demo-video-2-0-hc', 'demo-video-2-0-mini-hc'],
 };
 export const DEMO_VIDEO_MODEL = 'demo-video-a';
+export const DEMO_CHARACTER_MODEL = 'demo-video-2-0-ep';
 
 export interface SimulatedProviders {
   readonly url: string;
@@ -81,10 +82,31 @@ export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): 
       { id: 'demo-generate', groups: [generate], prices: { input: '0.3', cached_input: '0.03', output: '2.5' } },
       ...VARIANTS.flatMap((variant) => VIDEO_MODELS[variant].map((id) => videoModel(id, variant))),
     ],
+    characters: CHARACTERS,
     users: [{ id: DEMO_USER, email: 'demo@example.test', balance: '100' }],
     keys: [responses, messages, generate].map((group) => ({ user: DEMO_USER, group, name: 'demo' })),
   });
 }
+
+/** Two preset characters of the simulated provider. */
+const CHARACTERS = [
+  {
+    id: 'demo-presenter',
+    name: 'Studio presenter',
+    upstream_asset: 'asset-20260101000000-prst1',
+    tags: ['studio', 'news'],
+    gender: 'female',
+    age_group: 'adult',
+  },
+  {
+    id: 'demo-hiker',
+    name: 'Mountain hiker',
+    upstream_asset: 'asset-20260101000000-prst2',
+    tags: ['outdoor'],
+    gender: 'male',
+    age_group: 'adult',
+  },
+].map((character) => ({ ...character, group: 'video-ep', models: VIDEO_MODELS.EP }));
 
 const VARIANTS = Object.keys(VIDEO_MODELS) as VideoVariant[];
 const videoGroup = (variant: VideoVariant): string => `video-${variant.toLowerCase()}`;

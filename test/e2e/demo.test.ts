@@ -28,7 +28,9 @@ test('demo: every command printed at the first start works as pasted, and the se
   for (const command of commands) {
     const { stdout } = await run('bash', ['-c', `set -o pipefail; ${command}`], { cwd: folder });
     if (command.includes('| tee task.json')) assert.match(stdout, /^\{"id":"task_\w+"\}$/, command);
-    else if (!/lamp\.(?:png|mp4)/.test(command)) assert.match(stdout, /demo-/, command);
+    else if (command.includes('public-characters')) assert.match(stdout, /"public_character"/, command);
+    else if (!/lamp\.(?:png|mp4)['" ]*(?:$|-o)|> lamp\.png|-o lamp/.test(command))
+      assert.match(stdout, /demo-/, command);
     if (command.includes('text/event-stream')) assert.match(stdout, /"status":"succeeded"/, command);
     assert.doesNotMatch(stdout, /"error":\{/, command);
   }
