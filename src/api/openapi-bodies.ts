@@ -47,7 +47,7 @@ export const BODY_DESCRIPTIONS: Readonly<Record<OperationWithBody, BodyDescripti
     },
   },
   'videos.create': { description: VIDEO, example: { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' } },
-  'assetGroups.create': { description: VIDEO, example: { model: 'demo-video-a', group_type: 'AIGC' } },
+  'assetGroups.create': { description: VIDEO, example: { model: 'demo-video-a', name: 'Autumn', group_type: 'AIGC' } },
   'assets.create': {
     description: VIDEO,
     example: { group_id: 'assetgrp_1', asset_type: 'Image', url: 'https://example.com/lamp.png' },

@@ -166,6 +166,6 @@ test('V 4.4, V 8: openapi.json lists the query parameters of lists and the Idemp
   for (const operation of Object.keys(VIDEO_ENDPOINTS) as VideoOperation[]) {
     const row: VideoRow = VIDEO_ENDPOINTS[operation];
     if (row.status === 'planned') continue;
-    assert.deepEqual(names(operation, 'header'), row.idempotent ? ['Idempotency-Key'] : [], operation);
+    assert.equal(names(operation, 'header').includes('Idempotency-Key'), row.idempotent === true, operation);
   }
 });
