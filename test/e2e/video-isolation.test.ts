@@ -89,7 +89,7 @@ const taskStatements = async (task: () => Promise<unknown>): Promise<Statement[]
   (await statementsOf(task)).filter(({ text }) => text.includes('video_tasks'));
 
 for (const operation of OFFERED) {
-  const { method, path, rate } = rowOf(operation);
+  const { method, path } = rowOf(operation);
   const route = `${method} ${path}`;
 
   for (const [about, keyOf] of [
@@ -105,11 +105,6 @@ for (const operation of OFFERED) {
       assert.deepEqual([exchanges[0]?.status, exchanges[0] && codeOf(exchanges[0])], [401, 'invalid_api_key']);
       assert.deepEqual(sent, []);
     });
-
-  test(`V 7: ${route} reports the rate of the operation`, async () => {
-    const { headers } = await send(operation, { key: KEYS.ana });
-    assert.equal(headers['x-ratelimit-limit-requests'], String(VIDEO_REQUESTS_PER_MINUTE[rate]));
-  });
 }
 
 for (const operation of OF_ONE_TASK) {
@@ -133,13 +128,14 @@ for (const operation of OF_ONE_TASK) {
     });
 
   test(`V 1: ${method} ${path} works with every key of the owner`, async () => {
-    const statuses = new Set<number>();
+    const outcomes = new Set<string>();
     for (const key of [KEYS.ana, KEYS.ana2, KEYS.onlyEp]) {
       const id = await storeTask(fixture.gateway, 'ana', { status: 'succeeded' });
-      statuses.add((await send(operation, { key, id })).status);
+      const exchange = await send(operation, { key, id });
+      outcomes.add(`${exchange.status} ${exchange.status < 400 ? 'ok' : codeOf(exchange)}`);
     }
-    assert.equal(statuses.size, 1);
-    for (const status of [401, 403, 404]) assert.ok(!statuses.has(status), String(status));
+    assert.equal(outcomes.size, 1);
+    for (const outcome of outcomes) assert.doesNotMatch(outcome, /^40[13] |task_not_found/);
   });
 }
 
@@ -176,6 +172,14 @@ for (const operation of CREATES) {
     const id: string = JSON.parse(text).id;
     assert.equal((await send('tasks.get', { key: KEYS.ana, id })).status, 200);
     assert.equal((await send('tasks.get', { key: KEYS.bob, id })).status, 404);
+  });
+}
+
+for (const operation of OFFERED) {
+  const { method, path, rate } = rowOf(operation);
+  test(`V 7: ${method} ${path} reports the rate of the operation`, async () => {
+    const { headers } = await send(operation, { key: KEYS.ana });
+    assert.equal(headers['x-ratelimit-limit-requests'], String(VIDEO_REQUESTS_PER_MINUTE[rate]));
   });
 }
 
