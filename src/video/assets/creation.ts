@@ -6,6 +6,7 @@
 import { sql } from 'kysely';
 import { type ApiError, fail, newId } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
 import { ASSET_RECONCILIATION } from '../../rules/index.ts';
 import {
   claimRecord,
@@ -114,9 +115,13 @@ export async function insertCreation<T extends Table>(
       await sql`set local lock_timeout = '2s'`.execute(tx);
       const claim = { owner, resourceId: id, leaseMs: ASSET_RECONCILIATION.leaseMs };
       if (!(await claimRecord(tx, idempotent, claim).catch(onLockTimeout(inProgress)))) return undefined;
+      crashPoint('asset.claimed');
     }
-    return insert(tx, id);
+    const inserted = await insert(tx, id);
+    crashPoint('asset.inserted');
+    return inserted;
   });
+  crashPoint('asset.committed');
   if (row) return { creation: { table, row, owner, idempotent } };
   const original = idempotent && (await replayCreation(services, table, idempotent));
   if (!original) throw inProgress();
@@ -130,6 +135,7 @@ export async function recordCreation<T extends Table>(
   outcome: AssetCreateOutcome<{ readonly id: string }>,
 ): Promise<RowOf[T]> {
   const { table, row } = creation;
+  crashPoint('asset.sent');
   if (outcome.kind === 'created') return confirm(services, creation, outcome.value.id);
   services.log.warn('asset.not_created', { table, id: row.id, account: row.account_id, ...logFields(outcome) });
   if (outcome.kind === 'unknown') return markUnknown(services, creation);
@@ -148,16 +154,19 @@ async function confirm<T extends Table>(
   upstreamId: string,
 ): Promise<RowOf[T]> {
   const { confirmed, httpStatus } = KINDS[table];
-  return db.transaction().execute(async (tx) => {
+  const created = await db.transaction().execute(async (tx) => {
     const changes = { upstream_id: upstreamId, next_check_at: null };
     const moved = await moveRow(tx, table, row, confirmed as never, changes);
     if (idempotent) await finishRecord(tx, idempotent, { owner, status: httpStatus });
+    crashPoint('asset.confirming');
     if (moved) return moved;
     // It is being deleted already: the deletion needs the provider's id.
     await sql`update ${sql.table(table)} set upstream_id = ${upstreamId}
       where user_id = ${row.user_id} and id = ${row.id} and upstream_id is null`.execute(tx);
     return (await lockRow(tx, table, row)) ?? row;
   });
+  crashPoint('asset.confirmed');
+  return created;
 }
 
 /** An asset exists in status `create_unknown` (202). A group was promised as active, so its request fails until it is found. */
@@ -169,8 +178,10 @@ async function markUnknown<T extends Table>(
     const moved = await moveRow(tx, table, row, 'create_unknown', { next_check_at: afterMs(FIRST_LOOK_MS) });
     if (idempotent && table === 'assets')
       await finishRecord(tx, idempotent, { owner, status: KINDS[table].httpStatus });
+    crashPoint('asset.marking_unknown');
     return moved ?? (await lockRow(tx, table, row)) ?? row;
   });
+  crashPoint('asset.marked_unknown');
   if (table === 'asset_groups') throw unconfirmed();
   return unknown;
 }
@@ -200,6 +211,7 @@ async function discard<T extends Table>(
     const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)}
       where user_id = ${row.user_id} and id = ${row.id} and status in ('creating', 'create_unknown')`.execute(tx);
     if (numAffectedRows === 0n) await moveRow(tx, table, row, 'deleted', DELETED);
+    crashPoint('asset.discarding');
     if (!idempotent) return;
     if (isStable)
       await finishRecord(tx, idempotent, {
@@ -209,6 +221,7 @@ async function discard<T extends Table>(
       });
     else await removeRecord(tx, idempotent, owner);
   });
+  crashPoint('asset.discarded');
   throw error;
 }
 
@@ -223,6 +236,7 @@ const recoverCreation = (db: Db, table: Table, name: RowName): Promise<void> =>
     if (row.status === 'creating')
       await sql`update ${sql.table(table)} set status = 'create_unknown', updated_at = now(), next_check_at = now()
         where user_id = ${name.user_id} and id = ${name.id} and next_check_at <= now()`.execute(tx);
+    crashPoint('asset.recovering');
     await settleRecord(tx, table, (await lockRow(tx, table, name)) ?? row);
   });
 

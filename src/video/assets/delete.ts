@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
 import { ASSET_GROUP_TYPES, VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
 import { DELETED, KINDS } from './creation.ts';
 import { findUpstream, isOverdue, type LookUpServices } from './look-up.ts';
@@ -23,6 +24,7 @@ const REPEAT_MS = 60_000;
 export async function deleteRow<T extends Table>(services: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> {
   if (!VARIANT_SHEETS[row.variant as VideoVariant].assets.isDeletable) throw fail(UNSUPPORTED[table]);
   const { deleting, isNew } = await setDeleting(services.db, table, row);
+  crashPoint('asset.deleting');
   return isNew ? deleteUpstream(services, table, deleting) : deleting;
 }
 
@@ -80,6 +82,7 @@ export async function deleteUpstream<T extends Table>(
     table === 'assets'
       ? await services.assetProvider.deleteAsset(account, upstreamId)
       : await services.assetProvider.deleteGroup(account, upstreamId);
+  crashPoint('asset.delete_sent');
   if (outcome === 'done') return markDeleted(services, table, row);
   services.log.warn('asset.not_deleted', { table, id: row.id, account: account.id, outcome });
   if (outcome === 'failed') return row;
@@ -102,5 +105,8 @@ async function isShared({ db }: LookUpServices, row: RowOf[Table], upstreamId: s
   return other !== undefined;
 }
 
-const markDeleted = async <T extends Table>({ db }: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> =>
-  (await moveRow(db, table, row, 'deleted', DELETED)) ?? row;
+async function markDeleted<T extends Table>({ db }: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> {
+  const deleted = await moveRow(db, table, row, 'deleted', DELETED);
+  crashPoint('asset.deleted');
+  return deleted ?? row;
+}
