@@ -224,7 +224,8 @@ for (const isCluster of [false, true]) {
       assert.equal((await send(one, key)).status, 200);
       const names = redis.cli('--scan').trim().split('\n');
       assert.ok(names.some((name) => name.startsWith('dragoman:{secret}:key:key_')));
-      assert.ok(names.every((name) => /^dragoman:\{[\w.-]+\}:(user|key:key_\w+):(rates|open|spent|holds)$/.test(name)));
+      for (const name of names)
+        assert.match(name, /^dragoman:\{[\w.-]+\}:(user|key:key_\w+|operation:[\w.:-]+):(rates|open|spent|holds)$/);
       assert.ok(!names.join().includes(key));
     });
 
