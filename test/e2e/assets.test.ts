@@ -853,3 +853,26 @@ test('V 1: addresses, credentials and ids of the provider are in no response and
     await own.close();
   }
 });
+
+// ---------------------------------------------------------------- gone at use
+
+test('V 7: an asset that the provider lost gives 410 asset_invalid at use, then 409 before anything is sent', async () => {
+  const caller = await newCaller();
+  const id = await caller.assetId();
+  await caller.activate(id);
+  const { upstream_id } = await rowOf(fixture, 'assets', id);
+  fixture.sim.video.assets.vanish(String(upstream_id));
+  await setRow(fixture, 'assets', id, { refreshed_at: null });
+  const content = [textItem(), { type: 'image_url', image_url: { url: `asset://${id}` }, role: 'reference_image' }];
+  const use = () =>
+    caller.call(TASKS, { body: taskBody('A', { content }), headers: { 'idempotency-key': `use ${id}` } });
+  const gone = await use();
+  assert.deepEqual([gone.status, gone.body.error?.code], [410, 'asset_invalid']);
+  assert.ok(!JSON.stringify(gone.body).includes(String(upstream_id)), 'no id of the provider');
+  assert.equal((await caller.get(ASSETS_PATH, id)).body.status, 'invalid');
+  assert.deepEqual((await caller.call(TASKS)).body.items, [], 'no task exists');
+  const sent = fixture.sim.video.journal.creates.length;
+  const again = await use();
+  assert.deepEqual([again.status, again.body.error?.code], [409, 'asset_invalid']);
+  assert.equal(fixture.sim.video.journal.creates.length, sent);
+});

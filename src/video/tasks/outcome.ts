@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { ApiError, errorFields } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import { findGoneAsset } from '../assets/gone.ts';
 import { finishRecord, removeRecord, type StableError } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
@@ -13,7 +14,7 @@ import { rejectionOf, type TaskError, taskError, taskErrorFrom } from '../upstre
 import { discardTask } from './discard.ts';
 import type { CreatedTask, Submission } from './order.ts';
 import { changeStatus } from './status.ts';
-import { rejectionError } from './submission-errors.ts';
+import { assetGone, rejectionError } from './submission-errors.ts';
 import { lockTask, type TaskRow } from './task.ts';
 
 type SentOutcome = Exclude<CreateOutcome, { kind: 'not_sent' }>;
@@ -138,12 +139,17 @@ async function markUnknown({ db }: VideoServices, { task, owner, idempotent }: S
 const NO_SUBMITTER = { submitter: null, submitter_until: null } as const;
 const checkIn = (ms: number) => ({ next_check_at: sql<Date>`now() + ${ms} * interval '1 millisecond'` });
 
-function reject(services: VideoServices, submission: Submission, rejected: Rejected): Promise<CreatedTask> {
+async function reject(services: VideoServices, submission: Submission, rejected: Rejected): Promise<CreatedTask> {
   const rejection = rejectionOf(rejected.error);
-  if (rejection.kind === 'content') return failTask(services, submission, taskErrorFrom(rejected.error));
+  const taskError = taskErrorFrom(rejected.error);
+  if (rejection.kind === 'content') return failTask(services, submission, taskError);
+  const { task, references } = submission;
+  const gone =
+    rejection.kind === 'request' ? await findGoneAsset(services, task.user_id, references.assetIds) : undefined;
+  if (gone !== undefined) return abandon(services, submission, { error: assetGone(gone), taskError, isStable: false });
   return abandon(services, submission, {
     error: rejectionError(submission, rejection, rejected),
-    taskError: taskErrorFrom(rejected.error),
+    taskError,
     isStable: rejection.kind === 'request' && rejection.isTransient !== true,
   });
 }

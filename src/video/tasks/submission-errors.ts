@@ -24,6 +24,10 @@ export function rejectionError(
   });
 }
 
+/** The provider lost an asset that was active here; whoever sends the request again gets 409 before anything is sent (V 7). */
+export const assetGone = (id: string): ApiError =>
+  fail('asset_invalid', `The asset ${id} no longer exists at the provider. Create a new one.`, { status: 410 });
+
 /** No account can be asked now. */
 export function noAccountError(
   { references }: Submission,
