@@ -36,11 +36,11 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   video: [
     ['idempotency', 'upstream', 'request', 'service-groups'],
-    ['characters'],
+    ['characters', 'target'],
     ['references'],
     ['services'],
-    ['tasks'],
     ['assets'],
+    ['tasks'],
     ['results', 'callbacks', 'sessions'],
     ['video', 'alarms'],
     ['index'],

@@ -8,7 +8,7 @@ import type { Key } from '../../identity/index.ts';
 import { type AssetRules, VARIANT_SHEETS } from '../../rules/index.ts';
 import { type VideoGroup, videoGroupsOf } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
-import { resolveTarget } from '../tasks/target.ts';
+import { resolveTarget } from '../target.ts';
 import { misconfigured } from './errors.ts';
 
 /** The video groups that the key reaches. Throws when there are none (V 5 r5). */

@@ -14,11 +14,11 @@ import { inProgress, onLockTimeout } from '../idempotency/replay.ts';
 import { resolveReferences, useAssets } from '../references.ts';
 import type { RequestError, TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
+import { peekModel, resolveTarget, videoRates } from '../target.ts';
 import { maxCostOfTask } from './max-cost.ts';
 import type { CreatedTask, InsertedTask, Order } from './order.ts';
 import { replay } from './replay.ts';
 import { submitTask } from './submit.ts';
-import { peekModel, resolveTarget, videoRates } from './target.ts';
 import { callbackSecretLocation, hashCallbackToken, holdReference } from './task.ts';
 
 export interface CreateInput {

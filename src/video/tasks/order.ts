@@ -4,7 +4,7 @@ import type { IdempotentRequest } from '../idempotency/records.ts';
 import type { ResolvedReferences } from '../references.ts';
 import type { TaskRequest } from '../request/task-request.ts';
 import type { UpstreamTemplate } from '../request/upstream-template.ts';
-import type { VideoTarget } from './target.ts';
+import type { VideoTarget } from '../target.ts';
 import type { TaskRow } from './task.ts';
 
 /** A checked request on its way to becoming a task. */

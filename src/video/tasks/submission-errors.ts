@@ -24,7 +24,7 @@ export function rejectionError(
   });
 }
 
-/** The provider lost an asset that was active here; whoever sends the request again gets 409 before anything is sent (V 7). */
+/** The provider lost an asset that was active here. The same request then gets 409 before anything is sent (V 7). */
 export const assetGone = (id: string): ApiError =>
   fail('asset_invalid', `The asset ${id} no longer exists at the provider. Create a new one.`, { status: 410 });
 
