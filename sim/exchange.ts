@@ -4,10 +4,12 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorBody, type Failure, type Shape, statusFailure } from './errors.ts';
 import { type Fault, isMid } from './faults.ts';
-import type { Framing } from './frames.ts';
+import type { Body, Framing } from './frames.ts';
 import type { Ids } from './ids.ts';
+import type { PictureCache } from './images/cache.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { type JsonObject, textOf } from './json.ts';
+import type { Field } from './multipart.ts';
 import type { ResponseStore, StoredResponse } from './responses/store.ts';
 import type { PrefixCache } from './usage.ts';
 
@@ -17,6 +19,7 @@ export interface State {
   journal: Journal;
   cache: PrefixCache;
   responses: ResponseStore;
+  pictures: PictureCache;
   queue: Fault[];
   url: string;
   closing: boolean;
@@ -30,7 +33,7 @@ export type ResponseSink = EventEmitter & {
   readonly writableFinished: boolean;
   writeHead(status: number, headers: Record<string, string>): unknown;
   flushHeaders(): void;
-  write(chunk: string): boolean;
+  write(chunk: string | Buffer): boolean;
   end(done: () => void): unknown;
 };
 
@@ -44,6 +47,8 @@ export class Exchange {
   readonly requestId: string;
   body: Buffer = Buffer.alloc(0);
   json: JsonObject = {};
+  /** The fields of a form; undefined for other bodies. */
+  form: readonly Field[] | undefined;
   /** The requested model; `bareModel` is the name without the fault suffix. */
   model = '';
   bareModel = '';
@@ -105,7 +110,17 @@ export class Exchange {
   }
 
   /** Resolves when the socket accepts more data; false if the client disconnected. */
-  async write(chunk: string): Promise<boolean> {
+  async write(body: Body): Promise<boolean> {
+    if (typeof body === 'string') return this.#writeChunk(body);
+    for (const piece of body) {
+      for (const chunk of typeof piece === 'string' ? [piece] : slices(piece)) {
+        if (!(await this.#writeChunk(chunk))) return false;
+      }
+    }
+    return !this.isClientGone;
+  }
+
+  async #writeChunk(chunk: string | Buffer): Promise<boolean> {
     if (this.isClientGone) return false;
     this.entry.bytesSent += Buffer.byteLength(chunk);
     if (!this.response.write(chunk)) {
@@ -131,10 +146,13 @@ export class Exchange {
   }
 
   async sendJson(body: unknown, status = 200, headers: Record<string, string> = {}): Promise<void> {
-    const text = JSON.stringify(body);
+    await this.sendJsonText(JSON.stringify(body), status, headers);
+  }
+
+  async sendJsonText(text: Body, status = 200, headers: Record<string, string> = {}): Promise<void> {
     const type = { 'content-type': this.shape === 'google' ? 'application/json; charset=UTF-8' : 'application/json' };
     if (isMid(this.fault.kind) && status === 200) return this.#sendHalf(text, type);
-    this.open(status, { ...type, 'content-length': String(Buffer.byteLength(text)), ...headers });
+    this.open(status, { ...type, 'content-length': String(lengthOf(text)), ...headers });
     await this.write(text);
     await this.end();
   }
@@ -152,18 +170,19 @@ export class Exchange {
   }
 
   /** The `*_mid` faults for a unary JSON response. */
-  async #sendHalf(text: string, headers: Record<string, string>): Promise<void> {
+  async #sendHalf(body: Body, headers: Record<string, string>): Promise<void> {
     if (this.fault.kind === 'error_mid') return this.fail(statusFailure(this.shape, this.fault));
     this.open(200, headers);
-    const half = Math.ceil(text.length / 2);
-    await this.write(text.slice(0, half));
+    const bytes = Buffer.concat([body].flat().map((piece) => Buffer.from(piece)));
+    const half = Math.ceil(bytes.length / 2);
+    await this.write([bytes.subarray(0, half)]);
     if (this.fault.kind === 'eof_mid') return this.end(false);
     if (this.fault.kind === 'reset_mid') {
       await this.pause(20);
       return this.destroy();
     }
     await (this.fault.silenceMs === undefined ? this.untilClosed() : this.pause(this.fault.silenceMs));
-    await this.write(text.slice(half));
+    await this.write([bytes.subarray(half)]);
     await this.end();
   }
 
@@ -202,4 +221,15 @@ export class Exchange {
     this.#clientGone.abort();
     this.state.journal.changed();
   }
+}
+
+function lengthOf(body: Body): number {
+  return [body].flat().reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+}
+
+const SLICE = 256 << 10;
+
+/** Parts of a large buffer, so that a slow reader pauses the response and the journal counts what was sent. */
+function* slices(buffer: Buffer): Generator<Buffer> {
+  for (let start = 0; start < buffer.length; start += SLICE) yield buffer.subarray(start, start + SLICE);
 }

@@ -1,4 +1,6 @@
 /** The fault language: which misbehaviour a request asks for. */
+import { isObject, type JsonObject } from './json.ts';
+
 export type FaultKind =
   | 'context_too_long'
   | 'bad_key'
@@ -15,6 +17,8 @@ export type FaultKind =
 
 export type UsageDistortion = 'negative' | 'huge' | 'missing' | 'zero' | 'text' | 'fraction';
 
+export type OmittedMember = (typeof OMITTED_MEMBERS)[number];
+
 /** The fault of one request. Fields combine: `{ kind: 'error_mid', status: 429, delayMs: 50 }`. */
 export interface Fault {
   kind?: FaultKind;
@@ -30,10 +34,25 @@ export interface Fault {
   retryAfter?: number;
   events?: number;
   big?: number;
+  /** Size of every picture's file, at least. */
+  imageBytes?: number;
+  /** Number of pictures, whatever the request asks for. */
+  pictures?: number;
+  /** Members that responses with pictures leave out. */
+  omit?: OmittedMember[];
   usage?: UsageDistortion;
+  /** The model cannot draw: a generateContent request for the modality IMAGE is a 400. */
+  textOnly?: boolean;
   /** Verify returned signatures and encrypted reasoning as the real provider does. */
   strict?: boolean;
 }
+
+const OMITTED_MEMBERS = [
+  ...(['size', 'quality', 'background', 'output_format'] as const),
+  ...(['usage', 'tool_usage', 'input_tokens_details', 'output_tokens_details', 'candidatesTokensDetails'] as const),
+] as const;
+const LARGEST_IMAGE = 100_000_000;
+const MOST_PICTURES = 10;
 
 interface Rule {
   about: string;
@@ -73,6 +92,16 @@ export const FAULTS: Record<string, Rule> = {
   retry_after: { about: 'seconds announced by a 429', read: (v) => ({ retryAfter: count(v) }) },
   events: { about: 'a text of exactly this many deltas', read: (v) => ({ events: count(v) }) },
   big: { about: 'a text of exactly this many bytes', read: (v) => ({ big: count(v) }) },
+  imagebytes: {
+    about: 'pads every picture to about this many bytes',
+    read: (v) => ({ imageBytes: count(v, LARGEST_IMAGE) }),
+  },
+  pictures: { about: 'returns this many pictures', read: (v) => ({ pictures: count(v, MOST_PICTURES) }) },
+  omit: {
+    about: `leaves out members of a response with pictures, joined by +: ${OMITTED_MEMBERS.join(', ')}`,
+    read: (v) => ({ omit: v.split('+').map(omitted) }),
+  },
+  text_only: { about: 'the 400 of a model that cannot return images', read: () => ({ textOnly: true }) },
   usage: { about: `odd usage numbers: ${USAGE_DISTORTIONS.join(', ')}`, read: (v) => ({ usage: oddity(v) }) },
   strict: { about: 'checks carried signatures and encrypted reasoning', read: () => ({ strict: true }) },
 };
@@ -109,6 +138,15 @@ export function splitModel(name: string): { model: string; fault: Fault } {
   return { model: name.slice(0, at), fault: parseFault(spec) };
 }
 
+/** The object without the members that the fault leaves out, at any depth. */
+export function omitMembers(object: JsonObject, { omit }: Fault): JsonObject {
+  if (omit === undefined) return object;
+  const kept = Object.entries(object).filter(([name]) => !omit.some((left) => left === name));
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, isObject(value) ? omitMembers(value, { omit }) : value]),
+  );
+}
+
 export function isMid(kind: FaultKind | undefined): boolean {
   return kind === 'reset_mid' || kind === 'eof_mid' || kind === 'error_mid' || kind === 'silent_mid';
 }
@@ -117,9 +155,10 @@ function mid(kind: FaultKind, value: string): Fault {
   return value === '' ? { kind } : { kind, after: count(value) };
 }
 
-function count(value: string): number {
+function count(value: string, most = Number.MAX_SAFE_INTEGER): number {
   const number = Number(value);
   if (value === '' || !Number.isSafeInteger(number) || number < 0) throw new RangeError(`"${value}" is not a count`);
+  if (number > most) throw new RangeError(`${value} is more than ${most}`);
   return number;
 }
 
@@ -127,6 +166,12 @@ function status(value: string): number {
   const number = count(value);
   if (!STATUSES.includes(number)) throw new RangeError(`status ${value} is not one of ${STATUSES.join(', ')}`);
   return number;
+}
+
+function omitted(value: string): OmittedMember {
+  const known = OMITTED_MEMBERS.find((name) => name === value);
+  if (!known) throw new RangeError(`omit "${value}" is not one of ${OMITTED_MEMBERS.join(', ')}`);
+  return known;
 }
 
 function oddity(value: string): UsageDistortion {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { State } from './exchange.ts';
 import { type Fault, parseFault } from './faults.ts';
 import { Ids } from './ids.ts';
+import { PictureCache } from './images/cache.ts';
 import { Journal } from './journal.ts';
 import { ResponseStore } from './responses/store.ts';
 import { createSimServer } from './server.ts';
@@ -14,6 +15,7 @@ import { acceptSockets } from './websocket.ts';
 
 export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';
+export type { PictureCache } from './images/cache.ts';
 export type { Journal, JournalEntry } from './journal.ts';
 export type { VideoEntry } from './video/journal.ts';
 export type { VideoOptions, VideoSettings } from './video/settings.ts';
@@ -26,6 +28,8 @@ export interface SimOptions {
   name?: string;
   /** False: rejects WebSocket upgrades (default true). */
   websocket?: boolean;
+  /** False: draws only PNG, as where sharp is not installed (default true). */
+  encoder?: boolean;
   /** The video provider: timing, clock, accounts, models, limits. */
   video?: VideoOptions;
 }
@@ -35,6 +39,8 @@ export interface Sim {
   url: string;
   port: number;
   journal: Journal;
+  /** The drawn pictures. */
+  pictures: PictureCache;
   /** Sets the fault of the next request; several calls form a queue. */
   next(fault: Fault | string): void;
   /** The video provider on the same port, with its own journal and clock. */
@@ -50,6 +56,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     journal: new Journal(),
     cache: new PrefixCache(),
     responses: new ResponseStore(),
+    pictures: new PictureCache(options.encoder !== false),
     queue: [],
     url: '',
     closing: false,
@@ -68,6 +75,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     url,
     port,
     journal: state.journal,
+    pictures: state.pictures,
     video,
     next: (fault) => void state.queue.push(typeof fault === 'string' ? parseFault(fault) : fault),
     close: async () => {

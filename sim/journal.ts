@@ -1,5 +1,6 @@
 /** The journal of received requests, for assertions in tests. */
 import { createHash } from 'node:crypto';
+import type { FieldDigest } from './multipart.ts';
 
 const KEEP_REQUESTS = 2_000;
 const KEEP_BODY = 1 << 20;
@@ -17,6 +18,8 @@ export interface JournalEntry {
   body?: Buffer;
   bodyLength: number;
   bodySha256: string;
+  /** The fields of a form, whatever its length. */
+  form?: FieldDigest[];
   /** False until the request body is complete. */
   complete: boolean;
   receivedAt: number;
@@ -121,7 +124,7 @@ const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 
 
 /** An entry for `/sim/journal`: without bodies and credentials. */
 export function publicEntry(entry: JournalEntry): Record<string, unknown> {
-  const { body: _body, rawHeaders: _rawHeaders, frames: _frames, headers, query, ...rest } = entry;
+  const { body: _body, form: _form, rawHeaders: _rawHeaders, frames: _frames, headers, query, ...rest } = entry;
   const shown = Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.has(name) ? '(hidden)' : value]);
   return { ...rest, query: query.replace(/(^|&)key=[^&]*/g, '$1key=(hidden)'), headers: Object.fromEntries(shown) };
 }

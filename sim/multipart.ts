@@ -1,10 +1,36 @@
 /** A reader of multipart/form-data bodies. */
+import { createHash } from 'node:crypto';
 import { invalid } from './errors.ts';
+import type { JsonObject } from './json.ts';
 
 export interface Field {
   name: string;
   filename?: string;
+  /** The content type of the part. */
+  type?: string;
   value: Buffer;
+}
+
+/** A field without its value, for the journal. */
+export interface FieldDigest extends Omit<Field, 'value'> {
+  length: number;
+  sha256: string;
+}
+
+export function digestField({ value, ...field }: Field): FieldDigest {
+  return { ...field, length: value.length, sha256: createHash('sha256').update(value).digest('hex') };
+}
+
+/** The text fields of a form as a JSON object. */
+export function fieldValues(fields: readonly Field[]): JsonObject {
+  const texts = fields.filter((field) => field.filename === undefined);
+  return Object.fromEntries(texts.map(({ name, value }) => [name, plainValue(value.toString('utf8'), name)]));
+}
+
+function plainValue(value: string, name: string): string | number | boolean {
+  if (name === 'prompt' || name === 'model') return value;
+  if (value === 'true' || value === 'false') return value === 'true';
+  return /^\d+$/.test(value) ? Number(value) : value;
 }
 
 export function readMultipart(contentType: string, body: Buffer): Field[] {
@@ -33,5 +59,11 @@ function readPart(part: Buffer): Field {
   const name = /^content-disposition:.*?[;\s]name="([^"]*)"/im.exec(head)?.[1];
   if (name === undefined) throw invalid('A part of the multipart body has no name.');
   const filename = /^content-disposition:.*?filename="([^"]*)"/im.exec(head)?.[1];
-  return { name, ...(filename !== undefined && { filename }), value: part.subarray(split + 4) };
+  const type = /^content-type:\s*([^\s;]+)/im.exec(head)?.[1]?.toLowerCase();
+  return {
+    name,
+    ...(filename !== undefined && { filename }),
+    ...(type !== undefined && { type }),
+    value: part.subarray(split + 4),
+  };
 }

@@ -211,7 +211,7 @@ describe('embeddings, images, models', () => {
     const model = 'demo-image';
     const unary = await openai.images.generate({ model, prompt: 'a hill', n: 2, size: '1536x1024' });
     const png = Buffer.from(defined(unary.data?.[0]?.b64_json), 'base64');
-    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20), unary.data?.length], [256, 171, 2]);
+    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20), unary.data?.length], [1536, 1024, 2]);
     assert.ok(defined(unary.usage).output_tokens > 0);
     const stream = await openai.images.generate({ model, prompt: 'a hill', stream: true, partial_images: 2 });
     const types = [];

@@ -4,7 +4,7 @@ import { createEmbeddings } from './embeddings.ts';
 import { Failure, type Shape } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { countTokens as countGoogle, generateContent, streamContent } from './generate/response.ts';
-import { editImages, generateImages } from './images.ts';
+import { editImages, generateImages } from './images/response.ts';
 import { countTokens as countAnthropic, createMessage } from './messages/response.ts';
 import { listGoogleModels, listModels, showGoogleModel, showModel } from './models.ts';
 import { createResponse } from './responses/response.ts';

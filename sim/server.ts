@@ -5,9 +5,9 @@ import { checkCredentials, credentials } from './auth.ts';
 import { contextFailure, Failure, invalid, modelFailure, statusFailure } from './errors.ts';
 import { Exchange, type State } from './exchange.ts';
 import { parseFault, splitModel } from './faults.ts';
-import { formFields, isForm } from './images.ts';
 import { publicEntry } from './journal.ts';
 import { isObject, textOf } from './json.ts';
+import { digestField, fieldValues, readMultipart } from './multipart.ts';
 import { ROUTES, type Route, shapeOf } from './routes.ts';
 
 const LARGEST_BODY = 64 << 20;
@@ -116,8 +116,11 @@ function readFault<T>(read: () => T): T {
 function readJson(exchange: Exchange): Failure | undefined {
   if (exchange.entry.method !== 'POST' || exchange.body.length === 0) return undefined;
   try {
-    if (isForm(exchange)) {
-      exchange.json = formFields(exchange);
+    const contentType = exchange.header('content-type');
+    if (contentType.toLowerCase().startsWith('multipart/form-data')) {
+      exchange.form = readMultipart(contentType, exchange.body);
+      exchange.entry.form = exchange.form.map(digestField);
+      exchange.json = fieldValues(exchange.form);
       return undefined;
     }
     const parsed: unknown = JSON.parse(decompress(exchange).toString('utf8'));

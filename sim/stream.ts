@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange } from './exchange.ts';
 import { isMid } from './faults.ts';
-import type { Frame, Framing, Stream } from './frames.ts';
+import type { Body, Frame, Framing, Stream } from './frames.ts';
 import { head } from './text.ts';
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
@@ -19,7 +19,7 @@ export async function sendStream(exchange: Exchange, stream: Stream, framing = e
   }
   let due = isMid(fault.kind);
   let content = 0;
-  for (const frame of stream.frames) {
+  for await (const frame of stream.frames) {
     if (due && (frame.last || (frame.content && content >= (fault.after ?? 3)))) {
       due = false;
       if (!(await strike(exchange, stream, write, framing))) return;
@@ -45,14 +45,14 @@ function writer(exchange: Exchange, framing: Framing): Write {
   };
 }
 
-const FRAMINGS: Record<Framing, (frame: Frame, number: number) => string> = {
-  sse: sseBlock,
-  array: (frame, number) => `${number === 0 ? '[' : ',\r\n'}${frame.data}`,
-  frame: (frame) => frame.data,
+const FRAMINGS: Record<Framing, (frame: Frame, number: number) => Body> = {
+  sse: ({ event, data }) => enclose(event === undefined ? 'data: ' : `event: ${event}\ndata: `, data, '\n\n'),
+  array: ({ data }, number) => enclose(number === 0 ? '[' : ',\r\n', data, ''),
+  frame: ({ data }) => data,
 };
 
-function sseBlock(frame: Frame): string {
-  return frame.event === undefined ? `data: ${frame.data}\n\n` : `event: ${frame.event}\ndata: ${frame.data}\n\n`;
+function enclose(start: string, data: Body, end: string): Body {
+  return typeof data === 'string' ? start + data + end : [start, ...data, end];
 }
 
 /** Applies a `*_mid` fault; true if the stream continues after it. */

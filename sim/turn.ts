@@ -71,13 +71,14 @@ export class TurnResponse extends EventEmitter implements ResponseSink {
 
   flushHeaders(): void {}
 
-  write(chunk: string): boolean {
-    if (this.#status >= 400) return this.#send(this.#errorFrame(chunk));
+  write(chunk: string | Buffer): boolean {
+    const text = String(chunk);
+    if (this.#status >= 400) return this.#send(this.#errorFrame(text));
     if (this.responseId === '') {
-      this.#response = objectOf(objectOf(JSON.parse(chunk)).response);
+      this.#response = objectOf(objectOf(JSON.parse(text)).response);
       this.responseId = textOf(this.#response.id);
     }
-    return this.#send(chunk);
+    return this.#send(text);
   }
 
   end(done: () => void): void {

@@ -30,7 +30,14 @@ export async function cancelStored(exchange: Exchange, id: string): Promise<void
   if (!stored.background) throw invalid('Cannot cancel a synchronous response.');
   if (stored.pending) {
     stored.pending = false;
-    stored.response = { ...stored.response, status: 'cancelled', completed_at: null, output: [], usage: null };
+    stored.response = {
+      ...stored.response,
+      status: 'cancelled',
+      completed_at: null,
+      output: [],
+      usage: null,
+      tool_usage: undefined,
+    };
   }
   await exchange.sendJson(stored.response);
 }
@@ -87,9 +94,9 @@ function listed(item: JsonObject): JsonObject {
   return { ...item, type: 'message', status: 'completed', content: [{ type, text: textOf(item.content) }] };
 }
 
-function* skip<T>(values: Iterable<T>, count: number): Generator<T> {
+async function* skip<T>(values: Iterable<T> | AsyncIterable<T>, count: number): AsyncGenerator<T> {
   let index = 0;
-  for (const value of values) {
+  for await (const value of values) {
     if (index >= count) yield value;
     index += 1;
   }

@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import OpenAI from 'openai';
+import sharp, { type Metadata } from 'sharp';
+import { defined } from './fixtures.ts';
+import { type Sim, startSim } from './index.ts';
+
+let sim: Sim;
+let openai: OpenAI;
+
+before(async () => {
+  sim = await startSim();
+  openai = clientOf(sim);
+});
+
+beforeEach(() => sim.journal.clear());
+
+after(() => sim.close());
+
+const clientOf = ({ url }: Sim) => new OpenAI({ apiKey: 'sk-any', baseURL: `${url}/v1`, maxRetries: 0 });
+
+interface ImageBody extends Record<string, unknown> {
+  data: { b64_json: string }[];
+  usage: Record<string, unknown> | undefined;
+}
+
+type ImageEvent = Record<string, unknown> & { type: string; b64_json: string };
+
+function post(path: string, body: object | FormData, url = sim.url): Promise<Response> {
+  const isForm = body instanceof FormData;
+  const headers = { authorization: 'Bearer sk-any', ...(!isForm && { 'content-type': 'application/json' }) };
+  return fetch(url + path, { method: 'POST', headers, body: isForm ? body : JSON.stringify(body) });
+}
+
+const GENERATE = '/v1/images/generations';
+const EDIT = '/v1/images/edits';
+const LAMP = { model: 'demo-image', prompt: 'a lamp' };
+
+async function generate(options: object): Promise<ImageBody> {
+  const response = await post(GENERATE, { ...LAMP, ...options });
+  assert.equal(response.status, 200);
+  return (await response.json()) as ImageBody;
+}
+
+async function events(path: string, body: object): Promise<ImageEvent[]> {
+  const text = await (await post(path, { ...LAMP, stream: true, ...body })).text();
+  const blocks = text.split('\n\n').filter((block) => block !== '');
+  return blocks.map((block) => JSON.parse(defined(block.split('data: ')[1])) as ImageEvent);
+}
+
+async function rejection(path: string, body: object | FormData, url = sim.url): Promise<[number, string, string]> {
+  const response = await post(path, body, url);
+  const { error } = (await response.json()) as { error: { param: string; message: string } };
+  return [response.status, error.param, error.message];
+}
+
+const file = (b64: string | undefined) => Buffer.from(defined(b64), 'base64');
+
+/** Decodes every pixel, which fails for a damaged file. */
+async function decode(image: Buffer): Promise<Metadata> {
+  await sharp(image).raw().toBuffer();
+  return sharp(image).metadata();
+}
+
+async function form(fields: [string, string | Blob][]): Promise<FormData> {
+  const data = new FormData();
+  for (const [name, value] of fields) {
+    if (typeof value === 'string') data.append(name, value);
+    else data.append(name, value, `${name}.png`);
+  }
+  return data;
+}
+
+const PNG = new Blob(['any bytes'], { type: 'image/png' });
+
+describe('image generation', () => {
+  test('returns files of the requested size and type', async () => {
+    for (const output_format of ['png', 'jpeg', 'webp']) {
+      const body = await generate({ output_format, size: '1536x1024', quality: 'high' });
+      const image = await decode(file(body.data[0]?.b64_json));
+      assert.deepEqual([image.format, image.width, image.height, image.hasAlpha], [output_format, 1536, 1024, false]);
+      const { size, quality, background } = body;
+      assert.deepEqual([size, quality, background, body.output_format], ['1536x1024', 'high', 'opaque', output_format]);
+    }
+  });
+
+  test('returns transparent pixels only for a transparent background', async () => {
+    for (const output_format of ['png', 'webp']) {
+      const body = await generate({ output_format, background: 'transparent' });
+      const image = file(body.data[0]?.b64_json);
+      assert.equal((await decode(image)).hasAlpha, true);
+      assert.equal((await sharp(image).stats()).isOpaque, false);
+      assert.equal(body.background, 'transparent');
+      const opaque = await generate({ output_format, background: 'auto' });
+      assert.equal((await decode(file(opaque.data[0]?.b64_json))).hasAlpha, false);
+    }
+  });
+
+  test('names the values that it used for auto', async () => {
+    const auto = { size: 'auto', quality: 'auto', background: 'auto' };
+    for (const options of [{}, auto]) {
+      const { size, quality, background, output_format } = await generate(options);
+      assert.deepEqual([size, quality, background, output_format], ['1024x1024', 'medium', 'opaque', 'png']);
+    }
+  });
+
+  test('compresses jpeg and webp by the requested quality', async () => {
+    for (const output_format of ['jpeg', 'webp']) {
+      const at = async (output_compression: number) =>
+        file((await generate({ output_format, output_compression })).data[0]?.b64_json).length;
+      const [least, most] = [await at(0), await at(100)];
+      assert.ok(least < most / 2, `${output_format}: ${least} and ${most} bytes`);
+    }
+  });
+
+  test('returns n different pictures', async () => {
+    const { data, usage } = await generate({ n: 3, quality: 'low' });
+    assert.equal(new Set(data.map((entry) => entry.b64_json)).size, 3);
+    assert.equal(usage?.output_tokens, 3 * 272);
+  });
+
+  test('draws a 4K picture once for parallel requests', async () => {
+    const before = sim.pictures.drawn;
+    const started = process.cpuUsage();
+    const bodies = await Promise.all(Array.from({ length: 20 }, () => generate({ size: '3840x2160' })));
+    const { user, system } = process.cpuUsage(started);
+    assert.equal(sim.pictures.drawn - before, 1);
+    assert.equal(new Set(bodies.map((body) => body.data[0]?.b64_json)).size, 1);
+    assert.ok(user + system < 10_000_000, `${user + system} µs`);
+    const image = await decode(file(bodies[0]?.data[0]?.b64_json));
+    assert.deepEqual([image.width, image.height], [3840, 2160]);
+  });
+
+  test('rejects values that the provider does not know, by field', async () => {
+    const cases: [object, string, RegExp][] = [
+      [{ size: '3840x3840' }, 'size', /the requested resolution exceeds the current pixel budget/],
+      [{ size: '1000x1000' }, 'size', /Invalid size/],
+      [{ quality: 'hd' }, 'quality', /Supported values are: 'low'/],
+      [{ background: 'blue' }, 'background', /Supported values/],
+      [{ background: 'transparent', output_format: 'jpeg' }, 'background', /not supported for jpeg/],
+      [{ output_format: 'gif' }, 'output_format', /Supported values/],
+      [{ output_compression: 101, output_format: 'webp' }, 'output_compression', /between 0 and 100/],
+      [{ output_compression: 50 }, 'output_compression', /not supported for png/],
+      [{ partial_images: 4 }, 'partial_images', /between 0 and 3/],
+      [{ n: 11 }, 'n', /between 1 and 10/],
+    ];
+    for (const [options, field, reason] of cases) {
+      const [status, param, message] = await rejection(GENERATE, { ...LAMP, ...options });
+      assert.deepEqual([status, param], [400, field]);
+      assert.match(message, reason);
+    }
+  });
+
+  test('draws only png without the encoder', async () => {
+    const plain = await startSim({ encoder: false });
+    try {
+      for (const background of ['opaque', 'transparent'] as const) {
+        const body = await clientOf(plain).images.generate({ ...LAMP, size: '3840x2160', background });
+        const image = await decode(file(body.data?.[0]?.b64_json));
+        assert.deepEqual([image.width, image.height, image.hasAlpha], [3840, 2160, background === 'transparent']);
+      }
+      const [status, param, message] = await rejection(GENERATE, { ...LAMP, output_format: 'webp' }, plain.url);
+      assert.deepEqual([status, param], [400, 'output_format']);
+      assert.match(message, /sharp is not installed; request png/);
+    } finally {
+      await plain.close();
+    }
+  });
+});
+
+describe('image streams', () => {
+  test('send blurred partial images of the final size and type before each picture', async () => {
+    const sent = await events(GENERATE, { n: 2, partial_images: 3, output_format: 'jpeg', size: '1024x1536' });
+    const one = [...Array(3).fill('image_generation.partial_image'), 'image_generation.completed'];
+    assert.deepEqual(
+      sent.map((event) => event.type),
+      [...one, ...one],
+    );
+    assert.deepEqual(
+      sent.slice(0, 4).map((event) => event.partial_image_index),
+      [0, 1, 2, undefined],
+    );
+    assert.equal(new Set(sent.map((event) => event.b64_json)).size, 8);
+    const sharpness = [];
+    for (const { b64_json, size } of sent) {
+      const image = await decode(file(b64_json));
+      assert.deepEqual([image.format, image.width, image.height, size], ['jpeg', 1024, 1536, '1024x1536']);
+      sharpness.push((await sharp(file(b64_json)).stats()).sharpness);
+    }
+    const first = sharpness.slice(0, 4);
+    assert.deepEqual(
+      first,
+      first.toSorted((a, b) => a - b),
+    );
+    assert.ok(sent[3]?.usage && sent[7]?.usage && sent[0]?.usage === undefined);
+  });
+
+  test('of edits have their own event names', async () => {
+    const images = [{ file_id: 'file-1' }];
+    const types = (await events(EDIT, { images, partial_images: 1 })).map((event) => event.type);
+    assert.deepEqual(types, ['image_edit.partial_image', 'image_edit.completed']);
+  });
+
+  test('wait before the headers and before every event when asked to', async () => {
+    const started = Date.now();
+    const response = await post(GENERATE, {
+      ...LAMP,
+      model: 'demo-image@delay=60;gap=50',
+      stream: true,
+      partial_images: 3,
+    });
+    assert.ok(Date.now() - started >= 58);
+    const opened = Date.now();
+    await response.text();
+    assert.ok(Date.now() - opened >= 4 * 50 - 10);
+  });
+});
+
+describe('faults of image responses', () => {
+  test('pad every file to the requested length, and it still decodes', async () => {
+    const looks = [
+      { output_format: 'png' },
+      { output_format: 'png', background: 'transparent' },
+      { output_format: 'jpeg' },
+      { output_format: 'webp' },
+      { output_format: 'webp', background: 'transparent' },
+    ];
+    for (const look of looks) {
+      const { data } = await generate({ ...look, model: 'demo-image@imagebytes=15000000' });
+      const bytes = file(data[0]?.b64_json);
+      assert.ok(bytes.length >= 15_000_000 && bytes.length < 15_000_100, `${bytes.length}`);
+      const image = await decode(bytes);
+      assert.deepEqual(
+        [image.format, image.width, image.hasAlpha],
+        [look.output_format, 1024, look.background === 'transparent'],
+      );
+    }
+  });
+
+  test('send a large picture to parallel readers without copying it', async () => {
+    const body = { ...LAMP, model: 'demo-image@imagebytes=50000000' };
+    const digest = async () => {
+      const hash = createHash('sha256');
+      for await (const chunk of defined((await post(GENERATE, body)).body)) hash.update(chunk);
+      return hash.digest('hex');
+    };
+    const before = sim.pictures.drawn;
+    const responses = await Promise.all(Array.from({ length: 4 }, digest));
+    assert.ok(responses.length === 4 && sim.pictures.drawn - before === 1);
+    const [entry] = sim.journal.requests;
+    assert.ok(defined(entry).bytesSent > 66_000_000);
+  });
+
+  test('interrupt a response in the middle of a picture', async () => {
+    const model = 'demo-image@eof_mid';
+    assert.throws(JSON.parse.bind(null, await (await post(GENERATE, { ...LAMP, model })).text()));
+    const [only, ...more] = await events(GENERATE, { model: 'demo-image@eof_mid=1', partial_images: 2 });
+    assert.deepEqual([only?.type, more.length], ['image_generation.partial_image', 0]);
+  });
+
+  test('return fewer pictures than requested', async () => {
+    const { data, usage } = await generate({ n: 4, quality: 'low', model: 'demo-image@pictures=1' });
+    assert.deepEqual([data.length, usage?.output_tokens], [1, 272]);
+    const sent = await events(GENERATE, { n: 4, model: 'demo-image@pictures=2' });
+    assert.equal(sent.length, 2);
+    assert.deepEqual((await generate({ model: 'demo-image@pictures=0' })).data, []);
+  });
+
+  test('leave out members of the response', async () => {
+    assert.equal((await generate({ model: 'demo-image@usage=missing' })).usage, undefined);
+    const body = await generate({ model: 'demo-image@omit=size+quality+output_tokens_details' });
+    assert.ok(!('size' in body) && !('quality' in body) && body.background === 'opaque');
+    assert.ok(!('output_tokens_details' in defined(body.usage)) && defined(body.usage).output_tokens === 1056);
+    const [event] = await events(GENERATE, { model: 'demo-image@omit=size+usage' });
+    assert.ok(event && !('size' in event) && !('usage' in event) && event.quality === 'medium');
+    assert.match((await rejection(GENERATE, { ...LAMP, model: 'demo-image@omit=data' }))[2], /is not one of/);
+  });
+});
+
+describe('image edits', () => {
+  test('accept forms with every spelling of the image field, and a mask', async () => {
+    for (const names of [['image'], ['image[]', 'image[]'], ['image[0]', 'image[1]', 'image[2]']]) {
+      const files = [...names, 'mask'].map((name): [string, Blob] => [name, PNG]);
+      const fields: [string, string | Blob][] = [['prompt', 'greener'], ['model', 'demo-image'], ...files];
+      const response = await post(EDIT, await form([...fields, ['size', '1536x1024'], ['n', '2']]));
+      const body = (await response.json()) as ImageBody;
+      const image = await decode(file(body.data[1]?.b64_json));
+      assert.deepEqual([image.width, image.height, body.data.length], [1536, 1024, 2]);
+      const details = body.usage?.input_tokens_details;
+      assert.deepEqual(details, { text_tokens: 2, image_tokens: 200 * names.length });
+    }
+  });
+
+  test('accept JSON with references', async () => {
+    const images = [{ image_url: 'data:image/png;base64,AAAA' }, { file_id: 'file-1' }];
+    const response = await post(EDIT, { ...LAMP, images, mask: { file_id: 'file-2' }, size: '1024x1536' });
+    const body = (await response.json()) as ImageBody;
+    assert.equal((await decode(file(body.data[0]?.b64_json))).height, 1536);
+  });
+
+  test('reject what the provider rejects, by field', async () => {
+    const prompt: [string, string] = ['prompt', 'greener'];
+    const image: [string, Blob] = ['image', PNG];
+    const url = 'https://example.com/a.png';
+    const cases: [object | FormData, string][] = [
+      [await form([image]), 'prompt'],
+      [await form([prompt]), 'image'],
+      [await form([prompt, ['image', 'text']]), 'image'],
+      [await form([prompt, ['image[]', new Blob(['x'], { type: 'text/plain' })]]), 'image'],
+      [await form([prompt, image, ['mask', 'text']]), 'mask'],
+      [await form([prompt, image, ['mask', new Blob([], { type: 'image/png' })]]), 'mask'],
+      [await form([prompt, ...Array.from({ length: 17 }, () => image)]), 'image'],
+      [LAMP, 'image'],
+      [{ images: [{ file_id: 'file-1' }] }, 'prompt'],
+      [{ ...LAMP, images: [{ file_id: 'file-1' }, {}] }, 'images[1]'],
+      [{ ...LAMP, images: [{ file_id: 'file-1', image_url: url }] }, 'images[0]'],
+      [{ ...LAMP, images: [{ file_id: 'file-1' }], mask: url }, 'mask'],
+    ];
+    for (const [body, field] of cases) {
+      const [status, param] = await rejection(EDIT, body);
+      assert.deepEqual([status, param], [400, field]);
+    }
+  });
+
+  test('leave the digests of their files in the journal when the body is too large to keep', async () => {
+    const bytes = Buffer.alloc(40_000_000, 'picture');
+    const fields: [string, string | Blob][] = [
+      ['prompt', 'greener'],
+      ['image', new Blob([bytes], { type: 'image/png' })],
+    ];
+    assert.equal((await post(EDIT, await form(fields))).status, 200);
+    const entry = defined(sim.journal.requests[0]);
+    assert.ok(entry.body === undefined && entry.bodyLength > bytes.length);
+    assert.deepEqual(entry.form?.[1], {
+      name: 'image',
+      filename: 'image.png',
+      type: 'image/png',
+      length: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    });
+  });
+});
