@@ -4,6 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import OpenAI from 'openai';
 import sharp, { type Metadata } from 'sharp';
 import { defined } from './fixtures.ts';
+import { read } from './grammar/responses.ts';
 import { type Sim, startSim } from './index.ts';
 
 let sim: Sim;
@@ -339,5 +340,85 @@ describe('image edits', () => {
       length: bytes.length,
       sha256: createHash('sha256').update(bytes).digest('hex'),
     });
+  });
+});
+
+describe('the image_generation tool of responses', () => {
+  const look = { size: '1536x1024' as const, quality: 'low' as const, output_format: 'webp' as const };
+  const tool = { type: 'image_generation' as const, ...look, background: 'transparent' as const, partial_images: 2 };
+
+  test('makes a picture before the message, with its own usage', async () => {
+    const response = await openai.responses.create({ model: 'demo-responses', input: 'draw a lamp', tools: [tool] });
+    assert.deepEqual(
+      response.output.map((item) => item.type),
+      ['image_generation_call', 'message'],
+    );
+    const [item] = response.output;
+    assert.ok(item?.type === 'image_generation_call' && item.id.startsWith('ig_'));
+    const { id: _id, result, ...rest } = item;
+    assert.deepEqual(rest, {
+      type: 'image_generation_call',
+      status: 'completed',
+      action: 'generate',
+      ...look,
+      background: 'transparent',
+      revised_prompt: 'A simulated picture.',
+    });
+    const image = await decode(file(defined(result)));
+    assert.deepEqual([image.format, image.width, image.height, image.hasAlpha], ['webp', 1536, 1024, true]);
+    const { tool_usage } = response as unknown as { tool_usage: { image_gen: Record<string, unknown> } };
+    assert.deepEqual(tool_usage.image_gen, {
+      input_tokens: 3,
+      input_tokens_details: { text_tokens: 3, image_tokens: 0 },
+      output_tokens: 408 + 200,
+      output_tokens_details: { text_tokens: 0, image_tokens: 608 },
+      total_tokens: 611,
+    });
+  });
+
+  test('streams partial images in the order of the grammar', async () => {
+    const body = { model: 'demo-responses', input: 'draw a lamp', tools: [tool], stream: true };
+    const text = await (await post('/v1/responses', body)).text();
+    const result = read(text);
+    assert.ok(result.end === 'complete' && 'tool_usage' in result.body);
+    const types = [...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1]).slice(2, 9);
+    assert.deepEqual(types, [
+      'response.output_item.added',
+      'response.image_generation_call.in_progress',
+      'response.image_generation_call.generating',
+      'response.image_generation_call.partial_image',
+      'response.image_generation_call.partial_image',
+      'response.image_generation_call.completed',
+      'response.output_item.done',
+    ]);
+    for (const [, partial] of text.matchAll(/"partial_image_b64":"([^"]+)"/g)) {
+      const image = await decode(file(partial));
+      assert.deepEqual([image.format, image.width, image.height], ['webp', 1536, 1024]);
+    }
+  });
+
+  test('is used only when the prompt or the tool choice asks for it', async () => {
+    const ask = (more: object) =>
+      openai.responses.create({ model: 'demo-responses', input: 'a lamp', tools: [tool], ...more });
+    const hasPicture = async (more: object) =>
+      (await ask(more)).output.some((item) => item.type === 'image_generation_call');
+    assert.equal(await hasPicture({}), false);
+    assert.equal(await hasPicture({ tool_choice: { type: 'image_generation' } }), true);
+    assert.equal(await hasPicture({ input: 'draw', tool_choice: 'none' }), false);
+    assert.equal(await hasPicture({ input: 'draw, please refuse' }), false);
+    assert.equal(await hasPicture({ input: 'draw', tools: [] }), false);
+    await assert.rejects(ask({ tools: [], tool_choice: { type: 'image_generation' } }), { param: 'tool_choice' });
+    await assert.rejects(ask({ tools: [{ ...tool, size: '3840x3840' }] }), { param: 'tools[0].size' });
+  });
+
+  test('leaves out usage and sizes when asked to', async () => {
+    const ask = async (fault: string) => {
+      const body = { model: `demo-responses@${fault}`, input: 'draw', tools: [tool] };
+      return (await (await post('/v1/responses', body)).json()) as Record<string, unknown> & { output: object[] };
+    };
+    const omitted = await ask('omit=tool_usage+size');
+    assert.ok(!('tool_usage' in omitted) && 'usage' in omitted && !('size' in defined(omitted.output[0])));
+    const distorted = await ask('usage=missing');
+    assert.ok(!('tool_usage' in distorted) && !('usage' in distorted));
   });
 });

@@ -2,7 +2,7 @@
  * The grammar of a responses stream as its clients require it: numbered events, items added before their deltas and done before
  * the end, parts opened before their deltas, every `done` equal to its deltas, and a terminal event with all items.
  */
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, objectOf } from '../json.ts';
 import { blocksOf, count, demand, list, object, parse, type StreamResult, same, text } from './blocks.ts';
 
 export function read(stream: string): StreamResult {
@@ -38,6 +38,8 @@ interface Item {
   readonly parts: Part[];
   args: string;
   argsDone: boolean;
+  /** Number of partial images. */
+  partials: number;
   done?: JsonObject;
 }
 interface Part {
@@ -71,6 +73,7 @@ const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
   ['response.custom_tool_call_input.done', argsDone('custom_tool_call', 'input')],
   ...['in_progress', 'searching', 'completed'].map(stage('web_search_call')),
   ...['in_progress', 'generating', 'completed'].map(stage('image_generation_call')),
+  ['response.image_generation_call.partial_image', partialImage],
   ['response.output_item.done', itemDone],
   ['response.completed', terminal('completed')],
   ['response.incomplete', terminal('incomplete')],
@@ -136,7 +139,7 @@ function added(event: JsonObject, state: State): void {
   if (type === 'custom_tool_call')
     demand(text(item, 'input') === '' && text(item, 'call_id') !== '', 'a call starts empty');
   if (item.status !== undefined) demand(item.status === 'in_progress', 'an item starts in progress');
-  state.items.push({ id, type, parts: [], args: '', argsDone: false });
+  state.items.push({ id, type, parts: [], args: '', argsDone: false, partials: 0 });
 }
 
 function itemAt(event: JsonObject, state: State): Item {
@@ -162,6 +165,8 @@ function itemDone(event: JsonObject, state: State): void {
     demand(same(final.summary, item.parts.map(contentOf)), 'a summary is the sum of its parts');
   if (item.type === 'function_call') checkCall(item, final, 'arguments', state);
   if (item.type === 'custom_tool_call') checkCall(item, final, 'input', state);
+  if (item.type === 'image_generation_call' && final.status === 'completed')
+    demand(text(final, 'result') !== '', 'a completed picture has a result');
   demand(
     final.status === undefined || ['completed', 'incomplete', 'failed'].includes(text(final, 'status')),
     'a final status',
@@ -269,6 +274,14 @@ function stage(type: string): (name: string) => [string, Step] {
   ];
 }
 
+function partialImage(event: JsonObject, state: State): void {
+  const item = itemAt(event, state);
+  demand(item.type === 'image_generation_call', 'a partial image of a picture');
+  demand(count(event, 'partial_image_index') === item.partials, 'partial images count up from zero');
+  demand(text(event, 'partial_image_b64') !== '', 'a partial image has data');
+  item.partials += 1;
+}
+
 // ---------------------------------------------------------------- the end
 
 function terminal(status: 'completed' | 'incomplete' | 'failed'): Step {
@@ -295,17 +308,32 @@ function terminal(status: 'completed' | 'incomplete' | 'failed'): Step {
       'incomplete_details are present',
     );
     checkUsage(object(response, 'usage'));
+    const tools = objectOf(response.tool_usage);
+    if ('image_gen' in tools) checkImageUsage(object(tools, 'image_gen'));
     state.result = { end: 'complete', body: response };
   };
 }
 
-function checkUsage(usage: JsonObject): void {
+function checkTotal(usage: JsonObject): void {
   demand(
     count(usage, 'total_tokens') === count(usage, 'input_tokens') + count(usage, 'output_tokens'),
     'the total is the sum',
   );
+}
+
+function checkUsage(usage: JsonObject): void {
+  checkTotal(usage);
   const input = object(usage, 'input_tokens_details');
   count(input, 'cached_tokens');
   count(input, 'cache_write_tokens');
   count(object(usage, 'output_tokens_details'), 'reasoning_tokens');
+}
+
+function checkImageUsage(usage: JsonObject): void {
+  checkTotal(usage);
+  for (const side of ['input', 'output']) {
+    const details = object(usage, `${side}_tokens_details`);
+    const sum = count(details, 'text_tokens') + count(details, 'image_tokens');
+    demand(sum === count(usage, `${side}_tokens`), 'the details add up');
+  }
 }

@@ -154,7 +154,7 @@ function readTurn(item: JsonObject): Turn[] {
   return [];
 }
 
-/** Hosted tools are accepted but never called. */
+/** Hosted tools are accepted; only image_generation is called. */
 function readTool(tool: JsonObject, namespace?: string): Tool[] {
   if (tool.type === 'namespace') return objectsOf(tool.tools).flatMap((inner) => readTool(inner, textOf(tool.name)));
   if (tool.type !== 'function' && tool.type !== 'custom') return [];

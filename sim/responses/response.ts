@@ -1,5 +1,6 @@
 /** Responses objects. */
 import type { Exchange } from '../exchange.ts';
+import { type Fault, omitMembers } from '../faults.ts';
 import { nowSeconds } from '../ids.ts';
 import { type Json, type JsonObject, objectOf } from '../json.ts';
 import { decide } from '../model.ts';
@@ -8,6 +9,7 @@ import { mint } from '../opaque.ts';
 import type { Reply } from '../reply.ts';
 import { sendStream } from '../stream.ts';
 import { distortUsage, measure, type Usage } from '../usage.ts';
+import { type Drawing, makeDrawing } from './drawing.ts';
 import { readRequest } from './request.ts';
 import { responseStream } from './stream.ts';
 
@@ -18,15 +20,21 @@ export async function createResponse(exchange: Exchange): Promise<void> {
   const reply = exchange.framing === 'frame' && json.generate === false ? EMPTY_REPLY : decide(view, fault);
   const usage = usageOf(measure(view, reply, state.cache));
   const id = state.ids.next('resp_');
-  const output = outputOf(exchange, view, reply);
-  const response = responseOf(exchange, { id, reply: reply, output, usage: distortUsage(usage, fault.usage) });
-  const replay = () => responseStream(response, fault);
+  const drawing = await makeDrawing(exchange, view, reply);
+  const output = outputOf(exchange, view, reply, drawing);
+  const response = {
+    ...responseOf(exchange, { id, reply: reply, output, usage: distortUsage(usage, fault.usage) }),
+    ...(drawing && toolUsage(drawing, fault)),
+  };
+  const replay = () => responseStream(response, fault, drawing?.partials);
   const background = json.background === true;
   const pending = background && json.stream !== true;
   const known = input.map((item) => ({ ...item, id: item.id ?? state.ids.next('msg_') }));
   exchange.store(id, { response, input: known, history: [...history, ...output], background, pending, replay });
   if (json.stream === true) return sendStream(exchange, replay());
-  await exchange.sendJson(pending ? { ...response, status: 'queued', output: [], usage: null } : response);
+  await exchange.sendJson(
+    pending ? { ...response, status: 'queued', output: [], usage: null, tool_usage: undefined } : response,
+  );
 }
 
 const EMPTY_REPLY: Reply = { thoughts: '', text: '', calls: [], stop: 'end' };
@@ -60,6 +68,7 @@ function responseOf(exchange: Exchange, { id, reply, output, usage }: ResponsePa
     output,
     parallel_tool_calls: or('parallel_tool_calls', true),
     previous_response_id: or('previous_response_id', null),
+    prompt: or('prompt', null),
     prompt_cache_key: or('prompt_cache_key', null),
     reasoning: { effort: null, summary: null, ...objectOf(json.reasoning) },
     safety_identifier: or('safety_identifier', null),
@@ -78,7 +87,12 @@ function responseOf(exchange: Exchange, { id, reply, output, usage }: ResponsePa
   };
 }
 
-function outputOf(exchange: Exchange, view: NeutralRequest, reply: Reply): JsonObject[] {
+/** Apart from the usage of the model. */
+function toolUsage({ usage }: Drawing, fault: Fault): JsonObject {
+  return omitMembers({ tool_usage: distortUsage({ image_gen: usage }, fault.usage) }, fault);
+}
+
+function outputOf(exchange: Exchange, view: NeutralRequest, reply: Reply, drawing?: Drawing): JsonObject[] {
   const { ids } = exchange.state;
   const output: JsonObject[] = [];
   if (reply.thoughts !== '') {
@@ -86,6 +100,7 @@ function outputOf(exchange: Exchange, view: NeutralRequest, reply: Reply): JsonO
     const summary = view.thinking === 'shown' ? [{ type: 'summary_text', text: reply.thoughts }] : [];
     output.push({ id, type: 'reasoning', summary, encrypted_content: mint('reasoning', id) });
   }
+  if (drawing) output.push(drawing.item);
   const status = reply.stop === 'length' ? 'incomplete' : 'completed';
   const part = partOf(reply);
   if (part) {

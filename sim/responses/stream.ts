@@ -7,8 +7,8 @@ import { splitArguments, splitWords } from '../stream.ts';
 
 type Emit = (type: string, data: JsonObject, flags?: Partial<Frame>) => Frame;
 
-/** Splits a complete response into events. */
-export function responseStream(response: JsonObject, fault: Fault): Stream {
+/** Splits a complete response into events. `partials`: the partial images of its picture. */
+export function responseStream(response: JsonObject, fault: Fault, partials: readonly string[] = []): Stream {
   let sequence = 0;
   const emit: Emit = (type, data, flags = {}) => {
     const frame = { event: type, data: JSON.stringify({ type, sequence_number: sequence, ...data }), ...flags };
@@ -24,13 +24,16 @@ export function responseStream(response: JsonObject, fault: Fault): Stream {
       emit('response.failed', { response: { ...unfinished(response), status: 'failed', error } }, { last: true }),
     ];
   };
-  return { frames: frames(response, emit), failure };
+  return { frames: frames(response, partials, emit), failure };
 }
 
-function* frames(response: JsonObject, emit: Emit): Generator<Frame> {
+function* frames(response: JsonObject, partials: readonly string[], emit: Emit): Generator<Frame> {
   yield emit('response.created', { response: unfinished(response) });
   yield emit('response.in_progress', { response: unfinished(response) });
-  for (const [index, item] of objectsOf(response.output).entries()) yield* itemFrames(index, item, emit);
+  for (const [index, item] of objectsOf(response.output).entries()) {
+    if (item.type === 'image_generation_call') yield* imageFrames(index, item, partials, emit);
+    else yield* itemFrames(index, item, emit);
+  }
   const type = response.status === 'incomplete' ? 'response.incomplete' : 'response.completed';
   yield emit(type, { response }, { last: true });
 }
@@ -43,7 +46,27 @@ function unfinished(response: JsonObject): JsonObject {
     incomplete_details: null,
     output: [],
     usage: null,
+    tool_usage: undefined,
   };
+}
+
+function* imageFrames(
+  output_index: number,
+  item: JsonObject,
+  partials: readonly string[],
+  emit: Emit,
+): Generator<Frame> {
+  const { id, type, result: _result, revised_prompt: _prompt, action: _action, status: _status, ...look } = item;
+  const at = { item_id: id, output_index };
+  yield emit('response.output_item.added', { output_index, item: { id, type, status: 'in_progress' } });
+  yield emit('response.image_generation_call.in_progress', at);
+  yield emit('response.image_generation_call.generating', at);
+  for (const [partial_image_index, partial_image_b64] of partials.entries()) {
+    const partial = { ...at, partial_image_index, partial_image_b64, ...look };
+    yield emit('response.image_generation_call.partial_image', partial, { content: true });
+  }
+  yield emit('response.image_generation_call.completed', at);
+  yield emit('response.output_item.done', { output_index, item });
 }
 
 function* itemFrames(output_index: number, item: JsonObject, emit: Emit): Generator<Frame> {
