@@ -110,7 +110,7 @@ describe('generateContent', () => {
     assert.equal((await google.models.countTokens({ model, contents: '12345678' })).totalTokens, 2);
     const names = [];
     for await (const entry of await google.models.list()) names.push(entry.name);
-    assert.deepEqual(names, [`models/${model}`]);
+    assert.deepEqual(names, [`models/${model}`, `models/${model}-image`]);
     assert.equal((await google.models.get({ model })).displayName, 'Simulated demo-generate');
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import sharp, { type Metadata } from 'sharp';
 import { defined } from './fixtures.ts';
@@ -420,5 +421,65 @@ describe('the image_generation tool of responses', () => {
     assert.ok(!('tool_usage' in omitted) && 'usage' in omitted && !('size' in defined(omitted.output[0])));
     const distorted = await ask('usage=missing');
     assert.ok(!('tool_usage' in distorted) && !('usage' in distorted));
+  });
+});
+
+describe('pictures of generateContent', () => {
+  const model = 'demo-generate-image';
+  const google = () => new GoogleGenAI({ apiKey: 'sk-any', httpOptions: { baseUrl: sim.url } });
+
+  test('follow the aspect ratio and the size, and are counted as IMAGE tokens', async () => {
+    const sizes = [
+      [{}, 1024, 1024, 1120],
+      [{ aspectRatio: '16:9', imageSize: '2K' }, 2752, 1536, 1120],
+      [{ aspectRatio: '2:3', imageSize: '4K' }, 3392, 5056, 2000],
+    ] as const;
+    for (const [imageConfig, width, height, tokenCount] of sizes) {
+      const config = { responseModalities: ['TEXT', 'IMAGE'], imageConfig };
+      const response = await google().models.generateContent({ model, contents: 'a lamp', config });
+      const [text, part] = defined(response.candidates?.[0]?.content?.parts);
+      assert.match(defined(text?.text), /a lamp/);
+      assert.equal(part?.inlineData?.mimeType, 'image/png');
+      const image = await decode(file(part?.inlineData?.data));
+      assert.deepEqual([image.format, image.width, image.height], ['png', width, height]);
+      const usage = defined(response.usageMetadata);
+      const details = defined(usage.candidatesTokensDetails);
+      assert.deepEqual(details[1], { modality: 'IMAGE', tokenCount });
+      assert.equal(usage.candidatesTokenCount, tokenCount + defined(details[0]?.tokenCount));
+      assert.equal(usage.totalTokenCount, defined(usage.promptTokenCount) + defined(usage.candidatesTokenCount));
+    }
+  });
+
+  test('are streamed, alone if only the modality IMAGE is requested', async () => {
+    const request = { model, contents: 'a lamp', config: { responseModalities: ['IMAGE'] } };
+    const parts = [];
+    let last: unknown;
+    for await (const chunk of await google().models.generateContentStream(request)) {
+      parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+      last = chunk.usageMetadata?.candidatesTokensDetails;
+    }
+    assert.ok(parts.every((part) => !part.text));
+    const [image] = parts.flatMap((part) => part.inlineData ?? []);
+    assert.equal((await decode(file(image?.data))).width, 1024);
+    assert.deepEqual(last, [{ modality: 'IMAGE', tokenCount: 1120 }]);
+  });
+
+  test('are rejected for an unknown ratio or size', async () => {
+    for (const imageConfig of [{ aspectRatio: '7:1' }, { imageSize: '8K' }]) {
+      const config = { responseModalities: ['IMAGE'], imageConfig };
+      const rejected = google().models.generateContent({ model, contents: 'a lamp', config });
+      await assert.rejects(rejected, /Supported values/);
+    }
+  });
+
+  test('are rejected by a model that returns text only', async () => {
+    const ask = (responseModalities: string[]) =>
+      google().models.generateContent({
+        model: `${model}@text_only`,
+        contents: 'a lamp',
+        config: { responseModalities },
+      });
+    await assert.rejects(ask(['TEXT', 'IMAGE']), /does not support the requested response modalities/);
+    assert.match(defined((await ask(['TEXT'])).text), /a lamp/);
   });
 });

@@ -6,7 +6,7 @@ import type { JsonObject } from './json.ts';
 // Every model name works; only these are listed.
 const OPENAI = ['demo-responses', 'demo-image', 'demo-embedding'];
 const ANTHROPIC = ['demo-messages'];
-const GOOGLE = ['demo-generate'];
+const GOOGLE = ['demo-generate', 'demo-generate-image'];
 
 const RELEASED = Date.UTC(2026, 0, 1);
 const CONTEXT = 200_000;

@@ -1,6 +1,7 @@
 /** generateContent responses and streams. */
 import { googleError, invalid, statusFailure } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { omitMembers } from '../faults.ts';
 import type { Frame, Stream } from '../frames.ts';
 import { isObject, type JsonObject, objectOf } from '../json.ts';
 import { decide } from '../model.ts';
@@ -9,21 +10,24 @@ import { mint } from '../opaque.ts';
 import type { Reply } from '../reply.ts';
 import { sendStream, splitWords } from '../stream.ts';
 import { distortUsage, measure, promptTokens, type Usage } from '../usage.ts';
+import { drawPart, readImageRequest } from './image.ts';
 import { either, readRequest } from './request.ts';
 
 export async function generateContent(exchange: Exchange): Promise<void> {
-  const { head, reply, parts } = prepareReply(exchange);
+  const { head, reply, parts } = await prepareReply(exchange);
   if (reply.blocked) return exchange.sendJson(blocked(head));
   const merged = parts.pieces.length > 0 ? [{ text: parts.pieces.join(''), ...parts.textSign }] : [];
   await exchange.sendJson({
-    candidates: [candidate([...parts.thoughts, ...merged, ...parts.calls], FINISH_REASONS[reply.stop])],
+    candidates: [
+      candidate([...parts.thoughts, ...merged, ...parts.images, ...parts.calls], FINISH_REASONS[reply.stop]),
+    ],
     ...head,
   });
 }
 
 export async function streamContent(exchange: Exchange): Promise<void> {
   // Read the request before the stream opens, so that an invalid one still gets its error status.
-  const thought = prepareReply(exchange);
+  const thought = await prepareReply(exchange);
   const stream: Stream = {
     frames: frames(thought),
     failure: () => [{ data: JSON.stringify({ error: googleError(statusFailure('google', exchange.fault, 503)) }) }],
@@ -46,6 +50,7 @@ interface Parts {
   thoughts: JsonObject[];
   pieces: string[];
   textSign: JsonObject;
+  images: JsonObject[];
   calls: JsonObject[];
 }
 
@@ -55,19 +60,23 @@ interface PreparedReply {
   parts: Parts;
 }
 
-function prepareReply(exchange: Exchange): PreparedReply {
+async function prepareReply(exchange: Exchange): Promise<PreparedReply> {
+  const { fault, state } = exchange;
   const view = readRequest(exchange);
-  const reply = decide(view, exchange.fault);
-  const usage = measure(view, reply, exchange.state.cache);
+  const decided = decide(view, fault);
+  const image = readImageRequest(exchange, decided);
+  const reply = image?.hasText === false ? { ...decided, text: '' } : decided;
+  const usage = measure(view, reply, state.cache);
   const head = {
-    usageMetadata: distortUsage(usageOf(usage), exchange.fault.usage),
+    usageMetadata: distortUsage(omitMembers(usageOf(usage, image?.tokens), fault), fault.usage),
     modelVersion: exchange.model,
-    responseId: exchange.state.ids.next('resp-'),
+    responseId: state.ids.next('resp-'),
   };
-  return { head, reply: reply, parts: partsOf(exchange, view, reply) };
+  const images = image ? [await drawPart(exchange, image)] : [];
+  return { head, reply, parts: { ...partsOf(exchange, view, reply), images } };
 }
 
-function partsOf(exchange: Exchange, view: NeutralRequest, reply: Reply): Parts {
+function partsOf(exchange: Exchange, view: NeutralRequest, reply: Reply): Omit<Parts, 'images'> {
   const config = objectOf(either(objectOf(either(exchange.json, 'generationConfig')), 'thinkingConfig'));
   // This model thinks by default and signs its calls even when thoughts are hidden.
   const signs = either(config, 'thinkingBudget') !== 0;
@@ -106,7 +115,7 @@ function* frames({ head, reply, parts }: PreparedReply): Generator<Frame> {
     for (const text of splitWords(String(part.text))) yield block({ text, thought: true });
   }
   for (const text of parts.pieces) yield block({ text });
-  for (const part of parts.calls) yield block(part);
+  for (const part of [...parts.images, ...parts.calls]) yield block(part);
   // The signature of a text follows it on an empty part.
   const closing = reply.refusal === undefined ? [{ text: '', ...parts.textSign }] : [];
   const end = candidate(closing, FINISH_REASONS[reply.stop]);
@@ -119,13 +128,19 @@ function earlyUsage(usage: JsonObject): JsonObject {
 }
 
 /** Thoughts are not included in the candidate tokens. */
-function usageOf(usage: Usage): JsonObject {
+function usageOf(usage: Usage, imageTokens = 0): JsonObject {
+  const textTokens = usage.output - usage.reasoning;
+  const details = [
+    { modality: 'TEXT', tokenCount: textTokens },
+    { modality: 'IMAGE', tokenCount: imageTokens },
+  ];
   return {
     promptTokenCount: usage.input,
-    candidatesTokenCount: usage.output - usage.reasoning,
-    totalTokenCount: usage.input + usage.output,
+    candidatesTokenCount: textTokens + imageTokens,
+    totalTokenCount: usage.input + usage.output + imageTokens,
     ...(usage.cached > 0 && { cachedContentTokenCount: usage.cached }),
     ...(usage.reasoning > 0 && { thoughtsTokenCount: usage.reasoning }),
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: usage.input }],
+    ...(imageTokens > 0 && { candidatesTokensDetails: details.filter(({ tokenCount }) => tokenCount > 0) }),
   };
 }
