@@ -3,6 +3,7 @@ export { base62 } from './base62.ts';
 export { concatBuffers } from './buffers.ts';
 export { ChunkedBody } from './chunks.ts';
 export { type Clock, FakeClock, systemClock } from './clock.ts';
+export { JsonElider } from './elided-json.ts';
 export { ApiError, type FailureDetails, fail } from './errors.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export {
@@ -54,6 +55,7 @@ export {
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
+export type { StreamedBody } from './streamed-body.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { publicUrl, type UrlRejection } from './url.ts';
 export type { Usage } from './usage.ts';

@@ -18,8 +18,11 @@ export const JSON_LIMITS = {
 /** All headers of one request together. */
 export const HEADER_BYTES = 32 * 1024;
 
-/** Multipart bodies (G 4.8): more parts than any image edit has, and a bound for each text field. */
-export const MULTIPART = { parts: 20, fieldBytes: 64 * 1024 } as const;
+/** Multipart bodies (G 4.8): sixteen images, a mask and every option fit; prompts are the longest text fields. */
+export const MULTIPART = { parts: 40, headerBytes: 8 * 1024, fieldBytes: 256 * 1024 } as const;
+
+/** Bytes of all uploads on disk together. */
+export const SPOOL_BYTES = 4 * 2 ** 30;
 
 /** Timeouts of an upstream call in milliseconds. Reasoning models send nothing for minutes before a unary response. */
 export interface Timeouts {

@@ -352,3 +352,77 @@ test('locateUpstream joins the base URL and the path, with or without a version 
     assert.deepEqual(locateUpstream(style, base, path), { origin: 'https://a.test', path: at });
   }
 });
+
+// ---------------------------------------------------------------- streamed bodies
+
+/** A body of `count` chunks that records how many were read. */
+function streamed(count: number, size = 64 * 1024) {
+  const body = {
+    length: count * size,
+    read: 0,
+    async *chunks() {
+      for (let n = 0; n < count; n += 1) {
+        body.read += 1;
+        yield Buffer.alloc(size, n);
+      }
+    },
+  };
+  return body;
+}
+
+test('streamed body arrives whole with its length, and the connection is used again', async () => {
+  const upstream = upstreamOn();
+  const sizes: number[] = [];
+  respond = (response, request) => {
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+    });
+    request.on('end', () => {
+      sizes.push(size);
+      response.end('ok');
+    });
+  };
+  for (let n = 0; n < 2; n += 1) {
+    assert.equal(await send(upstream, { method: 'POST', body: streamed(20) }).done, 'end');
+    assert.equal(requests[n]?.headers['content-length'], String(20 * 64 * 1024));
+  }
+  assert.deepEqual(sizes, [20 * 64 * 1024, 20 * 64 * 1024]);
+  assert.equal(requests[0]?.socket, requests[1]?.socket);
+});
+
+test('streamed body is read no faster than the server takes it', async () => {
+  const body = streamed(1_000);
+  respond = (response, request) => {
+    request.pause();
+    response.on('close', () => request.destroy());
+    response.write('wait');
+  };
+  const { exchange, head } = send(upstreamOn(), { method: 'POST', body });
+  await head;
+  assert.ok(body.read < 500, `${body.read} of 1000 chunks read`);
+  exchange.abort();
+});
+
+test('response before the end of a streamed body is delivered, and the connection is not used again', async () => {
+  const upstream = upstreamOn();
+  respond = (response) => void response.writeHead(413).end('too large');
+  const sent = send(upstream, { method: 'POST', body: streamed(1_000) });
+  assert.equal(await sent.done, 'end');
+  assert.deepEqual(sent.events.slice(0, 1), ['head 413']);
+  respond = (response) => response.end('ok');
+  assert.equal(await send(upstream).done, 'end');
+  assert.notEqual(requests[0]?.socket, requests[1]?.socket);
+});
+
+test('streamed body that cannot be read fails the exchange', async () => {
+  const body = {
+    length: 10,
+    // biome-ignore lint/correctness/useYield: the body fails before its first chunk.
+    async *chunks(): AsyncIterable<Buffer> {
+      throw new Error('the file is gone');
+    },
+  };
+  const error = await send(upstreamOn(), { method: 'POST', body }).done;
+  assert.deepEqual(error, { kind: 'failed', code: 'REQUEST_BODY' });
+});

@@ -4,7 +4,7 @@
  */
 import type { Clock, HttpHeaders } from '../core/index.ts';
 import type { FaultKind, Timeouts } from '../rules/index.ts';
-import type { ClientConnection, ConnectionUser } from './connection.ts';
+import type { ClientConnection, ConnectionUser, RequestBytes } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Deadlines, type HasDeadline } from './deadlines.ts';
 import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
@@ -16,7 +16,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Flat name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body: Buffer | string | null;
+  readonly body: RequestBytes;
   readonly timeouts: Timeouts;
   /**
    * `new`: never an idle connection, which the provider may be closing at this moment. For requests whose outcome must be known:
@@ -82,7 +82,7 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
   #connection: ClientConnection | undefined;
   /** Released after the write: a body may be large, and its response may take an hour. */
   #head = '';
-  #body: Buffer | string | null = null;
+  #body: RequestBytes = null;
 
   constructor(timeouts: Timeouts, listener: UpstreamListener, deadlines: Deadlines) {
     this.#timeouts = timeouts;

@@ -10,9 +10,13 @@ import {
   headEnd,
   type IndexedMember,
   isAscii,
+  type StreamedBody,
   systemClock,
 } from '../core/index.ts';
 import { readResponseHead } from './response-head.ts';
+
+/** What follows the head of a request. A streamed body is read only as fast as the server takes it. */
+export type RequestBytes = Buffer | string | StreamedBody | null;
 
 /** The current user of a connection. Exactly one of `onEnd` and `onError` comes last. After `close` nothing more is called. */
 export interface ConnectionUser {
@@ -46,7 +50,7 @@ export interface ConnectionOptions {
 
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
-  readonly code: 'CONNECT_TIME' | 'OTHER_ADDRESS' | 'CLOSED_EARLY' | 'CLOSED';
+  readonly code: 'CONNECT_TIME' | 'OTHER_ADDRESS' | 'CLOSED_EARLY' | 'CLOSED' | 'REQUEST_BODY';
 
   constructor(code: ConnectionError['code'], message: string) {
     super(message);
@@ -79,6 +83,8 @@ export class ClientConnection implements IndexedMember {
   #chunked: ChunkedBody | undefined;
   #remaining = 0;
   #keepMs = 0;
+  /** A streamed body is not yet sent completely. */
+  #isSending = false;
 
   constructor(options: ConnectionOptions, user: ConnectionUser) {
     const { socket, isTls, connectMs } = options;
@@ -102,15 +108,41 @@ export class ClientConnection implements IndexedMember {
     return this.#phase === 'idle' && this.#socket.writable;
   }
 
-  /** Writes the request immediately. */
-  send(user: ConnectionUser, head: string, body: Buffer | string | null): void {
+  /** Writes the request immediately; a streamed body follows its head. */
+  send(user: ConnectionUser, head: string, body: RequestBytes): void {
     this.#user = user;
     this.#phase = 'head';
     if (!body || body.length === 0) this.#socket.write(head, 'latin1');
+    else if (typeof body === 'object' && !Buffer.isBuffer(body)) void this.#sendStreamed(head, body);
     else if (head.length + body.length > ONE_WRITE_BYTES) this.#write(head, body);
     else if (typeof body !== 'string') this.#socket.write(head + body.toString('latin1'), 'latin1');
     else if (isAscii(head)) this.#socket.write(head + body, 'utf8');
     else this.#write(head, body);
+  }
+
+  /** Stops when the connection closes. A response that comes before the end of the body is read meanwhile. */
+  async #sendStreamed(head: string, body: StreamedBody): Promise<void> {
+    this.#isSending = true;
+    this.#socket.write(head, 'latin1');
+    try {
+      for await (const chunk of body.chunks()) {
+        if (this.#phase === 'closed') return;
+        if (!this.#socket.write(chunk)) await this.#drained();
+      }
+      this.#isSending = false;
+    } catch {
+      this.#fail(new ConnectionError('REQUEST_BODY', 'the request body could not be read'));
+    }
+  }
+
+  /** Resolves when the socket takes more, or has closed. */
+  async #drained(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#socket.once('drain', resolve);
+    this.#socket.once('close', resolve);
+    await promise;
+    this.#socket.off('drain', resolve);
+    this.#socket.off('close', resolve);
   }
 
   #write(head: string, body: Buffer | string): void {
@@ -222,7 +254,7 @@ export class ClientConnection implements IndexedMember {
     const user = this.#user;
     const { owner } = this.#options;
     // Not reusable with bytes after the response, or while the request is still being written: it would mix with the next one.
-    if (owner && isClean && this.#keepMs > 0 && this.#socket.writableLength === 0) {
+    if (owner && isClean && this.#keepMs > 0 && !this.#isSending && this.#socket.writableLength === 0) {
       this.#phase = 'idle';
       this.#user = undefined;
       this.#chunked = undefined;

@@ -1,5 +1,6 @@
 /** Writer of request heads. Rejects values that could end the head early or change the framing of the body. */
 import { HttpParseError, headerLine } from '../core/index.ts';
+import type { RequestBytes } from './connection.ts';
 
 export interface RequestHead {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -14,11 +15,7 @@ const UNSAFE_PATH = /[^!-~\x80-\xff]/;
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
 
 /** Formats the head of a request. Throws `HttpParseError`. `host` is the host of the URL; `body` is sent after the head. */
-export function requestHead(
-  { method, path, headers }: RequestHead,
-  host: string,
-  body: Buffer | string | null,
-): string {
+export function requestHead({ method, path, headers }: RequestHead, host: string, body: RequestBytes): string {
   if (!path.startsWith('/') || UNSAFE_PATH.test(path)) throw new HttpParseError('invalid request path');
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   for (let n = 0; n < headers.length; n += 2) {
@@ -27,6 +24,9 @@ export function requestHead(
     text += headerLine(name, headers[n + 1] ?? '');
   }
   // Some servers wait for a body when a POST has no content-length.
-  if (body !== null || method === 'POST') text += `content-length: ${body === null ? 0 : Buffer.byteLength(body)}\r\n`;
+  if (body !== null || method === 'POST') text += `content-length: ${byteLength(body)}\r\n`;
   return `${text}\r\n`;
 }
+
+const byteLength = (body: RequestBytes): number =>
+  body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length;

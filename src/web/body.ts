@@ -1,4 +1,4 @@
-/** Reader of request bodies: applies the size limit, decompresses, and returns raw bytes. Never parses them. */
+/** Reader of request bodies: applies the size limit, decompresses, and hands on raw bytes. Never parses them. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ApiError, concatBuffers, fail, type MaybePromise } from '../core/index.ts';
@@ -20,12 +20,39 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>
  */
 export function readBody(call: Call, limit: number, reservation?: BodyReservation): MaybePromise<Buffer> {
   if (call.body) return call.body;
+  const chunks = new Chunks(limit, reservation);
+  const { completeBody } = call.request;
+  if (completeBody && !isEncoded(call.request)) {
+    chunks.add(completeBody);
+    return completeBody;
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  receiveBody(call, limit, {
+    add: (chunk) => chunks.add(chunk),
+    end: () => resolve(chunks.join()),
+    fail: reject,
+  });
+  return promise;
+}
+
+/** Where a body goes while it arrives. Exactly one of `end` and `fail` comes last. */
+export interface BodySink {
+  /** Returns false to pause the sender; `resume` of the transfer continues. Throws to reject the body. */
+  add(chunk: Buffer): boolean;
+  end(): void;
+  fail(error: unknown): void;
+}
+export interface BodyTransfer {
+  resume(): void;
+}
+
+/** Decompresses the body and passes it on as it arrives. Throws when the announced size or the encoding is not acceptable. */
+export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTransfer {
   const { request } = call;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
-  const encoding = request.headers['content-encoding']?.trim().toLowerCase();
-  if (encoding === undefined || encoding === '' || encoding === 'identity')
-    return collect(request, new Chunks(limit, reservation));
+  const encoding = encodingOf(request);
+  if (encoding === '') return collect(request, sink);
   const decoder = DECODERS[encoding]?.();
   if (!decoder) {
     throw fail(
@@ -34,17 +61,27 @@ export function readBody(call: Call, limit: number, reservation?: BodyReservatio
       { param: 'content-encoding' },
     );
   }
-  return decode(request, decoder, new Chunks(limit, reservation)).catch((error: unknown) => {
+  return decode(request, decoder, {
+    ...sink,
     // A decoder fails only on bad input, so the error belongs to the client.
-    throw error instanceof ApiError
-      ? error
-      : fail('invalid_request', `The body is not valid ${encoding} data.`, { cause: error });
+    fail: (error) =>
+      sink.fail(
+        error instanceof ApiError
+          ? error
+          : fail('invalid_request', `The body is not valid ${encoding} data.`, { cause: error }),
+      ),
   });
 }
 
+const encodingOf = ({ headers }: IncomingRequest): string => {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  return encoding === 'identity' ? '' : encoding;
+};
+const isEncoded = (request: IncomingRequest): boolean => encodingOf(request) !== '';
+
 const connectionClosed = () => fail('invalid_request', 'The connection closed before the whole body arrived.');
 
-const tooLarge = (limit: number) =>
+export const tooLarge = (limit: number) =>
   fail('request_too_large', `The body is larger than ${limit} bytes, the limit of this endpoint.`);
 
 /** The bytes of a body so far. `add` throws when there are too many. */
@@ -59,11 +96,12 @@ class Chunks {
     this.#reservation = reservation;
   }
 
-  add(chunk: Buffer): void {
+  add(chunk: Buffer): boolean {
     this.#size += chunk.length;
     if (this.#size > this.#limit) throw tooLarge(this.#limit);
     this.#reservation?.add(chunk.length);
     this.#chunks.push(chunk);
+    return true;
   }
 
   join(): Buffer {
@@ -71,51 +109,43 @@ class Chunks {
   }
 }
 
-function collect(request: IncomingRequest, chunks: Chunks): MaybePromise<Buffer> {
-  const { completeBody } = request;
-  if (completeBody) {
-    chunks.add(completeBody);
-    return completeBody;
-  }
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+function collect(request: IncomingRequest, sink: BodySink): BodyTransfer {
   request.read({
     onData(chunk) {
       try {
-        chunks.add(chunk);
-        return true;
+        return sink.add(chunk);
       } catch (error) {
-        reject(error);
+        sink.fail(error);
         return false;
       }
     },
-    onEnd: () => resolve(chunks.join()),
-    onAborted: () => reject(connectionClosed()),
+    onEnd: () => sink.end(),
+    onAborted: () => sink.fail(connectionClosed()),
   });
-  return promise;
+  return { resume: () => request.resume() };
 }
 
-function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, chunks: Chunks): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, sink: BodySink): BodyTransfer {
   decoder.on('data', (chunk: Buffer) => {
     try {
-      chunks.add(chunk);
+      if (!sink.add(chunk)) decoder.pause();
     } catch (error) {
       decoder.destroy();
-      reject(error);
+      sink.fail(error);
     }
   });
-  decoder.once('end', () => resolve(chunks.join()));
-  decoder.once('error', reject);
+  decoder.once('end', () => sink.end());
+  decoder.once('error', (error) => sink.fail(error));
   decoder.on('drain', () => request.resume());
   request.read({
     onData: (chunk) => decoder.write(chunk),
     onEnd: () => decoder.end(),
     onAborted: () => {
       decoder.destroy();
-      reject(connectionClosed());
+      sink.fail(connectionClosed());
     },
   });
-  return promise;
+  return { resume: () => decoder.resume() };
 }
 
 /** `application/json; charset=utf-8` -> `application/json`. The endpoint chooses the parser; this header never does. */

@@ -7,4 +7,5 @@ export type { IncomingRequest } from './request.ts';
 export { methodsOf, ROUTES } from './routes.ts';
 export { idHeaders, type RenderError, type RenderedError, sendError, sendJson, sendNoContent } from './send.ts';
 export { createWeb, type Web, type WebOptions } from './server.ts';
+export { Spool, type SpooledBody, type SpoolOptions } from './spool.ts';
 export { type WebSocketConnection, WebSocketServer } from './websocket.ts';

@@ -1,0 +1,79 @@
+/**
+ * JSON text without the inside of its long strings. A response with images is tens of megabytes of base64 around a few numbers; what
+ * remains here is small and still valid JSON. Works on chunks that end anywhere, and on server-sent events, whose lines are JSON.
+ */
+
+/** Names and enumeration values are shorter. */
+const KEPT_STRING_BYTES = 64;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LF = 0x0a;
+
+export class JsonElider {
+  #isInString = false;
+  /** Bytes of the current string that are kept so far; Infinity after the point where it is cut. */
+  #kept = 0;
+  /** The last byte of the previous chunk was a backslash that escapes the first byte of this one. */
+  #isEscaped = false;
+
+  /** Returns the parts of the chunk that are kept. */
+  push(chunk: Buffer): Buffer[] {
+    const kept: Buffer[] = [];
+    let at = 0;
+    while (at < chunk.length) at = this.#isInString ? this.#inString(chunk, at, kept) : this.#outside(chunk, at, kept);
+    return kept;
+  }
+
+  #outside(chunk: Buffer, at: number, kept: Buffer[]): number {
+    const quote = chunk.indexOf(QUOTE, at);
+    const end = quote < 0 ? chunk.length : quote + 1;
+    kept.push(chunk.subarray(at, end));
+    if (quote >= 0) {
+      this.#isInString = true;
+      this.#kept = 0;
+    }
+    return end;
+  }
+
+  /** Cuts the string at its first escape or after `KEPT_STRING_BYTES`, so that no escape is cut in two. */
+  #inString(chunk: Buffer, at: number, kept: Buffer[]): number {
+    const end = this.#stringEnd(chunk, at);
+    const limit = Math.min(end, at + Math.max(0, KEPT_STRING_BYTES - this.#kept));
+    const backslash = chunk.subarray(at, limit).indexOf(BACKSLASH);
+    const keptEnd = backslash < 0 ? limit : at + backslash;
+    if (keptEnd > at) kept.push(chunk.subarray(at, keptEnd));
+    this.#kept = keptEnd < end ? Number.POSITIVE_INFINITY : this.#kept + (keptEnd - at);
+    if (end === chunk.length) return end;
+    this.#isInString = false;
+    kept.push(chunk.subarray(end, end + 1));
+    return end + 1;
+  }
+
+  /** The closing quote, or the line feed that no string may hold: a quote in a comment line must not open one forever. */
+  #stringEnd(chunk: Buffer, from: number): number {
+    let at = from;
+    if (this.#isEscaped) {
+      at += 1;
+      this.#isEscaped = false;
+    }
+    for (;;) {
+      const quote = chunk.indexOf(QUOTE, at);
+      const end = quote < 0 ? chunk.length : quote;
+      const line = chunk.subarray(at, end).indexOf(LF);
+      if (line >= 0) return at + line;
+      const isEscape = backslashesBefore(chunk, end, at) % 2 === 1;
+      if (quote < 0) {
+        this.#isEscaped = isEscape;
+        return end;
+      }
+      if (!isEscape) return end;
+      at = quote + 1;
+    }
+  }
+}
+
+function backslashesBefore(chunk: Buffer, end: number, start: number): number {
+  let count = 0;
+  while (end - count > start && chunk[end - count - 1] === BACKSLASH) count += 1;
+  return count;
+}
