@@ -46,9 +46,9 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   gateway: [
-    ['caller', 'affinity', 'failover', 'redact', 'stored'],
+    ['caller', 'affinity', 'dropped', 'failover', 'redact', 'stored'],
     ['billing', 'models'],
-    ['services'],
+    ['services', 'images'],
     ['native', 'converted'],
     ['websocket'],
     ['gateway'],

@@ -3,6 +3,7 @@
  * handed over here; modules of the same rank never import each other.
  */
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
 import { Auth, createHandlers, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
@@ -27,7 +28,7 @@ import { Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { type Limiter, LocalLimiter, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
-import { BODY_BYTES, type BodyClass, TIMEOUTS } from './rules/index.ts';
+import { BODY_BYTES, type BodyClass, SPOOL_BYTES, TIMEOUTS } from './rules/index.ts';
 import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
 import { createVideo, type MirrorSettings, type Video } from './video/index.ts';
@@ -37,6 +38,7 @@ import {
   createMetrics,
   createWeb,
   type Metrics,
+  Spool,
   type Web,
   WebSocketServer,
 } from './web/index.ts';
@@ -254,6 +256,7 @@ function createApp(
     streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
+    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
     accountTag: accountTags(secrets.pepper),
   });
   const bodyBudget = new BodyBudget(BODY_BUDGET_BYTES);

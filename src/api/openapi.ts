@@ -88,7 +88,7 @@ const bodyOf = (
   required,
   description,
   content: {
-    [body.content === 'multipart' ? 'multipart/form-data' : JSON_TYPE]: {
+    [body.content === 'multipart-or-json' ? 'multipart/form-data' : JSON_TYPE]: {
       schema: video?.bodySchema ?? { type: 'object', additionalProperties: true },
       example,
     },

@@ -26,6 +26,8 @@ export interface FailoverServices {
 export interface UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity?: Affinity;
+  /** `once`: not tried on another account when the first may have accepted it. */
+  readonly sends?: 'again' | 'once';
   /** The same call without opaque values; tried once when a provider rejects one of them. */
   readonly withoutOpaque?: UpstreamCall | undefined;
   build(account: Account): UpstreamRequest;
@@ -176,7 +178,9 @@ class Failover {
       this.#tried.pop();
       return this.#next(undefined);
     }
-    if (faultRow(fault.kind).failover) return this.#next(clientErrorFor(fault));
+    const { failover, maybeAccepted } = faultRow(fault.kind);
+    if (maybeAccepted && this.#upstreamCall.sends === 'once') return this.#done.reject(notSentAgain(fault));
+    if (failover) return this.#next(clientErrorFor(fault));
     if (!failure) return this.#done.reject(clientErrorFor(fault));
     try {
       this.#upstreamCall.onRejected(failure, fault, account);
@@ -289,6 +293,15 @@ export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
   const retryAfter = waitMs === undefined ? undefined : waitMs / 1000;
   if (kind === 'rate_limited' && retryAfter !== undefined) return rateLimited(retryAfter);
   return fail(row.code, MESSAGES[kind] ?? error.message, retryAfter === undefined ? {} : { retryAfter });
+}
+
+/** SDKs would send the request again by themselves, and it would be paid for twice. */
+function notSentAgain(fault: Fault): ApiError {
+  const { code, message, details } = clientErrorFor(fault);
+  return fail(code, `${message} The request was not sent again, because the provider may have accepted it.`, {
+    ...details,
+    headers: { 'x-should-retry': 'false' },
+  });
 }
 
 const rateLimited = (seconds: number): ApiError =>

@@ -6,7 +6,13 @@ import type { Metering } from '../ledger/index.ts';
 import { acquireSlot, type Limiter, Pool } from '../pool/index.ts';
 import type { BodyClass } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
-import { type Call, type ClientStreamLimits, ClientStreams, type WebSocketConnection } from '../web/index.ts';
+import {
+  type Call,
+  type ClientStreamLimits,
+  ClientStreams,
+  type Spool,
+  type WebSocketConnection,
+} from '../web/index.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import { type Conversion, convertCall } from './converted/convert-call.ts';
@@ -35,6 +41,7 @@ export interface GatewayOptions {
   /** Days that stored responses are kept; 0 keeps them in the memory of this replica only. */
   readonly storedDays: number;
   readonly bodyLimit: (limit: BodyClass) => number;
+  readonly spool: Spool;
   readonly accountTag: (accountId: string) => string;
 }
 
@@ -60,7 +67,7 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { clock, log, upstream, catalog, limiter, metering, bodyLimit, accountTag, mediaFetcher } = options;
+  const { clock, log, upstream, catalog, limiter, metering, bodyLimit, spool, accountTag, mediaFetcher } = options;
   const store = new ResponseStore({ ...options, days: options.storedDays });
   const services = {
     clock,
@@ -68,6 +75,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     upstream,
     catalog,
     bodyLimit,
+    spool,
     accountTag,
     mediaFetcher,
     store,

@@ -40,6 +40,8 @@ export interface Capabilities {
   readonly resultMedia: boolean;
   /** Images and files may be named by https address. */
   readonly urlMedia: boolean;
+  /** Replies may contain generated images. */
+  readonly imageOutput: boolean;
   readonly maxOutput: number;
 }
 export type CapabilityOverrides = Partial<Capabilities>;
@@ -67,6 +69,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     functionsWithSchema: true,
     resultMedia: true,
     urlMedia: true,
+    imageOutput: false,
     maxOutput: 64_000,
   },
   responses: {
@@ -88,6 +91,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     functionsWithSchema: true,
     resultMedia: true,
     urlMedia: true,
+    imageOutput: true,
     maxOutput: 128_000,
   },
   'generate-content': {
@@ -109,6 +113,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     functionsWithSchema: true,
     resultMedia: true,
     urlMedia: false,
+    imageOutput: false,
     maxOutput: 65_536,
   },
 };
@@ -128,6 +133,19 @@ const FAMILIES: readonly { readonly style: Style; readonly name: RegExp; readonl
   { style: 'responses', name: /^gpt-(4\.1|4o)/, flags: { sampling: 'full', efforts: [], maxOutput: 32_768 } },
   { style: 'responses', name: /^gpt-6/, flags: { phase: true, explicitCache: true } },
   { style: 'responses', name: /^demo-/, flags: { sampling: 'full' } },
+  {
+    style: 'generate-content',
+    name: /^gemini-(2\.5|2\.0).*-image/,
+    flags: {
+      thinkingConfig: 'none',
+      functionsWithSearch: false,
+      functionsWithSchema: false,
+      resultMedia: false,
+      imageOutput: true,
+      maxOutput: 32_768,
+    },
+  },
+  { style: 'generate-content', name: /-image(?:-|$)/, flags: { imageOutput: true } },
   {
     style: 'generate-content',
     name: /^gemini-2\.5-pro/,

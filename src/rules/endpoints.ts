@@ -42,13 +42,13 @@ export interface OwnCell {
 /** `content` is the media type that a request carries; `limit` the size class of its body (`BODY_BYTES`). */
 export type RequestBody =
   | { readonly content: 'none' }
-  | { readonly content: 'json' | 'multipart'; readonly limit: BodyClass };
+  | { readonly content: 'json' | 'multipart-or-json'; readonly limit: BodyClass };
 
 /**
- * How the native path reads a request: a JSON body that names the model, a JSON body whose model stands in the path, a form, or the
- * id of a stored response. `none` where no cell is native.
+ * How the native path reads a request: a JSON body that names the model, a JSON body whose model stands in the path, an image request
+ * that is checked field by field, or the id of a stored response. `none` where no cell is native.
  */
-export type RequestReader = 'json' | 'path-model' | 'multipart' | 'stored' | 'none';
+export type RequestReader = 'json' | 'path-model' | 'image' | 'stored' | 'none';
 
 /** `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be free. */
 export type BillingMode = 'metered' | 'free';
@@ -73,6 +73,8 @@ interface InferenceFacts extends Row {
   readonly reader: RequestReader;
   readonly billing: BillingMode;
   readonly timeouts: TimeoutClass;
+  /** `once`: slow and expensive, so that a request is not sent again when a provider may have accepted it. */
+  readonly sends: 'again' | 'once';
 }
 /** Some cell converts, so the row names the dialect of its requests and what a conversion does with them. */
 type ConvertibleRow = InferenceFacts & { readonly groups: Readonly<Record<Style, Cell>> } & (
@@ -136,16 +138,16 @@ const NO_BODY = { content: 'none' } as const;
 const JSON_TEXT = { content: 'json', limit: 'text' } as const;
 const JSON_SMALL = { content: 'json', limit: 'small' } as const;
 const JSON_IMAGE = { content: 'json', limit: 'image' } as const;
-const FORM_IMAGE = { content: 'multipart', limit: 'image' } as const;
+const FORM_IMAGE = { content: 'multipart-or-json', limit: 'image' } as const;
 const JSON_VIDEO = { content: 'json', limit: 'video' } as const;
 
 /** A request that a provider replies to, and that is paid for. */
-const REPLY = { reader: 'json', billing: 'metered', timeouts: 'reply' } as const;
-const IMAGE = { billing: 'metered', timeouts: 'image' } as const;
-const COUNT = { billing: 'free', timeouts: 'count' } as const;
+const REPLY = { reader: 'json', billing: 'metered', timeouts: 'reply', sends: 'again' } as const;
+const IMAGE = { reader: 'image', billing: 'metered', timeouts: 'image', sends: 'once' } as const;
+const COUNT = { billing: 'free', timeouts: 'count', sends: 'again' } as const;
 /** Reading and managing stored responses. */
-const STORED = { reader: 'stored', billing: 'free', timeouts: 'reply' } as const;
-const OWN_RECORDS = { reader: 'none', billing: 'free', timeouts: 'none' } as const;
+const STORED = { reader: 'stored', billing: 'free', timeouts: 'reply', sends: 'again' } as const;
+const OWN_RECORDS = { reader: 'none', billing: 'free', timeouts: 'none', sends: 'again' } as const;
 
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
@@ -306,7 +308,6 @@ export const INFERENCE_ENDPOINTS = {
     alias: '/images/generations',
     errorFormat: 'openai',
     body: JSON_IMAGE,
-    reader: 'json',
     ...IMAGE,
     groups: onlyResponses('responses', 'images'),
   },
@@ -318,7 +319,6 @@ export const INFERENCE_ENDPOINTS = {
     alias: '/images/edits',
     errorFormat: 'openai',
     body: FORM_IMAGE,
-    reader: 'multipart',
     ...IMAGE,
     groups: onlyResponses('responses', 'images'),
   },

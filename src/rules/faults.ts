@@ -5,6 +5,8 @@ export interface FaultRow {
   readonly means: string;
   /** Another account may succeed. Only tried while the client has received nothing. */
   readonly failover: boolean;
+  /** The provider may have accepted the request and work on it. Operations that are sent once are not sent again. */
+  readonly maybeAccepted?: true;
   /** Cooldown of the account when the provider names no time; 0 means none. */
   readonly cooldownMs: number;
   /** The client's error code when no account is left to try; `request` faults keep the provider's own code instead. */
@@ -43,12 +45,14 @@ export const FAULTS = {
   failed: {
     means: 'the provider failed or closed the connection early',
     failover: true,
+    maybeAccepted: true,
     cooldownMs: 2_000,
     code: 'upstream_error',
   },
   timeout: {
     means: 'the provider did not respond in time',
     failover: true,
+    maybeAccepted: true,
     cooldownMs: 2_000,
     code: 'upstream_timeout',
   },

@@ -5,6 +5,7 @@ export * from './errors.ts';
 export * from './faults.ts';
 export * from './groups.ts';
 export * from './headers.ts';
+export * from './images.ts';
 export * from './limits.ts';
 export * from './video/index.ts';
 export * from './websocket.ts';

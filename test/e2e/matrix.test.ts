@@ -146,7 +146,7 @@ async function send(
 ): Promise<Exchange> {
   const row: EndpointRow = ENDPOINTS[operation];
   const { content } = row.body;
-  const type = content === 'multipart' ? 'multipart/form-data; boundary=frontier' : 'application/json';
+  const type = content === 'multipart-or-json' ? 'multipart/form-data; boundary=frontier' : 'application/json';
   const response = await fetch(gateway.url + fillPath(path, id), {
     method: row.method,
     headers: {

@@ -429,7 +429,7 @@ describe('native response', () => {
 });
 
 test('G 4.1 r1: root aliases reach the /v1 paths of the provider', async () => {
-  const body = '{"model":"demo-responses"}';
+  const body = '{"model":"demo-responses","prompt":"a lamp"}';
   for (const path of [
     '/chat/completions',
     '/responses/input_tokens',
@@ -475,17 +475,19 @@ const form = (parts: readonly Part[]): Buffer =>
     Buffer.from(`--${BOUNDARY}--\r\n`),
   ]);
 
-/** All byte values, line ends, and text that looks like delimiters and fields. */
+/** A PNG by its first bytes: all byte values, line ends, and text that looks like delimiters and fields. */
 const PIXELS = Buffer.concat([
+  Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
   Buffer.from(Array.from({ length: 256 }, (_, n) => n)),
   Buffer.from(
     `\r\n\r\n--${BOUNDARY.slice(0, -1)}\r\n x--${BOUNDARY}\r\n${field('model', 'demo-secret').join('\r\n\r\n')}\r\n--`,
   ),
 ]);
+const JPEG = Buffer.from('\xff\xd8\xff\xe0........', 'latin1');
 const FILES = [
   file('image[]', PIXELS),
-  file('image[]', PIXELS.toReversed() as Buffer),
-  file('image[]', Buffer.alloc(0)),
+  file('image[]', Buffer.concat([PIXELS, PIXELS.toReversed()])),
+  file('extra', Buffer.alloc(0)),
   file('mask', PIXELS),
 ];
 
@@ -520,15 +522,29 @@ describe('image edit', () => {
     const whole = form([model, prompt, ...FILES]);
     const cases: readonly [string, number, Promise<Exchange>][] = [
       ['too large', 413, edit(form([model, file('image', Buffer.alloc(IMAGE_LIMIT))]))],
-      ['more than twenty parts', 400, edit(form([model, ...Array.from({ length: 20 }, () => prompt)]))],
+      [
+        'more than forty parts',
+        400,
+        edit(form([model, prompt, ...FILES, ...Array.from({ length: 40 }, (_, n) => field(`f${n}`, ''))])),
+      ],
       ['no boundary', 400, edit(whole, 'multipart/form-data')],
       ['another boundary', 400, edit(whole, 'multipart/form-data; boundary=other')],
       ['cut off', 400, edit(whole.subarray(0, -10))],
       ['two models', 400, edit(form([model, prompt, ...FILES, field('model', 'demo-secret')]))],
       ['no model', 400, edit(form([prompt, ...FILES]))],
-      ['an unknown model', 404, edit(form([prompt, field('model', 'nope')]))],
+      ['an unknown model', 404, edit(form([prompt, ...FILES, field('model', 'nope')]))],
+      ['no prompt', 400, edit(form([model, ...FILES]))],
+      ['no image', 400, edit(form([model, prompt]))],
+      ['text instead of an image', 400, edit(form([model, prompt, field('image', 'lamp.png')]))],
+      ['a file that is no image', 400, edit(form([model, prompt, file('image', Buffer.from('%PDF-1.7 ....'))]))],
+      ['an empty image', 400, edit(form([model, prompt, file('image', Buffer.alloc(0))]))],
+      ['a JPEG as mask', 400, edit(form([model, prompt, ...FILES.slice(0, 1), file('mask', JPEG)]))],
+      ['17 images', 400, edit(form([model, prompt, ...Array.from({ length: 17 }, () => file('image[]', PIXELS))]))],
+      ['a size above the budget', 400, edit(form([model, prompt, ...FILES, field('size', '3328x2496')]))],
+      ['a word as number of images', 400, edit(form([model, prompt, ...FILES, field('n', 'two')]))],
       ['an endless field', 400, edit(form([model, field('prompt', 'x'.repeat(40_000)), prompt]).subarray(0, -8))],
-      ['JSON', 415, edit(Buffer.from('{}'), 'application/json')],
+      ['JSON without images', 400, edit(Buffer.from('{"prompt":"x"}'), 'application/json')],
+      ['plain text', 415, edit(Buffer.from('x'), 'text/plain')],
     ];
     for (const [about, status, pending] of cases) {
       const response = await pending;
@@ -538,9 +554,42 @@ describe('image edit', () => {
     assert.equal(upstream.requests.length, 0);
   });
 
-  test('G 2: image edit with twenty parts is accepted', async () => {
-    const parts = [field('model', 'demo-image'), ...Array.from({ length: 19 }, (_, n) => field(`f${n}`, ''))];
-    assert.equal((await edit(form(parts))).status, 200);
+  test('G 2: image edit with sixteen images, a mask and every option is accepted', async () => {
+    const options = { size: '1024x1024', quality: 'low', output_format: 'webp', output_compression: '9', n: '2' };
+    const body = form([
+      field('model', 'demo-image'),
+      prompt,
+      ...Array.from({ length: 16 }, () => file('image[]', PIXELS)),
+      file('mask', PIXELS),
+      ...Object.entries({ ...options, user: 'u', background: 'auto', moderation: 'low' }).map(([name, value]) =>
+        field(name, value),
+      ),
+    ]);
+    assert.equal((await edit(body)).status, 200);
+    assert.equal(sha256(upstream.last.body), sha256(body));
+  });
+
+  test('image edit in JSON reaches the provider unchanged', async () => {
+    const body = '{ "model":"demo-image","prompt":"x", "images":[{"image_url":"data:image/png;base64,iVBORw0KGgo="}]}';
+    assert.equal((await edit(Buffer.from(body), 'application/json')).status, 200);
+    assert.equal(upstream.last.body.toString(), body);
+  });
+
+  test('G 2: response_format does not reach the provider, and is named as dropped', async () => {
+    const sent = await edit(form([field('model', 'demo-image'), prompt, field('response_format', 'url'), ...FILES]));
+    assert.equal(sent.headers.get('x-gateway-dropped'), 'response_format');
+    assert.equal(sha256(upstream.last.body), sha256(form([field('model', 'demo-image'), prompt, ...FILES])));
+    for (const [body, expected] of [
+      ['{"model":"demo-image","response_format":"url","prompt":"x"}', '{"model":"demo-image","prompt":"x"}'],
+      ['{"prompt":"x", "response_format" : "b64_json" }', '{"model":"demo-image","prompt":"x" }'],
+      ['{"response_format":null,"model":"alias-x","prompt":"x"}', '{"model":"demo-responses","prompt":"x"}'],
+    ] as const) {
+      const generated = await send('openai', '/v1/images/generations', body);
+      assert.equal(generated.headers.get('x-gateway-dropped'), 'response_format');
+      assert.equal(upstream.last.body.toString(), expected);
+    }
+    const plain = await send('openai', '/v1/images/generations', '{"model":"demo-image","prompt":"x","new":1}');
+    assert.equal(plain.headers.get('x-gateway-dropped'), null);
   });
 
   test('chunked image edit above the limit is 413 and releases its account slot', async () => {
@@ -554,7 +603,7 @@ describe('image edit', () => {
     const response = await sendRaw(gateway.url, Buffer.concat([Buffer.from(head), chunk]));
     assert.equal(response?.status, 413);
     assert.equal(upstream.requests.length, 0);
-    assert.equal((await edit(form([field('model', 'demo-image')]))).status, 200);
+    assert.equal((await edit(form([field('model', 'demo-image'), prompt, ...FILES]))).status, 200);
   });
 });
 

@@ -102,7 +102,7 @@ export function basicSetup(upstream = 'http://127.0.0.1:9'): object {
     ],
     models: [
       { id: 'demo-responses', groups: ['openai'] },
-      { id: 'demo-image', groups: ['openai'] },
+      { id: 'demo-image', groups: ['openai'], capabilities: { imageOutput: true } },
       { id: 'demo-embedding', groups: ['openai'] },
       { id: 'alias-*', groups: ['openai'], upstream: 'demo-responses' },
       { id: 'demo-messages', groups: ['claude'] },

@@ -27,12 +27,14 @@ export interface CallFacts {
   readonly operation: InferenceOperation;
   readonly model: Model;
   readonly bodyBytes: number;
+  /** Input tokens of media, beside the body. */
+  readonly mediaTokens?: number | undefined;
   /** Largest number of output tokens, where the request limits it. */
   readonly maxOutput?: number | undefined;
   readonly images?: ImageCount | undefined;
 }
 
-/** Requested images: "1024x1024/high", and how many. */
+/** Images, requested or returned: "1024x1024/high", and how many. */
 export interface ImageCount {
   readonly kind: string;
   readonly count: number;
@@ -82,6 +84,7 @@ export class Billing {
     const maxCost = maxCostOf(
       {
         bodyBytes: facts.bodyBytes,
+        ...(facts.mediaTokens !== undefined && { mediaTokens: facts.mediaTokens }),
         maxOutput: facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, line.maxOutput ?? DEFAULT_MAX_OUTPUT),
         ...(line.context !== null && { context: line.context }),
         ...(facts.images && { images: byKind(facts.images) }),

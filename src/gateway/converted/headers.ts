@@ -1,5 +1,6 @@
 /** Response headers of converted responses. */
 import { idHeaders } from '../../web/index.ts';
+import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 
 export const STREAM_HEADERS = {
@@ -17,19 +18,6 @@ export function conversionHeaders(
     ...idHeaders(call),
     'x-gateway-converted': `${pair.client.dialect}->${pair.upstream.dialect}`,
     'x-gateway-upstream-model': encodeURIComponent(model),
-    ...(encoded.dropped.length > 0 && { 'x-gateway-dropped': droppedHeader(encoded.dropped) }),
+    ...droppedHeaders(encoded.dropped),
   };
-}
-
-/** Clients and proxies limit the size of a header; a caller may invent any number of field names. */
-const DROPPED_CHARS = 4_096;
-
-/** As many names as fit. They may be the caller's own, so they are encoded: a bad header value must not fail a paid response. */
-function droppedHeader(fields: readonly string[]): string {
-  let names = '';
-  for (const field of fields) {
-    const name = encodeURIComponent(field.slice(0, DROPPED_CHARS).toWellFormed());
-    if (names.length + name.length < DROPPED_CHARS) names += names === '' ? name : `,${name}`;
-  }
-  return names;
 }

@@ -14,9 +14,10 @@ import type { Admission } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { redact } from '../redact.ts';
-import type { GatewayServices } from '../services.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { type NativeRequest, readRequest } from './read-request.ts';
+import { requestedCount } from './images/usage.ts';
+import type { NativeRequest, NativeServices } from './native-request.ts';
+import { readRequest } from './read-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
 /** The operation, and what the matrix says about the group's native side. */
@@ -28,13 +29,13 @@ export interface Forwarding {
 }
 
 export async function forward(
-  services: GatewayServices,
+  services: NativeServices,
   call: Call,
   caller: Caller,
   { operation, dialect, feature }: Forwarding,
 ): Promise<void> {
   const request = await readRequest(services, call, caller, { operation, dialect });
-  const { model, isStream, bytes, maxOutput, images, accountId } = request;
+  const { model, isStream, bytes, mediaTokens, maxOutput, images, accountId } = request;
   call.addLogFields({ model: model?.name, stream: isStream });
   const accounts = services
     .catalog()
@@ -43,7 +44,14 @@ export async function forward(
       ({ id, features }) =>
         (feature === undefined || features.has(feature)) && (accountId === undefined || id === accountId),
     );
-  const facts = model && { operation, model, bodyBytes: bytes, maxOutput, images };
+  const facts = model && {
+    operation,
+    model,
+    bodyBytes: bytes,
+    mediaTokens,
+    maxOutput,
+    images: images && requestedCount(images),
+  };
   const admission = facts && (await services.billing.admit(call, caller, facts));
   const native = new NativeCall({ services, call, caller, operation, dialect, request, admission }, accounts);
   try {
@@ -55,7 +63,7 @@ export async function forward(
 }
 
 interface CallContext extends NativeResponseContext {
-  readonly services: GatewayServices;
+  readonly services: NativeServices;
   readonly request: NativeRequest;
   readonly admission: Admission | undefined;
 }
@@ -64,12 +72,14 @@ interface CallContext extends NativeResponseContext {
 class NativeCall implements UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity: Affinity;
+  readonly sends: 'again' | 'once';
   readonly #context: CallContext;
   response: NativeResponse | undefined;
 
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
     this.accounts = accounts;
+    this.sends = inferenceRow(context.operation).sends;
     this.affinity = affinityFromHeaders(context.call);
   }
 
@@ -87,6 +97,8 @@ class NativeCall implements UpstreamCall {
       headers: requestHeaders(call, style, account),
       body: request.bodyFor(account),
       timeouts: timeoutsFor(operation, request.isStream),
+      // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
+      connection: this.sends === 'once' ? 'new' : 'any',
     };
   }
 

@@ -1,46 +1,27 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
-import type { Account, Model } from '../../catalog/index.ts';
 import { type MaybePromise, whenReady } from '../../core/index.ts';
-import { type Dialect, type InferenceOperation, inferenceRow, type RequestReader } from '../../rules/index.ts';
+import { inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
-import type { ImageCount } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
-import { bodyClassOf, type GatewayServices, readJsonBody } from '../services.ts';
+import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound } from '../stored/store.ts';
 import { canonicalPath, queryWithoutKey } from './headers.ts';
-import { readMultipart } from './multipart.ts';
-import { checkNativeBody, IMAGE_TOKENS, readNative } from './request.ts';
+import { readImageRequest } from './images/request.ts';
+import type { NativeRequest, NativeServices, NativeTarget } from './native-request.ts';
+import { checkNativeBody, readNative } from './request.ts';
 import { stripEnvelopes } from './strip-envelopes.ts';
-
-export interface NativeRequest {
-  /** Undefined for requests about a stored response. */
-  readonly model?: Model;
-  readonly bytes: number;
-  readonly maxOutput?: number | undefined;
-  readonly images?: ImageCount | undefined;
-  readonly isStream: boolean;
-  /** Only this account holds the stored response that the request refers to. */
-  readonly accountId?: string | undefined;
-  pathFor(account: Account): string;
-  bodyFor(account: Account): Buffer | null;
-}
-
-export interface NativeTarget {
-  readonly operation: InferenceOperation;
-  readonly dialect: Dialect;
-}
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
 export const readRequest = (
-  services: GatewayServices,
+  services: NativeServices,
   call: Call,
   caller: Caller,
   target: NativeTarget,
 ): MaybePromise<NativeRequest> => READERS[inferenceRow(target.operation).reader](services, call, caller, target);
 
 type Reader = (
-  services: GatewayServices,
+  services: NativeServices,
   call: Call,
   caller: Caller,
   target: NativeTarget,
@@ -70,19 +51,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     };
   },
 
-  async multipart(services, call, caller, { operation }) {
-    const form = await readMultipart(call, services.bodyLimit(bodyClassOf(operation)));
-    const model = resolveModel(services.catalog(), caller, form.model);
-    return {
-      model,
-      bytes: form.bytes,
-      maxOutput: form.images.count * IMAGE_TOKENS,
-      images: form.images,
-      isStream: form.isStream,
-      pathFor: () => canonicalPath(call),
-      bodyFor: (account) => form.bodyFor(upstreamName(model, account)),
-    };
-  },
+  image: (services, call, caller, { operation }) => readImageRequest(services, call, caller, operation),
 
   async stored(services, call, caller, { operation }) {
     const id = call.params.response_id ?? '';
@@ -105,18 +74,17 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
 };
 
 function jsonRequest(
-  { catalog, store }: GatewayServices,
+  { catalog, store }: NativeServices,
   call: Call,
   caller: Caller,
   { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
 ): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
-  const { model, maxOutput, images, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
+  const { model, maxOutput, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
   const requestFor = (accountId?: string): NativeRequest => ({
     model,
     bytes: body.length,
     maxOutput,
-    images,
     isStream,
     accountId,
     pathFor: () => canonicalPath(call),

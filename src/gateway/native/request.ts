@@ -6,7 +6,6 @@ import type { Account, Catalog, Model } from '../../catalog/index.ts';
 import { fail, JsonScanError, type Span, scanMembers, splice, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import { type InferenceOperation, JSON_LIMITS } from '../../rules/index.ts';
-import type { ImageCount } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 
@@ -15,7 +14,6 @@ export interface NativeBody {
   readonly isStream: boolean;
   readonly previousId: string | undefined;
   readonly maxOutput: number | undefined;
-  readonly images: ImageCount | undefined;
   bytesFor(account: Account): Buffer;
 }
 
@@ -31,14 +29,12 @@ const WANTED: ReadonlySet<string> = new Set([
   'max_completion_tokens',
   'max_output_tokens',
   'n',
-  'size',
-  'quality',
   'generationConfig',
   'generation_config',
 ]);
 
 export function readNative(operation: InferenceOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeBody {
-  const members = scan(body);
+  const members = scanBody(body, WANTED);
   const read = (name: string): unknown => {
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
@@ -48,17 +44,14 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
       param: 'background',
     });
   }
-  const span = members.get('model');
-  const named = span ? read('model') : defaultModel(operation, caller, catalog);
-  const model = resolveModel(catalog, caller, named);
+  const model = resolveModel(catalog, caller, read('model'));
   const previousId = read('previous_response_id');
   return {
     model,
     isStream: read('stream') === true,
     previousId: typeof previousId === 'string' ? previousId : undefined,
     maxOutput: maxOutputOf(operation, read),
-    images: operation === 'images.generate' ? imagesOf(read) : undefined,
-    bytesFor: (account) => withModel(body, span, model.name, upstreamName(model, account)),
+    bytesFor: (account) => withModel(body, members.get('model'), model.name, upstreamName(model, account)),
   };
 }
 
@@ -66,32 +59,18 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
 function maxOutputOf(operation: InferenceOperation, read: (name: string) => unknown): number | undefined {
   const choices = choicesOf(read('n'));
   if (operation === 'embeddings.create') return 0;
-  if (operation.startsWith('images.')) return choices * IMAGE_TOKENS;
   const limit = read('max_completion_tokens') ?? read('max_output_tokens') ?? read('max_tokens');
   return typeof limit === 'number' && limit >= 0 ? limit * choices : undefined;
 }
 
-export const imagesOf = (read: (name: string) => unknown): ImageCount => ({
-  kind: `${wordOf(read('size'))}/${wordOf(read('quality'))}`.slice(0, 64).toWellFormed(),
-  count: choicesOf(read('n')),
-});
-
-/** Rounds up, because a provider may make a whole image of a fraction. Forms carry numbers as text. */
+/** A provider may round a fraction up. */
 const choicesOf = (value: unknown): number =>
-  Math.min(Math.max(1, Math.ceil(Number(isPlain(value) ? value : 1)) || 1), MAX_CHOICES);
-/** The largest count that a usage record may hold. */
+  typeof value === 'number' ? Math.min(Math.max(1, Math.ceil(value) || 1), MAX_CHOICES) : 1;
 const MAX_CHOICES = 1_000_000_000;
-
-/** Removes NUL characters: PostgreSQL cannot store them, and a record that cannot be stored is never charged. */
-const wordOf = (value: unknown): string => (isPlain(value) ? String(value).replaceAll('\0', '') : 'auto');
-const isPlain = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
-
-/** Output tokens of a 4K image of high quality, the most that one image costs. */
-export const IMAGE_TOKENS = 16_384;
 
 /** Checks a generate-content body, whose model stands in the path. Returns its output limit, if it sets one. */
 export function checkNativeBody(body: Buffer): number | undefined {
-  const members = scan(body);
+  const members = scanBody(body, WANTED);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
     rejectWrongDialect(asJson(() => JSON.parse(new TextDecoder().decode(body))));
   const config = members.get('generationConfig') ?? members.get('generation_config');
@@ -100,13 +79,14 @@ export function checkNativeBody(body: Buffer): number | undefined {
   return typeof maxOutputTokens === 'number' ? maxOutputTokens : undefined;
 }
 
-function scan(body: Buffer): Map<string, Span> {
+/** Spans of the wanted members of a JSON body within its limits. */
+export function scanBody(body: Buffer, wanted: ReadonlySet<string>): Map<string, Span> {
   if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
-  return asJson(() => scanMembers(body, WANTED, JSON_LIMITS));
+  return asJson(() => scanMembers(body, wanted, JSON_LIMITS));
 }
 
 /** The scan skips the content of long strings, so reading a member may still fail. */
-function asJson<T>(read: () => T): T {
+export function asJson<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -116,7 +96,8 @@ function asJson<T>(read: () => T): T {
   }
 }
 
-function withModel(body: Buffer, span: Span | undefined, named: string, upstream: string): Buffer {
+/** The body with the model's name replaced, or put in where the body has none. `named` is the name in the body. */
+export function withModel(body: Buffer, span: Span | undefined, named: string | undefined, upstream: string): Buffer {
   if (span && named === upstream) return body;
   const value = Buffer.from(JSON.stringify(upstream));
   if (span) return splice(body, span, value);
@@ -127,11 +108,4 @@ function withModel(body: Buffer, span: Span | undefined, named: string, upstream
     { start: brace, end: brace },
     Buffer.concat([Buffer.from('"model":'), value, Buffer.from(isEmpty ? '' : ',')]),
   );
-}
-
-/** Image requests may omit the model (G 2): then the first image model of the group is used. */
-function defaultModel(operation: InferenceOperation, caller: Caller, catalog: Catalog): string | undefined {
-  if (operation !== 'images.generate') return undefined;
-  return catalog.lines(caller.group.id).find(({ pattern }) => pattern.includes('image') && !pattern.includes('*'))
-    ?.pattern;
 }

@@ -7,13 +7,15 @@ import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type InferenceOperation } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
 import type { Call, ClientStream, ClientStreams } from '../../web/index.ts';
-import type { Admission, ImageCount } from '../billing/admission.ts';
+import type { Admission } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
+import { droppedHeaders } from '../dropped.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
 import type { ResponseStore } from '../stored/store.ts';
 import { responseHeaders } from './headers.ts';
-import { heartbeatFor, truncationEvent } from './stream-error.ts';
+import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
+import { heartbeatFor, imageStreamError, truncationEvent } from './stream-error.ts';
 import { StreamTap, type Tap, type TapResult, tapUnary } from './usage-tap.ts';
 
 export interface NativeResponseContext {
@@ -22,7 +24,11 @@ export interface NativeResponseContext {
   readonly caller: Caller;
   readonly operation: InferenceOperation;
   readonly dialect: Dialect;
-  readonly request: { readonly bytes: number; readonly images?: ImageCount | undefined };
+  readonly request: {
+    readonly bytes: number;
+    readonly images?: RequestedImages;
+    readonly dropped?: readonly string[];
+  };
   readonly admission: Admission | undefined;
 }
 
@@ -52,7 +58,8 @@ export class NativeResponse implements ResponseHandler {
     this.#head = head;
     this.#upstream = upstream;
     this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
-    this.#tap = this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
+    const { images } = context.request;
+    this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
     call.addLogFields({ account: head.account.id });
     if (!this.#isSse) this.#held = [];
     else {
@@ -83,7 +90,7 @@ export class NativeResponse implements ResponseHandler {
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
     const result = this.#tap.end();
     if (error === undefined && result.isComplete) {
-      this.#settle(result.usage);
+      this.#settle(result);
       this.#finish(result);
       return undefined;
     }
@@ -96,20 +103,26 @@ export class NativeResponse implements ResponseHandler {
 
   /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */
   onClientGone(): void {
-    const { usage } = this.#tap.end();
+    const result = this.#tap.end();
+    const { images } = this.#context.request;
+    // The provider makes the pictures although the client does not read them.
+    if (images && result.usage === undefined) return this.#settle({ ...result, images: requestedCount(images) });
+    const { usage } = result;
     // Providers report input early and output last, so a reported output of an unfinished stream is a lower bound.
-    this.#settle(usage?.estimated ? { ...usage, output: Math.max(usage.output, this.#estimate().output) } : usage);
+    const least = usage?.estimated && { ...usage, output: Math.max(usage.output, this.#estimate(result).output) };
+    this.#settle({ ...result, usage: least || usage });
   }
 
-  #settle(reported: HubUsage | undefined): void {
-    const { call, admission, request } = this.#context;
-    const usage = reported ?? this.#estimate();
+  #settle(result: TapResult): void {
+    const { call, admission } = this.#context;
+    const usage = result.usage ?? this.#estimate(result);
     call.addLogFields(usageLogFields(usage));
-    admission?.settle(usage, { accountId: this.#head.account.id, ...(request.images && { images: request.images }) });
+    admission?.settle(usage, { accountId: this.#head.account.id, ...(result.images && { images: result.images }) });
   }
 
-  #estimate(): HubUsage {
-    return estimateUsage(this.#context.request.bytes, this.#bytes * this.#tap.textRatio);
+  #estimate({ images: made }: TapResult): HubUsage {
+    const { bytes, images } = this.#context.request;
+    return images && made ? estimateImageUsage(images, made) : estimateUsage(bytes, this.#bytes * this.#tap.textRatio);
   }
 
   #finish({ id }: TapResult): void {
@@ -131,13 +144,14 @@ export class NativeResponse implements ResponseHandler {
   #endWithError({ id, sequence }: TapResult, kind: FaultKind): void {
     const { call, dialect } = this.#context;
     if (!this.#isSse) return void call.response.destroy();
-    const event = truncationEvent[dialect]({ requestId: call.id, id, sequence, isTimeout: kind === 'timeout' });
+    const truncated = { requestId: call.id, id, sequence, isTimeout: kind === 'timeout' };
+    const event = this.#context.request.images ? imageStreamError(truncated) : truncationEvent[dialect](truncated);
     this.#stream?.end((this.#stream.isAtBoundary ? '' : '\n\n') + event);
   }
 
   #writeHead(): ClientStream {
-    const { call, dialect, services } = this.#context;
-    const headers = responseHeaders(call, this.#head.headers);
+    const { call, dialect, services, request } = this.#context;
+    const headers = { ...responseHeaders(call, this.#head.headers), ...droppedHeaders(request.dropped ?? []) };
     call.response.writeHead(this.#head.status, this.#isSse ? asStream(headers) : headers);
     this.#stream = services.clientStreams.open(call, {
       heartbeat: this.#isSse ? () => heartbeatFor(dialect) : undefined,

@@ -62,5 +62,20 @@ export const truncationEvent: Readonly<Record<Dialect, (stream: TruncatedStream)
     ),
 };
 
+/** Image streams have an `error` event of their own. */
+export const imageStreamError = ({ isTimeout }: TruncatedStream): string =>
+  sse(
+    JSON.stringify({
+      type: 'error',
+      error: {
+        message: MESSAGE,
+        type: 'server_error',
+        param: null,
+        code: isTimeout ? 'upstream_timeout' : 'upstream_error',
+      },
+    }),
+    'error',
+  );
+
 const PING = sse('{"type": "ping"}', 'ping');
 export const heartbeatFor = (dialect: Dialect): string => (dialect === 'messages' ? PING : SSE_COMMENT);

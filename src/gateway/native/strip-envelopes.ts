@@ -50,7 +50,7 @@ function isEnvelopeExtra(value: unknown): boolean {
 }
 
 /** The span of a member with its name and one comma; undefined when the name contains escapes. */
-function memberCut(body: Buffer, value: Span, name: string): Span | undefined {
+export function memberCut(body: Buffer, value: Span, name: string): Span | undefined {
   const colon = spaceBefore(body, value.start) - 1;
   const nameEnd = spaceBefore(body, colon);
   const start = nameEnd - name.length - 2;

@@ -130,7 +130,6 @@ test('usage tap takes an error event for the end of the stream', () => {
     ['chat', 'data: {"error":{"message":"x"}}'],
     ['responses', 'event: response.failed\ndata: {"type":"response.failed"}'],
     ['responses', 'event: error\ndata: {"type":"error"}'],
-    ['responses', 'event: image_edit.completed\ndata: {"type":"image_edit.completed"}'],
     ['generate', 'data: {"error":{"code":503}}'],
     ['generate', 'data: {"promptFeedback":{"blockReason":"SAFETY"}}'],
   ] as const) {
@@ -140,7 +139,7 @@ test('usage tap takes an error event for the end of the stream', () => {
 
 test('usage tap reads an event of 20 MiB in linear time', () => {
   const bytes = Buffer.from(
-    `data: {"type":"image_generation.completed","b64_json":"${'A'.repeat(20 * 2 ** 20)}","usage":{"input_tokens":1,"output_tokens":2}}\n\n`,
+    `data: {"type":"response.completed","response":{"output":[{"result":"${'A'.repeat(20 * 2 ** 20)}"}],"usage":{"input_tokens":1,"output_tokens":2}}}\n\n`,
   );
   const begun = process.cpuUsage();
   const result = read('responses', bytes, 16 * 1024);

@@ -5,6 +5,7 @@
 import { blockData, concatBuffers, lastBlockEnd, nextBlockEnd, scanMembers, valueAt } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
+import type { ImageCount } from '../billing/admission.ts';
 import { outputChars } from '../billing/output-chars.ts';
 
 export interface TapResult {
@@ -15,6 +16,8 @@ export interface TapResult {
   readonly id: string | undefined;
   /** Sequence number of the last event, where the dialect numbers them. */
   readonly sequence: number | undefined;
+  /** The pictures of an image call, as they were returned. */
+  readonly images?: ImageCount;
 }
 
 export interface Tap {
@@ -139,9 +142,8 @@ const USAGE: Readonly<
     usageOf: (event) => event.response?.usage ?? event.usage,
     idOf: (event) => event.response?.id,
     isLast: (event) =>
-      /^(?:response\.(?:completed|failed|incomplete|cancelled)|error|image_(?:generation|edit)\.completed)$/.test(
-        event.type ?? '',
-      ) || event.error !== undefined,
+      /^(?:response\.(?:completed|failed|incomplete|cancelled)|error)$/.test(event.type ?? '') ||
+      event.error !== undefined,
   },
   generate: {
     member: 'usageMetadata',

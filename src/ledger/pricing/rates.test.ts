@@ -55,6 +55,14 @@ test('costOf() bills images and searches per piece, and such images not by token
   );
 });
 
+test('costOf() bills reported image tokens by their rate, and images per piece where none are reported', () => {
+  const rates = { image_output: '40', per_image: { '*': '0.17' } };
+  const images = { '1024x1024/high': 2 };
+  assert.equal(cost({ images, output: 1000, outputImage: 1000 }, rates), 40_000_000n);
+  assert.equal(cost({ images, output: 1000, outputImage: 1000, estimated: true }, rates), 340_000_000n);
+  assert.equal(cost({ images }, rates), 340_000_000n);
+});
+
 test('costOf() rounds up once, after all multipliers', () => {
   assert.equal(cost({ input: 1 }, { input: '0.000000001' }), 1n);
   assert.equal(cost({ input: 1, output: 1 }, { input: '0.0000005', output: '0.0000005' }), 1n);

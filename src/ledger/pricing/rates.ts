@@ -136,8 +136,9 @@ export function costOf(usage: MeteredUsage, rates: Rates, multipliersPpm: readon
   };
   const reasoning = take(usage.reasoning, rates.reasoning !== undefined);
   const audioOut = take(usage.outputAudio, rates.audioOutput !== undefined);
-  // Images with a price per piece are not billed by tokens as well.
-  const { perImage } = rates;
+  // Reported image tokens are billed by their rate. The price per piece holds where there is no such rate or no such report.
+  const isByToken = rates.imageOutput !== undefined && usage.estimated !== true;
+  const perImage = isByToken && usage.outputImage !== undefined ? undefined : rates.perImage;
   const imageOut = take(usage.outputImage, rates.imageOutput !== undefined || perImage !== undefined);
   tokens('output', output, rates.output);
   tokens('reasoning', reasoning, rates.reasoning);
@@ -172,6 +173,8 @@ function applyMultipliers(femtoDollars: bigint, multipliersPpm: readonly bigint[
 /** Facts about a request that are known before it is sent. */
 export interface RequestFacts {
   readonly bodyBytes: number;
+  /** Input tokens of media, beside the body. */
+  readonly mediaTokens?: number;
   /** Context size of the model in tokens, if known. The input cannot cost more than that, however large the images in the body are. */
   readonly context?: number;
   /** The body refers to input that it does not contain: a stored conversation, a file, a URL. */
@@ -190,20 +193,28 @@ const DEFAULT_CONTEXT = 200_000;
 
 /** The maximum cost of a request, for admission: all possible input and output, each at its highest rate. */
 export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
-  const bodyTokens = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN;
+  const bodyTokens = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN + whole(facts.mediaTokens);
   const context = whole(facts.context ?? (facts.readsStoredInput ? DEFAULT_CONTEXT : undefined));
   const input = facts.readsStoredInput ? most(bodyTokens, context) : bodyTokens;
   const read = facts.context === undefined ? input : least(input, context);
   const { cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput } = rates;
   const inputRate = highest([rates.input, cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput]);
-  const outputRate = highest([rates.output, rates.reasoning, rates.audioOutput, rates.imageOutput]);
+  const searches = whole(facts.maxSearches) * (rates.perSearch ?? 0n) * MILLION;
+  return applyMultipliers(read * inputRate + maxOutputCost(facts, rates) + searches, multipliersPpm);
+}
+
+/** Images are billed by tokens or by piece, never both; text beside them always by tokens. */
+function maxOutputCost({ maxOutput, images = {} }: RequestFacts, rates: Rates): bigint {
+  const tokens = atMost(maxOutput);
+  const textRate = highest([rates.output, rates.reasoning, rates.audioOutput]);
+  const byToken = tokens * most(textRate, rates.imageOutput ?? 0n);
   const { perImage } = rates;
-  const images = Object.entries(facts.images ?? {}).reduce(
-    (sum, [kind, count]) => sum + (perImage === undefined ? 0n : atMost(count) * imageRate(perImage, kind)),
+  if (perImage === undefined) return byToken;
+  const pieces = Object.entries(images).reduce(
+    (sum, [kind, count]) => sum + atMost(count) * imageRate(perImage, kind),
     0n,
   );
-  const pieces = whole(facts.maxSearches) * (rates.perSearch ?? 0n) + images;
-  return applyMultipliers(read * inputRate + atMost(facts.maxOutput) * outputRate + pieces * MILLION, multipliersPpm);
+  return most(byToken, tokens * textRate + pieces * MILLION);
 }
 
 /** The rate of a video by its resolution. A resolution that is not in the table costs the highest rate. */

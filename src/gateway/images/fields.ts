@@ -1,0 +1,142 @@
+/**
+ * Check of the fields that image generations and edits share, by the table in rules/images.ts. An error names the field, its rule
+ * and the nearest valid value, before anything is charged or sent.
+ */
+import { type ApiError, fail } from '../../core/index.ts';
+import {
+  DEFAULT_OUTPUT_FORMAT,
+  IMAGE_COMBINATIONS,
+  IMAGE_FIELDS,
+  IMAGE_PRESETS,
+  type ImageField,
+  type ImageFieldRule,
+  PIXEL_BUDGET,
+  pixelsOf,
+} from '../../rules/index.ts';
+
+/** What a valid request asks for; `auto` where it leaves the choice to the provider. */
+export interface ImageSettings {
+  readonly size: string;
+  readonly quality: string;
+  readonly count: number;
+  readonly partialImages: number;
+  readonly isStream: boolean;
+  readonly promptBytes: number;
+}
+
+/** `read` returns the value of a field: undefined or null when the request does not set it. */
+export function checkImageFields(read: (field: ImageField) => unknown): ImageSettings {
+  const values = new Map<ImageField, unknown>();
+  for (const [field, rule] of Object.entries(IMAGE_FIELDS) as [ImageField, ImageFieldRule][]) {
+    const value = read(field) ?? undefined;
+    if (value !== undefined) checkValue(field, rule, value);
+    else if (rule.required) throw invalid(field, 'expected a text that is not empty; the field is missing.');
+    values.set(field, value);
+  }
+  checkCombinations(values);
+  return {
+    size: String(values.get('size') ?? 'auto'),
+    quality: String(values.get('quality') ?? 'auto'),
+    count: Number(values.get('n') ?? 1),
+    partialImages: Number(values.get('partial_images') ?? 0),
+    isStream: values.get('stream') === true,
+    promptBytes: Buffer.byteLength(String(values.get('prompt'))),
+  };
+}
+
+function checkValue(field: ImageField, rule: ImageFieldRule, value: unknown): void {
+  switch (rule.kind) {
+    case 'text':
+      if (typeof value !== 'string') throw invalid(field, `expected a string, found ${shown(value)}.`);
+      if (value === '' && rule.required) throw invalid(field, 'expected a text that is not empty.');
+      return;
+    case 'boolean':
+      if (typeof value !== 'boolean') throw invalid(field, `expected true or false, found ${shown(value)}.`);
+      return;
+    case 'integer':
+      return checkInteger(field, rule, value);
+    case 'choice':
+      if (typeof value === 'string' && rule.values.includes(value)) return;
+      throw invalid(field, `expected ${either(rule.values)}, found ${shown(value)}; use "${nearest(rule, value)}".`);
+    case 'size':
+      return checkSize(value);
+  }
+}
+
+function checkInteger(field: ImageField, { min, max }: { min: number; max?: number }, value: unknown): void {
+  if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= (max ?? Number.MAX_SAFE_INTEGER)) return;
+  const range = max === undefined ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`;
+  const near = Math.min(Math.max(Math.round(Number(value)) || min, min), max ?? Number.MAX_SAFE_INTEGER);
+  throw invalid(field, `expected ${range}, found ${shown(value)}; use ${near}.`);
+}
+
+/** G 4.9: `auto` or WxH within the pixel budget. */
+function checkSize(value: unknown): void {
+  if (value === 'auto') return;
+  const pixels = typeof value === 'string' ? pixelsOf(value) : undefined;
+  if (pixels === undefined) {
+    const [, width, height] = /^\s*(\d{1,5})\D{1,3}(\d{1,5})\s*$/.exec(String(value)) ?? [];
+    const near = width && height && pixelsOf(`${+width}x${+height}`) ? `${+width}x${+height}` : 'auto';
+    throw invalid(
+      'size',
+      `expected auto, or width and height such as 1024x1024, found ${shown(value)}; use "${near}".`,
+    );
+  }
+  if (pixels <= PIXEL_BUDGET) return;
+  const { size, ratio } = largestPreset(String(value));
+  throw invalid(
+    'size',
+    `the requested resolution exceeds the current pixel budget: ${value} is ${grouped(pixels)} pixels, at most ${grouped(PIXEL_BUDGET)} are possible; use "${size}", the largest preset of the ratio ${ratio}.`,
+  );
+}
+
+/** The largest preset whose ratio is the nearest to that of the size. */
+function largestPreset(size: string): { size: string; ratio: string } {
+  const ratioOf = (text: string): number => {
+    const [width = 1, height = 1] = text.split(/[x:]/).map(Number);
+    return Math.log(width / height);
+  };
+  const distances = Object.entries(IMAGE_PRESETS['4K']).map(([ratio, preset]) => ({
+    ratio,
+    size: preset,
+    distance: Math.abs(ratioOf(ratio) - ratioOf(size)),
+  }));
+  return distances.reduce((best, preset) => (preset.distance < best.distance ? preset : best));
+}
+
+function checkCombinations(values: ReadonlyMap<ImageField, unknown>): void {
+  const format = String(values.get('output_format') ?? DEFAULT_OUTPUT_FORMAT);
+  for (const rule of IMAGE_COMBINATIONS) {
+    const value = values.get(rule.field);
+    const applies = 'value' in rule ? value === rule.value : value !== undefined;
+    if (!applies || (rule.formats as readonly string[]).includes(format)) continue;
+    const what = 'value' in rule ? `${rule.value} is possible only` : 'possible only';
+    throw invalid(
+      rule.field,
+      `${what} with output_format ${either(rule.formats)}, and the request has ${format}: ${rule.why}; set output_format to "${rule.formats[0]}" or leave ${rule.field} out.`,
+    );
+  }
+}
+
+/** The valid value that the caller most likely meant: a known synonym, or the word with the most letters in common. */
+function nearest({ values, suggestions }: Extract<ImageFieldRule, { kind: 'choice' }>, value: unknown): string {
+  const word = String(value).trim().toLowerCase().slice(0, MAX_SHOWN);
+  const known = Object.hasOwn(suggestions, word) ? suggestions[word] : undefined;
+  const common = (candidate: string): number => [...candidate].filter((letter) => word.includes(letter)).length;
+  return known ?? values.reduce((best, candidate) => (score(candidate) > score(best) ? candidate : best));
+  function score(candidate: string): number {
+    return (word.startsWith(candidate) || candidate.startsWith(word) ? 1 : 0) + common(candidate) / candidate.length;
+  }
+}
+
+const MAX_SHOWN = 40;
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}...` : text;
+}
+const grouped = (count: number): string => count.toLocaleString('en-US');
+const either = (values: readonly string[]): string =>
+  values.length < 2 ? values.join() : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
+
+export const invalid = (field: string, rule: string): ApiError =>
+  fail('invalid_value', `${field}: ${rule}`, { param: field });

@@ -1,0 +1,27 @@
+/** The model of an image request that names none (G 2). */
+import { type Catalog, type ModelLine, priceAt } from '../../catalog/index.ts';
+import { isGlob } from '../../core/index.ts';
+import { parseRates } from '../../ledger/index.ts';
+import type { Caller } from '../caller.ts';
+import { mayUse } from '../models/resolve.ts';
+
+/**
+ * The first image model of the group that the key may use: one that the operator marked by its capabilities, otherwise one that has
+ * prices for images. A text model may have them too, for images that it draws as a tool, so models without a price for text come first.
+ */
+export function defaultImageModel(catalog: Catalog, caller: Caller, now: number): string | undefined {
+  const lines = catalog
+    .lines(caller.group.id)
+    .filter(({ pattern, overrides }) => !isGlob(pattern) && mayUse(caller, pattern) && overrides.imageOutput !== false);
+  const priced = lines.filter((line) => hasImagePrice(line, now));
+  const line = lines.find(({ overrides }) => overrides.imageOutput) ?? priced.find((one) => !hasTextPrice(one, now));
+  return (line ?? priced[0])?.pattern;
+}
+
+function hasImagePrice(line: ModelLine, now: number): boolean {
+  const { imageOutput, perImage } = ratesOf(line, now);
+  return imageOutput !== undefined || perImage !== undefined;
+}
+
+const hasTextPrice = (line: ModelLine, now: number): boolean => ratesOf(line, now).output !== undefined;
+const ratesOf = (line: ModelLine, now: number) => parseRates(priceAt(line, now)?.rates ?? {});

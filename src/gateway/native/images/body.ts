@@ -1,0 +1,15 @@
+/** The body of an image request after its check. */
+import type { StreamedBody } from '../../../core/index.ts';
+import type { ImageSettings } from '../../images/fields.ts';
+
+/** JSON or a form. */
+export interface ImageBody {
+  readonly model: string | undefined;
+  readonly settings: ImageSettings;
+  /** Images and masks in the request. */
+  readonly files: number;
+  /** Fields that were removed. */
+  readonly dropped: readonly string[];
+  /** The body with the model's name replaced. */
+  bodyFor(model: string): Buffer | StreamedBody;
+}

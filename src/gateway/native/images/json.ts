@@ -1,0 +1,64 @@
+/** Image requests in JSON: scanned, checked, and sent with the bytes as they came, but for the model and `response_format`. */
+import { type Span, splice, valueAt } from '../../../core/index.ts';
+import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
+import { checkImageFields, invalid } from '../../images/fields.ts';
+import { asJson, scanBody, withModel } from '../request.ts';
+import { memberCut } from '../strip-envelopes.ts';
+import type { ImageBody } from './body.ts';
+
+const WANTED: ReadonlySet<string> = new Set([
+  ...Object.keys(IMAGE_FIELDS),
+  'model',
+  'images',
+  'mask',
+  REMOVED_IMAGE_FIELD,
+]);
+
+export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBody {
+  const members = scanBody(sent, WANTED);
+  const read = (name: string): unknown => {
+    const span = members.get(name);
+    return span && asJson(() => valueAt(sent, span));
+  };
+  const settings = checkImageFields(read);
+  const files = operation === 'images.edit' ? checkSources(read('images'), read('mask')) : 0;
+  const model = read('model') ?? undefined;
+  if (model !== undefined && typeof model !== 'string') throw invalid('model', 'expected a string.');
+  const removed = members.get(REMOVED_IMAGE_FIELD);
+  const body = removed ? withoutMember(sent, removed, REMOVED_IMAGE_FIELD) : sent;
+  const span = removed ? scanBody(body, MODEL).get('model') : members.get('model');
+  return {
+    model,
+    settings,
+    files,
+    dropped: removed ? [REMOVED_IMAGE_FIELD] : [],
+    bodyFor: (name) => withModel(body, span, model, name),
+  };
+}
+
+const MODEL: ReadonlySet<string> = new Set(['model']);
+
+function withoutMember(body: Buffer, value: Span, name: string): Buffer {
+  const cut = memberCut(body, value, name);
+  if (!cut) throw invalid(name, 'write the name of the field without escapes, or leave it out.');
+  return splice(body, cut, Buffer.alloc(0));
+}
+
+/** Images and mask of an edit in JSON: each by its address, which may be a data URL, or by the id of a file. Returns their number. */
+function checkSources(images: unknown, mask: unknown): number {
+  if (!Array.isArray(images) || images.length === 0 || images.length > IMAGE_FILES.maxImages)
+    throw invalid('images', `expected a list of 1 to ${IMAGE_FILES.maxImages} images.`);
+  const at = images.findIndex((image) => !isSource(image));
+  if (at >= 0) throw invalid(`images[${at}]`, SOURCE_EXPECTED);
+  if (mask !== undefined && mask !== null && !isSource(mask)) throw invalid('mask', SOURCE_EXPECTED);
+  return images.length + (mask ? 1 : 0);
+}
+
+const SOURCE_EXPECTED = 'expected an object with either image_url or file_id.';
+
+function isSource(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { image_url: url, file_id: id } = value as { image_url?: unknown; file_id?: unknown };
+  const given = [url, id].filter((source) => source !== undefined && source !== null);
+  return given.length === 1 && typeof given[0] === 'string' && given[0] !== '';
+}

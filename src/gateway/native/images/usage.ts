@@ -1,0 +1,146 @@
+/**
+ * What an image call made and used, read beside the response without keeping its pictures. Pictures are counted as they were
+ * returned, with the size and quality that the provider names: it may make fewer than asked, and `auto` is its choice.
+ */
+import { blockData, JsonElider, nextBlockEnd } from '../../../core/index.ts';
+import { codecOf, type HubUsage } from '../../../dialects/index.ts';
+import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
+import type { ImageCount } from '../../billing/admission.ts';
+import type { ImageSettings } from '../../images/fields.ts';
+import type { Tap, TapResult } from '../usage-tap.ts';
+
+/** What the request asked for. */
+export interface RequestedImages {
+  readonly settings: ImageSettings;
+  /** Images and masks that the model reads. */
+  readonly files: number;
+}
+
+/** A response without its pictures is a few hundred bytes for each of them. */
+const MAX_KEPT_BYTES = 2 ** 20;
+
+export class ImageTap implements Tap {
+  /** Pictures are no text. */
+  readonly textRatio = 0;
+  readonly #requested: RequestedImages;
+  readonly #isSse: boolean;
+  readonly #elider = new JsonElider();
+  readonly #kept: Buffer[] = [];
+  #keptBytes = 0;
+
+  constructor(requested: RequestedImages, isSse: boolean) {
+    this.#requested = requested;
+    this.#isSse = isSse;
+  }
+
+  push(chunk: Buffer): void {
+    for (const piece of this.#elider.push(chunk)) {
+      this.#keptBytes += piece.length;
+      // A copy: the chunk is a thousand times as long.
+      if (this.#keptBytes <= MAX_KEPT_BYTES) this.#kept.push(Buffer.from(piece));
+    }
+  }
+
+  end(): TapResult {
+    const { settings } = this.#requested;
+    const text = Buffer.concat(this.#kept);
+    // Too much beside the pictures: the response counts as complete, because its HTTP framing was.
+    if (this.#keptBytes > MAX_KEPT_BYTES)
+      return { ...NOTHING, isComplete: true, images: requestedCount(this.#requested) };
+    const { pictures, isComplete } = this.#isSse ? readEvents(text) : readBody(text);
+    return {
+      ...NOTHING,
+      usage: usageOf(pictures.findLast(({ usage }) => usage !== undefined)?.usage),
+      isComplete,
+      images: { kind: kindOf(pictures.at(-1) ?? {}, settings), count: pictures.length },
+    };
+  }
+}
+
+const NOTHING = { usage: undefined, isComplete: false, id: undefined, sequence: undefined };
+
+/** A picture of the response with what stands beside it. */
+interface Picture {
+  readonly size?: unknown;
+  readonly quality?: unknown;
+  readonly usage?: unknown;
+}
+interface Pictures {
+  readonly pictures: readonly Picture[];
+  readonly isComplete: boolean;
+}
+
+function readBody(text: Buffer): Pictures {
+  const body = parse(text.toString('utf8'));
+  const { data } = (body ?? {}) as { data?: unknown };
+  return { pictures: body && Array.isArray(data) ? data.map(() => body) : [], isComplete: body !== undefined };
+}
+
+function readEvents(text: Buffer): Pictures {
+  const events: ImageEvent[] = [];
+  for (let start = 0, end = 0; start < text.length; start = end) {
+    end = nextBlockEnd(text, start);
+    const event = parse(blockData(text.toString('utf8', start, end)));
+    if (event) events.push(event);
+  }
+  const last = events.at(-1);
+  return {
+    pictures: events.filter(isCompleted),
+    isComplete: last !== undefined && (isCompleted(last) || last.error !== undefined),
+  };
+}
+
+interface ImageEvent extends Picture {
+  readonly type?: unknown;
+  readonly error?: unknown;
+}
+const isCompleted = ({ type }: ImageEvent): boolean =>
+  type === 'image_generation.completed' || type === 'image_edit.completed';
+
+function parse(text: string): ImageEvent | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Everything that an image model writes is an image, unless it reports otherwise. */
+function usageOf(reported: unknown): HubUsage | undefined {
+  const usage = codecOf('responses').upstream.readUsage(reported);
+  return usage && usage.outputImage === undefined ? { ...usage, outputImage: usage.output } : usage;
+}
+
+/** "1024x1024/high", as prices name it. */
+const kindOf = (made: Picture, asked: ImageSettings): string =>
+  `${wordOf(made.size) ?? asked.size}/${wordOf(made.quality) ?? asked.quality}`;
+const wordOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^[\w.-]{1,32}$/.test(value) ? value : undefined;
+
+/** Before the response: what was asked for. */
+export const requestedCount = ({ settings }: RequestedImages): ImageCount => ({
+  kind: kindOf({}, settings),
+  count: settings.count,
+});
+
+/** Where the provider reports no usage. Its own choice of a quality is the medium one most of the time. */
+export function estimateImageUsage({ settings, files }: RequestedImages, { kind, count }: ImageCount): HubUsage {
+  const [size = 'auto', quality = 'auto'] = kind.split('/');
+  const { partialImages, promptBytes } = settings;
+  const each = imageTokens({ size, quality: quality === 'auto' ? 'medium' : quality, partialImages });
+  const inputImage = files * Math.ceil(TOKENS_PER_INPUT_IMAGE / USUAL_SHARE);
+  return {
+    input: Math.ceil(promptBytes / CHARS_PER_TOKEN) + inputImage,
+    cacheRead: 0,
+    cacheWrite: 0,
+    inputImage,
+    output: each * count,
+    outputImage: each * count,
+    estimated: true,
+  };
+}
+
+const CHARS_PER_TOKEN = 4;
+/** The bound of an input image is this many times the tokens of an ordinary one. */
+const USUAL_SHARE = 8;

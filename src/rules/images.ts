@@ -1,0 +1,98 @@
+/** Image requests (G 2, G 4.8, G 4.9): the fields with their rules, sizes, files, and the tokens that admission reserves. */
+const MIB = 2 ** 20;
+
+/** Largest width x height (G 4.9 r2). */
+export const PIXEL_BUDGET = 8_294_400;
+
+export type ImageRatio = '1:1' | '16:9' | '9:16' | '4:3' | '3:4';
+/** Recommended sizes (G 4.9). Other sizes within the budget pass; the provider applies its own rules to them. */
+export const IMAGE_PRESETS: Readonly<Record<'1K' | '2K' | '4K', Readonly<Record<ImageRatio, string>>>> = {
+  '1K': { '1:1': '1024x1024', '16:9': '1280x720', '9:16': '720x1280', '4:3': '1024x768', '3:4': '768x1024' },
+  '2K': { '1:1': '1440x1440', '16:9': '2048x1152', '9:16': '1152x2048', '4:3': '1664x1248', '3:4': '1248x1664' },
+  '4K': { '1:1': '2880x2880', '16:9': '3840x2160', '9:16': '2160x3840', '4:3': '3264x2448', '3:4': '2448x3264' },
+};
+export const STANDARD_IMAGE_SIZES = ['auto', '1024x1024', '1536x1024', '1024x1536'] as const;
+
+/** The rule of one field. `suggestions` are the nearest valid values of words that other APIs use. */
+export type ImageFieldRule = { readonly required?: true } & (
+  | { readonly kind: 'text' | 'boolean' | 'size' }
+  | { readonly kind: 'integer'; readonly min: number; readonly max?: number }
+  | {
+      readonly kind: 'choice';
+      readonly values: readonly string[];
+      readonly suggestions: Readonly<Record<string, string>>;
+    }
+);
+
+/** Fields that generations and edits share. Fields that are not listed pass to the provider as they are. */
+export const IMAGE_FIELDS = {
+  prompt: { kind: 'text', required: true },
+  size: { kind: 'size' },
+  quality: {
+    kind: 'choice',
+    values: ['low', 'medium', 'high', 'auto'],
+    suggestions: { hd: 'high', best: 'high', ultra: 'high', standard: 'medium', normal: 'medium', draft: 'low' },
+  },
+  output_format: {
+    kind: 'choice',
+    values: ['png', 'jpeg', 'webp'],
+    suggestions: { jpg: 'jpeg', 'image/jpeg': 'jpeg', 'image/png': 'png', 'image/webp': 'webp' },
+  },
+  output_compression: { kind: 'integer', min: 0, max: 100 },
+  background: { kind: 'choice', values: ['transparent', 'opaque', 'auto'], suggestions: { none: 'transparent' } },
+  moderation: { kind: 'choice', values: ['auto', 'low'], suggestions: { none: 'low', off: 'low' } },
+  n: { kind: 'integer', min: 1 },
+  user: { kind: 'text' },
+  stream: { kind: 'boolean' },
+  partial_images: { kind: 'integer', min: 0, max: 3 },
+} as const satisfies Record<string, ImageFieldRule>;
+export type ImageField = keyof typeof IMAGE_FIELDS;
+
+/** Fields that hold only together with some output formats. Without `value` the rule holds for every value. */
+export const IMAGE_COMBINATIONS = [
+  { field: 'output_compression', formats: ['jpeg', 'webp'], why: 'png files are lossless' },
+  { field: 'background', value: 'transparent', formats: ['png', 'webp'], why: 'jpeg files have no transparency' },
+] as const satisfies readonly {
+  readonly field: ImageField;
+  readonly value?: string;
+  readonly formats: readonly string[];
+  readonly why: string;
+}[];
+/** What a provider makes when a request names no output format. */
+export const DEFAULT_OUTPUT_FORMAT = 'png';
+
+/** Removed from requests: images always come as base64, and providers reject the field (G 2). */
+export const REMOVED_IMAGE_FIELD = 'response_format';
+
+/** Files of an edit. A mask marks the area to edit by its transparency, which jpeg does not have. */
+export const IMAGE_FILES = {
+  maxImages: 16,
+  maxBytes: 50 * MIB,
+  types: { image: ['image/png', 'image/jpeg', 'image/webp'], mask: ['image/png', 'image/webp'] },
+} as const;
+
+/** Output tokens of a 1024x1024 image, from the providers' price tables. They grow with the number of pixels. */
+const TOKENS_PER_MEGAPIXEL: Readonly<Record<string, number>> = { low: 272, medium: 1056, high: 4160 };
+const TOKENS_PER_PARTIAL_IMAGE = 100;
+/** The largest size that `auto` results in. */
+const AUTO_SIZE = '1536x1024';
+/** Input tokens of one image at high fidelity. */
+export const TOKENS_PER_INPUT_IMAGE = 8_192;
+
+/** Output tokens of one image. Unknown qualities and sizes count as the most expensive ones. */
+export function imageTokens({ size, quality, partialImages }: ImageLook): number {
+  const pixels = pixelsOf(size === 'auto' ? AUTO_SIZE : size) ?? PIXEL_BUDGET;
+  const perMegapixel = TOKENS_PER_MEGAPIXEL[quality] ?? TOKENS_PER_MEGAPIXEL.high ?? 0;
+  return Math.ceil((perMegapixel * pixels) / MIB) + partialImages * TOKENS_PER_PARTIAL_IMAGE;
+}
+export interface ImageLook {
+  readonly size: string;
+  readonly quality: string;
+  readonly partialImages: number;
+}
+
+/** Width x height; undefined unless the text has the form WxH. */
+export function pixelsOf(size: string): number | undefined {
+  const [, width, height] = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(size) ?? [];
+  return width === undefined ? undefined : Number(width) * Number(height);
+}
