@@ -10,11 +10,13 @@ export interface Usage {
   readonly cacheWriteLong?: number;
   readonly toolPrompt?: number;
   readonly inputAudio?: number;
+  /** Image tokens, also those that the image tool of a responses reply read; part of `input`. */
   readonly inputImage?: number;
   /** All output tokens, including reasoning. */
   readonly output: number;
   readonly reasoning?: number;
   readonly outputAudio?: number;
+  /** Image tokens, also those that the image tool of a responses reply generated; part of `output`. */
   readonly outputImage?: number;
   readonly searches?: number;
   readonly fetches?: number;

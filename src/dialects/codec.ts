@@ -37,8 +37,11 @@ export interface UpstreamSide {
   decodeReply(body: unknown, context: DecodeContext): HubReply;
   openDecoder(context: DecodeContext): StreamDecoder;
   decodeError(response: UpstreamFailure): Fault;
-  /** Reads the usage object of a reply or stream event; undefined if it has no usable count. */
-  readUsage(usage: unknown): HubUsage | undefined;
+  /**
+   * Reads the usage object of a reply or stream event; undefined if it has no usable count. `toolUsage` is its sibling
+   * `tool_usage`, where the responses dialect reports the tokens of generated images.
+   */
+  readUsage(usage: unknown, toolUsage?: unknown): HubUsage | undefined;
 }
 
 /** The parts of the HTTP request that a request decoder may read besides the body. */
@@ -64,6 +67,8 @@ export interface EncodedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Fields left out because this model does not support them, in addition to those the support table drops. */
   readonly droppedFields: readonly HubField[];
+  /** Options of a hosted tool that the upstream does not have, by the names that the client used. */
+  readonly droppedToolOptions?: readonly string[];
   /** Upstream tool name -> the client's; only names that differ. */
   readonly names: ReadonlyMap<string, ToolName>;
   /** Stop sequences that the upstream has no field for; the conversion cuts the text itself. */

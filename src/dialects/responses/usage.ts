@@ -1,4 +1,7 @@
-/** Token usage of the responses dialect. `input_tokens` includes cache reads and writes, `output_tokens` includes reasoning. */
+/**
+ * Token usage of the responses dialect. `input_tokens` includes cache reads and writes, `output_tokens` includes reasoning. The
+ * tokens of the image tool stand apart in `tool_usage.image_gen`; the hub includes them in its totals and in its image tokens.
+ */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
@@ -10,21 +13,50 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
   const usage = response.usage;
   const input = maybeObject(usage.input_tokens_details);
   const output = maybeObject(usage.output_tokens_details);
+  const images = imageTokensOf(response);
   return compact({
-    input: maybeCount(usage.input_tokens) ?? 0,
+    input: (maybeCount(usage.input_tokens) ?? 0) + images.input,
     cacheRead: maybeCount(input.cached_tokens) ?? 0,
     cacheWrite: maybeCount(input.cache_write_tokens) ?? 0,
     cacheWriteLong: maybeCount(maybeObject(input.cache_write_tokens_details).ttl_12h_tokens),
-    // Only image endpoints report image tokens.
-    inputImage: maybeCount(input.image_tokens),
-    output: maybeCount(usage.output_tokens) ?? 0,
+    // Image endpoints report image tokens here, responses in `tool_usage`.
+    inputImage: sumOf(maybeCount(input.image_tokens), images.inputImage),
+    output: (maybeCount(usage.output_tokens) ?? 0) + images.output,
     reasoning: maybeCount(output.reasoning_tokens),
-    outputImage: maybeCount(output.image_tokens),
+    outputImage: sumOf(maybeCount(output.image_tokens), images.outputImage),
     searches: searchesOf(response, items),
     tier: tierUsed(maybeString(response.service_tier)),
-    invalid: invalidCount(usage),
+    invalid: invalidCount(usage) ?? invalidCount(response.tool_usage),
   });
 }
+
+interface ImageTokens {
+  readonly input: number;
+  readonly output: number;
+  readonly inputImage?: number | undefined;
+  readonly outputImage?: number | undefined;
+}
+const NO_IMAGES: ImageTokens = { input: 0, output: 0 };
+
+/**
+ * Tokens of the image model behind the tool. Its prompt counts as text unless the details name image tokens; its output counts as
+ * image unless they name less. Cached prompt tokens are not set apart, because their price is that of another model.
+ */
+function imageTokensOf(response: JsonObject): ImageTokens {
+  const used = maybeObject(maybeObject(response.tool_usage).image_gen);
+  const input = maybeCount(used.input_tokens) ?? 0;
+  const output = maybeCount(used.output_tokens) ?? 0;
+  if (input + output === 0) return NO_IMAGES;
+  return {
+    input,
+    output,
+    inputImage: maybeCount(maybeObject(used.input_tokens_details).image_tokens),
+    outputImage: maybeCount(maybeObject(used.output_tokens_details).image_tokens) ?? output,
+  };
+}
+
+const sumOf = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined ? other : one + (other ?? 0);
 
 function searchesOf(response: JsonObject, items: readonly HubItem[]): number | undefined {
   const reported = maybeCount(maybeObject(maybeObject(response.tool_usage).web_search).num_requests);
@@ -53,5 +85,5 @@ const ttlSplit = (total: number, long: number): JsonObject => ({
 
 export const encodeTier = (tier: string | undefined): string => tierForClient(tier) ?? 'default';
 
-export const readUsage = (usage: unknown): HubUsage | undefined =>
-  isObject(usage) ? decodeUsage({ usage }, []) : undefined;
+export const readUsage = (usage: unknown, toolUsage?: unknown): HubUsage | undefined =>
+  isObject(usage) ? decodeUsage({ usage, tool_usage: toolUsage }, []) : undefined;

@@ -149,6 +149,45 @@ test('usage tap reads an event of 20 MiB in linear time', () => {
   assert.ok(ms < 3_000, `${Math.round(ms)} ms of work`);
 });
 
+/** A finished response that generated an image, as the provider reports it. */
+const DRAWN = {
+  id: 'resp_1',
+  output: [{ type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'iVBORw0KGgo=' }],
+  tool_usage: {
+    image_gen: {
+      input_tokens: 60,
+      input_tokens_details: { text_tokens: 10, image_tokens: 50 },
+      output_tokens: 1056,
+      total_tokens: 1116,
+    },
+    web_search: { num_requests: 2 },
+  },
+  usage: { input_tokens: 7, output_tokens: 5, total_tokens: 12 },
+};
+const DRAWN_USAGE = {
+  input: 67,
+  cacheRead: 0,
+  cacheWrite: 0,
+  inputImage: 50,
+  output: 1061,
+  outputImage: 1056,
+  searches: 2,
+};
+
+test('usage tap adds the tokens of the image tool to those of a streamed response', () => {
+  const started = { type: 'response.created', response: { ...DRAWN, usage: null, tool_usage: null } };
+  const events = [started, { type: 'response.completed', response: DRAWN }];
+  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  for (const size of [1, 7, 1000]) assert.deepEqual(read('responses', Buffer.from(text), size).usage, DRAWN_USAGE);
+});
+
+test('usage tap rejects impossible counts of the image tool', () => {
+  const tool_usage = { image_gen: { input_tokens: -1, output_tokens: 5 } };
+  const event = { type: 'response.completed', response: { ...DRAWN, tool_usage } };
+  const { usage } = read('responses', Buffer.from(`data: ${JSON.stringify(event)}\n\n`), 1000);
+  assert.equal(usage?.invalid, 'input_tokens is -1');
+});
+
 describe('usage tap on a unary response', () => {
   const unary = (dialect: Dialect, text: string | Buffer): TapResult => {
     const tap = tapUnary(dialect);
@@ -161,6 +200,14 @@ describe('usage tap on a unary response', () => {
     const result = unary('responses', '{"id":"resp_1","output":[1,2],"usage":{"input_tokens":7,"output_tokens":5}}');
     assert.deepEqual([result.id, result.usage?.input, result.isComplete], ['resp_1', 7, true]);
     assert.equal(unary('generate', '{"usageMetadata":{"promptTokenCount":4}}').usage?.input, 4);
+  });
+
+  test('adds the tokens of the image tool, also beside a large image', () => {
+    assert.deepEqual(unary('responses', JSON.stringify(DRAWN)).usage, DRAWN_USAGE);
+    const large = { ...DRAWN, output: [{ ...DRAWN.output[0], result: 'A'.repeat(2 ** 20) }] };
+    assert.deepEqual(unary('responses', JSON.stringify(large)).usage, DRAWN_USAGE);
+    const { usage, ...rest } = large;
+    assert.deepEqual(unary('responses', JSON.stringify({ usage, ...rest })).usage, DRAWN_USAGE);
   });
 
   test('reads the usage that JSON.parse of the whole body finds, whatever else is named usage', () => {

@@ -10,6 +10,7 @@ export interface LifecycleEvent {
   readonly response?: {
     readonly id?: string;
     readonly usage?: unknown;
+    readonly tool_usage?: unknown;
     readonly store?: boolean;
     readonly output?: unknown;
   };
@@ -36,4 +37,4 @@ export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
 }
 
 export const usageOf = ({ response }: LifecycleEvent): HubUsage | undefined =>
-  codecOf('responses').upstream.readUsage(response?.usage);
+  codecOf('responses').upstream.readUsage(response?.usage, response?.tool_usage);

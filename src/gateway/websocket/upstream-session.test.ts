@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../../sim/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, FakeClock, silentLog } from '../../core/index.ts';
+import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
@@ -19,7 +20,7 @@ after(() => sim.close());
 
 /** A turn that records its charges and its end. */
 function taskOf(text: string, lane = '') {
-  const charged: { input: number; output: number; estimated?: boolean }[] = [];
+  const charged: Partial<HubUsage>[] = [];
   const ends: boolean[] = [];
   const admission: Admission = {
     settle: (usage) => void charged.push(usage),
@@ -94,6 +95,20 @@ test('relayed turn sums usage over responses, estimates a missing one, and charg
   left.addOutputChars(80);
   left.abandon();
   assert.deepEqual([silent.charged[0]?.input, silent.charged[0]?.output, silent.charged[0]?.estimated], [10, 20, true]);
+});
+
+test('relayed turn charges the tokens of the image tool', async () => {
+  const { task, charged } = taskOf('x');
+  const turn = new RelayedTurn(task, 'a');
+  const image_gen = { input_tokens: 60, input_tokens_details: { image_tokens: 50 }, output_tokens: 1056 };
+  turn.onEvent(event('response.completed', { response: { id: 'r', usage: usage(3), tool_usage: { image_gen } } }));
+  turn.settle();
+  await turn.ended;
+  const [{ input, output, inputImage, outputImage } = {}] = charged;
+  assert.deepEqual(
+    { input, output, inputImage, outputImage },
+    { input: 63, output: 1059, inputImage: 50, outputImage: 1056 },
+  );
 });
 
 test('lifecycle parser ignores text that only looks like an event', () => {
