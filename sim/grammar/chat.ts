@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { blocksOf, count, demand, list, object, only, parse, type StreamResult, text } from './blocks.ts';
 
 export function read(stream: string, { usage }: { usage: boolean }): StreamResult {
-  const state: State = { content: '', reasoning: '', refusal: '', calls: [] };
+  const state: State = { content: '', reasoning: '', refusal: '', calls: [], images: [] };
   let result: StreamResult | undefined;
   for (const { data } of blocksOf(stream, { named: false, comments: true })) {
     demand(result === undefined, 'an event after the end');
@@ -24,6 +24,7 @@ interface State {
   readonly calls: Call[];
   functionCall?: { name: string; arguments: string };
   annotations?: Json[];
+  readonly images: Json[];
   reason?: string;
   usage?: JsonObject;
 }
@@ -60,7 +61,11 @@ function checkHead(chunk: JsonObject, state: State): void {
   else state.head = head;
 }
 
-const DELTA = ['role', 'content', 'refusal', 'reasoning_content', 'tool_calls', 'function_call', 'annotations'];
+const DELTA = [
+  ...['role', 'content', 'refusal', 'reasoning_content', 'tool_calls', 'function_call', 'annotations'],
+  // Not official, but what clients of image models expect.
+  'images',
+];
 
 function readDelta(delta: JsonObject, state: State): void {
   only(delta, DELTA, 'a delta');
@@ -75,6 +80,7 @@ function readDelta(delta: JsonObject, state: State): void {
   state.refusal += piece(delta, 'refusal', false);
   if ('tool_calls' in delta) for (const entry of list(delta, 'tool_calls')) readCall(entry as JsonObject, state);
   if ('function_call' in delta) readLegacy(object(delta, 'function_call'), state);
+  if ('images' in delta) for (const entry of list(delta, 'images')) readImage(entry as JsonObject, state);
   if ('annotations' in delta) {
     demand(state.annotations === undefined, 'annotations come once');
     state.annotations = list(delta, 'annotations');
@@ -106,6 +112,15 @@ function readCall(entry: JsonObject, state: State): void {
   const name = text(body, 'name');
   demand(name !== '', 'a call has a name');
   state.calls.push({ id, type, name, args, ...(entry.extra_content !== undefined && { extra: entry.extra_content }) });
+}
+
+function readImage(entry: JsonObject, state: State): void {
+  const url = text(object(entry, 'image_url'), 'url');
+  demand(
+    entry.type === 'image_url' && /^data:image\/[a-z+]+;base64,./.test(url.slice(0, 64)),
+    'an image is a data URL',
+  );
+  state.images.push(entry);
 }
 
 function readLegacy(body: JsonObject, state: State): void {
@@ -143,6 +158,7 @@ function complete(state: State, usage: boolean): StreamResult {
     tool_calls: state.calls.map(callOf),
     ...(state.functionCall && { function_call: state.functionCall }),
     annotations: state.annotations ?? [],
+    images: state.images,
   };
   const choices = [{ index: 0, message, finish_reason: state.reason, logprobs: null }];
   return {

@@ -30,7 +30,8 @@ export function encodeRequestFor(
   const droppedByTable = checkSupport(request, upstream.support, names);
   const encoded = withClientErrors(names, () => upstream.encodeRequest(request, target));
   const dropped = [...droppedByTable, ...encoded.droppedFields].map((field) => names[field]);
-  return { ...encoded, dropped: [...new Set([...dropped, ...request.unknown])] };
+  const options = (encoded.droppedToolOptions ?? []).map((option) => `${names.tools}.${option}`);
+  return { ...encoded, dropped: [...new Set([...dropped, ...options, ...request.unknown])] };
 }
 
 function withClientErrors<T>(names: FieldNames, encode: () => T): T {

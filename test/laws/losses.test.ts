@@ -64,6 +64,8 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
       safety_identifier: { safety_identifier: 'someone' },
       metadata: { metadata: { a: 'b' } },
       prediction: { prediction: { type: 'content', content: 'x' } },
+      tools: { tools: [chatTool, { type: 'image_generation' }] },
+      image_config: { image_config: { aspect_ratio: '16:9' } },
       web_search_options: { web_search_options: {} },
       max_completion_tokens: { max_completion_tokens: 99 },
       something_new: { something_new: 1 },
@@ -131,7 +133,15 @@ function check(pair: DialectPair, name: string, minimal: Json, extra: Json, mode
 for (const pair of DIALECT_PAIRS.filter(({ isOffered }) => isOffered)) {
   test(`${pair.name}: every request field is encoded, named as dropped, or rejected by name`, () => {
     const { least: minimal, fields } = CLIENTS[pair.client] ?? { least: {}, fields: {} };
-    const models = ['demo-1', 'unknown-model', 'claude-haiku-4', 'gpt-4o', 'gpt-6', 'gemini-2.5-flash'];
+    const models = [
+      'demo-1',
+      'unknown-model',
+      'claude-haiku-4',
+      'gpt-4o',
+      'gpt-6',
+      'gemini-2.5-flash',
+      'gemini-2.5-flash-image',
+    ];
     for (const model of models)
       for (const [name, extra] of Object.entries(fields)) check(pair, name, minimal, extra, model);
   });

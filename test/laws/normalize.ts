@@ -20,7 +20,7 @@ function normalizeChat(body: Body): unknown {
   const choices = listOf(body.choices).map((choice) => {
     const message = objectOf(choice.message);
     const texts = ['content', 'reasoning_content', 'refusal'].map((name) => [name, message[name] ?? '']);
-    const lists = ['tool_calls', 'annotations'].map((name) => [name, message[name] ?? []]);
+    const lists = ['tool_calls', 'annotations', 'images'].map((name) => [name, message[name] ?? []]);
     return { ...choice, message: { ...message, ...Object.fromEntries([...texts, ...lists]) } };
   });
   return { ...rest, choices, usage };

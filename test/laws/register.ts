@@ -4,6 +4,7 @@
  */
 
 import { CONTENT } from './register/content.ts';
+import { IMAGES } from './register/images.ts';
 import { OPAQUE } from './register/opaque.ts';
 import { REPLIES } from './register/replies.ts';
 import type { Row } from './register/row.ts';
@@ -18,4 +19,5 @@ export const REGISTER: Readonly<Record<number, Row>> = {
   ...CONTENT,
   ...TOOLS,
   ...REPLIES,
+  ...IMAGES,
 };

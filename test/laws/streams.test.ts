@@ -32,9 +32,6 @@ interface Case {
   readonly reply: HubReply;
 }
 
-/** Encoders send the images of a message at its end; only the generate dialect could place them between two texts. */
-const WITH_LATE_IMAGE: ReadonlySet<string> = new Set(['generate-image.json']);
-
 const casesFor = (client: Dialect): Case[] => [...recordedFor(client), ...conversionsFor(client)];
 
 /** The recorded conversions of this client that end with a complete reply. */
@@ -57,7 +54,6 @@ function recordedFor(client: Dialect): Case[] {
     readVectors(upstream).flatMap((vector) => {
       const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), vector.events));
       if (!('reply' in folded) || folded.reply.stop === 'malformed_call') return [];
-      if (client === 'generate' && WITH_LATE_IMAGE.has(vector.name)) return [];
       const request = requestFrom(client);
       const { text } = convert({ client, upstream }, vector.events, request);
       const body = codecOf(client).client.encodeReply(folded.reply, replyContextFor(request, upstream));
@@ -147,7 +143,7 @@ const PARSED = ['parsed', 'parsed_arguments'];
 /** Members that the messages helper reads only from `message_start`. */
 const LATE = ['cache_creation', 'service_tier'];
 /** Members that the chat helper does not accumulate. */
-const UNOFFICIAL = ['reasoning_content', 'extra_content'];
+const UNOFFICIAL = ['reasoning_content', 'extra_content', 'images'];
 
 const without = (value: unknown, names: readonly string[]): unknown =>
   JSON.parse(JSON.stringify(value, (key, member: unknown) => (names.includes(key) ? undefined : member)));

@@ -1,13 +1,18 @@
 /**
- * Rejections by an upstream encoder. The encoder does not know the client's dialect, so it names a section of the hub request;
- * `convert.ts` replaces that by the client's field name. Messages that clients match on keep their exact text.
+ * Rejections by an upstream encoder. The encoder does not know the client's dialect, so it names a section or field of the hub
+ * request; `convert.ts` replaces that by the client's field name. Messages that clients match on keep their exact text.
  */
 import { ApiError, fail } from '../../core/index.ts';
 import type { ErrorCode } from '../../rules/index.ts';
-import { REQUEST_SECTIONS, type RequestSection } from '../hub/fields.ts';
+import type { FieldNames, HubField, RequestSection } from '../hub/fields.ts';
+import { lookUp } from '../wire/read.ts';
 
-export function reject(section: RequestSection, message: string, code: ErrorCode = 'unsupported_parameter'): never {
-  throw fail(code, message, { param: section });
+export function reject(
+  field: RequestSection | HubField,
+  message: string,
+  code: ErrorCode = 'unsupported_parameter',
+): never {
+  throw fail(code, message, { param: field });
 }
 
 /** Clients match on this message and retry without the prefill. */
@@ -43,9 +48,13 @@ export const rejectBuiltin = (builtin: string): never =>
 export const rejectHostedChoice = (tool: string): never =>
   reject('toolChoice', `The hosted tool '${tool}' cannot be used with this model.`);
 
-/** Returns the same error with the client's field name in place of the section. */
-export function withClientFieldName(names: Readonly<Record<RequestSection, string>>, error: unknown): unknown {
+/** The model cannot generate images, and the client accepts nothing else. */
+export const rejectImageOnly = (): never =>
+  reject('imageOnlyOutput', 'This model does not generate images; also ask for text, or choose an image model.');
+
+/** Returns the same error with the client's field name in place of the hub's. */
+export function withClientFieldName(names: FieldNames, error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
-  const section = REQUEST_SECTIONS.find((one) => one === error.details.param);
-  return section ? fail(error.code, error.message, { ...error.details, param: names[section] }) : error;
+  const name = lookUp(names, error.details.param ?? '');
+  return name === undefined ? error : fail(error.code, error.message, { ...error.details, param: name });
 }

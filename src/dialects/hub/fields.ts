@@ -3,7 +3,7 @@
  * that a conversion cannot drop a field without a row that declares it.
  */
 import { fail } from '../../core/index.ts';
-import type { HubPart, HubRequest } from './types.ts';
+import type { HubItem, HubPart, HubRequest } from './types.ts';
 
 /** Whether a request uses the field. The order is that of `x-gateway-dropped`. */
 const IS_PRESENT = {
@@ -18,13 +18,18 @@ const IS_PRESENT = {
   logprobs: (r) => r.sampling.logprobs === true || (r.sampling.topLogprobs ?? 0) > 0,
   stop: (r) => (r.sampling.stop?.length ?? 0) > 0,
   verbosity: (r) => r.output.verbosity !== undefined,
-  audioOutput: (r) => r.output.modalities?.includes('audio') === true,
-  imageOutput: (r) => r.output.modalities?.includes('image') === true,
+  audioOutput: (r) => asksFor(r, 'audio'),
+  // Beside text the image is optional; alone it is the whole reply.
+  imageOutput: (r) => asksFor(r, 'image') && asksFor(r, 'text'),
+  imageOnlyOutput: (r) => asksFor(r, 'image') && !asksFor(r, 'text'),
+  imageSettings: (r) => r.output.image !== undefined,
   reasoning: (r) => r.reasoning.mode !== undefined || r.reasoning.effort !== undefined,
   structuredOutput: (r) => r.output.format.kind !== 'text',
   citations: (r) => anyPart(r, (p) => p.kind === 'file' && p.citations === true),
   strictTools: (r) => r.tools.some((tool) => tool.kind === 'function' && tool.strict === true),
-  hostedTools: (r) => r.tools.some((tool) => tool.kind === 'server'),
+  hostedTools: (r) => r.tools.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen'),
+  imageTool: (r) => r.tools.some((tool) => tool.kind === 'server' && tool.tool === 'image_gen'),
+  imageHistory: (r) => r.items.some(holdsGeneratedImage),
   maxToolCalls: (r) => r.limits.maxToolCalls !== undefined,
   compaction: (r) => r.limits.compactAt !== undefined,
   prewarm: (r) => r.limits.prewarm === true,
@@ -84,3 +89,12 @@ function unsupportedFields(support: SupportTable): readonly HubField[] {
 
 const anyPart = (request: HubRequest, test: (part: HubPart) => boolean): boolean =>
   request.items.some((item) => (item.kind === 'message' || item.kind === 'tool_result') && item.parts.some(test));
+
+const asksFor = ({ output }: HubRequest, modality: 'text' | 'image' | 'audio'): boolean =>
+  output.modalities?.includes(modality) === true;
+
+/** Whether the item is or contains an image that a model generated earlier in the conversation. */
+export const holdsGeneratedImage = (item: HubItem): boolean =>
+  item.kind === 'server_call'
+    ? item.tool === 'image_gen'
+    : item.kind === 'message' && item.role === 'assistant' && item.parts.some((part) => part.kind === 'image');

@@ -60,6 +60,14 @@ export interface HubOutput {
   readonly format: HubFormat;
   readonly verbosity?: 'low' | 'medium' | 'high';
   readonly modalities?: readonly ('text' | 'image' | 'audio')[];
+  readonly image?: HubImageSettings;
+}
+/** Settings of generated images in the form of an aspect ratio and a tier. An image tool has its own, in `raw`. */
+export interface HubImageSettings {
+  /** Such as `16:9`. */
+  readonly aspectRatio?: string;
+  /** Such as `2K`. */
+  readonly tier?: string;
 }
 export type HubFormat =
   | { readonly kind: 'text' }
@@ -206,19 +214,15 @@ export interface HubServerCall {
   readonly status: 'in_progress' | 'completed' | 'failed';
   readonly queries?: readonly string[];
   readonly sources?: readonly { readonly url: string; readonly title: string }[];
+  /** The result of `image_gen`. */
+  readonly image?: HubImage;
   readonly raw?: unknown;
 }
 
 export type HubPart =
   | HubText
   | { readonly kind: 'refusal'; readonly text: string }
-  | {
-      readonly kind: 'image';
-      readonly source: MediaSource;
-      readonly detail?: string;
-      readonly cache?: CacheBreakpoint;
-      readonly signature?: Opaque;
-    }
+  | HubImage
   | { readonly kind: 'audio'; readonly source: MediaSource; readonly cache?: CacheBreakpoint }
   | { readonly kind: 'video'; readonly source: MediaSource; readonly cache?: CacheBreakpoint }
   | {
@@ -238,6 +242,14 @@ export type HubPart =
     }
   /** Structured output of a tool. */
   | { readonly kind: 'json'; readonly value: unknown };
+
+export interface HubImage {
+  readonly kind: 'image';
+  readonly source: MediaSource;
+  readonly detail?: string;
+  readonly cache?: CacheBreakpoint;
+  readonly signature?: Opaque;
+}
 
 export interface HubText {
   readonly kind: 'text';

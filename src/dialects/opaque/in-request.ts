@@ -34,6 +34,7 @@ export const withoutRejected = (request: HubRequest, isRejected: (opaque: Opaque
 function opaquesOf(item: HubItem): Opaque[] {
   if (item.kind === 'reasoning' || item.kind === 'compaction') return item.opaque ? [item.opaque] : [];
   if (item.kind === 'tool_call') return item.signature ? [item.signature] : [];
+  if (item.kind === 'server_call') return item.image?.signature ? [item.image.signature] : [];
   if (item.kind === 'message')
     return item.parts.flatMap((part) => ('signature' in part && part.signature ? [part.signature] : []));
   return [];
@@ -44,15 +45,16 @@ function stripSignatures(item: HubItem, isRejected: (opaque: Opaque) => boolean)
     const { signature: _, ...rest } = item;
     return rest;
   }
+  if (item.kind === 'server_call' && item.image) return { ...item, image: stripSignature(item.image, isRejected) };
   return item.kind === 'message'
     ? { ...item, parts: item.parts.map((part) => stripSignature(part, isRejected)) }
     : item;
 }
 
-function stripSignature(part: HubPart, isRejected: (opaque: Opaque) => boolean): HubPart {
-  if ((part.kind !== 'text' && part.kind !== 'image') || !part.signature || !isRejected(part.signature)) return part;
+function stripSignature<P extends HubPart>(part: P, isRejected: (opaque: Opaque) => boolean): P {
+  if (!('signature' in part) || !part.signature || !isRejected(part.signature)) return part;
   const { signature: _, ...rest } = part;
-  return rest;
+  return rest as P;
 }
 
 /** Opaque values to put back when a later request repeats a tool call, or a text, of a reply. */

@@ -21,9 +21,11 @@ export const wireName = (names: ToolNames, tool: ToolName): string =>
 export const encodeTools = (tools: readonly HubTool[], context: ToolContext): JsonObject[] =>
   groupByNamespace(tools, (tool) => encodeTool(tool, context));
 
-/** Whether a hosted tool of the list has no counterpart in this dialect. */
+/** Whether a hosted tool of the list, other than the image tool, has no counterpart in this dialect. */
 export const dropsHostedTool = (tools: readonly HubTool[], context: ToolContext): boolean =>
-  tools.some((tool) => tool.kind === 'server' && encodeServerTool(tool, context) === undefined);
+  tools.some(
+    (tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && encodeServerTool(tool, context) === undefined,
+  );
 
 /** Adjacent tools of one namespace share a wrapper. Keeps the order of tools. */
 function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObject | undefined): JsonObject[] {
@@ -114,13 +116,19 @@ const HOSTED_ENCODERS: Readonly<
   web_fetch: undefined,
   code_exec: () => ({ type: 'code_interpreter', container: { type: 'auto' } }),
   file_search: undefined,
-  image_gen: undefined,
+  image_gen: ({ raw }, { target }) => (target.capabilities.imageOutput ? withoutPartials(raw) : undefined),
   mcp: ({ raw }) => encodeMcpTool(raw),
   tool_search: (_, { request }) => (request.tools.some((tool) => tool.defer) ? { type: 'tool_search' } : undefined),
   computer: ({ raw }) => rejectBuiltin(maybeString(raw.type) ?? 'computer'),
   maps: undefined,
   other: undefined,
 };
+
+/** Only streams of this dialect show partial images, which cost tokens. */
+function withoutPartials(raw: JsonObject): JsonObject {
+  const { partial_images: _, ...tool } = raw;
+  return tool;
+}
 
 function encodeMcpTool(raw: JsonObject): JsonObject {
   const { label, url, token, allowed } = remoteServer(raw);

@@ -3,6 +3,7 @@
  * wire items. Each is built when its output index is known, because the index determines its id.
  */
 import type {
+  HubImage,
   HubItem,
   HubMessage,
   HubPart,
@@ -16,9 +17,10 @@ import type {
 import { EMPTY_ENVELOPE, pack } from '../opaque/envelope.ts';
 import { unwrapInput } from '../tools/free-text.ts';
 import { itemId } from '../wire/ids.ts';
+import { formatOfMime } from '../wire/image-format.ts';
 import { compact, isObject, maybeString, parseArgs } from '../wire/read.ts';
 import { encodeAnnotation } from './annotations.ts';
-import { signatureOfCall, signatureOfText } from './thought-signatures.ts';
+import { signatureOfCall, signatureOfImage, signatureOfText } from './thought-signatures.ts';
 
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -60,7 +62,8 @@ export function itemBuilders(item: HubItem, toolKinds: NonFunctionTools): ItemBu
 
 function messageBuilders(message: HubMessage): ItemBuilder[] {
   const builders: ItemBuilder[] = message.parts.some((part) => encodePart(part)) ? [messageBuilder(message)] : [];
-  for (const part of message.parts) if (part.kind === 'image') builders.push(...imageBuilders(part));
+  for (const part of message.parts)
+    if (part.kind === 'image') builders.push(...imageBuilders(part), ...signatureBuilders(signatureOfImage(part)));
   return [...builders, ...signatureBuilders(signatureOfText(message))];
 }
 
@@ -85,15 +88,20 @@ export function encodePart(part: HubPart): JsonObject | undefined {
   return { type: 'output_text', text: part.text, annotations, logprobs: [] };
 }
 
-function imageBuilders(part: HubPart & { kind: 'image' }): ItemBuilder[] {
-  if (part.source.kind !== 'base64') return [];
-  const result = part.source.data;
-  const build = (id: string, status: ItemStatus): JsonObject => ({
-    id,
-    type: 'image_generation_call',
-    status,
-    result: status === 'in_progress' ? null : result,
-  });
+/** An image is complete when it arrives, whatever ends the reply after it. */
+function imageBuilders({ source }: HubImage): ItemBuilder[] {
+  if (source.kind !== 'base64') return [];
+  const { data, mime } = source;
+  const build = (id: string, status: ItemStatus): JsonObject =>
+    status === 'in_progress'
+      ? { id, type: 'image_generation_call', status, result: null }
+      : compact({
+          id,
+          type: 'image_generation_call',
+          status: 'completed',
+          output_format: formatOfMime(mime),
+          result: data,
+        });
   return [{ idPrefix: 'ig', build }];
 }
 
@@ -210,6 +218,7 @@ function isJson(text: string): boolean {
 /** Every dialect has web search. Other hosted calls are meaningful only to their issuer. */
 function serverCallBuilders(call: HubServerCall): ItemBuilder[] {
   if (call.issuer === 'responses' && isObject(call.raw)) return [rawBuilder(call.raw)];
+  if (call.image) return imageBuilders(call.image);
   if (call.tool !== 'web_search') return [];
   const queries = call.queries ?? [];
   const sources = call.sources?.map(({ url }) => ({ type: 'url', url }));
@@ -231,5 +240,7 @@ const rawBuilder = (raw: JsonObject): ItemBuilder => ({
     ...raw,
     id: maybeString(raw.id) ?? id,
     ...(status === 'in_progress' && 'status' in raw && { status }),
+    // The result of an image call may have many megabytes; clients expect it only at the end.
+    ...(status === 'in_progress' && 'result' in raw && { result: null }),
   }),
 });

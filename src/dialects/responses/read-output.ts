@@ -3,6 +3,7 @@
  * Never fails on an invalid field.
  */
 import type {
+  HubImage,
   HubItem,
   HubMessage,
   HubPart,
@@ -14,6 +15,7 @@ import type {
   ServerTool,
 } from '../hub/types.ts';
 import { slotText } from '../opaque/envelope.ts';
+import { mimeOfImage } from '../wire/image-format.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 import { decodeAnnotations } from './annotations.ts';
 
@@ -162,6 +164,13 @@ export function decodeServerCall(item: JsonObject, type: string): HubServerCall 
     status: item.status === 'failed' ? 'failed' : 'completed',
     queries: texts.length > 0 ? texts : undefined,
     sources: sources.length > 0 ? sources : undefined,
+    image: type === 'image_generation_call' ? imageOf(item) : undefined,
     raw: item,
   });
+}
+
+function imageOf({ result, output_format }: JsonObject): HubImage | undefined {
+  if (typeof result !== 'string' || result === '') return undefined;
+  const mime = mimeOfImage(maybeString(output_format), result);
+  return { kind: 'image', source: { kind: 'base64', mime, data: result } };
 }

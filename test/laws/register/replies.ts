@@ -17,8 +17,6 @@ const CITED = {
   ],
 };
 
-const PICTURE = [{ text: 'Look: ' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }];
-
 const REFUSED = {
   stop_reason: 'refusal',
   stop_details: { type: 'refusal', category: 'cyber', explanation: 'I will not.' },
@@ -226,24 +224,6 @@ export const REPLIES: Readonly<Record<number, Row>> = {
       returns('responses over generate', SEVERAL, {
         body: { output: [{ content: [{ text: 'first' }] }] },
         nowhere: ['second'],
-      }),
-    ],
-  },
-  54: {
-    summary: 'A generated image is returned to responses clients; other clients get a note instead.',
-    conversions: ['messages over generate', 'chat over generate', 'responses over generate'],
-    outcomes: ['changed', 'dropped'],
-    vectors: [
-      returns('messages over generate', unaryReply.generate(PICTURE), {
-        body: { content: [{ text: 'Look: ' }, { text: '[image omitted]' }] },
-        nowhere: ['iVBORw0KGgo'],
-      }),
-      returns('chat over generate', unaryReply.generate(PICTURE), {
-        body: { choices: [{ message: { content: 'Look: [image omitted]' } }] },
-        nowhere: ['iVBORw0KGgo'],
-      }),
-      returns('responses over generate', unaryReply.generate(PICTURE), {
-        body: { output: [{ type: 'message' }, { type: 'image_generation_call', result: 'iVBORw0KGgo=' }] },
       }),
     ],
   },

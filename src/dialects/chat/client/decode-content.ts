@@ -53,7 +53,7 @@ function readCacheBreakpoint(part: JsonObject, path: string): CacheBreakpoint | 
   return breakpoint && (breakpoint.ttl === '12h' ? { long: true } : {});
 }
 
-function readImage(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
+export function readImage(part: JsonObject, path: string, cache?: CacheBreakpoint): HubPart {
   const at = `${path}.image_url`;
   // A bare string is not official but common.
   const image = typeof part.image_url === 'string' ? { url: part.image_url } : needObject(part.image_url, at);

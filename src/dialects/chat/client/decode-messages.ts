@@ -15,7 +15,7 @@ import {
   optional,
   wrongValue,
 } from '../../wire/read.ts';
-import { readParts, readTexts } from './decode-content.ts';
+import { readImage, readParts, readTexts } from './decode-content.ts';
 
 export interface Conversation {
   readonly system: readonly HubText[];
@@ -85,7 +85,7 @@ function readAssistant(message: JsonObject, { path, index: n }: MessagePosition,
   if (legacy) addCall(readLegacyCall(legacy, `${path}.function_call`, n, state), state);
 }
 
-/** Omits empty text, which clients send beside calls and some providers reject. */
+/** Omits empty text, which clients send beside calls and some providers reject. `images` are those of an earlier reply. */
 function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   const parts: HubPart[] = [];
   const content = message.content;
@@ -94,6 +94,8 @@ function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   } else if (isGiven(content)) {
     parts.push({ kind: 'text', text: needString(content, `${path}.content`) });
   }
+  for (const [k, image] of (optional(message, 'images', needList, path) ?? []).entries())
+    parts.push(readImage(needObject(image, `${path}.images[${k}]`), `${path}.images[${k}]`));
   const refusal = optional(message, 'refusal', needString, path);
   if (refusal) parts.push({ kind: 'refusal', text: refusal });
   return parts.filter((part) => !('text' in part) || part.text !== '');

@@ -6,6 +6,7 @@ import type { ClientRequestHead } from '../../codec.ts';
 import {
   EFFORTS,
   type HubFormat,
+  type HubImageSettings,
   type HubMeta,
   type HubOutput,
   type HubRequest,
@@ -77,7 +78,18 @@ function readOutput(body: JsonObject): HubOutput {
     format: readFormat(body),
     verbosity: optional(body, 'verbosity', oneOf(['low', 'medium', 'high'] as const)),
     modalities: modalities?.map((one, n) => oneOf(['text', 'image', 'audio'] as const)(one, `modalities[${n}]`)),
+    image: readImageConfig(body),
   });
+}
+
+/** Not official: the form in which aggregators of image models accept it. */
+function readImageConfig(body: JsonObject): HubImageSettings | undefined {
+  const config = optional(body, 'image_config', needObject) ?? {};
+  const settings = compact({
+    aspectRatio: optional(config, 'aspect_ratio', needString, 'image_config'),
+    tier: optional(config, 'image_size', needString, 'image_config'),
+  });
+  return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
 function readFormat(body: JsonObject): HubFormat {
@@ -161,7 +173,7 @@ function readClientOptions(body: JsonObject): ChatClientOptions {
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'max_completion_tokens', 'max_tokens'],
   ...['temperature', 'top_p', 'seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'n', 'logprobs'],
-  ...['top_logprobs', 'stop', 'response_format', 'verbosity', 'modalities', 'reasoning_effort'],
+  ...['top_logprobs', 'stop', 'response_format', 'verbosity', 'modalities', 'image_config', 'reasoning_effort'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'web_search_options'],
   ...['store', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'moderation'],
 ]);

@@ -36,7 +36,9 @@ export function readToolSettings(body: JsonObject): ToolSettings {
 
 function readTool(value: unknown, path: string): HubTool {
   const tool = needObject(value, path);
-  const type = oneOf(['function', 'custom'])(tool.type, `${path}.type`);
+  const type = oneOf(['function', 'custom', 'image_generation'])(tool.type, `${path}.type`);
+  // Not official. Takes the form of the responses dialect.
+  if (type === 'image_generation') return { kind: 'server', tool: 'image_gen', options: {}, raw: tool };
   return type === 'function'
     ? readFunction(tool.function, `${path}.function`)
     : readCustom(tool.custom, `${path}.custom`);
@@ -102,8 +104,9 @@ function readChoice(body: JsonObject): Choice {
 
 function readToolChoice(value: unknown, path: string): Choice {
   if (!isObject(value)) return { toolChoice: { kind: oneOf(['auto', 'none', 'required'])(value, path) }, path };
-  const type = oneOf(['function', 'custom', 'allowed_tools'])(value.type, `${path}.type`);
+  const type = oneOf(['function', 'custom', 'allowed_tools', 'image_generation'])(value.type, `${path}.type`);
   if (type === 'allowed_tools') return readAllowed(value[type], `${path}.${type}`);
+  if (type === 'image_generation') return { toolChoice: { kind: 'hosted', tool: 'image_gen' }, path };
   const at = `${path}.${type}`;
   return { toolChoice: { kind: 'named', name: readName(needObject(value[type], at), at) }, path: `${at}.name` };
 }

@@ -3,9 +3,11 @@
  * and the unary encoder adds them up, so both agree. The format does not keep the order between text and calls.
  */
 import type { ReplyContext } from '../../codec.ts';
-import type { HubEvent, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
+import type { HubEvent, HubImage, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
 import { unwrapInput } from '../../tools/free-text.ts';
+import { acceptsImages } from '../../tools/images.ts';
+import { dataUrl } from '../../wire/media.ts';
 import { encodeAnnotation } from '../annotations.ts';
 import { encodeStop, type FinishReason } from '../stop-reason.ts';
 
@@ -17,6 +19,7 @@ export interface Delta {
   readonly tool_calls?: readonly CallDelta[];
   readonly function_call?: { readonly name?: string; readonly arguments: string };
   readonly annotations?: readonly JsonObject[];
+  readonly images?: readonly JsonObject[];
 }
 export interface CallDelta {
   readonly index: number;
@@ -33,6 +36,8 @@ export type ChatClientOptions = HubRequest['clientOptions'] & { readonly functio
 export interface DeltaWriter {
   readonly request: HubRequest;
   readonly isLegacy: boolean;
+  /** The client asked for images, so it gets them in `images`. */
+  readonly showsImages: boolean;
   /** Send calls only when complete. Generate-content calls arrive whole, and SDKs read the signature in the first chunk only. */
   readonly defersCalls: boolean;
   readonly calls: Map<number, OpenCall>;
@@ -57,6 +62,7 @@ export function openDeltaWriter({ request, issuer }: ReplyContext): DeltaWriter 
   return {
     request,
     isLegacy: options.functions === true,
+    showsImages: acceptsImages(request),
     defersCalls: issuer === 'generate-content',
     calls: new Map(),
     annotations: [],
@@ -130,27 +136,34 @@ function thoughtDelta({ index, part, text }: EventOf<'think'>, writer: DeltaWrit
   return [{ reasoning_content: first || same ? text : `\n\n${text}` }];
 }
 
-/** Item kinds other than these two have no form in this dialect. */
+/** Item kinds other than these have no form in this dialect. */
 function endItem(index: number, item: HubItem, writer: DeltaWriter): readonly Delta[] {
   if (item.kind === 'message') return endMessage(index, item, writer);
+  if (item.kind === 'server_call') return item.image ? [imageDelta(item.image, writer)] : NOTHING;
   return item.kind === 'tool_call' ? endCall(index, item, writer) : NOTHING;
 }
 
 function endMessage(index: number, { parts }: HubMessage, writer: DeltaWriter): readonly Delta[] {
   const starts = writer.partStarts.get(index) ?? [];
-  const notes: Delta[] = [];
+  const images: Delta[] = [];
   for (const [n, part] of parts.entries()) {
     if (part.kind === 'text') {
       for (const note of part.annotations ?? [])
         writer.annotations.push(encodeAnnotation(note, starts[n] ?? writer.contentLength, part.text.length));
     } else if (part.kind === 'image') {
-      writer.contentLength += IMAGE_NOTE.length;
-      notes.push({ content: IMAGE_NOTE });
+      images.push(imageDelta(part, writer));
     }
   }
-  return notes;
+  return images;
 }
-/** Placeholder: a chat reply cannot hold an image. */
+
+/** `images` is not official, so only a client that asked for images gets it. Any other one gets a note in the text. */
+function imageDelta({ source }: HubImage, writer: DeltaWriter): Delta {
+  if (writer.showsImages && source.kind === 'base64')
+    return { images: [{ type: 'image_url', image_url: { url: dataUrl(source) } }] };
+  writer.contentLength += IMAGE_NOTE.length;
+  return { content: IMAGE_NOTE };
+}
 const IMAGE_NOTE = '[image omitted]';
 
 /** A declined reply has a refusal: the provider's explanation if there is one. */

@@ -46,6 +46,7 @@ function addDelta(sum: Delta, delta: Delta): Delta {
         })
       : sum.function_call,
     annotations: delta.annotations ?? sum.annotations,
+    images: delta.images ? [...(sum.images ?? []), ...delta.images] : sum.images,
   });
 }
 
@@ -74,5 +75,6 @@ function messageOf(sum: Delta): JsonObject {
     tool_calls: sum.tool_calls?.map(({ index: _, ...call }) => call),
     function_call: sum.function_call,
     annotations: sum.annotations,
+    images: sum.images,
   });
 }

@@ -5,8 +5,10 @@ export const fieldNames: FieldNames = {
   conversation: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',
-  /** Search is the only hosted tool that a chat client can request. */
+  /** Search is the only hosted tool that a chat client can request, besides the image tool. */
   hostedTools: 'web_search_options',
+  imageTool: 'tools',
+  imageHistory: 'messages.images',
   temperature: 'temperature',
   topP: 'top_p',
   topK: 'top_k',
@@ -20,6 +22,8 @@ export const fieldNames: FieldNames = {
   verbosity: 'verbosity',
   audioOutput: 'modalities',
   imageOutput: 'modalities',
+  imageOnlyOutput: 'modalities',
+  imageSettings: 'image_config',
   reasoning: 'reasoning_effort',
   structuredOutput: 'response_format',
   citations: 'citations',

@@ -6,6 +6,7 @@ import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
+import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { compact, isObject, maybeString } from '../../wire/read.ts';
 
@@ -18,11 +19,14 @@ export function encodeTools(
   names: ToolNames,
   dropped: HubField[],
 ): JsonObject {
+  if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   const all = offeredTools(request);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   const search = all.find((tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search');
   // Search is the only hosted tool of this dialect.
-  if (all.some((tool) => tool.kind === 'server' && tool.tool !== 'web_search')) dropped.push('hostedTools');
+  if (all.some((tool) => tool.kind === 'server' && tool.tool !== 'web_search' && tool.tool !== 'image_gen'))
+    dropped.push('hostedTools');
+  if (imageToolOf(request)) dropped.push('imageTool');
   return compact({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: encodeChoice(request, all, { target, names, hasTools: tools.length > 0 }),

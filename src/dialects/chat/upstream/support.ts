@@ -18,7 +18,10 @@ export const support = {
   verbosity: 'kept',
   // Needs a voice and a format, which no other dialect has.
   audioOutput: 'rejected',
-  imageOutput: 'rejected',
+  // No official field asks for images.
+  imageOutput: 'dropped',
+  imageOnlyOutput: 'rejected',
+  imageSettings: 'dropped',
   // Budgets become efforts, efforts the nearest one that the model supports.
   reasoning: 'changed',
   structuredOutput: 'kept',
@@ -27,6 +30,9 @@ export const support = {
   strictTools: 'kept',
   // Web search is kept. Others are dropped and not rejected, because agents list them in every request.
   hostedTools: 'changed',
+  imageTool: 'dropped',
+  // Assistant messages are text.
+  imageHistory: 'dropped',
   maxToolCalls: 'dropped',
   compaction: 'dropped',
   // A chat upstream cannot fill a cache without generating.

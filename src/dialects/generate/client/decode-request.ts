@@ -1,10 +1,19 @@
 /** Decoder of a client's request body. Model and method come from the path. */
 import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
-import type { Effort, HubOutput, HubReasoning, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
+import type {
+  Effort,
+  HubImageSettings,
+  HubOutput,
+  HubReasoning,
+  HubRequest,
+  HubSampling,
+  JsonObject,
+} from '../../hub/types.ts';
 import {
   compact,
   isGiven,
+  maybeObject,
   needObject,
   needString,
   oneOf,
@@ -96,7 +105,15 @@ function decodeOutput(config: JsonObject): HubOutput {
   const names = readSetting(config, 'responseModalities', readStrings)?.map((name) => name.toLowerCase());
   const modality = oneOf(['text', 'image', 'audio'] as const);
   const modalities = names?.map((name, n) => modality(name, `generationConfig.responseModalities[${n}]`));
-  return { format: decodeFormat(config), ...(modalities && { modalities }) };
+  const image = decodeImageConfig(section(config, 'imageConfig', 'generationConfig'));
+  return compact({ format: decodeFormat(config), modalities, image });
+}
+
+function decodeImageConfig(config: JsonObject): HubImageSettings | undefined {
+  const read = (name: string): string | undefined =>
+    isGiven(field(config, name)) ? needString(field(config, name), `generationConfig.imageConfig.${name}`) : undefined;
+  const settings = compact({ aspectRatio: read('aspectRatio'), tier: read('imageSize') });
+  return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
 const LEVELS: Readonly<Record<string, Effort | undefined>> = {
@@ -152,8 +169,9 @@ const KNOWN_FIELDS = spellings([
 const KNOWN_SETTINGS = spellings(
   ['temperature', 'topP', 'topK', 'seed', 'presencePenalty', 'frequencyPenalty', 'candidateCount', 'maxOutputTokens'],
   ['stopSequences', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'responseFormat', 'responseModalities'],
-  ['thinkingConfig', 'responseLogprobs', 'logprobs'],
+  ['thinkingConfig', 'responseLogprobs', 'logprobs', 'imageConfig'],
 );
+const KNOWN_IMAGE_SETTINGS = spellings(['aspectRatio', 'imageSize']);
 
 function spellings(...lists: string[][]): ReadonlySet<string> {
   return new Set(lists.flat().flatMap((name) => [name, snakeOf(name)]));
@@ -165,4 +183,7 @@ const unknownOf = (body: JsonObject, config: JsonObject): string[] => [
   ...Object.keys(config)
     .filter((name) => isGiven(config[name]) && !KNOWN_SETTINGS.has(name))
     .map((name) => `generationConfig.${name}`),
+  ...Object.entries(maybeObject(field(config, 'imageConfig')))
+    .filter(([name, value]) => isGiven(value) && !KNOWN_IMAGE_SETTINGS.has(name))
+    .map(([name]) => `generationConfig.imageConfig.${name}`),
 ];

@@ -50,6 +50,7 @@ function completePart(part: HubPart): WirePart[] {
 export function endParts(item: HubItem): WirePart[] {
   if (item.kind === 'message') return item.parts.flatMap(endPart);
   if (item.kind === 'tool_call') return [callPart(item)];
+  if (item.kind === 'server_call') return item.image ? endPart(item.image) : [];
   // The client must get the opaque value even without thoughts, because its next request returns it.
   if (item.kind === 'reasoning')
     return item.opaque ? [{ text: '', thought: true, ...signatureForClient(item.opaque) }] : [];

@@ -68,8 +68,10 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   tool_call: appendCall,
   // `endModelTurn` writes the result right after the turn with its call.
   tool_result: (_, state) => endModelTurn(state),
-  // Drops hosted calls; the text based on them remains.
-  server_call: () => {},
+  // Drops hosted calls, except for generated images; the text based on them remains.
+  server_call(item, state) {
+    if (item.image) appendHubPart(item.image, 'model', state);
+  },
   compaction: (item, state) => appendPart(state, 'user', { text: item.text || rejectCompaction() }),
   // `effectiveRequest` and `offeredTools` apply both to the whole request.
   tool_change: () => {},
@@ -90,7 +92,9 @@ function appendHubPart(part: HubPart, role: Turn['role'], state: EncodeState): v
   const encoded = encodePart(part, state.target);
   if (encoded === undefined) return;
   const signable = role === 'model' && (part.kind === 'text' || part.kind === 'image');
-  appendPart(state, role, signable ? withPendingSignature(encoded, state) : encoded);
+  const signed = signable ? withPendingSignature(encoded, state) : encoded;
+  const isUnsignedImage = role === 'model' && part.kind === 'image' && signed.thoughtSignature === undefined;
+  appendPart(state, role, isUnsignedImage ? withPlaceholder(signed, state) : signed);
 }
 
 function appendCall(call: HubToolCall, state: EncodeState): void {
@@ -101,10 +105,13 @@ function appendCall(call: HubToolCall, state: EncodeState): void {
   // Models with thinking levels reject a step whose first call is unsigned. Older turns are not checked but keep the
   // placeholder: removing it later would change the prefix and defeat prompt caches.
   const isUnsigned = turn.calls.length === 0 && part.thoughtSignature === undefined;
-  const needsPlaceholder = isUnsigned && state.target.capabilities.thinkingConfig === 'level';
-  turn.parts.push(needsPlaceholder ? { ...part, thoughtSignature: PLACEHOLDER_SIGNATURE } : part);
+  turn.parts.push(isUnsigned ? withPlaceholder(part, state) : part);
   turn.calls.push(call);
 }
+
+/** Models with thinking levels also require a signature on the images of the model. */
+const withPlaceholder = (part: WirePart, { target }: EncodeState): WirePart =>
+  target.capabilities.thinkingConfig === 'level' ? { ...part, thoughtSignature: PLACEHOLDER_SIGNATURE } : part;
 
 /** Keeps the signature of reasoning for the part it was issued for. Drops reasoning of other providers. */
 function holdSignature(item: HubReasoningItem, state: EncodeState): void {

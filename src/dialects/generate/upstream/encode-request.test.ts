@@ -68,7 +68,9 @@ test('generate request encoder keeps service tier names and omits the default', 
 
 test('generate request encoder maps output modalities', () => {
   const output = { format: { kind: 'text' }, modalities: ['text', 'image'] } as const;
-  assert.deepEqual(config({ output }), { responseModalities: ['TEXT', 'IMAGE'] });
+  assert.deepEqual(config({ output }, { imageOutput: true }), { responseModalities: ['TEXT', 'IMAGE'] });
+  assert.deepEqual(config({ output }), { responseModalities: ['TEXT'] });
+  assert.deepEqual(encode({ output }).droppedFields, ['imageOutput']);
 });
 
 // ---------------------------------------------------------------- thinking

@@ -2,10 +2,11 @@
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
-import type { HubFormat, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
+import type { HubFormat, HubItem, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 import { encodeContents, leadingSystem } from './encode-contents.ts';
+import { encodeImages } from './encode-images.ts';
 import { textOf } from './encode-parts.ts';
 import { encodeThinkingConfig } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
@@ -18,6 +19,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const request = effectiveRequest(original);
   const names = mapToolNames(request, 'generate');
   const { hasFunctions, tools, toolConfig, dropsHosted } = encodeTools(request, names, target);
+  const images = encodeImages(request, target);
   const format = encodeFormat(request.output.format, hasFunctions && !target.capabilities.functionsWithSchema, target);
   const stops = request.sampling.stop ?? [];
   const sampling = target.capabilities.sampling === 'full' ? samplingOf(request.sampling) : {};
@@ -27,7 +29,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     maxOutputTokens: maxOutput(request, target),
     stopSequences: stops.length > 0 ? stops.slice(0, MAX_STOP_SEQUENCES) : undefined,
     ...format.config,
-    responseModalities: request.output.modalities?.map((modality) => modality.toUpperCase()),
+    ...images.config,
     thinkingConfig: encodeThinkingConfig(request.reasoning, target.capabilities),
   });
   const system = systemTexts(request, format.instruction);
@@ -40,16 +42,22 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     generationConfig: Object.keys(generationConfig).length > 0 ? generationConfig : undefined,
     serviceTier: serviceTier === 'auto' ? undefined : serviceTier,
   });
-  const dropped = fieldsDroppedFor(request, target);
+  const dropped = [...fieldsDroppedFor(request, target), ...images.droppedFields];
   if (dropsHosted) dropped.push('hostedTools');
+  if (request.items.some(lacksImage)) dropped.push('imageHistory');
   return {
     body,
     headers: {},
     droppedFields: dropped,
+    ...(images.droppedToolOptions.length > 0 && { droppedToolOptions: images.droppedToolOptions }),
     names: names.originals,
     emulateStop: stops.slice(MAX_STOP_SEQUENCES),
   };
 }
+
+/** An image call that a client refers to by id alone: the gateway has no copy of the image. */
+const lacksImage = (item: HubItem): boolean =>
+  item.kind === 'server_call' && item.tool === 'image_gen' && item.image === undefined;
 
 const samplingOf = (sampling: HubSampling) => ({
   temperature: sampling.temperature,

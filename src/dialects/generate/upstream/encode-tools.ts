@@ -17,7 +17,7 @@ export interface EncodedTools {
   readonly toolConfig?: JsonObject;
   /** Older models reject a response schema next to functions. */
   readonly hasFunctions: boolean;
-  /** A hosted tool has no counterpart, or the model rejects it next to functions. */
+  /** A hosted tool other than the image tool has no counterpart, or the model rejects it next to functions. */
   readonly dropsHosted: boolean;
 }
 
@@ -39,7 +39,7 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   });
   return {
     hasFunctions,
-    dropsHosted: tools.some((tool) => tool.kind === 'server' && !hosted.has(tool.tool)),
+    dropsHosted: tools.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !hosted.has(tool.tool)),
     ...(list.length > 0 && { tools: list }),
     ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
   };
@@ -82,6 +82,7 @@ const HOSTED: Readonly<Record<ServerTool, string | { readonly otherwise: 'drop' 
   // All tools are sent at once, so a tool search is not needed.
   tool_search: { otherwise: 'drop' },
   file_search: { otherwise: 'drop' },
+  // Becomes a modality of the reply; see encode-images.ts.
   image_gen: { otherwise: 'drop' },
   maps: { otherwise: 'drop' },
   other: { otherwise: 'drop' },
@@ -112,7 +113,7 @@ function hostedTools(
 }
 
 function rejectUnavailableChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
-  if (choice.kind === 'hosted' && !hosted.has(choice.tool)) {
+  if (choice.kind === 'hosted' && choice.tool !== 'image_gen' && !hosted.has(choice.tool)) {
     rejectHostedChoice(choice.tool);
   }
 }

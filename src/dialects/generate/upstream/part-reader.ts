@@ -40,8 +40,9 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, state: Decode
       if (signature) signLast(signature, state, out);
       return;
     }
-    // Start a new message after signed text, because clients get the signature at the end of a message.
-    if (endsWithSignedText(state.open)) closeItem(state, out);
+    // Start a new message after signed text, because clients get the signature at the end of a message, and after an image,
+    // because clients get it as an item.
+    if (endsWithSignedText(state.open) || endsWithImage(state.open)) closeItem(state, out);
     const message = openMessage(state, out);
     const [draft, at] = openTextPart(message.parts);
     draft.text += text;
@@ -89,6 +90,8 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, state: Decode
     const kind = mediaKind(mime);
     const source = { kind: 'base64', mime, data } as const;
     const media = kind === 'image' && signature ? { kind, source, signature } : { kind, source };
+    // An image is a message of its own: the client gets it in its place, and as soon as the next part begins.
+    if (kind === 'image') closeItem(state, out);
     openMessage(state, out).parts.push(media);
   },
   executableCode(part, state, out) {
@@ -133,6 +136,9 @@ function endsWithSignedText(open: DecoderState['open']): boolean {
   const last = open?.kind === 'message' ? open.parts.at(-1) : undefined;
   return last?.kind === 'text' && last.signature !== undefined;
 }
+
+const endsWithImage = (open: DecoderState['open']): boolean =>
+  open?.kind === 'message' && open.parts.at(-1)?.kind === 'image';
 
 /** Attaches a signature that follows its part to the open item, or else emits it as reasoning. */
 function signLast(signature: Opaque, state: DecoderState, out: HubEvent[]): void {

@@ -18,7 +18,10 @@ export const support: SupportTable = {
   stop: 'changed',
   verbosity: 'dropped',
   audioOutput: 'kept',
+  // For models that generate images; others drop it, or reject it if the client wants nothing else.
   imageOutput: 'kept',
+  imageOnlyOutput: 'kept',
+  imageSettings: 'kept',
   // A level or a budget, depending on the model.
   reasoning: 'changed',
   structuredOutput: 'changed',
@@ -28,6 +31,10 @@ export const support: SupportTable = {
   strictTools: 'changed',
   // Unsupported ones are dropped, not rejected, because agents always list them.
   hostedTools: 'changed',
+  // Becomes the image modality, with the size as aspect ratio and tier. Other options of the tool are dropped.
+  imageTool: 'changed',
+  // As inline data; a call without its result is dropped.
+  imageHistory: 'changed',
   maxToolCalls: 'dropped',
   compaction: 'dropped',
   // No request can fill the cache without generating output.

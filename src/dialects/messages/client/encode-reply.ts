@@ -78,7 +78,7 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
     const call = { ...callHead(item), input: callInput(item) };
     return item.signature ? [encodeSignature(item.signature, item.callId), call] : [call];
   },
-  server_call: encodeServerCall,
+  server_call: (item) => (item.image ? omittedMediaNote(item.image) : encodeServerCall(item)),
   compaction({ text, opaque }) {
     if (opaque?.issuer === 'messages') return [JSON.parse(opaque.data) as JsonObject];
     return opaque ? [{ type: 'compaction', content: text ?? null, encrypted_content: wrap(opaque) }] : [];

@@ -82,8 +82,11 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   },
   /** `endAssistantTurn` writes the result; here it only ends the turn. */
   tool_result: (_, state) => endAssistantTurn(state),
-  /** Drops calls of other providers; the text based on them remains. */
-  server_call: (item, state) => void state.assistant.push(...rawBlocks(item).map((block) => ({ ...block }))),
+  /** Drops calls of other providers; the text based on them remains, and a note for an image. */
+  server_call(item, state) {
+    state.assistant.push(...rawBlocks(item).map((block) => ({ ...block })));
+    if (item.image) state.assistant.push(...encodeParts([item.image], 'assistant'));
+  },
   opaque(item, state) {
     if (item.issuer === 'messages' && isObject(item.raw)) state.assistant.push({ ...item.raw });
   },

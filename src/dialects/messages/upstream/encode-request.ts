@@ -27,6 +27,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const cache = encodeCache(request, [tools.tools, system, ...turns.map((turn) => turn.blocks)], target, dropped);
   if (tools.dropsCallLimit) dropped.add('maxToolCalls');
   if (tools.dropsHosted) dropped.add('hostedTools');
+  if (tools.dropsImageTool) dropped.add('imageTool');
   if (tools.dropsStrict) dropped.add('strictTools');
   if (request.meta.serviceTier === 'flex') dropped.add('serviceTier');
   return {

@@ -4,6 +4,7 @@ import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
+import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import { remoteServer } from '../../tools/mcp.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
@@ -18,13 +19,15 @@ export interface EncodedTools {
   readonly isForced: boolean;
   /** `maxToolCalls` is set, but no tool accepts a limit. */
   readonly dropsCallLimit: boolean;
-  /** A hosted tool has no counterpart at this provider. */
+  /** A hosted tool other than the image tool has no counterpart at this provider. */
   readonly dropsHosted: boolean;
+  readonly dropsImageTool: boolean;
   /** A strict tool is sent without `strict`. */
   readonly dropsStrict: boolean;
 }
 
 export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools {
+  if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   const allowed = allowedTools(request);
   const state: EncodeState = { request, names, strictCount: 0, mcpServers: [] };
   const blocks = allowed.flatMap((tool) => encodeTool(tool, state));
@@ -40,7 +43,9 @@ export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools
     dropsCallLimit:
       request.limits.maxToolCalls !== undefined && !tools.some((tool) => tool.name === HOSTED.web_search?.name),
     dropsHosted:
-      tools.length < blocks.length || allowed.some((tool) => tool.kind === 'server' && !isHosted(tool, request)),
+      tools.length < blocks.length ||
+      allowed.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !isHosted(tool, request)),
+    dropsImageTool: imageToolOf(request) !== undefined,
     dropsStrict: allowed.filter((tool) => tool.kind === 'function' && tool.strict === true).length > state.strictCount,
   };
 }

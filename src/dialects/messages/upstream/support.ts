@@ -17,7 +17,10 @@ export const support = {
   stop: 'kept',
   verbosity: 'dropped',
   audioOutput: 'rejected',
-  imageOutput: 'rejected',
+  /** Replies are text. A client that accepts text gets it; one that asks for images only would get nothing it can use. */
+  imageOutput: 'dropped',
+  imageOnlyOutput: 'rejected',
+  imageSettings: 'dropped',
   /** An effort, a budget or a mode, depending on the model. */
   reasoning: 'changed',
   /** A schema without the keywords that constrained decoding lacks; plain JSON becomes an instruction. */
@@ -27,6 +30,10 @@ export const support = {
   strictTools: 'changed',
   /** Unsupported ones are dropped, not rejected, because agents always list them. */
   hostedTools: 'changed',
+  /** Dropped like hosted tools without a counterpart; a request that forces it is rejected. */
+  imageTool: 'dropped',
+  /** Assistant turns cannot hold images; a text note marks the place. */
+  imageHistory: 'dropped',
   /** Limits web search, the only hosted tool with a limit. */
   maxToolCalls: 'changed',
   compaction: 'dropped',

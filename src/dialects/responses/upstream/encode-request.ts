@@ -14,6 +14,7 @@ import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
 import { encodeFormat, encodeReasoning } from '../encode-settings.ts';
 import { dropsHostedTool, encodeToolChoice, encodeTools } from '../encode-tools.ts';
 import { encodeInputParts, setBreakpoints } from './encode-content.ts';
+import { encodeImages } from './encode-images.ts';
 import { type EncodeContext, encodeItems } from './encode-items.ts';
 
 export function encodeRequest(request: HubRequest, target: UpstreamTarget): EncodedRequest {
@@ -23,13 +24,14 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
   const system = encodeSystem(context);
   const input = [...system.items, ...encodeItems(context)];
   if (target.capabilities.explicitCache) setBreakpoints(context.breakpoints);
-  const tools = encodeTools(request.tools, context);
+  const images = encodeImages(context);
+  const tools = [...encodeTools(request.tools, context), ...images.tools];
   const body = compact({
     model: target.model,
     instructions: system.instructions,
     input,
     tools: tools.length > 0 ? tools : undefined,
-    tool_choice: encodeToolChoice(tools, context),
+    tool_choice: images.choice ?? encodeToolChoice(tools, context),
     parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
     ...limitsOf(request, target),
     ...samplingOf(request, target),
@@ -45,7 +47,8 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
   return {
     body,
     headers: {},
-    droppedFields: droppedFieldsOf(request, context),
+    droppedFields: [...droppedFieldsOf(request, context), ...images.droppedFields],
+    ...(images.droppedToolOptions.length > 0 && { droppedToolOptions: images.droppedToolOptions }),
     names: new Map([...names.originals].filter(([, tool]) => tool.namespace === undefined)),
     emulateStop: request.sampling.stop ?? [],
   };

@@ -19,8 +19,11 @@ export const support: SupportTable = {
   stop: 'changed',
   verbosity: 'kept',
   audioOutput: 'rejected',
-  // Images come from a hosted tool, not from a modality.
-  imageOutput: 'dropped',
+  // Images come from a hosted tool, not from a modality: the tool is added, and forced if the client wants nothing else.
+  imageOutput: 'changed',
+  imageOnlyOutput: 'changed',
+  // Aspect ratio and tier become a size in pixels.
+  imageSettings: 'changed',
   // Becomes the nearest effort that the model supports.
   reasoning: 'changed',
   structuredOutput: 'kept',
@@ -29,6 +32,9 @@ export const support: SupportTable = {
   strictTools: 'kept',
   // Tools without a counterpart are dropped rather than rejected, because agents always list them.
   hostedTools: 'changed',
+  imageTool: 'kept',
+  // Only the provider's own image calls can be sent back.
+  imageHistory: 'changed',
   maxToolCalls: 'kept',
   // The summary is an encrypted item that the client sends back.
   compaction: 'kept',
