@@ -135,7 +135,7 @@ const FAMILIES: readonly { readonly style: Style; readonly name: RegExp; readonl
   { style: 'responses', name: /^demo-/, flags: { sampling: 'full' } },
   {
     style: 'generate-content',
-    name: /^gemini-(2\.5|2\.0).*-image/,
+    name: /^gemini-(2\.5|2\.0).*-image\b/,
     flags: {
       thinkingConfig: 'none',
       functionsWithSearch: false,
@@ -145,7 +145,7 @@ const FAMILIES: readonly { readonly style: Style; readonly name: RegExp; readonl
       maxOutput: 32_768,
     },
   },
-  { style: 'generate-content', name: /-image(?:-|$)/, flags: { imageOutput: true } },
+  { style: 'generate-content', name: /-image\b/, flags: { imageOutput: true } },
   {
     style: 'generate-content',
     name: /^gemini-2\.5-pro/,

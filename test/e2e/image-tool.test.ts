@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { BadRequestError } from 'openai';
+import { type Sim, startSim } from '../../sim/index.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
@@ -12,26 +13,32 @@ const IMAGE_MODEL = 'demo-generate-image';
 const PRICES = { input: '2', output: '10', image_input: '5', image_output: '40' };
 
 let provider: Canned;
+let sim: Sim;
 let gateway: TestGateway;
 const keys: Record<string, string> = {};
 const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
 
 before(async () => {
   provider = await startCanned();
+  sim = await startSim();
   gateway = await startGateway();
   const account = { api_key: 'sk-upstream', max_concurrency: 100 };
-  const groups = ['openai', 'claude', 'gemini'];
+  const groups = ['openai', 'claude', 'gemini', 'sim-openai', 'sim-gemini'];
   const created = await gateway.apply({
     groups: [
       { id: 'openai', style: 'responses' },
       { id: 'claude', style: 'messages' },
       { id: 'gemini', style: 'generate-content' },
+      { id: 'sim-openai', style: 'responses' },
+      { id: 'sim-gemini', style: 'generate-content' },
     ],
     accounts: [
       // Without a chat endpoint, so chat requests are converted.
       { id: 'oa1', group: 'openai', base_url: `${provider.url}/v1`, features: ['responses'], ...account },
       { id: 'cl1', group: 'claude', base_url: provider.url, ...account },
       { id: 'ge1', group: 'gemini', base_url: provider.url, ...account },
+      { id: 'so1', group: 'sim-openai', base_url: `${sim.url}/v1`, features: ['responses'], ...account },
+      { id: 'sg1', group: 'sim-gemini', base_url: sim.url, ...account },
     ],
     models: [
       { id: 'painter', groups: ['gemini'], upstream: 'plain-1', capabilities: { imageOutput: true }, prices: PRICES },
@@ -45,6 +52,7 @@ before(async () => {
 after(async () => {
   await gateway.stop();
   await provider.close();
+  await sim.close();
 });
 
 // ---------------------------------------------------------------- providers
@@ -251,6 +259,62 @@ describe('the openai SDK on a responses group', () => {
       return rows.length === 3 ? rows.map(({ nanos }) => BigInt(nanos)) : undefined;
     });
     assert.deepEqual(costs, [each, each, each]);
+  });
+});
+
+// ---------------------------------------------------------------- simulated providers
+
+describe('the openai SDK on simulated providers', () => {
+  /** Width and height in the header of a PNG. */
+  const sizeOf = (base64: unknown): [number, number] => {
+    const bytes = Buffer.from(String(base64), 'base64');
+    assert.equal(bytes.toString('latin1', 1, 4), 'PNG');
+    return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  };
+  const imageOf = (message: unknown): unknown =>
+    ((message as Json).images as { image_url: { url: string } }[])[0]?.image_url.url.replace(
+      'data:image/png;base64,',
+      '',
+    );
+  const draw = { input: 'Please draw a cat.', tools: [{ type: 'image_generation' as const, size: '1536x864' }] };
+  const messages = [{ role: 'user' as const, content: 'Please draw a cat.' }];
+  const modalities = ['text', 'image'] as never;
+
+  test('responses on the generate-content group returns a picture of the ratio, unary and streamed', async () => {
+    const client = openai(gateway.url, key('sim-gemini'));
+    const unary = await client.responses.create({ model: IMAGE_MODEL, ...draw });
+    const streamed = await client.responses.stream({ model: IMAGE_MODEL, ...draw }).finalResponse();
+    for (const { output } of [unary, streamed]) {
+      const call = (output as unknown as Json[]).find((item) => item.type === 'image_generation_call');
+      // The size that this provider has for 16:9.
+      assert.deepEqual(sizeOf(call?.result), [1376, 768]);
+    }
+  });
+
+  test('chat completions on both groups return a picture of the ratio', async () => {
+    const sizes = { 'sim-gemini': [1376, 768], 'sim-openai': [1536, 864] };
+    for (const [group, size] of Object.entries(sizes)) {
+      const model = group === 'sim-gemini' ? IMAGE_MODEL : 'demo-responses';
+      const body = { model, messages, modalities, image_config: { aspect_ratio: '16:9' } };
+      const reply = await openai(gateway.url, key(group)).chat.completions.create(body);
+      assert.deepEqual(sizeOf(imageOf(reply.choices[0]?.message)), size, group);
+    }
+  });
+
+  test('a picture of tier 4K passes, and the next request sends it back', async () => {
+    const client = openai(gateway.url, key('sim-gemini'));
+    const body = { model: `${IMAGE_MODEL}@imagebytes=15000000`, messages };
+    const large = { modalities, image_config: { aspect_ratio: '1:1', image_size: '4K' } };
+    const reply = await client.chat.completions.create({ ...body, ...large });
+    const message = reply.choices[0]?.message ?? assert.fail('no message');
+    assert.deepEqual(sizeOf(imageOf(message)), [4096, 4096]);
+    assert.ok(String(imageOf(message)).length > 19_000_000);
+    const next = {
+      model: IMAGE_MODEL,
+      messages: [...messages, message, { role: 'user' as const, content: 'Now at night.' }],
+    };
+    const edited = await client.chat.completions.create({ ...next, modalities });
+    assert.deepEqual(sizeOf(imageOf(edited.choices[0]?.message)), [1024, 1024]);
   });
 });
 

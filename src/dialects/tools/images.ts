@@ -61,6 +61,11 @@ const LANDSCAPE: Readonly<Record<string, Readonly<Record<Tier, Size>>>> = {
 /** Pixels up to which a size belongs to a tier; between the sizes of two tiers. */
 const MAX_PIXELS: Readonly<Record<Tier, number>> = { '1K': 2 ** 21, '2K': 5_500_000, '4K': Number.POSITIVE_INFINITY };
 
+/** The one ratio of the table that the image modality has in landscape only. */
+const NO_PORTRAIT = '9:21';
+
+const reversed = (ratio: string): string => ratio.split(':').reverse().join(':');
+
 /** Returns undefined if the ratio is not exactly one of the table. */
 function settingsOfSize(width: number, height: number): HubImageSettings | undefined {
   const [long, short] = width < height ? [height, width] : [width, height];
@@ -70,7 +75,8 @@ function settingsOfSize(width: number, height: number): HubImageSettings | undef
   });
   const tier = TIERS.find((name) => width * height <= MAX_PIXELS[name]);
   if (ratio === undefined || tier === undefined) return undefined;
-  const aspectRatio = width < height ? ratio.split(':').reverse().join(':') : ratio;
+  const aspectRatio = width < height ? reversed(ratio) : ratio;
+  if (aspectRatio === NO_PORTRAIT) return undefined;
   // Tier 1K is the default of every model, and older models have no tiers.
   return tier === '1K' ? { aspectRatio } : { aspectRatio, tier };
 }
@@ -79,7 +85,7 @@ function settingsOfSize(width: number, height: number): HubImageSettings | undef
 export function sizeOfSettings({ aspectRatio = '1:1', tier = '1K' }: HubImageSettings): string | undefined {
   const known = TIERS.find((name) => name === tier);
   const landscape = sizesOf(aspectRatio);
-  const portrait = sizesOf(aspectRatio.split(':').reverse().join(':'));
+  const portrait = sizesOf(reversed(aspectRatio));
   if (known === undefined) return undefined;
   return landscape ? landscape[known].join('x') : portrait && [...portrait[known]].reverse().join('x');
 }
