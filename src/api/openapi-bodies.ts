@@ -15,6 +15,8 @@ type OperationWithBody = {
 const CONVERTED =
   'All fields of the dialect. On a group of another dialect the fields are converted; docs/fidelity.md lists what is kept, changed, dropped or rejected.';
 const NATIVE = 'All fields of the dialect; forwarded unchanged, but for the model name.';
+const IMAGES =
+  'Checked field by field before it is sent; fields that are not listed are forwarded unchanged, response_format is removed.';
 const VIDEO = 'The fields of docs/contract/video.md; unknown fields are rejected.';
 
 const HELLO = 'Hello!';
@@ -32,8 +34,8 @@ export const BODY_DESCRIPTIONS: Readonly<Record<OperationWithBody, BodyDescripti
   'responses.compact': { description: NATIVE, example: RESPONSE },
   'responses.cancel': { description: 'None is needed; a body is forwarded unchanged.', example: {}, required: false },
   'embeddings.create': { description: NATIVE, example: { model: 'demo-embedding', input: HELLO } },
-  'images.generate': { description: NATIVE, example: IMAGE },
-  'images.edit': { description: NATIVE, example: { ...IMAGE, image: 'lamp.png' } },
+  'images.generate': { description: IMAGES, example: IMAGE },
+  'images.edit': { description: IMAGES, example: { ...IMAGE, image: 'lamp.png' } },
   'generate.create': { description: NATIVE, example: CONTENTS },
   'generate.stream': { description: NATIVE, example: CONTENTS },
   'generate.count': { description: NATIVE, example: CONTENTS },

@@ -13,6 +13,7 @@ import {
 } from '../rules/index.ts';
 import { BODY_DESCRIPTIONS, type BodyDescription } from './openapi-bodies.ts';
 import { ERROR_SCHEMA_NAMES, ERROR_SCHEMAS } from './openapi-errors.ts';
+import { IMAGE_BODIES } from './openapi-images.ts';
 import { describeVideo, VIDEO_SCHEMAS, type VideoDescription } from './openapi-video.ts';
 
 interface AdminSchemas {
@@ -64,7 +65,7 @@ const describe = (operation: Operation, row: EndpointRow): object => {
     tags: [operation.split('.')[0]],
     ...parametersOf([...pathParameters(row.path), ...(video?.parameters ?? [])]),
     ...(operation in BODY_DESCRIPTIONS && {
-      requestBody: bodyOf(row, BODY_DESCRIPTIONS[operation as keyof typeof BODY_DESCRIPTIONS], video),
+      requestBody: bodyOf(operation, BODY_DESCRIPTIONS[operation as keyof typeof BODY_DESCRIPTIONS], video),
     }),
     ...describeOutcome(row, video),
   };
@@ -80,20 +81,18 @@ const describeOutcome = (row: EndpointRow, video: VideoDescription | undefined):
 });
 
 /** Bodies of dialects stay open objects: the gateway forwards fields that it does not know. */
-const bodyOf = (
-  { body }: EndpointRow,
+function bodyOf(
+  operation: Operation,
   { description, example, required = true }: BodyDescription,
   video: VideoDescription | undefined,
-): object => ({
-  required,
-  description,
-  content: {
-    [body.content === 'multipart-or-json' ? 'multipart/form-data' : JSON_TYPE]: {
-      schema: video?.bodySchema ?? { type: 'object', additionalProperties: true },
-      example,
-    },
-  },
-});
+): object {
+  const schema = video?.bodySchema ?? { type: 'object', additionalProperties: true };
+  const content =
+    operation in IMAGE_BODIES
+      ? IMAGE_BODIES[operation as keyof typeof IMAGE_BODIES]
+      : { [JSON_TYPE]: { schema, example } };
+  return { required, description, content };
+}
 
 function describeAdmin(operation: AdminOperation, row: AdminRow, { query, body, bodyTypes }: AdminSchemas): object {
   const schema = body && jsonSchemaOf(body);
