@@ -62,7 +62,8 @@ export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTran
     );
   }
   return decode(request, decoder, {
-    ...sink,
+    add: (chunk) => sink.add(chunk),
+    end: () => sink.end(),
     // A decoder fails only on bad input, so the error belongs to the client.
     fail: (error) =>
       sink.fail(

@@ -1,6 +1,9 @@
 /** Image generation and editing with the official SDK: files that decode, early errors, metering, and calls that are sent once. */
 import assert from 'node:assert/strict';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import type OpenAI from 'openai';
 import { toFile } from 'openai';
 import sharp from 'sharp';
@@ -221,6 +224,58 @@ async function charged<T>(call: (client: OpenAI) => Promise<T>): Promise<{ respo
   const record = await until('the record', async () => (await recordsOf(user))[0]);
   return { response, record };
 }
+
+describe('uploads', () => {
+  const edit = (encode: (body: Buffer) => Buffer, headers: Record<string, string>) => {
+    const part = (head: string, value: Buffer | string): Buffer =>
+      Buffer.concat([
+        Buffer.from(`--b\r\ncontent-disposition: form-data; ${head}\r\n\r\n`),
+        Buffer.from(value as string),
+        Buffer.from('\r\n'),
+      ]);
+    const body = Buffer.concat([
+      part('name="model"', 'demo-image'),
+      part('name="prompt"', 'brighter'),
+      part(
+        'name="image"; filename="a.png"\r\ncontent-type: image/png',
+        rgbPng(300, 300, (x, y) => [x % 256, y % 256, 9]),
+      ),
+      Buffer.from('--b--\r\n'),
+    ]);
+    return fetch(`${gateway.url}/v1/images/edits`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'multipart/form-data; boundary=b', ...headers },
+      body: new Uint8Array(encode(body)),
+    });
+  };
+
+  test('a compressed form is decompressed on its way to disk', async () => {
+    assert.equal((await edit(gzipSync, { 'content-encoding': 'gzip' })).status, 200);
+    const sent = sim.journal.requests.at(-1);
+    assert.deepEqual(
+      [sent?.headers['content-encoding'], sent?.form?.map(({ name }) => name)],
+      [undefined, ['model', 'prompt', 'image']],
+    );
+    const broken = await edit((body) => gzipSync(body).subarray(0, -20), { 'content-encoding': 'gzip' });
+    assert.equal(broken.status, 400);
+  });
+
+  test('nothing of an upload remains on disk', async () => {
+    assert.equal((await edit((body) => body, {})).status, 200);
+    assert.deepEqual(readdirSync(join(gateway.context.config.DATA_DIR, 'uploads')), []);
+  });
+
+  test('a disk that cannot take the upload is 503, and the log says why', async () => {
+    const folder = join(gateway.context.config.DATA_DIR, 'uploads');
+    rmSync(folder, { recursive: true, force: true });
+    writeFileSync(folder, '');
+    const response = await edit((body) => body, {});
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '5']);
+    assert.ok(gateway.log.some(({ msg }) => msg === 'spool.failed'));
+    rmSync(folder);
+    assert.equal((await edit((body) => body, {})).status, 200);
+  });
+});
 
 describe('metering', () => {
   const generate = (model: string, more: object = {}) =>
