@@ -91,7 +91,9 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
 /** Returns every credential of the request once. */
 export function credentialsOf(call: Call): string[] {
   const isGeneratePath = call.path.startsWith('/v1beta');
-  const inQuery = call.query.includes('key=') ? new URLSearchParams(call.query).get('key') : null;
+  // The name may be percent-encoded.
+  const mayHoldKey = call.query.includes('key=') || call.query.includes('%');
+  const inQuery = mayHoldKey ? new URLSearchParams(call.query).get('key') : null;
   if (inQuery !== null && !isGeneratePath) {
     throw fail(
       'invalid_api_key',

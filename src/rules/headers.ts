@@ -45,7 +45,28 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'anthropic-user-profile-id',
   'x-goog-user-project',
   'x-gemini-api-privileged-user-id',
+  'x-goog-quota-user',
+  'x-goog-iam-authorization-token',
+  // the provider would return a part of the response, or none
+  'range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
 ]);
+
+/**
+ * Rejected on native generate-content calls: they change the method or the form of the response, so that neither the client nor the
+ * charge can read it.
+ */
+export const REFUSED_BY_GENERATE: readonly string[] = [
+  'x-goog-fieldmask',
+  'x-goog-encode-response-if-executable',
+  'x-http-method-override',
+  'x-http-method',
+  'x-method-override',
+];
 
 /** Returned to the client: headers that describe the response. Limits, ids and names of our upstream account are removed. */
 export const PASSED_BACK: ReadonlySet<string> = new Set([

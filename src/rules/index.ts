@@ -7,5 +7,6 @@ export * from './groups.ts';
 export * from './headers.ts';
 export * from './images.ts';
 export * from './limits.ts';
+export * from './native-queries.ts';
 export * from './video/index.ts';
 export * from './websocket.ts';

@@ -1,9 +1,16 @@
-/** Headers and path of a native call, both ways, by the lists in rules/headers.ts. */
+/** Headers and path of a native call, both ways, by the lists in src/rules/. */
 import type { Account } from '../../catalog/index.ts';
-import type { HttpHeaders } from '../../core/index.ts';
-import { DEFAULT_MESSAGES_VERSION, NOT_FORWARDED, PASSED_BACK, type Style } from '../../rules/index.ts';
+import { fail, type HttpHeaders } from '../../core/index.ts';
+import {
+  DEFAULT_MESSAGES_VERSION,
+  NOT_FORWARDED,
+  PASSED_BACK,
+  REFUSED_BY_GENERATE,
+  type Style,
+} from '../../rules/index.ts';
 import { CREDENTIAL_HEADER } from '../../upstream/index.ts';
 import { type Call, idHeaders } from '../../web/index.ts';
+import { forwardedQuery } from './query.ts';
 
 /** The caller's headers without those in NOT_FORWARDED, and with the account's credential instead of the caller's. */
 export function requestHeaders(call: Call, style: Style, account: Account): string[] {
@@ -22,6 +29,28 @@ export function requestHeaders(call: Call, style: Style, account: Account): stri
   if (style === 'messages' && !hasVersion) headers.push('anthropic-version', DEFAULT_MESSAGES_VERSION);
   return headers;
 }
+
+/** Throws for a header that changes the form of a generate-content response. */
+export function rejectReshapingHeaders(call: Call): void {
+  for (const name of REFUSED_BY_GENERATE) {
+    if (call.header(name) === undefined) continue;
+    throw fail('unsupported_parameter', `${name}: this header changes the form of the response; omit it.`, {
+      param: name,
+    });
+  }
+  const accept = call.header('accept');
+  if (accept === undefined || READABLE.test(accept)) return;
+  throw fail(
+    'unsupported_parameter',
+    'accept: responses are application/json or text/event-stream; accept one of them.',
+    {
+      param: 'accept',
+    },
+  );
+}
+
+/** Accepts JSON or events, and does not prefer Protocol Buffers, which the provider offers too. */
+const READABLE = /^(?!.*protobuf).*(?:json|text\/(?:event-stream|\*)|\*\/\*|application\/\*)/i;
 
 /** Headers that the caller marks as belonging to this connection only. */
 function hopByHop(connection: string | undefined): readonly string[] {
@@ -45,15 +74,5 @@ export function responseHeaders(call: Call, headers: HttpHeaders): Record<string
 /** The path of the operation with its version: root aliases are the same operation (G 4.1 r1). */
 export const canonicalPath = (call: Pick<Call, 'path' | 'query'>): string => {
   const path = /^\/v1(?:beta)?\//.test(call.path) ? call.path : `/v1${call.path}`;
-  const query = queryWithoutKey(call.query);
-  return query === '' ? path : `${path}?${query}`;
+  return path + forwardedQuery(call.query, false);
 };
-
-/** Removes the caller's key from a query, however its name is encoded. */
-export const queryWithoutKey = (query: string): string =>
-  query.includes('key=')
-    ? query
-        .split('&')
-        .filter((pair) => !new URLSearchParams(pair).has('key'))
-        .join('&')
-    : query;

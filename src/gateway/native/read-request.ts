@@ -6,9 +6,10 @@ import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound } from '../stored/store.ts';
-import { canonicalPath, queryWithoutKey } from './headers.ts';
+import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { readImageRequest } from './images/request.ts';
 import type { NativeRequest, NativeServices, NativeTarget } from './native-request.ts';
+import { forwardedQuery } from './query.ts';
 import { checkNativeBody, readNative } from './request.ts';
 import { stripEnvelopes } from './strip-envelopes.ts';
 
@@ -35,18 +36,18 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
   },
 
   async 'path-model'(services, call, caller, { operation }) {
+    rejectReshapingHeaders(call);
+    const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
     const maxOutput = checkNativeBody(body);
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const verb = call.path.slice(call.path.lastIndexOf(':'));
-    const query = queryWithoutKey(call.query);
     return {
       model,
       bytes: body.length,
       maxOutput,
       isStream: verb === ':streamGenerateContent',
-      pathFor: (account) =>
-        `/v1beta/models/${encodeURIComponent(upstreamName(model, account))}${verb}${query && `?${query}`}`,
+      pathFor: (account) => `/v1beta/models/${encodeURIComponent(upstreamName(model, account))}${verb}${query}`,
       bodyFor: () => body,
     };
   },

@@ -97,7 +97,9 @@ export class NativeResponse implements ResponseHandler {
     const kind = error?.kind ?? 'failed';
     // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
     if (this.#held) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
-    this.#endWithError(result, kind);
+    // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).
+    if (error === undefined && this.#bytes > 0) this.#settleUnfinished(result);
+    this.#whenCharged(() => this.#endWithError(result, kind));
     return kind;
   }
 
@@ -106,9 +108,13 @@ export class NativeResponse implements ResponseHandler {
     const result = this.#tap.end();
     const { images } = this.#context.request;
     // The provider makes the pictures although the client does not read them.
-    if (images && result.usage === undefined) return this.#settle({ ...result, images: requestedCount(images) });
+    const isDrawing = images !== undefined && result.usage === undefined;
+    this.#settleUnfinished(isDrawing ? { ...result, images: requestedCount(images) } : result);
+  }
+
+  /** Providers report input early and output last, so a reported output of an unfinished response is a lower bound. */
+  #settleUnfinished(result: TapResult): void {
     const { usage } = result;
-    // Providers report input early and output last, so a reported output of an unfinished stream is a lower bound.
     const least = usage?.estimated && { ...usage, output: Math.max(usage.output, this.#estimate(result).output) };
     this.#settle({ ...result, usage: least || usage });
   }
@@ -126,13 +132,18 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #finish({ id }: TapResult): void {
-    const { operation, caller, call, admission, services } = this.#context;
+    const { operation, caller, call, services } = this.#context;
     const { userId, store: isStoring } = caller.key;
     if (operation === 'responses.create' && id !== undefined && isStoring)
       services.store.save({ id, userId, accountId: this.#head.account.id });
     if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
-    if (admission) call.runAfter(admission.flushed(), () => this.#end());
-    else this.#end();
+    this.#whenCharged(() => this.#end());
+  }
+
+  #whenCharged(task: () => void): void {
+    const { call, admission } = this.#context;
+    if (admission) call.runAfter(admission.flushed(), task);
+    else task();
   }
 
   #end(): void {
