@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { JSON_LIMITS } from '../../rules/index.ts';
 import { stripEnvelopes } from './strip-envelopes.ts';
 
 const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' = 'messages'): string =>
@@ -72,4 +73,22 @@ test('stripEnvelopes leaves malformed bodies to the provider', () => {
   ];
   for (const text of [...shapes, ...broken])
     for (const dialect of ['messages', 'responses', 'chat'] as const) assert.equal(cut(text, dialect), text);
+});
+
+test('stripEnvelopes handles 200,000 envelopes in one message', () => {
+  const body = (blocks: string) => `{"messages":[{"role":"assistant","content":[${blocks}]}]}`;
+  const many = Array(200_000).fill(foreign).join();
+  assert.equal(cut(body(`${text},${many}`)), body(text));
+  assert.equal(cut(body(many)), '{"messages":[]}');
+  const item = '{"type":"reasoning","encrypted_content":"gw1.x"}';
+  assert.equal(cut(`{"input":[1,${Array(200_000).fill(item).join()},2]}`, 'responses'), '{"input":[1,2]}');
+});
+
+test('stripEnvelopes leaves a body beyond the JSON limits as it is', () => {
+  const wide = Buffer.from(
+    `{"messages":[{"role":"assistant","content":[${foreign},${Array(JSON_LIMITS.tokens).fill(0).join()}]}]}`,
+  );
+  assert.equal(stripEnvelopes(wide, 'messages'), wide);
+  const deep = Buffer.from(`{"messages":[{"content":[${foreign},${'['.repeat(200)}${']'.repeat(200)}]}]}`);
+  assert.equal(stripEnvelopes(deep, 'messages'), deep);
 });

@@ -3,9 +3,9 @@
  * opaque members; the provider of this group would reject them. Cuts out the blocks that hold one and keeps every other byte. Only
  * opaque members count, because a caller may write the same characters in a text.
  */
-import { elementsAt, JsonScanError, membersAt, type Span, valueAt } from '../../core/index.ts';
+import { elementsAt, JsonScanError, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { ENVELOPE_PREFIX, isEnvelope, isSynthetic, SYNTHETIC_PREFIX } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 
 const PREFIXES = [ENVELOPE_PREFIX, SYNTHETIC_PREFIX].map((text) => Buffer.from(text));
 /** Part of both, so that one search is enough for most bodies. */
@@ -13,22 +13,32 @@ const HINT = Buffer.from('gw');
 
 export function stripEnvelopes(body: Buffer, dialect: Dialect): Buffer {
   // Nearly every request ends here, after one native search over its bytes.
-  if (!body.includes(HINT) || !PREFIXES.some((prefix) => body.includes(prefix))) return body;
+  if (!mayHoldEnvelope(body)) return body;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
+    // Limits first: what follows builds a list of all elements.
+    scanMembers(body, NO_MEMBERS, JSON_LIMITS);
     return cut(body, CUTS[dialect]?.(body, root) ?? []);
   } catch (error) {
-    // Invalid JSON: the next reader of the body rejects it.
+    // Invalid or too large JSON: the next reader of the body rejects it.
     if (error instanceof JsonScanError) return body;
     throw error;
   }
 }
 
 const OPEN = 0x7b;
+const NO_MEMBERS: ReadonlySet<string> = new Set();
+
+const mayHoldEnvelope = (bytes: Buffer): boolean =>
+  bytes.includes(HINT) && PREFIXES.some((prefix) => bytes.includes(prefix));
+
+/** Parses only values that may hold an envelope; a body may have a million others. */
+const holds = (body: Buffer, { start, end }: Span, isEnvelopeIn: (value: unknown) => boolean): boolean =>
+  mayHoldEnvelope(body.subarray(start, end)) && isEnvelopeIn(valueAt(body, { start, end }));
 
 const CUTS: Partial<Record<Dialect, (body: Buffer, root: Span) => Span[]>> = {
   messages: messageCuts,
-  responses: (body, root) => elementCuts(listAt(body, root, 'input'), (span) => isEnvelopeItem(valueAt(body, span))),
+  responses: (body, root) => elementCuts(listAt(body, root, 'input'), (span) => holds(body, span, isEnvelopeItem)),
   chat: callCuts,
 };
 
@@ -40,7 +50,7 @@ function callCuts(body: Buffer, root: Span): Span[] {
     .flatMap((message) => listAt(body, message, 'tool_calls'))
     .filter((call) => body[call.start] === OPEN)
     .flatMap((call) => membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
-    .filter((extra) => isEnvelopeExtra(valueAt(body, extra)))
+    .filter((extra) => holds(body, extra, isEnvelopeExtra))
     .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
 }
 
@@ -88,10 +98,10 @@ function messageCuts(body: Buffer, root: Span): Span[] {
 
 function contentCuts(body: Buffer, message: Span): { cuts: Span[]; isEmpty: boolean } {
   const blocks = listAt(body, message, 'content');
-  const gone = blocks.filter((block) => isEnvelopeBlock(valueAt(body, block)));
+  const gone = new Set(blocks.filter((block) => holds(body, block, isEnvelopeBlock)));
   return {
-    cuts: elementCuts(blocks, (block) => gone.includes(block)),
-    isEmpty: blocks.length > 0 && gone.length === blocks.length,
+    cuts: elementCuts(blocks, (block) => gone.has(block)),
+    isEmpty: blocks.length > 0 && gone.size === blocks.length,
   };
 }
 
@@ -127,20 +137,19 @@ const isEnvelopeText = (value: unknown): boolean => typeof value === 'string' &&
 
 /** The spans that remove the chosen elements together with exactly their commas. */
 function elementCuts(elements: readonly Span[], isGone: (element: Span) => boolean): Span[] {
-  const kept = elements.filter((element) => !isGone(element));
+  const cuts: Span[] = [];
+  let before: Span | undefined;
+  let hasKept = false;
+  for (const element of elements) {
+    if (!isGone(element)) {
+      // Elements in front of the first kept one lose the comma behind them; later ones the comma in front.
+      if (!hasKept && before) cuts.push({ start: elements[0]?.start ?? 0, end: element.start });
+      hasKept = true;
+    } else if (hasKept) cuts.push({ start: before?.end ?? element.start, end: element.end });
+    before = element;
+  }
   const [first] = elements;
-  const last = elements.at(-1);
-  if (kept.length === elements.length || !first || !last) return [];
-  const [firstKept] = kept;
-  if (!firstKept) return [{ start: first.start, end: last.end }];
-  const head = first === firstKept ? [] : [{ start: first.start, end: firstKept.start }];
-  const rest = elements.slice(elements.indexOf(firstKept));
-  return [
-    ...head,
-    ...rest.flatMap((element, n) =>
-      isGone(element) ? [{ start: rest[n - 1]?.end ?? element.start, end: element.end }] : [],
-    ),
-  ];
+  return !hasKept && first && before ? [{ start: first.start, end: before.end }] : cuts;
 }
 
 function cut(body: Buffer, cuts: readonly Span[]): Buffer {
