@@ -104,7 +104,9 @@ const Environment = z.strictObject({
     .describe('interval at which the worker verifies the ledger and checks for alarms'),
   AUTH_FAILURES_PER_MINUTE: integer(1)
     .default(60)
-    .describe('failed authentications per address and minute, after which requests get 429'),
+    .describe(
+      'failed authentications per address and minute, after which further failures get 429; valid credentials always pass',
+    ),
   TRUST_PROXY: z
     .string()
     .default('')

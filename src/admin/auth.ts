@@ -6,6 +6,7 @@ import type { Call } from '../web/index.ts';
 export class AdminAuth {
   readonly #token: () => Promise<string | undefined>;
   readonly #attempts: FailedAttempts;
+  #reading: Promise<string | undefined> | undefined;
 
   constructor(token: () => Promise<string | undefined>, attempts: FailedAttempts) {
     this.#token = token;
@@ -13,14 +14,23 @@ export class AdminAuth {
   }
 
   async check(call: Call): Promise<void> {
-    this.#attempts.check(call.address);
     const [, given] = /^bearer +(\S+) *$/i.exec(call.header('authorization') ?? '') ?? [];
-    const token = given === undefined ? undefined : await this.#token();
+    const token = given === undefined ? undefined : await this.#read();
     if (given !== undefined && token !== undefined && isSameSecret(given, token)) return;
-    this.#attempts.count(call.address);
-    throw fail(
-      'invalid_admin_token',
-      'Send the admin token as "Authorization: Bearer <token>"; API keys are not accepted here.',
+    this.#attempts.reject(
+      call.address,
+      fail(
+        'invalid_admin_token',
+        'Send the admin token as "Authorization: Bearer <token>"; API keys are not accepted here.',
+      ),
     );
+  }
+
+  /** Attempts at the same time share one query, so that guessing cannot occupy the database. */
+  #read(): Promise<string | undefined> {
+    this.#reading ??= this.#token().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
   }
 }

@@ -26,15 +26,14 @@ export class Auth {
 
   /** Without a promise when the key is cached. */
   identify(call: Call): Caller | Promise<Caller> {
-    this.#failures.check(call.address);
     const reject = (error: unknown): never => {
       // A database error is not a failed guess of the caller.
-      if (error instanceof ApiError) this.#failures.count(call.address);
+      if (error instanceof ApiError) this.#failures.reject(call.address, error);
       throw error;
     };
     let key: Key | Promise<Key>;
     try {
-      key = this.#keyOf(call);
+      key = this.#keyOf(call, this.#failures.isOverLimit(call.address));
     } catch (error) {
       return reject(error);
     }
@@ -66,8 +65,8 @@ export class Auth {
     }
   }
 
-  #keyOf(call: Call): Key | Promise<Key> {
-    const found = credentialsOf(call).map((token) => this.#services.keys.find(token));
+  #keyOf(call: Call, isSuspect = false): Key | Promise<Key> {
+    const found = credentialsOf(call).map((token) => this.#services.keys.find(token, isSuspect));
     return found.some((entry) => entry instanceof Promise)
       ? Promise.all(found).then(onlyKey)
       : onlyKey(found as (Key | undefined)[]);

@@ -31,6 +31,7 @@ export const doctorCommand = (): Command =>
       checkNode(),
       await checkDisk(config),
       await checkPort(config),
+      ...checkProxy(config),
       ...(await checkRedis(config)),
       ...(await checkInstallation(config)),
     ];
@@ -70,6 +71,14 @@ function checkPort({ HOST, PORT }: Config): Promise<Finding> {
     probe.close(() => resolve({ about: 'Port', state: 'good', text: `${HOST}:${PORT} is free` })),
   );
   return promise;
+}
+
+/** The server itself speaks HTTP, so an HTTPS address means a proxy in front of it. */
+function checkProxy({ PUBLIC_URL, TRUST_PROXY }: Config): Finding[] {
+  if (TRUST_PROXY !== '' || !PUBLIC_URL?.startsWith('https:')) return [];
+  const text =
+    'PUBLIC_URL is HTTPS, so a proxy forwards requests, but TRUST_PROXY is empty: all clients share the address of the proxy in limits, allowed addresses and the log. Set TRUST_PROXY to the addresses of the proxy';
+  return [{ about: 'Proxy', state: 'note', text }];
 }
 
 async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {

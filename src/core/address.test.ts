@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isAddressIn, parseRange } from './address.ts';
+import { hopAddress, isAddressIn, parseRange } from './address.ts';
 
 test('isAddressIn compares addresses by bytes, not by text', () => {
   const inside: [string, string][] = [
@@ -38,4 +38,17 @@ test('parseRange accepts addresses and CIDR blocks only', () => {
   for (const text of ['10.0.0.1', '10.0.0.0/8', '::1', 'fe80::/10', '0.0.0.0/0']) assert.ok(parseRange(text), text);
   for (const text of ['', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', 'home', '::/129', '/8', '*'])
     assert.equal(parseRange(text), undefined, text);
+});
+
+test('hopAddress removes the port and the brackets of a hop', () => {
+  for (const [hop, address] of [
+    [' 192.0.2.1 ', '192.0.2.1'],
+    ['192.0.2.1:65000', '192.0.2.1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['unknown', 'unknown'],
+    ['', ''],
+  ] as const)
+    assert.equal(hopAddress(hop), address);
 });

@@ -24,6 +24,12 @@ export function isAddressIn(address: string, ranges: readonly string[]): boolean
   });
 }
 
+/** The address in an entry of X-Forwarded-For, which some proxies write with a port: `192.0.2.1:80`, `[2001:db8::1]:80`. */
+export function hopAddress(entry: string): string {
+  const hop = entry.trim();
+  return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop;
+}
+
 /** The only assigned IPv6 unicast space. ipaddr.js also calls unassigned space outside it unicast, `::a.b.c.d` included. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** A public IPv4 address that Azure routes to the host of every virtual machine. */

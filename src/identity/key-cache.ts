@@ -12,6 +12,8 @@ import { findKey, hashKey, type Key } from './keys.ts';
 /** One second below the limit, because the query takes time too. */
 const ENTRY_MS = PROPAGATION_MS - 1_000;
 const MAX_ENTRIES = 10_000;
+/** Queries at a time for keys that addresses with many failures send, and that were not valid before. */
+const MAX_SUSPECT_QUERIES = 16;
 
 interface Entry {
   readonly key: Key | undefined;
@@ -25,6 +27,8 @@ export class KeyCache {
   readonly #adminHash: string | undefined;
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Key | undefined>>();
+  /** Digests that were valid at their last query. */
+  readonly #wasValid = new Set<string>();
   /** Counts clears. A query that began before a clear must not store its result. */
   #generation = 0;
 
@@ -36,14 +40,18 @@ export class KeyCache {
     this.#clock = clock;
   }
 
-  /** Returns a plain value from the cache, or a promise when a query is needed. */
-  find(token: string): Key | undefined | Promise<Key | undefined> {
+  /**
+   * Returns a plain value from the cache, or a promise when a query is needed. `isSuspect`: the address failed often, so only few
+   * queries for keys that nothing is known about run at a time; the others count as unknown.
+   */
+  find(token: string, isSuspect = false): Key | undefined | Promise<Key | undefined> {
     if (!isKeyFormat(token)) return undefined;
     const digest = digestOf(token);
     if (digest === this.#adminHash) return undefined;
     const now = this.#clock.now();
     const entry = this.#entries.get(digest);
     if (entry && entry.until > now) return isLive(entry.key, now) ? entry.key : undefined;
+    if (isSuspect && !this.#wasValid.has(digest) && this.#pending.size >= MAX_SUSPECT_QUERIES) return undefined;
     return this.#lookUp(digest, token);
   }
 
@@ -74,6 +82,10 @@ export class KeyCache {
     const oldest = this.#entries.keys().next();
     if (this.#entries.size >= MAX_ENTRIES && !oldest.done) this.#entries.delete(oldest.value);
     this.#entries.set(digest, { key, until: this.#clock.now() + ENTRY_MS });
+    this.#wasValid.delete(digest);
+    if (key) this.#wasValid.add(digest);
+    const [first] = this.#wasValid.size > MAX_ENTRIES ? this.#wasValid : [];
+    if (first !== undefined) this.#wasValid.delete(first);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   errorFields,
   fail,
   type HttpParseError,
+  hopAddress,
   isAddressIn,
   type Log,
   newRequestId,
@@ -54,13 +55,16 @@ export function createWeb(options: WebOptions): Web {
     'Log lines lost because they could not be written',
     () => [{ value: options.log.droppedLines }],
   );
+  const reportProxy = proxyReporter(options);
   const listener = new Listener({
     clock: options.clock,
     get isDraining() {
       return draining;
     },
-    onRequest: (request, response, connection) =>
-      dispatch(options, handlers, exchangeOf(request, response), connection),
+    onRequest: (request, response, connection) => {
+      reportProxy(request);
+      dispatch(options, handlers, exchangeOf(request, response), connection);
+    },
     onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
     onViolation: (violation, error) => violationResponse(violation, error, options.log),
   });
@@ -224,10 +228,23 @@ function violationResponse(violation: ProtocolViolation, error: HttpParseError, 
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
 }
 
+/** Warns once when a proxy forwards requests and is not trusted: all its clients then share one address, in limits and in the log. */
+function proxyReporter({ log, trustedProxies }: WebOptions): (request: IncomingRequest) => void {
+  let isReported = trustedProxies.length > 0;
+  return ({ headers, address }) => {
+    if (isReported || headers['x-forwarded-for'] === undefined) return;
+    isReported = true;
+    log.warn('proxy.untrusted', {
+      address,
+      advice: 'X-Forwarded-For is ignored; if this address is your proxy, add it to TRUST_PROXY',
+    });
+  };
+}
+
 /** The address of the socket or, behind trusted proxies, the last untrusted hop of X-Forwarded-For. */
 function clientAddress(request: IncomingRequest, trusted: readonly string[]): string {
   const direct = request.address;
   if (trusted.length === 0 || !isAddressIn(direct, trusted)) return direct;
-  const hops = (request.headers['x-forwarded-for'] ?? '').split(',').map((hop) => hop.trim());
+  const hops = (request.headers['x-forwarded-for'] ?? '').split(',').map(hopAddress);
   return hops.findLast((hop) => hop !== '' && !isAddressIn(hop, trusted)) ?? direct;
 }

@@ -164,6 +164,8 @@ test('admin API returns 429 with retry-after when an address fails authenticatio
     assert.deepEqual(statuses.slice(0, 3), [401, 401, 401]);
     assert.equal(statuses.at(-1), 429);
     assert.ok(Number(last?.headers.get('retry-after')) >= 1);
+    const right = await adminApi(() => other.url, ADMIN_TOKEN)('GET', '/groups');
+    assert.equal(right.status, 200, 'the right token passes');
   } finally {
     await other.stop();
   }

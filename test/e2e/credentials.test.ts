@@ -235,6 +235,13 @@ test('the client address comes from x-forwarded-for behind a trusted proxy', asy
     assert.notEqual(await statusOf(PLAIN, from('10.0.0.1'), proxied.url), 403);
     assert.equal(await statusOf(PLAIN, from('10.0.0.1, 192.0.2.7'), proxied.url), 403, 'the nearest hop counts');
     assert.equal(await statusOf(PLAIN, from('nonsense'), proxied.url), 403);
+    assert.notEqual(await statusOf(PLAIN, from('10.0.0.1:4711'), proxied.url), 403, 'a hop with a port');
+    assert.notEqual(
+      await statusOf(PLAIN, from('10.0.0.1, 127.0.0.1:80'), proxied.url),
+      403,
+      'a trusted hop with a port',
+    );
+    assert.ok(!proxied.log.some(({ msg }) => msg === 'proxy.untrusted'));
   } finally {
     await proxied.stop();
   }
@@ -259,9 +266,23 @@ test('authentication failures are limited per address', async () => {
       assert.ok(statuses.length >= 4, 'three failures are allowed');
       assert.deepEqual(new Set(statuses), new Set([401, 429]));
     }
-    assert.notEqual(await statusOf(PLAIN, from('192.0.2.3', bearer(openai)), strict.url), 429);
+    for (const address of ['192.0.2.1', '192.0.2.3'])
+      assert.notEqual(await statusOf(PLAIN, from(address, bearer(openai)), strict.url), 429, 'a valid key passes');
   } finally {
     await strict.stop();
+  }
+});
+
+test('a server behind an untrusted proxy warns once', async () => {
+  const own = await startGateway({ database: gateway.database });
+  try {
+    const warnings = (): number => own.log.filter(({ msg }) => msg === 'proxy.untrusted').length;
+    await send(PLAIN, [bearer(openai)], own.url);
+    assert.equal(warnings(), 0);
+    for (const hop of ['192.0.2.1', '192.0.2.2']) await send(PLAIN, [['x-forwarded-for', hop]], own.url);
+    assert.equal(warnings(), 1);
+  } finally {
+    await own.stop();
   }
 });
 

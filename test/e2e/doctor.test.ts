@@ -1,4 +1,4 @@
-/** What `dragoman doctor` reports about video accounts and models. */
+/** What `dragoman doctor` reports about video accounts and models, and about a proxy. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,6 +45,22 @@ test('doctor reports video accounts that cannot report tasks, and video models w
       assert.ok(silent.startsWith(`${url} is not a public HTTPS address, so providers cannot report tasks of far;`));
       assert.deepEqual(others, unpriced);
     }
+  } finally {
+    await database.drop();
+    rmSync(DATA_DIR, { recursive: true, force: true });
+  }
+});
+
+test('doctor mentions an empty TRUST_PROXY behind HTTPS', async () => {
+  const database = await testDatabase();
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
+  const env = { DATA_DIR, DATABASE_URL: database.url, PUBLIC_URL: 'https://gateway.example' };
+  const hasNote = async (extra: Record<string, string>): Promise<boolean> =>
+    /^note {2}Proxy .*Set TRUST_PROXY/m.test((await run(['doctor'], { env: { ...env, ...extra } })).stdout);
+  try {
+    assert.equal(await hasNote({}), true);
+    assert.equal(await hasNote({ TRUST_PROXY: '10.0.0.1' }), false);
+    assert.equal(await hasNote({ PUBLIC_URL: 'http://gateway.example' }), false);
   } finally {
     await database.drop();
     rmSync(DATA_DIR, { recursive: true, force: true });
