@@ -1,7 +1,7 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
 import { parseMasterKeys } from './core/index.ts';
-import { HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
+import { BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
 const integer = (min: number, max?: number) => {
@@ -76,6 +76,11 @@ const Environment = z.strictObject({
     .describe('close the connection when the client reads nothing for this long'),
   BODY_LIMIT_TEXT: bodyBytes.optional().describe('largest body of a text request in bytes; default 32 MiB'),
   BODY_LIMIT_IMAGE: bodyBytes.optional().describe('largest body of an image request in bytes; default 64 MiB'),
+  BODY_MEMORY_BYTES: integer(2 ** 20)
+    .default(8 * BODY_BYTES.video)
+    .describe(
+      'bytes of all large request bodies in memory, after decompression; further ones get 503, and a key with more than its share 429; default 512 MiB',
+    ),
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
     .describe('days that responses are stored for later reference; 0 stores none'),

@@ -259,8 +259,8 @@ function createApp(
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
     accountTag: accountTags(secrets.pepper),
   });
-  const bodyBudget = new BodyBudget(BODY_BUDGET_BYTES);
-  metrics.gauge('dragoman_large_body_bytes', 'Bytes of video requests in memory', () => [
+  const bodyBudget = new BodyBudget(config.BODY_MEMORY_BYTES);
+  metrics.gauge('dragoman_large_body_bytes', 'Bytes of large requests in memory', () => [
     { value: bodyBudget.reservedBytes },
   ]);
   const handlers = createHandlers({
@@ -298,6 +298,7 @@ function createApp(
     clock,
     metrics,
     trustedProxies: listOf(config.TRUST_PROXY),
+    bodyBudget,
   });
   return { gateway, web };
 }
@@ -309,8 +310,6 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
 }
 
 const ADMIN_CONNECTIONS = 5;
-/** Large bodies in memory at once: eight of the largest. */
-const BODY_BUDGET_BYTES = 8 * BODY_BYTES.video;
 
 /** What the worker of a process without a server needs. */
 export interface WorkerServices {

@@ -51,6 +51,7 @@ export class Auth {
     if (!group || group.style === 'video')
       throw fail('invalid_api_key', "The API key's provider group no longer exists.");
     call.addLogFields({ user: key.userId, key: key.id, group: group.id });
+    call.owner = key.id;
     return { key, group: group as Caller['group'] };
   }
 

@@ -84,7 +84,7 @@ async function withBody<T>(
   call: Call,
   use: (bytes: Buffer) => Promise<T>,
 ): Promise<T> {
-  const reservation = bodyBudget.open();
+  const reservation = bodyBudget.open(call.owner);
   try {
     return await use(await readBody(call, videoBodyLimit, reservation));
   } finally {

@@ -2,25 +2,27 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ApiError, concatBuffers, fail, type MaybePromise } from '../core/index.ts';
-import type { BodyReservation } from './body-budget.ts';
+import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
 import type { Call } from './call.ts';
 import type { IncomingRequest } from './request.ts';
 
-const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};
+const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream & Readable> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', createZstdDecompress],
+] as const);
 
 /**
- * Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived. With a reservation,
- * every byte is taken from the budget before it is kept.
+ * Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived. Its bytes are taken
+ * from the memory budget before they are kept: from the given reservation, else, when the body is large, from one that ends with the
+ * call.
  */
-export function readBody(call: Call, limit: number, reservation?: BodyReservation): MaybePromise<Buffer> {
+export function readBody(call: Call, limit: number, given?: BodyReservation): MaybePromise<Buffer> {
   if (call.body) return call.body;
-  const chunks = new Chunks(limit, reservation);
+  const reserve = given ? () => given : () => call.reserveMemory();
+  const chunks = new Chunks(limit, reserve, given ? 0 : SMALL_BODY_BYTES);
   const { completeBody } = call.request;
   if (completeBody && !isEncoded(call.request)) {
     chunks.add(completeBody);
@@ -53,7 +55,7 @@ export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTran
   if (declared > limit) throw tooLarge(limit);
   const encoding = encodingOf(request);
   if (encoding === '') return collect(request, sink);
-  const decoder = DECODERS[encoding]?.();
+  const decoder = DECODERS.get(encoding)?.();
   if (!decoder) {
     throw fail(
       'unsupported_media_type',
@@ -88,21 +90,38 @@ export const tooLarge = (limit: number) =>
 /** The bytes of a body so far. `add` throws when there are too many. */
 class Chunks {
   readonly #limit: number;
-  readonly #reservation: BodyReservation | undefined;
-  readonly #chunks: Buffer[] = [];
+  readonly #reserve: () => BodyReservation;
+  /** A body up to this size takes no part in the budget, so that most requests do not pay for it. */
+  readonly #uncountedBytes: number;
+  #reservation: BodyReservation | undefined;
+  #chunks: Buffer[] = [];
   #size = 0;
 
-  constructor(limit: number, reservation: BodyReservation | undefined) {
+  constructor(limit: number, reserve: () => BodyReservation, uncountedBytes: number) {
     this.#limit = limit;
-    this.#reservation = reservation;
+    this.#reserve = reserve;
+    this.#uncountedBytes = uncountedBytes;
   }
 
   add(chunk: Buffer): boolean {
     this.#size += chunk.length;
-    if (this.#size > this.#limit) throw tooLarge(this.#limit);
-    this.#reservation?.add(chunk.length);
+    try {
+      if (this.#size > this.#limit) throw tooLarge(this.#limit);
+      if (this.#size > this.#uncountedBytes) this.#count(chunk.length);
+    } catch (error) {
+      // A rejected body must not stay in memory until its client has read the error.
+      this.#chunks = [];
+      throw error;
+    }
     this.#chunks.push(chunk);
     return true;
+  }
+
+  /** The first count includes the bytes before it. */
+  #count(bytes: number): void {
+    const counted = this.#reservation ? bytes : this.#size;
+    this.#reservation ??= this.#reserve();
+    this.#reservation.add(counted);
   }
 
   join(): Buffer {

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { LogFields, LogValue } from '../core/index.ts';
 import type { AdminOperation, ErrorFormat, Operation, OperatorOperation } from '../rules/index.ts';
+import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import type { IncomingRequest } from './request.ts';
 
 /** Operations of the client API, the operator endpoints and the admin API. */
@@ -36,9 +37,14 @@ export interface Upgrade {
 export type CallOptions = Pick<
   Call,
   'id' | 'operation' | 'errorFormat' | 'request' | 'response' | 'params' | 'path' | 'query' | 'address' | 'startedAt'
-> & { readonly upgrade?: Upgrade | undefined; readonly headers?: Call['headers'] | undefined };
+> & {
+  readonly upgrade?: Upgrade | undefined;
+  readonly headers?: Call['headers'] | undefined;
+  readonly bodyBudget?: BodyBudget | undefined;
+};
 
 const NO_HEADERS = {};
+const NO_RESERVATION: BodyReservation = { add() {}, release() {} };
 
 export class Call {
   readonly id: string;
@@ -57,10 +63,13 @@ export class Call {
   /** The body of a WebSocket turn, which may be set later. HTTP requests have none here. */
   body: Buffer | undefined = undefined;
   readonly upgrade: Upgrade | undefined;
+  /** Whose share of memory the call uses: the id of the key, once it is known. */
+  owner: string;
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, LogValue>;
   /** Headers of every response to this call, errors included. */
   headers: Readonly<Record<string, string>>;
+  readonly #bodyBudget: BodyBudget | undefined;
   #isGone = false;
   #isClosed = false;
   #onGone: (() => void)[] = [];
@@ -80,6 +89,8 @@ export class Call {
     this.address = options.address;
     this.startedAt = options.startedAt;
     this.upgrade = options.upgrade;
+    this.owner = options.address;
+    this.#bodyBudget = options.bodyBudget;
     this.headers = options.headers ?? NO_HEADERS;
     this.response.once('close', () => this.#close());
   }
@@ -104,6 +115,13 @@ export class Call {
   onClose(listener: () => void): void {
     if (this.#isClosed) listener();
     else this.#onClose.push(listener);
+  }
+
+  /** A part of the memory for bodies, which ends with the call at the latest. */
+  reserveMemory(): BodyReservation {
+    const reservation = this.#bodyBudget?.open(this.owner) ?? NO_RESERVATION;
+    this.onClose(reservation.release);
+    return reservation;
   }
 
   /** Runs `task` after the promise. An error in either aborts this call and must not stop the process. */

@@ -15,6 +15,7 @@ import {
   newRequestId,
 } from '../core/index.ts';
 import { errorFormatOf } from '../rules/index.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { ProtocolViolation, ServerConnection } from './connection.ts';
 import { Listener } from './listener.ts';
@@ -33,6 +34,7 @@ export interface WebOptions {
   readonly metrics: Metrics;
   /** Addresses and CIDR blocks of proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
+  readonly bodyBudget: BodyBudget;
 }
 
 export interface Web {
@@ -147,6 +149,7 @@ function toCall(options: WebOptions, exchange: Exchange, match?: Match, upgrade?
     startedAt: options.clock.now(),
     upgrade,
     headers: match?.route.headers,
+    bodyBudget: options.bodyBudget,
   });
 }
 

@@ -41,7 +41,7 @@ export class Spool {
    * rejects the body. The file is closed when the call is.
    */
   async receive(call: Call, limit: number, inspect: (chunk: Buffer) => void): Promise<SpooledBody> {
-    const reservation = this.#budget.open();
+    const reservation = this.#budget.open(call.owner);
     call.onClose(() => reservation.release());
     const file = await this.#open();
     call.onClose(() => void file.close().catch(() => {}));

@@ -7,6 +7,7 @@ import { renderError } from '../../src/api/index.ts';
 import { createLog, systemClock } from '../../src/core/index.ts';
 import {
   type AnyOperation,
+  BodyBudget,
   createMetrics,
   createWeb,
   type Handler,
@@ -38,7 +39,15 @@ before(async () => {
     Handler
   >;
   const log = createLog('error', { write: (line: string) => void logged.push(line) });
-  web = createWeb({ handlers, renderError, log, clock: systemClock, metrics: createMetrics(), trustedProxies: [] });
+  web = createWeb({
+    handlers,
+    renderError,
+    log,
+    clock: systemClock,
+    metrics: createMetrics(),
+    trustedProxies: [],
+    bodyBudget: new BodyBudget(2 ** 30),
+  });
   const { port } = await web.listen('127.0.0.1', 0);
   url = `http://127.0.0.1:${port}`;
   peer = await startPeer();

@@ -1,0 +1,83 @@
+/** Memory of request bodies: one budget for the process with a share for each key, checked while bodies are decompressed. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
+import { errorCode } from '../support/error-body.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/wait.ts';
+
+const MIB = 2 ** 20;
+const BUDGET = 16 * MIB;
+const REPLY = '{"id":"msg_1","usage":{"input_tokens":1,"output_tokens":1}}';
+
+let upstream: Canned;
+let gateway: TestGateway;
+let ana: string;
+let ben: string;
+/** The provider responds when this resolves. */
+let release = Promise.withResolvers<void>();
+
+before(async () => {
+  upstream = await startCanned();
+  upstream.respondWith(async (response, received) => {
+    await release.promise;
+    await jsonResponse(REPLY)(response, received);
+  });
+  gateway = await startGateway({ env: { BODY_MEMORY_BYTES: String(BUDGET) } });
+  ana = (await gateway.apply(basicSetup(upstream.url))).claude ?? '';
+  ben =
+    (await gateway.apply({ users: [{ id: 'ben', balance: '100' }], keys: [{ user: 'ben', group: 'claude' }] }))
+      .claude ?? '';
+});
+after(async () => {
+  release.resolve();
+  await gateway?.stop();
+  await upstream?.close();
+});
+
+const bodyOf = (bytes: number): string => `{"model":"demo-messages","messages":[],"x":"${' '.repeat(bytes)}"}`;
+
+const send = (key: string, body: Buffer, encoding: string): Promise<Response> =>
+  fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-encoding': encoding },
+    body: new Uint8Array(body),
+  });
+
+async function keptBytes(): Promise<number> {
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  return Number(/^dragoman_large_body_bytes (\d+)/m.exec(metrics)?.[1] ?? assert.fail(metrics));
+}
+
+test('compressed bodies that grow beyond the memory budget are rejected, and others still get a share', async () => {
+  const bomb = zstdCompressSync(bodyOf(3 * MIB));
+  assert.ok(bomb.length < 2_000, `${bomb.length} bytes`);
+  const responses = Array.from({ length: 20 }, () => send(ana, bomb, 'zstd'));
+  const settled: Response[] = [];
+  for (const response of responses) void response.then((one) => settled.push(one));
+  // Two bodies of 3 MiB fit into half of the budget.
+  await until('the rejections', () => settled.length === 18);
+  for (const response of settled) {
+    assert.equal(errorCode('messages', response.status, await response.json()), 'rate_limit_exceeded');
+    assert.ok(Number(response.headers.get('retry-after')) >= 1);
+  }
+  assert.ok((await keptBytes()) <= BUDGET / 2);
+  const other = send(ben, gzipSync(bodyOf(MIB)), 'gzip');
+  const small = send(ana, gzipSync(bodyOf(100_000)), 'gzip');
+  await until('the requests at the provider', () => upstream.requests.length === 4);
+  release.resolve();
+  assert.deepEqual([(await other).status, (await small).status], [200, 200]);
+  for (const response of await Promise.all(responses)) if (response.status === 200) await response.text();
+  assert.equal(settled.filter(({ status }) => status === 200).length, 2);
+  await until('the memory', async () => (await keptBytes()) === 0);
+  release = Promise.withResolvers();
+});
+
+test('a content encoding with the name of an object member is 415', async () => {
+  for (const encoding of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
+    const response = await send(ana, Buffer.from('{}'), encoding);
+    assert.equal(errorCode('messages', response.status, await response.json()), 'unsupported_media_type');
+    assert.equal(response.status, 415);
+  }
+});
