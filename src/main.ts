@@ -274,7 +274,7 @@ function createApp(
     db: database.db,
     openApi: () => openApi(version, ADMIN_SCHEMAS),
     auth: new Auth({ keys, catalog, clock, failuresPerMinute }),
-    webSockets: new WebSocketServer(),
+    webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web.run(call, handler),
     notReady: async () => (web.isDraining ? 'shutting down' : databaseProblem(database.db)),
   });

@@ -23,6 +23,7 @@ export {
   elementsAt,
   type JsonLimits,
   JsonScanError,
+  measureMembers,
   membersAt,
   type Span,
   scanMembers,

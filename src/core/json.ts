@@ -40,8 +40,19 @@ const ZERO = 0x30;
 
 /** Spans of the wanted top-level members. Rejects a wanted member that occurs twice, because parsers differ on which one counts. */
 export function scanMembers(bytes: Buffer, wanted: ReadonlySet<string>, limits: JsonLimits): Map<string, Span> {
+  return measureMembers(bytes, wanted, limits).members;
+}
+
+/** The members as above, and how many values the body holds, which determines the memory of the parsed body. */
+export function measureMembers(
+  bytes: Buffer,
+  wanted: ReadonlySet<string>,
+  limits: JsonLimits,
+): { members: Map<string, Span>; values: number } {
   if (!isUtf8(bytes)) throw new JsonScanError('The body is not valid UTF-8.', 0);
-  return new Scanner(bytes, limits).members(wanted);
+  const scanner = new Scanner(bytes, limits);
+  const members = scanner.members(wanted);
+  return { members, values: scanner.values };
 }
 
 /** Spans of members of a nested object. The body must have passed `scanMembers`. */
@@ -80,6 +91,11 @@ class Scanner {
     this.#bytes = bytes;
     this.#limits = limits;
     this.#at = at;
+  }
+
+  /** Scalars and empty containers so far. */
+  get values(): number {
+    return this.#tokens;
   }
 
   members(wanted: ReadonlySet<string>): Map<string, Span> {

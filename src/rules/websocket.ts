@@ -21,6 +21,9 @@ export const WEBSOCKET = {
   messagesPerSecond: 50,
   /** Conversation history kept per connection, as JSON. */
   cacheBytes: 64 * MIB,
+  /** Memory of a parsed message: the text and its strings, and an object or a list slot for each value. */
+  memoryPerByte: 2,
+  memoryPerValue: 64,
   /** Bytes buffered for a slow client before the upstream is paused. */
   bufferedBytes: MIB,
   /** Interval of key checks; a revoked key closes its connections within the propagation time. */
@@ -37,5 +40,5 @@ export const WEBSOCKET = {
 
 export const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 
-/** Close codes: clients treat `policy` as final and reconnect after `restart`. */
-export const CLOSE = { normal: 1000, policy: 1008, restart: 1012 } as const;
+/** Close codes: clients treat `policy` as final and reconnect after `restart` and `overloaded`. */
+export const CLOSE = { normal: 1000, policy: 1008, restart: 1012, overloaded: 1013 } as const;

@@ -119,9 +119,14 @@ export class Call {
 
   /** A part of the memory for bodies, which ends with the call at the latest. */
   reserveMemory(): BodyReservation {
-    const reservation = this.#bodyBudget?.open(this.owner) ?? NO_RESERVATION;
+    const reservation = this.openReservation();
     this.onClose(reservation.release);
     return reservation;
+  }
+
+  /** The same for a WebSocket, which outlives the call that opened it; its owner releases it. */
+  openReservation(): BodyReservation {
+    return this.#bodyBudget?.open(this.owner) ?? NO_RESERVATION;
   }
 
   /** Runs `task` after the promise. An error in either aborts this call and must not stop the process. */

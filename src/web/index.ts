@@ -1,5 +1,5 @@
 export { expectJson, mediaType, readBody } from './body.ts';
-export { BodyBudget } from './body-budget.ts';
+export { BodyBudget, type BodyReservation } from './body-budget.ts';
 export { type AnyOperation, Call, type Handler, type ResponseWriter } from './call.ts';
 export { type ClientStream, type ClientStreamLimits, ClientStreams } from './client-stream.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';

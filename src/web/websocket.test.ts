@@ -57,7 +57,7 @@ function openUpgrade(headers: Readonly<Record<string, string>> = HANDSHAKE): Ope
 test('ws reads only the method and the headers of an upgrade request', async () => {
   const { call, client, read } = openUpgrade();
   const received = once(client, 'data') as Promise<[Buffer]>;
-  const connection = await new WebSocketServer().accept(call);
+  const connection = await new WebSocketServer(1_000).accept(call);
   const [response] = await received;
   assert.match(response.toString('latin1'), /^HTTP\/1\.1 101 /);
   assert.ok(response.includes(`Sec-WebSocket-Accept: ${ACCEPT}\r\n`));
@@ -79,7 +79,7 @@ for (const [description, changes] of [
   test(`the WebSocket server rejects a handshake ${description} with our error format`, () => {
     const { call } = openUpgrade({ ...HANDSHAKE, ...changes });
     assert.throws(
-      () => new WebSocketServer().accept(call),
+      () => new WebSocketServer(1_000).accept(call),
       (error) => error instanceof ApiError && error.code === 'invalid_request',
     );
   });

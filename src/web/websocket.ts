@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer as WsServer } from 'ws';
 import { fail } from '../core/index.ts';
-import { WEBSOCKET } from '../rules/index.ts';
+import { CLOSE, WEBSOCKET } from '../rules/index.ts';
+import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
 import type { Call } from './call.ts';
 
 export interface WebSocketConnection {
@@ -16,12 +17,18 @@ export interface WebSocketConnection {
 }
 
 export class WebSocketServer {
+  readonly #stalledMs: number;
   readonly #server = new WsServer({
     noServer: true,
     maxPayload: WEBSOCKET.messageBytes,
     perMessageDeflate: false,
     clientTracking: false,
   });
+
+  /** A client that reads nothing for `stalledMs` is disconnected. */
+  constructor(stalledMs: number) {
+    this.#stalledMs = stalledMs;
+  }
 
   /** Completes the upgrade of the call. Its HTTP response must not be used afterwards. */
   accept(call: Call): Promise<WebSocketConnection> {
@@ -36,7 +43,8 @@ export class WebSocketServer {
       upgrade.socket,
       upgrade.release(),
       (socket) => {
-        resolve(new LiveWebSocket(socket, upgrade.socket));
+        const reserve = (): BodyReservation => call.openReservation();
+        resolve(new LiveWebSocket(socket, upgrade.socket, { stalledMs: this.#stalledMs, reserve }));
       },
     );
     return promise;
@@ -57,32 +65,91 @@ function isHandshake({ request: { method, headers } }: Call): boolean {
   );
 }
 
+/** Time for the client to see why its connection closes. */
+const DISCARD_MS = 2_000;
+
+interface LiveOptions {
+  readonly stalledMs: number;
+  readonly reserve: () => BodyReservation;
+}
+
 class LiveWebSocket implements WebSocketConnection {
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
+  readonly #options: LiveOptions;
   #isCorked = false;
   #isFull = false;
   readonly #pings: NodeJS.Timeout;
+  #stallTimer: NodeJS.Timeout | undefined;
   #onDrain: (() => void)[] = [];
+  /** Bytes of the message that is arriving, and its part of the memory for bodies once it is large. */
+  #arrived = 0;
+  #incoming: BodyReservation | undefined;
 
-  constructor(socket: WebSocket, stream: Duplex) {
+  constructor(socket: WebSocket, stream: Duplex, options: LiveOptions) {
     this.#socket = socket;
     this.#stream = stream;
+    this.#options = options;
     socket.on('error', () => {});
     // Frames that arrived with the handshake must wait until `onMessage` is called.
     socket.pause();
     this.#pings = setInterval(() => socket.ping(), WEBSOCKET.pingMs).unref();
-    socket.once('close', () => clearInterval(this.#pings));
+    // Pongs fill the buffer too, which a client that only sends pings never reads.
+    socket.on('ping', () => this.#hasRoom());
+    socket.on('message', () => this.#endMessage());
+    stream.prependListener('data', (chunk: Buffer) => this.#countArrived(chunk.length));
+    socket.once('close', () => {
+      clearInterval(this.#pings);
+      clearTimeout(this.#stallTimer);
+      this.#endMessage();
+    });
   }
 
   send(text: string): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return true;
     this.#cork();
     this.#socket.send(text);
+    return this.#hasRoom();
+  }
+
+  /** While the buffer is full, nothing more is read: every message of the client could add to it. */
+  #hasRoom(): boolean {
     if (this.#socket.bufferedAmount < WEBSOCKET.bufferedBytes) return true;
-    if (!this.#isFull) this.#stream.once('drain', () => this.#emitDrain());
+    if (this.#isFull) return false;
     this.#isFull = true;
+    this.#socket.pause();
+    this.#stream.once('drain', () => this.#emitDrain());
+    this.#stallTimer = setTimeout(() => this.#socket.terminate(), this.#options.stalledMs).unref();
     return false;
+  }
+
+  /** A message that does not fit into the memory for bodies closes the connection, because its end may never come. */
+  #countArrived(bytes: number): void {
+    this.#arrived += bytes;
+    if (this.#arrived <= SMALL_BODY_BYTES) return;
+    const counted = this.#incoming ? bytes : this.#arrived;
+    this.#incoming ??= this.#options.reserve();
+    try {
+      this.#incoming.add(counted);
+    } catch {
+      this.#socket.close(CLOSE.overloaded, 'too many large messages; try again shortly');
+      this.#discard();
+    }
+  }
+
+  /** Reads on without keeping anything: closing with unread bytes would reset the connection before the client sees the reason. */
+  #discard(): void {
+    this.#endMessage();
+    this.#stream.removeAllListeners('data');
+    this.#stream.on('data', () => {});
+    this.#stream.end();
+    this.#stallTimer = setTimeout(() => this.#socket.terminate(), DISCARD_MS).unref();
+  }
+
+  #endMessage(): void {
+    this.#arrived = 0;
+    this.#incoming?.release();
+    this.#incoming = undefined;
   }
 
   /** Sends all frames of one turn of the event loop in one write. */
@@ -116,6 +183,8 @@ class LiveWebSocket implements WebSocketConnection {
 
   #emitDrain(): void {
     this.#isFull = false;
+    clearTimeout(this.#stallTimer);
+    this.#socket.resume();
     for (const listener of this.#onDrain.splice(0)) listener();
   }
 }

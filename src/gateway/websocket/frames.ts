@@ -1,6 +1,6 @@
 /** Frames of a responses WebSocket: parsing those of the client, and building our own. */
-import { JsonScanError, scanMembers } from '../../core/index.ts';
-import { JSON_LIMITS } from '../../rules/index.ts';
+import { JsonScanError, measureMembers } from '../../core/index.ts';
+import { JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 
 export type JsonFrame = Record<string, unknown>;
 
@@ -17,10 +17,18 @@ const ONCE: ReadonlySet<string> = new Set([
   'response',
 ]);
 
-export function readFrame(text: string): JsonFrame | undefined {
+export interface ReadFrame {
+  readonly event: JsonFrame;
+  /** An estimate of the memory that the text and the parsed frame take together. */
+  readonly memoryBytes: number;
+}
+
+export function readFrame(text: string): ReadFrame | undefined {
   try {
-    scanMembers(Buffer.from(text), ONCE, JSON_LIMITS);
-    return JSON.parse(text) as JsonFrame;
+    const bytes = Buffer.from(text);
+    const { values } = measureMembers(bytes, ONCE, JSON_LIMITS);
+    const memoryBytes = bytes.length * WEBSOCKET.memoryPerByte + values * WEBSOCKET.memoryPerValue;
+    return { event: JSON.parse(text) as JsonFrame, memoryBytes };
   } catch (error) {
     if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
     throw error;

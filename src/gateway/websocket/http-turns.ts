@@ -2,8 +2,9 @@
  * Turns of a WebSocket over the HTTP path: each runs as a streamed request with the full conversation in it, so the provider needs
  * neither WebSockets nor stored state. The connection remembers the latest response of every lane.
  */
-import { type Clock, newId } from '../../core/index.ts';
-import type { Call, Handler, WebSocketConnection } from '../../web/index.ts';
+import { ApiError, type Clock, newId } from '../../core/index.ts';
+import { WEBSOCKET } from '../../rules/index.ts';
+import type { BodyReservation, Call, Handler, WebSocketConnection } from '../../web/index.ts';
 import { inputItems } from '../stored/expand.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
@@ -15,6 +16,10 @@ export interface HttpTurnsServices {
   readonly clock: Clock;
   /** Runs the call as if it had come over HTTP. */
   readonly handleHttp: Handler;
+  /** Counts a turn that calls no provider against the limits of its key, or rejects it. */
+  readonly acquireSlot: (call: Call) => undefined | Promise<void>;
+  /** Opens a part of the memory for bodies. */
+  readonly reserve: () => BodyReservation;
   /** True when the provider or our store can continue from the response. */
   readonly canContinue: (responseId: string) => Promise<boolean>;
 }
@@ -22,11 +27,13 @@ export interface HttpTurnsServices {
 export class HttpTurns implements TurnRunner {
   readonly #socket: WebSocketConnection;
   readonly #services: HttpTurnsServices;
-  readonly #history = new LaneHistory();
+  readonly #history: LaneHistory;
+  #isClosed = false;
 
   constructor(socket: WebSocketConnection, services: HttpTurnsServices) {
     this.#socket = socket;
     this.#services = services;
+    this.#history = new LaneHistory(services.reserve);
   }
 
   /** True when only this connection can continue from the response. */
@@ -39,20 +46,23 @@ export class HttpTurns implements TurnRunner {
     const previousId = idIn(create.previous_response_id);
     const entry = previousId === undefined ? undefined : this.#history.find(previousId);
     const base = entry ? entry.base : previousId;
-    const items = [...(entry?.items ?? []), ...inputItems(create.input)];
+    if (entry) turn.memory.add(entry.json.length * WEBSOCKET.memoryPerByte);
+    const earlier = entry ? (JSON.parse(entry.json.toString()) as unknown[]) : [];
+    const items = [...earlier, ...inputItems(create.input)];
     let isComplete = false;
     response.on('event', (json: string) => {
       const event = parseLifecycleEvent(json);
       if (event && isSuccessEvent(event)) {
         isComplete = true;
         const { id, output } = event.response ?? {};
-        if (id !== undefined && Array.isArray(output)) this.#history.set(lane, id, [...items, ...output], base);
+        if (id !== undefined && Array.isArray(output)) this.#remember(lane, id, [...items, ...output], base);
       }
       // At once, not when the response has ended: the next turn of the lane may begin before.
       if (event?.type === 'response.failed') this.#history.drop(lane, previousId);
     });
     try {
       if (create.generate === false) {
+        await this.#services.acquireSlot(call);
         await this.#warmUp(turn, items, base);
         isComplete = true;
         return;
@@ -73,11 +83,25 @@ export class HttpTurns implements TurnRunner {
     this.#socket.send(frameText(passFailed(event, code, message), idIn(event.stream_id)));
   }
 
-  close(): void {}
+  close(): void {
+    this.#isClosed = true;
+    this.#history.clear();
+  }
+
+  /** The client has its response; without room for the history it cannot continue from it. */
+  #remember(lane: string, id: string, items: readonly unknown[], base: string | undefined): void {
+    if (this.#isClosed) return;
+    try {
+      this.#history.set(lane, id, items, base);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
 
   /** `generate: false`: creates a response that can be continued from, without calling a provider. */
   async #warmUp(turn: Turn, items: readonly unknown[], base: string | undefined): Promise<void> {
     if (base !== undefined && !(await this.#services.canContinue(base))) throw previousNotFound(base);
+    if (this.#isClosed) return;
     const id = newId('resp');
     this.#history.set(turn.lane, id, items, base);
     const response = {

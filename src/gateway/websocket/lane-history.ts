@@ -1,38 +1,72 @@
-/** Conversation history of a connection: the latest response of each lane with all items before it, within a byte budget. */
+/**
+ * Conversation history of a connection: the latest response of each lane with all items before it, within a byte budget. Kept as JSON
+ * text, because parsed items take many times their size.
+ */
+import { fail } from '../../core/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
+import type { BodyReservation } from '../../web/index.ts';
 
 export interface LaneEntry {
   readonly responseId: string;
   /** A stored response that precedes all items. */
   readonly base: string | undefined;
-  /** Input and output so far, as items of the responses dialect, as the client received them. */
-  readonly items: readonly unknown[];
-  readonly bytes: number;
+  /** Input and output so far, as a list of items of the responses dialect, as the client received them. */
+  readonly json: Buffer;
+}
+
+interface KeptEntry extends LaneEntry {
+  readonly memory: BodyReservation;
 }
 
 export class LaneHistory {
-  readonly #latest = new Map<string, LaneEntry>();
+  readonly #reserve: () => BodyReservation;
+  readonly #latest = new Map<string, KeptEntry>();
+  #bytes = 0;
+
+  /** `reserve` opens a part of the memory for bodies. */
+  constructor(reserve: () => BodyReservation) {
+    this.#reserve = reserve;
+  }
 
   find(responseId: string): LaneEntry | undefined {
     for (const entry of this.#latest.values()) if (entry.responseId === responseId) return entry;
     return undefined;
   }
 
+  /** Throws when the items do not fit; the lane then has no history. */
   set(lane: string, responseId: string, items: readonly unknown[], base?: string): void {
-    const entry = { responseId, base, items, bytes: JSON.stringify(items).length };
-    // Deleted first, so that the map is in order of use and the oldest entry is removed when the budget is exceeded.
-    this.#latest.delete(lane);
-    this.#latest.set(lane, entry);
-    let total = [...this.#latest.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    for (const [oldest, { bytes }] of this.#latest) {
-      if (total <= WEBSOCKET.cacheBytes) return;
-      this.#latest.delete(oldest);
-      total -= bytes;
+    this.#remove(lane);
+    const json = Buffer.from(JSON.stringify(items));
+    if (json.length > WEBSOCKET.cacheBytes)
+      throw fail(
+        'request_too_large',
+        `The conversation of a lane may have ${WEBSOCKET.cacheBytes / 2 ** 20} MiB; start a new one with less input.`,
+      );
+    // The map is in order of use, so the oldest entries are removed first.
+    for (const oldest of this.#latest.keys()) {
+      if (this.#bytes + json.length <= WEBSOCKET.cacheBytes) break;
+      this.#remove(oldest);
     }
+    const memory = this.#reserve();
+    memory.add(json.length);
+    this.#latest.set(lane, { responseId, base, json, memory });
+    this.#bytes += json.length;
   }
 
   /** After a failure this lane cannot continue from the response; other lanes still can. */
   drop(lane: string, responseId: string | undefined): void {
-    if (responseId !== undefined && this.#latest.get(lane)?.responseId === responseId) this.#latest.delete(lane);
+    if (responseId !== undefined && this.#latest.get(lane)?.responseId === responseId) this.#remove(lane);
+  }
+
+  clear(): void {
+    for (const lane of this.#latest.keys()) this.#remove(lane);
+  }
+
+  #remove(lane: string): void {
+    const entry = this.#latest.get(lane);
+    if (!entry) return;
+    this.#latest.delete(lane);
+    this.#bytes -= entry.json.length;
+    entry.memory.release();
   }
 }

@@ -1,7 +1,7 @@
 /** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
 import { newRequestId } from '../../core/index.ts';
 import { ENDPOINTS } from '../../rules/index.ts';
-import { Call, type Handler, type WebSocketConnection } from '../../web/index.ts';
+import { type BodyReservation, Call, type Handler, type WebSocketConnection } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
 import { HttpTurns } from './http-turns.ts';
@@ -30,9 +30,12 @@ export function openSession(
   host: SessionHost,
 ): ResponsesSession {
   const { clock, store } = services;
+  const reserve = (): BodyReservation => upgrade.openReservation();
   const httpTurns = new HttpTurns(socket, {
     clock,
     handleHttp: host.handleHttp,
+    acquireSlot: host.acquireSlot,
+    reserve,
     canContinue: async (id) => (await store.find(id, caller.key.userId)) !== undefined,
   });
   // Only providers of the responses style have WebSockets of their own.
@@ -42,7 +45,7 @@ export function openSession(
       : httpTurns;
   const runTurn = (turn: Turn): Promise<void> =>
     host.runCall(callFor(turn, upgrade, caller, clock.now()), (call) => runner.run(call, turn));
-  return new ResponsesSession(socket, { clock, runner, runTurn });
+  return new ResponsesSession(socket, { clock, runner, reserve, runTurn });
 }
 
 /** A turn is a POST to the same path in everything but its id and where its response goes. */

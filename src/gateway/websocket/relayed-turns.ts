@@ -132,6 +132,7 @@ export class RelayedTurns implements TurnRunner {
   close(): void {
     this.#isClosed = true;
     this.#session?.close();
+    this.#httpTurns.close();
   }
 
   /** The account that holds the response. Unknown responses and those of other users are both not found. */

@@ -35,6 +35,7 @@ function open() {
     {
       clock,
       runner: { run: async () => undefined, pass: () => undefined, close: () => undefined },
+      reserve: () => ({ add: () => undefined, release: () => undefined }),
       runTurn: async (turn) => void turns.push(turn),
     },
   );

@@ -2,15 +2,17 @@
  * A responses WebSocket (G 4.7): reads frames, queues turns on lanes, and enforces limits; a `TurnRunner` runs the turns. A
  * malformed frame gets an error frame and does not close the connection.
  */
-import type { Clock } from '../../core/index.ts';
+import { ApiError, type Clock } from '../../core/index.ts';
 import { CLOSE, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
-import type { WebSocketConnection } from '../../web/index.ts';
+import type { BodyReservation, WebSocketConnection } from '../../web/index.ts';
 import { bodyOf, errorFrame, frameText, type JsonFrame, readFrame, rejectionFrame, withStreamId } from './frames.ts';
 import { type Turn, TurnResponse, type TurnRunner } from './turn.ts';
 
 export interface SessionOptions {
   readonly clock: Clock;
   readonly runner: TurnRunner;
+  /** Opens a part of the memory for bodies. */
+  reserve(): BodyReservation;
   /** Runs the turn as a call of its own: logged and measured like a request over HTTP. */
   runTurn(turn: Turn): Promise<void>;
 }
@@ -63,21 +65,23 @@ export class ResponsesSession {
 
   #clearQueue(): QueuedTurn[] {
     this.#queuedBytes = 0;
+    for (const { memory } of this.#queue) memory.release();
     return this.#queue.splice(0);
   }
 
   #onMessage(text: string | undefined): void {
     if (this.#isOverRate()) return this.#socket.close(CLOSE.policy, 'too many messages');
-    const event = text === undefined ? undefined : readFrame(text);
-    if (text === undefined || event === undefined)
+    const frame = text === undefined ? undefined : readFrame(text);
+    if (text === undefined || frame === undefined)
       return this.#send(rejectionFrame(400, 'invalid_json', 'Frames must be text frames with one JSON object.'));
+    const { event, memoryBytes } = frame;
     const streamId = event.stream_id;
     if (streamId !== undefined && (typeof streamId !== 'string' || !STREAM_ID.test(streamId))) {
       const message = 'stream_id: expected 1 to 256 letters, digits, dots, dashes or underscores.';
       return this.#send(rejectionFrame(400, 'invalid_stream_id', message, 'stream_id'));
     }
     if (FORWARDED_EVENTS.has(event.type)) return this.#services.runner.pass(event, text);
-    if (event.type === 'response.create') return this.#create(event, text, streamId);
+    if (event.type === 'response.create') return this.#create(event, { text, memoryBytes }, streamId);
     const message = `type: "${String(event.type).slice(0, 60)}" is not supported; send response.create.`;
     this.#send(rejectionFrame(400, 'invalid_value', message, 'type'), streamId);
   }
@@ -89,7 +93,11 @@ export class ResponsesSession {
     return this.#messageTimes.length > WEBSOCKET.messagesPerSecond * 10 || this.#queue.length > WEBSOCKET.queuedTurns;
   }
 
-  #create(event: JsonFrame, text: string, streamId: string | undefined): void {
+  #create(
+    event: JsonFrame,
+    { text, memoryBytes }: { readonly text: string; readonly memoryBytes: number },
+    streamId: string | undefined,
+  ): void {
     if (this.#closing) return this.#rejectTurn(this.#closing.reason, streamId);
     const create = bodyOf(event);
     if (create.background === true) {
@@ -105,10 +113,28 @@ export class ResponsesSession {
       const message = `The queued turns of a connection may hold ${WEBSOCKET.queuedBytes / 2 ** 20} MiB; send this one again when another is done.`;
       return this.#send(rejectionFrame(429, 'websocket_queue_limit_reached', message), streamId);
     }
+    const memory = this.#reserve(memoryBytes, streamId);
+    if (!memory) return;
     if (streamId !== undefined) this.#lanes.add(streamId);
-    this.#queue.push({ lane: streamId ?? '', streamId, create, text: 'response' in event ? undefined : text, bytes });
+    const given = 'response' in event ? undefined : text;
+    this.#queue.push({ lane: streamId ?? '', streamId, create, text: given, bytes, memory });
     this.#queuedBytes += bytes;
     this.#startNext();
+  }
+
+  /** Undefined when the turn does not fit; the client then has its error. */
+  #reserve(bytes: number, streamId: string | undefined): BodyReservation | undefined {
+    const memory = this.#services.reserve();
+    try {
+      memory.add(bytes);
+      return memory;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      memory.release();
+      const status = error.code === 'rate_limit_exceeded' ? 429 : 503;
+      this.#send(rejectionFrame(status, error.code, error.message), streamId);
+      return undefined;
+    }
   }
 
   #mustWait(lane: string): boolean {
@@ -127,7 +153,7 @@ export class ResponsesSession {
   }
 
   #start(queued: QueuedTurn): void {
-    const { lane, streamId } = queued;
+    const { lane, streamId, memory } = queued;
     const response = new TurnResponse({
       onEvent: (json) => {
         const ready = this.#socket.send(withStreamId(json, streamId));
@@ -138,6 +164,7 @@ export class ResponsesSession {
       onEnd: (isComplete) => {
         if (!isComplete) this.#send(rejectionFrame(502, 'upstream_error', TRUNCATED), streamId);
         this.#running.delete(lane);
+        memory.release();
         if (this.#running.size === 0) this.#closing?.close();
         this.#startNext();
       },

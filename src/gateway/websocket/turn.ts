@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import { readSse, type SseReader } from '../../core/index.ts';
-import type { Call, ResponseWriter } from '../../web/index.ts';
+import type { BodyReservation, Call, ResponseWriter } from '../../web/index.ts';
 import type { JsonFrame } from './frames.ts';
 
 /** One `response.create` of a client. */
@@ -16,6 +16,8 @@ export interface Turn {
   readonly create: JsonFrame;
   /** The frame as it came; undefined when the body was in the wrapper of older clients. */
   readonly text: string | undefined;
+  /** The turn's part of the memory for bodies, until it ends. */
+  readonly memory: BodyReservation;
   readonly response: TurnResponse;
 }
 

@@ -32,7 +32,8 @@ function taskOf(text: string, lane = '') {
     onRejected: () => {},
     onEnd: (whole) => void ends.push(whole),
   });
-  const turn: Turn = { lane, streamId: undefined, create: {}, text, response: response };
+  const memory = { add: () => {}, release: () => {} };
+  const turn: Turn = { lane, streamId: undefined, create: {}, text, memory, response: response };
   const notes: Record<string, unknown> = {};
   const call = { logFields: notes, addLogFields: (fields) => void Object.assign(notes, fields) } as Call;
   return { task: { call, turn, admission, text }, charged, ends, answer: response, call };
