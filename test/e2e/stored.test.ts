@@ -172,6 +172,48 @@ describe('stored responses of converted groups', () => {
     );
   });
 
+  test('item references are resolved together, from memory and from the database, and their number is limited', async () => {
+    const outputs = await Promise.all(
+      ['lemons', 'limes', 'melons'].map((fruit) =>
+        client().responses.create({ model: 'demo-messages', input: `say something about ${fruit}` }),
+      ),
+    );
+    const references = outputs.map(({ output }) => ({ type: 'item_reference' as const, id: output[0]?.id ?? '' }));
+    const other = await startGateway({ database: gateway.database });
+    try {
+      await until('the rows', async () => {
+        const rows = await gateway.context.database.db.selectFrom('stored_responses').select('id').execute();
+        return outputs.every(({ id }) => rows.some((row) => row.id === id));
+      });
+      for (const url of [gateway.url, other.url]) {
+        await openai(url, keys.claude ?? '').responses.create({
+          model: 'demo-messages',
+          input: [...references, references[0] ?? assert.fail(), { role: 'user', content: 'go on' }],
+        });
+        for (const fruit of ['lemons', 'limes', 'melons']) assert.match(lastBody(), new RegExp(fruit));
+      }
+    } finally {
+      await other.stop();
+    }
+    const many = Array.from({ length: 1_001 }, (_, n) => ({ type: 'item_reference' as const, id: `msg_${n}` }));
+    await assert.rejects(client().responses.create({ model: 'demo-messages', input: many }), /1001 item references/);
+  });
+
+  test('a response of another user takes the same query as an unknown one', async () => {
+    const { id } = await client().responses.create({ model: 'demo-messages', input: 'mine' });
+    const other = openai(gateway.url, others.claude ?? '');
+    const { db } = gateway.context.database;
+    const statusOf = (wanted: string): Promise<unknown> =>
+      other.responses.retrieve(wanted).catch((error: unknown) => (error as { status?: unknown }).status);
+    assert.deepEqual([await statusOf(id), await statusOf('resp_unknown')], [404, 404]);
+    await sql`alter table stored_responses rename to stored_responses_gone`.execute(db);
+    try {
+      assert.deepEqual([await statusOf(id), await statusOf('resp_unknown')], [500, 500], 'both need the table');
+    } finally {
+      await sql`alter table stored_responses_gone rename to stored_responses`.execute(db);
+    }
+  });
+
   test('stored conversations are sealed in the database', async () => {
     await client().responses.create({ model: 'demo-messages', input: 'canary-watermelon' });
     const { rows } = await gateway.context.database.db

@@ -2,8 +2,7 @@
  * Expansion of a responses request that refers to stored turns or items: they are inserted from the store, so that a provider without
  * stored state gets the whole conversation.
  */
-import { fail } from '../../core/index.ts';
-import { previousNotFound, type ResponseStore } from './store.ts';
+import { itemNotFound, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -17,9 +16,7 @@ export interface Expanded {
 export async function expandHistory(body: Json, userId: string, store: ResponseStore): Promise<Expanded> {
   const previousId = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
   const earlier = previousId === undefined ? [] : await earlierItems(previousId, userId, store);
-  const input = await Promise.all(
-    [...earlier, ...inputItems(body.input)].map((item) => resolveReference(item, userId, store)),
-  );
+  const input = await resolveReferences([...earlier, ...inputItems(body.input)], userId, store);
   const { previous_response_id: _, ...rest } = body;
   return { body: previousId === undefined && !hasReference(body.input) ? body : { ...rest, input }, input, previousId };
 }
@@ -36,13 +33,20 @@ async function earlierItems(id: string, userId: string, store: ResponseStore): P
   return [...content.input, ...(Array.isArray(content.response.output) ? content.response.output : [])];
 }
 
-async function resolveReference(item: unknown, userId: string, store: ResponseStore): Promise<unknown> {
-  const id = referenceOf(item);
-  if (id === undefined) return item;
-  const found = await store.findItem(id, userId);
-  if (found === undefined)
-    throw fail('invalid_request', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
-  return found;
+async function resolveReferences(
+  items: readonly unknown[],
+  userId: string,
+  store: ResponseStore,
+): Promise<readonly unknown[]> {
+  const ids = referenceSet(items.flatMap((item) => referenceOf(item) ?? []));
+  if (ids.size === 0) return items;
+  const found = await store.findItems(ids, userId);
+  return items.map((item) => {
+    const id = referenceOf(item);
+    if (id === undefined) return item;
+    if (!found.has(id)) throw itemNotFound(id);
+    return found.get(id);
+  });
 }
 
 const hasReference = (input: unknown): boolean =>

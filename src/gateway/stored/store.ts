@@ -11,6 +11,8 @@ export interface StoredResponse {
   readonly id: string;
   readonly userId: string;
   readonly accountId?: string;
+  /** Ids of the items in a response that the provider holds. */
+  readonly itemIds?: readonly string[];
   readonly content?: StoredContent;
 }
 export interface StoredContent {
@@ -36,6 +38,10 @@ const MAX_BATCH = 200;
 const MAX_BYTES = 8 * 2 ** 20;
 const CACHE_ENTRIES = 2_000;
 const CACHE_BYTES = 128 * 2 ** 20;
+/** Rows that a query for items reads; each id is in few of them. */
+const MAX_ITEM_ROWS = 2_000;
+/** Content that the references of one request may load. */
+const MAX_LOADED_BYTES = 64 * 2 ** 20;
 
 interface CachedResponse {
   readonly response: StoredResponse;
@@ -67,18 +73,37 @@ export class ResponseStore {
 
   /** Undefined alike for unknown responses, expired ones and those of other users. */
   async find(id: string, userId: string): Promise<StoredResponse | undefined> {
-    const known = this.#cache.get(id)?.response ?? (await this.#read(id));
-    return known?.userId === userId ? known : undefined;
+    const cached = this.#cache.get(id)?.response;
+    // The response of another user takes the same query as an unknown one, so that time does not show that it exists.
+    return cached?.userId === userId ? cached : await this.#read(id, userId);
   }
 
-  /** Finds an item by id in any response of the user. */
-  async findItem(itemId: string, userId: string): Promise<unknown> {
-    const inMemory = [...this.#cache.values()].reverse().map(({ response }) => response);
-    const own = inMemory.find(
-      (response) => response.userId === userId && itemsOf(response).some((item) => idOf(item) === itemId),
-    );
-    const response = own ?? (await this.#readByItem(itemId, userId));
-    return response && itemsOf(response).find((item) => idOf(item) === itemId);
+  /** Finds items by id in the responses of the user, the newest first. Unknown ids are missing in the result. */
+  async findItems(itemIds: ReadonlySet<string>, userId: string): Promise<Map<string, unknown>> {
+    const found = new Map<string, unknown>();
+    for (const response of this.#cachedOf(userId)) collectItems(found, response, itemIds);
+    const missing = [...itemIds].filter((id) => !found.has(id));
+    for (const response of await this.#readContents(missing, userId)) collectItems(found, response, itemIds);
+    return found;
+  }
+
+  /** The accounts that hold the items, by item id. Items of other users and unknown ones are missing in the result. */
+  async findHolders(itemIds: ReadonlySet<string>, userId: string): Promise<Map<string, string>> {
+    const holders = new Map<string, string>();
+    const collect = (ids: readonly string[], accountId: string | null | undefined): void => {
+      for (const id of ids) if (accountId && itemIds.has(id) && !holders.has(id)) holders.set(id, accountId);
+    };
+    for (const { itemIds: ids = [], accountId } of this.#cachedOf(userId)) collect(ids, accountId);
+    const missing = [...itemIds].filter((id) => !holders.has(id));
+    for (const row of await this.#rowsWith(missing, userId)) collect(row.item_ids, row.account_id);
+    return holders;
+  }
+
+  /** Newest first. */
+  #cachedOf(userId: string): StoredResponse[] {
+    const own: StoredResponse[] = [];
+    for (const { response } of this.#cache.values()) if (response.userId === userId) own.push(response);
+    return own.reverse();
   }
 
   async remove(id: string, userId: string): Promise<boolean> {
@@ -115,7 +140,7 @@ export class ResponseStore {
         id: response.id,
         user_id: response.userId,
         account_id: response.accountId ?? null,
-        item_ids: itemsOf(response).flatMap((item) => idOf(item) ?? []),
+        item_ids: [...(response.itemIds ?? itemsOf(response).flatMap((item) => idOf(item) ?? []))],
         sealed: response.content ? sealer.seal(JSON.stringify(response.content), sealLocation(response.id)) : null,
         expires_at: expires,
       }));
@@ -131,28 +156,54 @@ export class ResponseStore {
     }
   }
 
-  async #read(id: string): Promise<StoredResponse | undefined> {
+  async #read(id: string, userId: string): Promise<StoredResponse | undefined> {
     if (this.#options.days === 0) return undefined;
     const row = await this.#options.db
       .selectFrom('stored_responses')
       .selectAll()
       .where('id', '=', id)
+      .where('user_id', '=', userId)
       .executeTakeFirst();
     return this.#open(row);
   }
 
-  async #readByItem(itemId: string, userId: string): Promise<StoredResponse | undefined> {
-    if (this.#options.days === 0) return undefined;
-    const row = await this.#options.db
+  /** Which rows of the user hold the items, without their content, newest first. One query for all items. */
+  async #rowsWith(itemIds: readonly string[], userId: string): Promise<ItemRow[]> {
+    const { db, clock, days } = this.#options;
+    if (days === 0 || itemIds.length === 0) return [];
+    return db
+      .selectFrom('stored_responses')
+      .select(['id', 'account_id', 'item_ids', sql<number>`coalesce(octet_length(sealed), 0)`.as('bytes')])
+      .where(sql<boolean>`item_ids && ${itemIds}::text[]`)
+      .where('user_id', '=', userId)
+      .where('expires_at', '>', new Date(clock.now()))
+      .orderBy('created_at', 'desc')
+      .limit(MAX_ITEM_ROWS)
+      .execute();
+  }
+
+  /** The newest response for each item, as far as we hold its content. */
+  async #readContents(itemIds: readonly string[], userId: string): Promise<StoredResponse[]> {
+    const missing = new Set(itemIds);
+    const wanted = (await this.#rowsWith(itemIds, userId)).filter(({ item_ids, bytes }) => {
+      const held = bytes === 0 ? [] : item_ids.filter((id) => missing.has(id));
+      for (const id of held) missing.delete(id);
+      return held.length > 0;
+    });
+    if (wanted.length === 0) return [];
+    if (wanted.reduce((sum, { bytes }) => sum + bytes, 0) > MAX_LOADED_BYTES) throw tooMuchContent();
+    const rows = await this.#options.db
       .selectFrom('stored_responses')
       .selectAll()
-      .where(sql<boolean>`item_ids @> array[${itemId}]::text[]`)
+      .where(
+        'id',
+        'in',
+        wanted.map(({ id }) => id),
+      )
       .where('user_id', '=', userId)
-      .where('sealed', 'is not', null)
       .orderBy('created_at', 'desc')
-      .limit(1)
-      .executeTakeFirst();
-    return this.#open(row);
+      .execute();
+    return rows.flatMap((row) => this.#open(row) ?? []);
   }
 
   #open(
@@ -188,6 +239,30 @@ export class ResponseStore {
   }
 }
 
+interface ItemRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly item_ids: string[];
+  /** Of the sealed content; 0 without any. */
+  readonly bytes: number;
+}
+
+const tooMuchContent = () =>
+  fail(
+    'invalid_request',
+    'input: the item references load more than 64 MiB; send fewer of them, or the items themselves.',
+    {
+      param: 'input',
+    },
+  );
+
+function collectItems(found: Map<string, unknown>, response: StoredResponse, wanted: ReadonlySet<string>): void {
+  for (const item of itemsOf(response)) {
+    const id = idOf(item);
+    if (id !== undefined && wanted.has(id) && !found.has(id)) found.set(id, item);
+  }
+}
+
 const itemsOf = ({ content }: StoredResponse): readonly unknown[] =>
   Array.isArray(content?.response.output) ? content.response.output : [];
 const idOf = (item: unknown): string | undefined => {
@@ -199,6 +274,22 @@ export const previousNotFound = (id: string) =>
   fail('previous_response_not_found', `Previous response with id '${id.slice(0, 100)}' not found.`, {
     param: 'previous_response_id',
   });
+
+/** References to single items in one request. */
+const MAX_REFERENCES = 1_000;
+
+/** The ids as a set; throws when there are too many. */
+export function referenceSet(itemIds: readonly string[]): ReadonlySet<string> {
+  const ids = new Set(itemIds);
+  if (ids.size > MAX_REFERENCES)
+    throw fail('invalid_request', `input: ${ids.size} item references, at most ${MAX_REFERENCES} are allowed.`, {
+      param: 'input',
+    });
+  return ids;
+}
+
+export const itemNotFound = (id: string) =>
+  fail('invalid_request', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
 
 export const responseNotFound = (id: string) =>
   fail('response_not_found', `Response with id '${id.slice(0, 100)}' not found.`);
