@@ -28,6 +28,8 @@ export interface PublicRequest {
   readonly timeoutMs: number;
   /** Checks the content-type header, when there is one, and the type detected from the bytes. */
   readonly accept?: (contentType: string) => boolean;
+  /** Called before bytes are kept; false ends the download. For limits that several downloads share. */
+  readonly admit?: (bytes: number) => boolean;
 }
 
 export interface PublicFailure {
@@ -144,8 +146,9 @@ class Download implements ConnectionUser {
 
   onData(chunk: Buffer): boolean {
     this.#size += chunk.length;
-    if (this.#size <= this.#request.maxBytes) this.#chunks.push(chunk);
-    else this.#abort(this.#tooLarge());
+    if (this.#size > this.#request.maxBytes) this.#abort(this.#tooLarge());
+    else if (this.#request.admit?.(chunk.length) === false) this.#abort(NOT_ADMITTED);
+    else this.#chunks.push(chunk);
     return true;
   }
 
@@ -188,6 +191,7 @@ const failure = (reason: PublicFailure['reason'], message: string): PublicFailur
   reason,
   message: message,
 });
+const NOT_ADMITTED = failure('size', 'The files at the addresses are too large together.');
 const TOO_LONG = failure('time', 'The address took too long to respond.');
 const UNREADABLE = failure('network', 'The address could not be read.');
 const WRONG_TYPE = failure('type', 'The file at the address has an unsupported type.');

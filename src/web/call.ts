@@ -63,13 +63,13 @@ export class Call {
   /** The body of a WebSocket turn, which may be set later. HTTP requests have none here. */
   body: Buffer | undefined = undefined;
   readonly upgrade: Upgrade | undefined;
+  readonly bodyBudget: BodyBudget | undefined;
   /** Whose share of memory the call uses: the id of the key, once it is known. */
   owner: string;
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, LogValue>;
   /** Headers of every response to this call, errors included. */
   headers: Readonly<Record<string, string>>;
-  readonly #bodyBudget: BodyBudget | undefined;
   #isGone = false;
   #isClosed = false;
   #onGone: (() => void)[] = [];
@@ -90,7 +90,7 @@ export class Call {
     this.startedAt = options.startedAt;
     this.upgrade = options.upgrade;
     this.owner = options.address;
-    this.#bodyBudget = options.bodyBudget;
+    this.bodyBudget = options.bodyBudget;
     this.headers = options.headers ?? NO_HEADERS;
     this.response.once('close', () => this.#close());
   }
@@ -126,7 +126,7 @@ export class Call {
 
   /** The same for a WebSocket, which outlives the call that opened it; its owner releases it. */
   openReservation(): BodyReservation {
-    return this.#bodyBudget?.open(this.owner) ?? NO_RESERVATION;
+    return this.bodyBudget?.open(this.owner) ?? NO_RESERVATION;
   }
 
   /** Runs `task` after the promise. An error in either aborts this call and must not stop the process. */

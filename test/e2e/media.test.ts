@@ -21,6 +21,10 @@ let fetchCount = 0;
 before(async () => {
   imageServer = createServer((request, response) => {
     fetchCount += 1;
+    if (request.url?.startsWith('/large-')) {
+      response.writeHead(200, { 'content-type': 'image/png' });
+      return void response.end(Buffer.concat([PNG, Buffer.alloc(15 * 2 ** 20)]));
+    }
     if (request.url === '/moved.png') return void response.writeHead(302, { location: '/lamp.png' }).end();
     response.writeHead(200, { 'content-type': 'image/png' }).end(PNG);
   });
@@ -36,7 +40,7 @@ after(async () => {
   imageServer.close();
 });
 
-const sendImage = (url: string) =>
+const sendImage = (...urls: string[]) =>
   fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${keys.gemini}`, 'content-type': 'application/json' },
@@ -47,7 +51,7 @@ const sendImage = (url: string) =>
           role: 'user',
           content: [
             { type: 'text', text: 'what is this?' },
-            { type: 'image_url', image_url: { url } },
+            ...urls.map((url) => ({ type: 'image_url', image_url: { url } })),
           ],
         },
       ],
@@ -84,4 +88,39 @@ for (const url of [
 test('image URL redirects are not followed', async () => {
   const response = await sendImage(`${origin}/moved.png`);
   assert.equal(response.status, 400);
+});
+
+test('media that are too large together are 400 before the provider is called, also when one URL is named often', async () => {
+  sim.journal.clear();
+  const many = Array.from({ length: 20 }, (_, n) => `${origin}/large-${n}.png`);
+  for (const urls of [many, Array(3).fill(`${origin}/large-0.png`)]) {
+    const response = await sendImage(...urls);
+    assert.equal(response.status, 400);
+    const { error } = (await response.json()) as { error: { message: string } };
+    assert.match(error.message, /more than 40 MiB together/);
+  }
+  assert.equal(sim.journal.requests.length, 0);
+  assert.equal((await sendImage(...many.slice(0, 2))).status, 200, 'two of them fit');
+});
+
+test('media take part in the memory for bodies, and give it back', async () => {
+  const small = await startGateway({
+    database: gateway.database,
+    env: { EGRESS_ALLOW: origin, BODY_MEMORY_BYTES: String(16 * 2 ** 20) },
+  });
+  try {
+    const response = await fetch(`${small.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys.gemini}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'demo-generate',
+        messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: `${origin}/large-0.png` } }] }],
+      }),
+    });
+    assert.ok([429, 503].includes(response.status), String(response.status));
+    const metrics = await (await fetch(`${small.url}/metrics`)).text();
+    assert.match(metrics, /^dragoman_large_body_bytes 0$/m);
+  } finally {
+    await small.stop();
+  }
 });

@@ -37,7 +37,7 @@ export async function convertCall(
   });
   const model = resolveModel(services.catalog(), caller, request.model);
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
-  const completed = await withOpaqueAndMedia(services, caller, request, model);
+  const completed = await withOpaqueAndMedia(services, { call, caller, model }, request);
   // The provider reads the stored turns too, so they count as input.
   const inputBytes = previousId === undefined ? bytes.length : Buffer.byteLength(JSON.stringify(body));
   const facts = { operation, model, bodyBytes: inputBytes, maxOutput: request.limits.maxOutput };
@@ -70,14 +70,15 @@ const withState = (request: HubRequest, more: HubRequest['state']): HubRequest =
 /** Adds what the client's dialect cannot carry: opaque values kept from earlier turns, and bytes of media named by URL. */
 function withOpaqueAndMedia(
   { opaqueCache, rejectedOpaques, mediaFetcher }: ConvertedServices,
-  { key, group }: Caller,
+  { call, caller: { key, group }, model }: { readonly call: Call; readonly caller: Caller; readonly model: Model },
   request: HubRequest,
-  model: Model,
 ): HubRequest | Promise<HubRequest> {
   const restored =
     request.dialect === 'chat'
       ? restoreOpaque(request, (callId) => opaqueCache.get(key.id, callId), group.style === 'generate-content')
       : request;
   const accepted = rejectedOpaques.strip(restored);
-  return capabilitiesFor(group.style, model).urlMedia ? accepted : inlineMedia(accepted, mediaFetcher);
+  return capabilitiesFor(group.style, model).urlMedia
+    ? accepted
+    : inlineMedia(accepted, mediaFetcher, () => call.reserveMemory());
 }

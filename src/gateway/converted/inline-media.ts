@@ -2,43 +2,101 @@
  * Media named by URL, for providers that accept only bytes: fetched through the guarded fetcher and inlined. A URL that is not public
  * is rejected before a connection is opened.
  */
-import { fail } from '../../core/index.ts';
+import { ApiError, fail } from '../../core/index.ts';
 import type { HubItem, HubPart, HubRequest, MediaSource } from '../../dialects/index.ts';
+import type { BodyReservation } from '../../web/index.ts';
 
-const MAX_BYTES = 20 * 2 ** 20;
+const MIB = 2 ** 20;
+const MAX_BYTES = 20 * MIB;
 const MAX_PARTS = 20;
+/** All media of a request together, each as often as the request names it. */
+const MAX_TOTAL_BYTES = 40 * MIB;
 const TIMEOUT_MS = 20_000;
+/** Memory of media on the way to the provider: the bytes, base64 in the request, in its JSON text and in the encoded text. */
+const MEMORY_PER_BYTE = 5;
 
 /** The part of the guarded fetcher that is used here. */
 export interface MediaFetcher {
   fetch(
     url: string,
-    limits: { maxBytes: number; timeoutMs: number },
+    limits: { maxBytes: number; timeoutMs: number; admit: (bytes: number) => boolean },
   ): Promise<{ ok: true; mime: string; bytes: Buffer } | { ok: false; message: string }>;
 }
 
 type UrlSource = Extract<MediaSource, { kind: 'url' }>;
 
-export async function inlineMedia(request: HubRequest, fetcher: MediaFetcher): Promise<HubRequest> {
-  const urls = new Set(
-    request.items.flatMap(partsOf).flatMap((part) => (urlSource(part) ? [urlSource(part)?.url ?? ''] : [])),
-  );
-  if (urls.size === 0) return request;
-  if (urls.size > MAX_PARTS)
+/** `reserve` opens the request's part of the memory for bodies, which the media take too. */
+export async function inlineMedia(
+  request: HubRequest,
+  fetcher: MediaFetcher,
+  reserve: () => Pick<BodyReservation, 'add'>,
+): Promise<HubRequest> {
+  const uses = usesByUrl(request);
+  if (uses.size === 0) return request;
+  if (uses.size > MAX_PARTS)
     throw fail('invalid_request', `The request names more than ${MAX_PARTS} media URLs; send fewer, or inline them.`);
+  const total = new MediaTotal(reserve());
   const fetched = new Map(
     await Promise.all(
-      [...urls].map(async (url): Promise<[string, MediaSource]> => [url, await fetchOne(url, fetcher)]),
+      [...uses].map(async ([url, count]): Promise<[string, MediaSource]> => {
+        const result = await fetcher.fetch(url, {
+          maxBytes: MAX_BYTES,
+          timeoutMs: TIMEOUT_MS,
+          admit: (bytes) => total.admit(bytes * count),
+        });
+        if (result.ok) return [url, { kind: 'base64', mime: result.mime, data: result.bytes.toString('base64') }];
+        throw (
+          total.rejection ?? fail('invalid_value', `The media at ${shownUrl(url)} cannot be used: ${result.message}`)
+        );
+      }),
     ),
   );
   return { ...request, items: request.items.map((item) => withBytes(item, fetched)) };
 }
 
-async function fetchOne(url: string, fetcher: MediaFetcher): Promise<MediaSource> {
-  const result = await fetcher.fetch(url, { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS });
-  if (!result.ok) throw fail('invalid_value', `The media at ${shownUrl(url)} cannot be used: ${result.message}`);
-  return { kind: 'base64', mime: result.mime, data: result.bytes.toString('base64') };
+/** How often the request names each URL. */
+function usesByUrl(request: HubRequest): Map<string, number> {
+  const uses = new Map<string, number>();
+  for (const part of request.items.flatMap(partsOf)) {
+    const url = urlSource(part)?.url;
+    if (url !== undefined) uses.set(url, (uses.get(url) ?? 0) + 1);
+  }
+  return uses;
 }
+
+/** The media of one request while they are downloaded. After the first rejection nothing more is admitted. */
+class MediaTotal {
+  readonly #memory: Pick<BodyReservation, 'add'>;
+  #bytes = 0;
+  rejection: ApiError | undefined;
+
+  constructor(memory: Pick<BodyReservation, 'add'>) {
+    this.#memory = memory;
+  }
+
+  admit(bytes: number): boolean {
+    if (this.rejection) return false;
+    this.#bytes += bytes;
+    if (this.#bytes > MAX_TOTAL_BYTES) this.rejection = tooLargeTogether();
+    else this.#reserve(bytes * MEMORY_PER_BYTE);
+    return this.rejection === undefined;
+  }
+
+  #reserve(bytes: number): void {
+    try {
+      this.#memory.add(bytes);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.rejection = error;
+    }
+  }
+}
+
+const tooLargeTogether = (): ApiError =>
+  fail(
+    'invalid_request',
+    `The media at the URLs of the request have more than ${MAX_TOTAL_BYTES / MIB} MiB together, counted as often as it names them; send fewer or smaller ones.`,
+  );
 
 /** The URL without its query, which may hold a signature. */
 const shownUrl = (url: string): string => url.split(/[?#]/, 1)[0]?.slice(0, 200) ?? '';

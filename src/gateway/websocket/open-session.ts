@@ -63,7 +63,9 @@ function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, startedAt: n
     query: '',
     address: upgrade.address,
     startedAt,
+    bodyBudget: upgrade.bodyBudget,
   });
+  call.owner = upgrade.owner;
   call.addLogFields({ user: key.userId, key: key.id, group: group.id, socket: upgrade.id });
   return call;
 }
