@@ -26,4 +26,15 @@ export const FEATURES = {
   'generate-content': ['generate', 'count'],
   video: ['video'],
 } as const satisfies Record<Style | 'video', readonly string[]>;
-export type Feature = (typeof FEATURES)[Style | 'video'][number];
+/**
+ * Features that an account has only when it lists them. `objects`: callers of the group may name any file, vector store, container,
+ * item or conversation of the account.
+ */
+export const OPT_IN_FEATURES = {
+  responses: ['objects'],
+  messages: ['objects'],
+  'generate-content': [],
+  video: [],
+} as const satisfies Record<Style | 'video', readonly string[]>;
+
+export type Feature = (typeof FEATURES)[Style | 'video'][number] | (typeof OPT_IN_FEATURES)[Style | 'video'][number];

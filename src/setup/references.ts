@@ -1,5 +1,5 @@
 /** Checks of a configuration file beyond its schema: references between objects, duplicates, unchanged styles. */
-import { FEATURES } from '../rules/index.ts';
+import { FEATURES, OPT_IN_FEATURES } from '../rules/index.ts';
 import type { SetupFile } from './schema.ts';
 import { checkVideoModels, type GroupKind } from './video-models.ts';
 
@@ -112,7 +112,9 @@ const groupCheck =
 function unsupportedFeatures(path: string, account: SetupFile['accounts'][number], groups: Known['groups']): string[] {
   const style = groups.get(account.group)?.style;
   const possible: readonly string[] =
-    style !== undefined && style in FEATURES ? FEATURES[style as keyof typeof FEATURES] : [];
+    style !== undefined && style in FEATURES
+      ? [...FEATURES[style as keyof typeof FEATURES], ...OPT_IN_FEATURES[style as keyof typeof FEATURES]]
+      : [];
   return (account.features ?? [])
     .filter((feature) => !possible.includes(feature))
     .map((feature) => `${path}: found "${feature}", expected some of ${possible.join(', ')}`);

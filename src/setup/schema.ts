@@ -9,6 +9,7 @@ import { isKeyFormat } from '../identity/index.ts';
 import {
   FEATURES,
   KEY_CHARS,
+  OPT_IN_FEATURES,
   RESOLUTIONS,
   type Resolution,
   STYLES,
@@ -73,7 +74,9 @@ const Account = z.strictObject({
   priority: z.number().int().min(-1000).max(1000).optional(),
   max_concurrency: count.optional(),
   cost_multiplier: factor.optional(),
-  features: z.array(z.enum([...new Set(Object.values(FEATURES).flat())])).optional(),
+  features: z
+    .array(z.enum([...new Set([...Object.values(FEATURES).flat(), ...Object.values(OPT_IN_FEATURES).flat()])]))
+    .optional(),
   models: z.record(z.string(), z.string()).optional(),
   result_hosts: z.array(z.string()).optional(),
   assets: z

@@ -36,13 +36,13 @@ export async function forward(
 ): Promise<void> {
   const request = await readRequest(services, call, caller, { operation, dialect });
   const { model, isStream, bytes, mediaTokens, maxOutput, images, accountId } = request;
+  const wanted = [feature, request.feature].filter((name) => name !== undefined);
   call.addLogFields({ model: model?.name, stream: isStream });
   const accounts = services
     .catalog()
     .accounts(caller.group.id)
     .filter(
-      ({ id, features }) =>
-        (feature === undefined || features.has(feature)) && (accountId === undefined || id === accountId),
+      ({ id, features }) => wanted.every((name) => features.has(name)) && (accountId === undefined || id === accountId),
     );
   const facts = model && {
     operation,

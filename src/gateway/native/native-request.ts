@@ -1,7 +1,7 @@
 /** A native request after it was read, and what reading it needs. */
 import type { Account, Model } from '../../catalog/index.ts';
 import type { StreamedBody } from '../../core/index.ts';
-import type { Dialect, InferenceOperation } from '../../rules/index.ts';
+import type { Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
 import type { Spool } from '../../web/index.ts';
 import type { GatewayServices } from '../services.ts';
 import type { RequestedImages } from './images/usage.ts';
@@ -25,6 +25,8 @@ export interface NativeRequest {
   readonly isStream: boolean;
   /** Only this account holds the stored response that the request refers to. */
   readonly accountId?: string | undefined;
+  /** Only accounts with this feature may serve the request. */
+  readonly feature?: Feature | undefined;
   pathFor(account: Account): string;
   bodyFor(account: Account): Buffer | StreamedBody | null;
 }

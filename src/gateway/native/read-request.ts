@@ -1,6 +1,6 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
 import { type MaybePromise, whenReady } from '../../core/index.ts';
-import { inferenceRow, type RequestReader } from '../../rules/index.ts';
+import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
@@ -9,8 +9,10 @@ import { previousNotFound, responseNotFound } from '../stored/store.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { readImageRequest } from './images/request.ts';
 import type { NativeRequest, NativeServices, NativeTarget } from './native-request.ts';
+import { findProviderIds } from './provider-ids.ts';
+import { placeProviderIds } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
-import { checkNativeBody, readNative } from './request.ts';
+import { asJson, checkNativeBody, readNative } from './request.ts';
 import { stripEnvelopes } from './strip-envelopes.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
@@ -82,18 +84,24 @@ function jsonRequest(
 ): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
   const { model, maxOutput, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
-  const requestFor = (accountId?: string): NativeRequest => ({
+  const requestFor = (accountId?: string, feature?: Feature): NativeRequest => ({
     model,
     bytes: body.length,
     maxOutput,
     isStream,
     accountId,
+    feature,
     pathFor: () => canonicalPath(call),
     bodyFor: bytesFor,
   });
-  if (previousId === undefined) return requestFor();
-  return store.find(previousId, caller.key.userId).then((found) => {
-    if (found?.accountId === undefined) throw previousNotFound(previousId);
-    return requestFor(found.accountId);
-  });
+  const ids = asJson(() => findProviderIds(body, dialect));
+  if (previousId === undefined && !ids) return requestFor();
+  const { userId } = caller.key;
+  const accounts = catalog().accounts(caller.group.id);
+  return (async () => {
+    const found = previousId === undefined ? undefined : await store.find(previousId, userId);
+    if (previousId !== undefined && found?.accountId === undefined) throw previousNotFound(previousId);
+    const { accountId, feature } = ids ? await placeProviderIds(ids, { store, userId, accounts }) : {};
+    return requestFor(found?.accountId ?? accountId, feature);
+  })();
 }

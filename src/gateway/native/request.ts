@@ -31,6 +31,8 @@ const WANTED: ReadonlySet<string> = new Set([
   'n',
   'generationConfig',
   'generation_config',
+  'tools',
+  'conversation',
 ]);
 
 export function readNative(operation: InferenceOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeBody {

@@ -131,11 +131,11 @@ export class NativeResponse implements ResponseHandler {
     return images && made ? estimateImageUsage(images, made) : estimateUsage(bytes, this.#bytes * this.#tap.textRatio);
   }
 
-  #finish({ id }: TapResult): void {
+  #finish({ id, ownedIds }: TapResult): void {
     const { operation, caller, call, services } = this.#context;
     const { userId, store: isStoring } = caller.key;
     if (operation === 'responses.create' && id !== undefined && isStoring)
-      services.store.save({ id, userId, accountId: this.#head.account.id });
+      services.store.save({ id, userId, accountId: this.#head.account.id, itemIds: ownedIds });
     if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
     this.#whenCharged(() => this.#end());
   }

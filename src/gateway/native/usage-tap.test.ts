@@ -244,6 +244,12 @@ describe('usage tap on a unary response', () => {
   test('reports a response that is too large to keep as complete', () => {
     const tap = tapUnary('responses');
     for (let n = 0; n < 33; n++) tap.push(Buffer.alloc(2 ** 20, ' '));
-    assert.deepEqual(tap.end(), { usage: undefined, isComplete: true, id: undefined, sequence: undefined });
+    assert.deepEqual(tap.end(), {
+      usage: undefined,
+      isComplete: true,
+      id: undefined,
+      ownedIds: [],
+      sequence: undefined,
+    });
   });
 });

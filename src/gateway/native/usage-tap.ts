@@ -2,11 +2,22 @@
  * A tap beside a native response: reads usage, id and the terminal event without touching the bytes. Searches whole chunks
  * natively and parses only the events that can hold usage. Ignores malformed events; never fails the response.
  */
-import { blockData, concatBuffers, lastBlockEnd, nextBlockEnd, scanMembers, valueAt } from '../../core/index.ts';
+import {
+  blockData,
+  concatBuffers,
+  elementsAt,
+  lastBlockEnd,
+  membersAt,
+  nextBlockEnd,
+  type Span,
+  scanMembers,
+  valueAt,
+} from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/admission.ts';
 import { outputChars } from '../billing/output-chars.ts';
+import { ownedIds } from '../stored/owned-ids.ts';
 
 export interface TapResult {
   readonly usage: HubUsage | undefined;
@@ -14,6 +25,8 @@ export interface TapResult {
   readonly isComplete: boolean;
   /** The provider's id of the response, where the dialect has one. */
   readonly id: string | undefined;
+  /** Ids in the response that later requests may name, where the dialect stores responses. */
+  readonly ownedIds: readonly string[];
   /** Sequence number of the last event, where the dialect numbers them. */
   readonly sequence: number | undefined;
   /** The pictures of an image call, as they were returned. */
@@ -47,9 +60,10 @@ export function tapUnary(dialect: Dialect): Tap {
   };
 }
 
-const NOTHING: TapResult = { usage: undefined, isComplete: false, id: undefined, sequence: undefined };
+const NOTHING: TapResult = { usage: undefined, isComplete: false, id: undefined, ownedIds: [], sequence: undefined };
 
-const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'tool_usage', 'id']);
+const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'tool_usage', 'id', 'output']);
+const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
 
 /** Below this size JSON.parse is faster than the scan for single members (3.5 against 8.6 us for 1 KB). */
 const PARSED_BYTES = 8 * 1024;
@@ -88,11 +102,23 @@ function readUnary(dialect: Dialect, body: Buffer): TapResult {
       usage: codecOf(dialect).upstream.readUsage(read(USAGE[dialect].member), read('tool_usage')),
       isComplete: true,
       id: typeof id === 'string' ? id : undefined,
+      ownedIds: dialect === 'responses' ? scanOwnedIds(body, members.get('output')) : [],
       sequence: undefined,
     };
   } catch {
     return readParsed(dialect, body);
   }
+}
+
+/** Reads the ids without parsing the items, which may hold images. */
+function scanOwnedIds(body: Buffer, output: Span | undefined): string[] {
+  if (!output || body[output.start] !== OPEN_ARRAY) return [];
+  const items = elementsAt(body, output).filter(({ start }) => body[start] === OPEN_OBJECT);
+  return ownedIds(
+    items.map((item) =>
+      Object.fromEntries([...membersAt(body, item, ITEM_IDS)].map(([name, span]) => [name, valueAt(body, span)])),
+    ),
+  );
 }
 
 /** Also reads a list, which a generate-content stream without `alt=sse` is, and an object with a duplicate member. */
@@ -106,6 +132,7 @@ function readParsed(dialect: Dialect, body: Buffer): TapResult {
       usage: codecOf(dialect).upstream.readUsage(reporting?.[USAGE[dialect].member], reporting?.tool_usage),
       isComplete: true,
       id: typeof id === 'string' ? id : undefined,
+      ownedIds: dialect === 'responses' ? ownedIds(events[0]?.output) : [],
       sequence: undefined,
     };
   } catch {
@@ -168,7 +195,13 @@ interface Event {
   readonly error?: unknown;
   readonly promptFeedback?: unknown;
   readonly message?: { readonly id?: unknown; readonly usage?: unknown };
-  readonly response?: { readonly id?: unknown; readonly usage?: unknown; readonly tool_usage?: unknown };
+  readonly output?: unknown;
+  readonly response?: {
+    readonly id?: unknown;
+    readonly usage?: unknown;
+    readonly tool_usage?: unknown;
+    readonly output?: unknown;
+  };
   readonly candidates?: readonly { readonly finishReason?: unknown }[];
 }
 
@@ -177,6 +210,8 @@ const DATA_FIELD = Buffer.from('data:');
 const USAGE_NAME = Buffer.from('usage');
 const FINISH_REASON = Buffer.from('Reason"');
 const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
 
 export class StreamTap implements Tap {
   readonly #dialect: Dialect;
@@ -246,6 +281,7 @@ export class StreamTap implements Tap {
       usage: usage && closing?.event.type === 'message_start' ? { ...usage, estimated: true } : usage,
       isComplete: latestOf(tail, this.#lastBlocks, this.#lastFinish).some(({ event, data }) => isLast(event, data)),
       id: typeof id === 'string' ? id : undefined,
+      ownedIds: this.#dialect === 'responses' ? ownedIds(closing?.event.response?.output) : [],
       sequence: latestOf(tail, this.#lastBlocks).find(() => true)?.event.sequence_number,
     };
   }

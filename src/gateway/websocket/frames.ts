@@ -14,6 +14,8 @@ const ONCE: ReadonlySet<string> = new Set([
   'response_id',
   'background',
   'generate',
+  'tools',
+  'conversation',
   'response',
 ]);
 

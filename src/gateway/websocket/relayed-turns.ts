@@ -12,8 +12,10 @@ import type { Admission } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
+import { idsIn } from '../native/provider-ids.ts';
 import { stripEnvelopes } from '../native/strip-envelopes.ts';
 import type { GatewayServices } from '../services.ts';
+import { ownedIds } from '../stored/owned-ids.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import type { HttpTurns } from './http-turns.ts';
@@ -83,7 +85,8 @@ export class RelayedTurns implements TurnRunner {
 
   async run(call: Call, turn: Turn): Promise<void> {
     const previousId = idIn(turn.create.previous_response_id);
-    if (this.#httpTurns.knows(previousId)) return this.#httpTurns.run(call, turn);
+    // Only the HTTP path checks whose objects a request names.
+    if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
     const accountId = previousId === undefined ? undefined : await this.#accountOf(previousId);
     const admission = await this.#admit(call, turn, model);
@@ -185,8 +188,8 @@ export class RelayedTurns implements TurnRunner {
     const session = new UpstreamSession(lease, this.#client, {
       clock,
       log,
-      onStored: (id) => {
-        if (key.store) store.save({ id, userId: key.userId, accountId: account.id });
+      onStored: (id, output) => {
+        if (key.store) store.save({ id, userId: key.userId, accountId: account.id, itemIds: ownedIds(output) });
       },
       onRejected: (status) => {
         refusals.add(account.id);

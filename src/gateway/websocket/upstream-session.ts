@@ -20,8 +20,8 @@ import { RelayedTurn, type RelayedTurnTask } from './relayed-turn.ts';
 export interface UpstreamSessionOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** The provider stores this response. */
-  onStored(responseId: string): void;
+  /** The provider stores this response with these items. */
+  onStored(responseId: string, output: unknown): void;
   /** The provider rejected the upgrade with this status. */
   onRejected(status: number): void;
   /** The session takes no new turns from here on. */
@@ -174,7 +174,7 @@ export class UpstreamSession {
     this.#responseIds.add(id);
     const [oldest] = this.#responseIds;
     if (this.#responseIds.size > WEBSOCKET.ownIds && oldest !== undefined) this.#responseIds.delete(oldest);
-    if (isSuccessEvent(event) && event.response?.store !== false) this.#options.onStored(id);
+    if (isSuccessEvent(event) && event.response?.store !== false) this.#options.onStored(id, event.response?.output);
   }
 
   /** An account error reaches the client in our own wording, and the account is not used for the next turn. */

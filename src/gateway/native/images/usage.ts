@@ -57,7 +57,7 @@ export class ImageTap implements Tap {
   }
 }
 
-const NOTHING = { usage: undefined, isComplete: false, id: undefined, sequence: undefined };
+const NOTHING = { usage: undefined, isComplete: false, id: undefined, ownedIds: [], sequence: undefined };
 
 /** A picture of the response with what stands beside it. */
 interface Picture {

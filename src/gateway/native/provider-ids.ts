@@ -1,0 +1,135 @@
+/**
+ * Ids in a native request by which the provider would load something from the account: stored items, containers, files, vector stores,
+ * conversations. An account is shared by users, so the gateway has to know whose they are (ADR 12). Bodies without a marker word, which
+ * are nearly all, cost a few native searches.
+ */
+import { elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
+import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
+
+export interface ProviderIds {
+  /** Items and containers that an earlier response may have created. */
+  readonly references: readonly string[];
+  /** The field with an object that no call through the gateway creates: a file, a vector store or a conversation. */
+  readonly objectsIn: string | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Undefined when the request names nothing. The body must be within the JSON limits. */
+export function findProviderIds(body: Buffer, dialect: Dialect): ProviderIds | undefined {
+  const { words, names } = MARKERS[dialect];
+  if (names.size === 0) return undefined;
+  const hasEscapes = body.includes(ESCAPE) && ESCAPED_LETTER.test(body.toString('latin1'));
+  const isMarked = hasEscapes || words.some((word) => body.includes(word));
+  if (!isMarked && !(dialect === 'responses' && body.includes(ID))) return undefined;
+  const members = scanMembers(body, names, JSON_LIMITS);
+  if (!isMarked && !hasBareReference(body, members.get('input'))) return undefined;
+  return idsIn(Object.fromEntries([...members].map(([name, span]) => [name, valueAt(body, span)])));
+}
+
+/** The same for a request that is parsed already. */
+export function idsIn(request: Json): ProviderIds | undefined {
+  const tools = listOf(request.tools);
+  const references = [
+    ...listOf(request.input).flatMap((item) => referenceIn(item) ?? []),
+    ...tools.flatMap((tool) => containerIn(tool) ?? []),
+  ];
+  const objectsIn = fieldWithObjects(request, tools);
+  return references.length === 0 && objectsIn === undefined ? undefined : { references, objectsIn };
+}
+
+const bytesOf = (...words: string[]): Buffer[] => words.map((word) => Buffer.from(`"${word}"`));
+
+/** Words that a request with ids contains, and the members in which they stand. */
+const MARKERS: Readonly<Record<Dialect, { readonly words: readonly Buffer[]; readonly names: ReadonlySet<string> }>> = {
+  responses: {
+    words: bytesOf(
+      'item_reference',
+      'file_id',
+      'file_ids',
+      'container',
+      'container_id',
+      'vector_store_ids',
+      'conversation',
+    ),
+    names: new Set(['input', 'tools', 'conversation']),
+  },
+  chat: { words: bytesOf('file_id'), names: new Set(['messages']) },
+  messages: { words: bytesOf('file_id'), names: new Set(['messages']) },
+  generate: { words: [], names: new Set() },
+};
+
+/** A letter or underscore that is written as an escape could hide a marker. No JSON writer does that. */
+const ESCAPE = Buffer.from('\\u00');
+const ESCAPED_LETTER = /\\u00(?:5f|[46][1-9a-f]|[57][0-9a])/i;
+const ID = Buffer.from('"id"');
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
+const ITEM_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role']);
+
+/** A reference needs no type, so that `{"id":"msg_1"}` is one too. Scans the items without parsing them. */
+function hasBareReference(body: Buffer, input: Span | undefined): boolean {
+  if (!input || body[input.start] !== OPEN_ARRAY) return false;
+  return elementsAt(body, input).some((item) => {
+    if (body[item.start] !== OPEN_OBJECT) return false;
+    const members = membersAt(body, item, ITEM_MEMBERS);
+    const type = members.get('type');
+    return members.has('id') && !members.has('role') && (!type || valueAt(body, type) === null);
+  });
+}
+
+function referenceIn(item: unknown): string | undefined {
+  const { id, type, role } = (item ?? {}) as Json;
+  const isReference = type === 'item_reference' || ((type === undefined || type === null) && role === undefined);
+  return isReference && typeof id === 'string' ? id : undefined;
+}
+
+/** Containers by id: of code interpreters and of shells. */
+function containerIn(tool: unknown): string | undefined {
+  const { container, environment } = (tool ?? {}) as Json;
+  const { container_id: id } = (environment ?? {}) as Json;
+  return [container, id].find((value) => typeof value === 'string');
+}
+
+function fieldWithObjects(request: Json, tools: readonly unknown[]): string | undefined {
+  if (request.conversation !== undefined && request.conversation !== null) return 'conversation';
+  if (tools.some((tool) => listOf((tool as Json | null)?.vector_store_ids).length > 0 || namesFile(tool)))
+    return 'tools';
+  if (listOf(request.input).some((item) => !isProviderCall(item) && namesFile(item))) return 'input';
+  return namesFile(request.messages) ? 'messages' : undefined;
+}
+
+/** Calls that the provider made itself repeat ids which it does not load again. */
+const isProviderCall = (item: unknown): boolean => String((item as Json | null)?.type ?? '').endsWith('_call');
+
+/** Objects whose `file_id` the provider loads; a citation has one too. */
+const FILE_TYPES: ReadonlySet<unknown> = new Set([
+  undefined,
+  'file',
+  'input_file',
+  'input_image',
+  'computer_screenshot',
+  'container_upload',
+]);
+/** Members with data of the model, of tools or of the user. */
+const SKIPPED: ReadonlySet<string> = new Set([
+  'annotations',
+  'citations',
+  'arguments',
+  'parameters',
+  'input',
+  'input_schema',
+  'schema',
+  'metadata',
+]);
+
+function namesFile(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(namesFile);
+  if (typeof value !== 'object' || value === null) return false;
+  const { file_id: id, file_ids: ids, type } = value as Json;
+  if (typeof id === 'string' && FILE_TYPES.has(type)) return true;
+  if (listOf(ids).some((one) => typeof one === 'string')) return true;
+  return Object.entries(value).some(([name, child]) => !SKIPPED.has(name) && namesFile(child));
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
