@@ -112,6 +112,12 @@ const Environment = z.strictObject({
     .describe(
       'failed authentications per address and minute, after which further failures get 429; valid credentials always pass',
     ),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters')
+    .optional()
+    .describe('bearer token that GET /metrics requires; without it the metrics are open'),
+  METRICS_PORT: port.optional().describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
   TRUST_PROXY: z
     .string()
     .default('')
@@ -135,7 +141,7 @@ export type Config = Readonly<z.infer<typeof Environment>>;
 export class ConfigError extends Error {}
 
 /** Settings whose values an error must not repeat. */
-const SECRET = new Set(['DATABASE_URL', 'REDIS_URL', 'MASTER_KEY', 'ADMIN_TOKEN']);
+const SECRET = new Set(['DATABASE_URL', 'REDIS_URL', 'MASTER_KEY', 'ADMIN_TOKEN', 'METRICS_TOKEN']);
 
 /** An empty variable counts as unset, as in `PORT= npm start`. */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {

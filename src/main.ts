@@ -5,10 +5,20 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
-import { Auth, createHandlers, openApi, renderError } from './api/index.ts';
+import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
 import type { Config } from './config.ts';
-import { type Clock, createLog, createSealer, hmac, type Log, type Sealer, systemClock } from './core/index.ts';
+import {
+  type Clock,
+  createLog,
+  createSealer,
+  fail,
+  hmac,
+  type Log,
+  repeat,
+  type Sealer,
+  systemClock,
+} from './core/index.ts';
 import {
   checkConnection,
   claimServer,
@@ -24,7 +34,7 @@ import {
 } from './db/index.ts';
 import { createGateway, type Gateway } from './gateway/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
-import { Metering, type MeteringState, readAlarms } from './ledger/index.ts';
+import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { type Limiter, LocalLimiter, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
@@ -33,11 +43,14 @@ import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
 import { createVideo, type MirrorSettings, type Video } from './video/index.ts';
 import {
+  type AnyOperation,
   BodyBudget,
   type ClientStreamLimits,
   createMetrics,
   createWeb,
+  type Handler,
   type Metrics,
+  ROUTES,
   Spool,
   type Web,
   WebSocketServer,
@@ -128,14 +141,13 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   let url = publicUrlOf(config, config.PORT);
   const video = openVideo(context, services, () => url);
   closers.push(() => video.close());
-  const { gateway, web } = createApp(context, { ...services, video }, closers);
-  const { port } = await web.listen(config.HOST, config.PORT).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(
-      error.code === 'EADDRINUSE'
-        ? `Port ${config.PORT} on ${config.HOST} is taken. Stop what uses it, or set PORT to another one.`
-        : `Cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`,
-    );
-  });
+  const { gateway, web, metricsWeb } = createApp(context, { ...services, video }, closers);
+  const port = await listenOn(web, config.HOST, config.PORT, 'PORT');
+  if (metricsWeb) {
+    closers.push(() => metricsWeb.drain(0));
+    const metricsPort = await listenOn(metricsWeb, config.HOST, config.METRICS_PORT ?? 0, 'METRICS_PORT');
+    log.info('metrics.ready', { host: config.HOST, port: metricsPort });
+  }
   url = publicUrlOf(config, port);
   const worker = options.worker ? runWorker({ ...context, video }) : undefined;
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
@@ -154,6 +166,19 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
       log.flush();
     },
   };
+}
+
+async function listenOn(web: Web, host: string, port: number, setting: string): Promise<number> {
+  try {
+    return (await web.listen(host, port)).port;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CliError(
+      code === 'EADDRINUSE'
+        ? `Port ${port} on ${host} is taken. Stop what uses it, or set ${setting} to another one.`
+        : `Cannot listen on ${host}:${port}: ${message}`,
+    );
+  }
 }
 
 /** The address of this installation for links: `PUBLIC_URL`, or the address that the server listens on. */
@@ -228,7 +253,9 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   if (redis) closers.push(() => redis.close());
   const metering = await Metering.start({ db: database.db, dataDir: config.DATA_DIR, clock, log, redis });
   closers.push(() => metering.close());
-  registerLedgerMetrics(metrics, metering, database.db);
+  const alarms = await watchAlarms(context);
+  closers.push(() => alarms.stop());
+  registerLedgerMetrics(metrics, metering, alarms);
   const local = new LocalLimiter(clock);
   const limiter = redis ? new RedisLimiter(redis, local) : local;
   return { metrics, catalog: () => catalog, keys, watch, upstream, metering, limiter };
@@ -239,7 +266,7 @@ function createApp(
   context: AppContext,
   services: Services & { readonly video: Video },
   closers: Closer[],
-): { gateway: Gateway; web: Web } {
+): { gateway: Gateway; web: Web; metricsWeb: Web | undefined } {
   const { config, database, log, clock, sealer, secrets } = context;
   const { metrics, catalog, keys, upstream, metering, limiter, video } = services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
@@ -259,6 +286,7 @@ function createApp(
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
     accountTag: accountTags(secrets.pepper),
   });
+  const metricsAccess: MetricsAccess = config.METRICS_TOKEN === undefined ? 'open' : { token: config.METRICS_TOKEN };
   const bodyBudget = new BodyBudget(config.BODY_MEMORY_BYTES);
   metrics.gauge('dragoman_large_body_bytes', 'Bytes of large requests in memory', () => [
     { value: bodyBudget.reservedBytes },
@@ -270,6 +298,7 @@ function createApp(
     bodyBudget,
     videoBodyLimit: bodyLimit(config, 'video'),
     metrics,
+    metricsAccess: config.METRICS_PORT === undefined ? metricsAccess : 'elsewhere',
     clock,
     db: database.db,
     openApi: () => openApi(version, ADMIN_SCHEMAS),
@@ -300,7 +329,29 @@ function createApp(
     trustedProxies: listOf(config.TRUST_PROXY),
     bodyBudget,
   });
-  return { gateway, web };
+  const metricsWeb = config.METRICS_PORT === undefined ? undefined : createMetricsWeb(context, metrics, metricsAccess);
+  return { gateway, web, metricsWeb };
+}
+
+/** A server of its own for the metrics; every other path is 404. */
+function createMetricsWeb({ log, clock }: AppContext, metrics: Metrics, access: MetricsAccess): Web {
+  const elsewhere: Handler = () => {
+    throw fail('not_found', 'This port serves GET /metrics only.');
+  };
+  const handlers = Object.fromEntries(ROUTES.map(({ operation }) => [operation, elsewhere])) as Record<
+    AnyOperation,
+    Handler
+  >;
+  return createWeb({
+    handlers: { ...handlers, 'operator.metrics': metricsHandler(metrics, clock, access) },
+    renderError,
+    log,
+    clock,
+    // Scrapes are not requests of callers, and are not measured as such.
+    metrics: createMetrics(),
+    trustedProxies: [],
+    bodyBudget: new BodyBudget(BODY_BYTES.small),
+  });
 }
 
 async function databaseProblem(db: Db): Promise<string | undefined> {
@@ -353,23 +404,44 @@ async function openRedis(url: string, { clock, log }: AppContext, metrics: Metri
 }
 
 /** docs/operating.md explains each metric and what to do about it. */
-function registerLedgerMetrics(metrics: Metrics, metering: Metering, db: Db): void {
+function registerLedgerMetrics(metrics: Metrics, metering: Metering, alarms: AlarmWatch): void {
   const own = (name: string, description: string, read: (state: MeteringState) => number): void =>
     metrics.gauge(name, description, () => [{ value: read(metering.state) }]);
   own('dragoman_journal_pending_records', 'Usage records not in the database yet', ({ pending }) => pending);
   own('dragoman_journal_oldest_seconds', 'Age of the oldest of them', ({ oldestMs }) => oldestMs / 1000);
   own('dragoman_journal_disk_bytes', 'Size of the usage journal on disk', ({ journalBytes }) => journalBytes);
   own('dragoman_flush_failures', 'Failed attempts in a row to record usage', ({ flushFailures }) => flushFailures);
-  metrics.gauge('dragoman_alarm', 'How many things need an operator, as the worker saw it last', async () => {
+  metrics.gauge('dragoman_alarm', 'How many things need an operator, as the worker saw it last', () => {
     // This process's own alarm is shown even while the database is down.
-    const alarms = await readAlarms(db).catch(() => []);
     const own = { name: 'flusher_failing', count: metering.state.flushFailures };
-    return [...alarms, own].map(({ name, count }) => ({ value: count, labels: { alarm: name } }));
+    return [...alarms.latest().states, own].map(({ name, count }) => ({ value: count, labels: { alarm: name } }));
   });
-  metrics.gauge('dragoman_alarm_check_age_seconds', 'Time since a worker looked for alarms', async () =>
-    (await readAlarms(db)).slice(0, 1).map(({ ageSeconds }) => ({ value: ageSeconds })),
-  );
+  metrics.gauge('dragoman_alarm_check_age_seconds', 'Time since a worker looked for alarms', () => {
+    const { states, ageMs } = alarms.latest();
+    return states.slice(0, 1).map(({ ageSeconds }) => ({ value: ageSeconds + ageMs / 1000 }));
+  });
 }
+
+interface AlarmWatch {
+  /** The alarms as last read, none while the database is down, and how old the reading is. */
+  latest(): { readonly states: readonly AlarmState[]; readonly ageMs: number };
+  stop(): Promise<void>;
+}
+
+/** Reads the alarms in the background, so that a scrape of the metrics never needs the database. */
+async function watchAlarms({ database: { db }, clock }: AppContext): Promise<AlarmWatch> {
+  let states: readonly AlarmState[] = [];
+  let readAt = clock.now();
+  const read = async (): Promise<void> => {
+    states = await readAlarms(db).catch(() => []);
+    readAt = clock.now();
+  };
+  await read();
+  const repetition = repeat(read, { clock, intervalMs: ALARM_READ_MS, onError: () => {} });
+  return { latest: () => ({ states, ageMs: clock.now() - readAt }), stop: () => repetition.stop() };
+}
+
+const ALARM_READ_MS = 2_000;
 
 type Closer = () => Promise<void>;
 

@@ -1,4 +1,5 @@
 export { Auth, type AuthServices, credentialsOf } from './auth.ts';
 export { renderError } from './errors.ts';
 export { type ApiServices, createHandlers } from './handlers.ts';
+export { type MetricsAccess, metricsHandler } from './health.ts';
 export { openApi, queryParameters } from './openapi.ts';

@@ -32,6 +32,7 @@ export const doctorCommand = (): Command =>
       await checkDisk(config),
       await checkPort(config),
       ...checkProxy(config),
+      ...checkMetrics(config),
       ...(await checkRedis(config)),
       ...(await checkInstallation(config)),
     ];
@@ -79,6 +80,13 @@ function checkProxy({ PUBLIC_URL, TRUST_PROXY }: Config): Finding[] {
   const text =
     'PUBLIC_URL is HTTPS, so a proxy forwards requests, but TRUST_PROXY is empty: all clients share the address of the proxy in limits, allowed addresses and the log. Set TRUST_PROXY to the addresses of the proxy';
   return [{ about: 'Proxy', state: 'note', text }];
+}
+
+function checkMetrics({ HOST, METRICS_TOKEN, METRICS_PORT }: Config): Finding[] {
+  const isLocal = /^(?:127\.|::1$|localhost$)/.test(HOST);
+  if (isLocal || METRICS_TOKEN !== undefined || METRICS_PORT !== undefined) return [];
+  const text = 'GET /metrics is open on the public port; set METRICS_TOKEN or METRICS_PORT';
+  return [{ about: 'Metrics', state: 'note', text }];
 }
 
 async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {

@@ -123,7 +123,7 @@ export interface AlarmState extends Alarm {
   readonly ageSeconds: number;
 }
 
-/** Reads the result of the last check: cheap enough for every scrape of the metrics. */
+/** Reads the result of the last check. */
 export async function readAlarms(db: Db): Promise<AlarmState[]> {
   const { rows } = await sql<{ name: AlarmName; count: bigint; detail: string; age: number }>`
     select name, count, detail, extract(epoch from clock_timestamp() - looked_at)::float8 as age

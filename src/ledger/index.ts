@@ -3,6 +3,7 @@ export {
   ALARMS,
   type Alarm,
   type AlarmName,
+  type AlarmState,
   alarm,
   checkAlarms,
   findAlarms,

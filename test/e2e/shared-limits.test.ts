@@ -243,11 +243,15 @@ for (const isCluster of [false, true]) {
       assert.deepEqual(await statuses(both(20, (gateway) => send(gateway, key))), { 200: 8, 429: 12 });
       assert.ok(performance.now() - begun < 5_000, 'no call waits for Redis');
       assert.deepEqual([lines(one, 'limits.local'), lines(two, 'limits.local')], [fallbacks + 1, otherFallbacks + 1]);
-      assert.match(await (await fetch(`${one.url}/metrics`)).text(), /^dragoman_limits_shared 0/m);
+      await until('the metric', async () =>
+        /^dragoman_limits_shared 0/m.test(await (await fetch(`${one.url}/metrics`)).text()),
+      );
       await redis.start();
       const isBack = () => lines(one, 'limits.shared') > shared && lines(two, 'limits.shared') > sharedToo;
       await until('shared limits', isBack, 20_000);
-      assert.match(await (await fetch(`${one.url}/metrics`)).text(), /^dragoman_limits_shared 1/m);
+      await until('the metric', async () =>
+        /^dragoman_limits_shared 1/m.test(await (await fetch(`${one.url}/metrics`)).text()),
+      );
       const seen = await undisturbed(async (n) => {
         const fresh = await keyOf(`back-${n}`, { rpm: 6 });
         return statuses(both(20, (gateway) => send(gateway, fresh)));
