@@ -6,7 +6,7 @@
 export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
   ['core', 'version'],
-  ['dialects', 'db', 'redis', 'upstream', 'web', 'config'],
+  ['dialects', 'db', 'redis', 'upstream', 'web', 'config', 'data-dir'],
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup'],
   ['gateway', 'video'],

@@ -2,7 +2,6 @@
  * The composition root: opens the modules in order, connects them, and closes them in the opposite order. What two modules share is
  * handed over here; modules of the same rank never import each other.
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
@@ -19,6 +18,7 @@ import {
   type Sealer,
   systemClock,
 } from './core/index.ts';
+import { prepareDataDir } from './data-dir.ts';
 import {
   checkConnection,
   claimServer,
@@ -68,7 +68,11 @@ export interface AppContext {
   /** The database holds no configuration yet. */
   readonly isFresh: boolean;
   readonly isEmbedded: boolean;
+  /** The folder of the embedded database; undefined with DATABASE_URL. */
+  readonly databaseFolder: string | undefined;
   close(): Promise<void>;
+  /** Stops an embedded database that no other process uses, without waiting for its connections. For a process that ends at once. */
+  leaveDatabase(): Promise<void>;
 }
 
 /** An error message for the operator, shown without a stack trace. */
@@ -80,7 +84,7 @@ export async function openContext(
   config: Config,
   { say = () => {}, log }: { say?: Print; log?: Log } = {},
 ): Promise<AppContext> {
-  await mkdir(config.DATA_DIR, { recursive: true });
+  await prepareDataDir(config.DATA_DIR);
   const closers: Closer[] = [];
   const close = (): Promise<void> => closeAll(closers);
   try {
@@ -103,7 +107,9 @@ export async function openContext(
       secrets: { pepper, sealer },
       isFresh,
       isEmbedded: embedded !== undefined,
+      databaseFolder: embedded?.directory,
       close,
+      leaveDatabase: async () => embedded?.leave(),
     };
   } catch (error) {
     await close().catch(() => {});
@@ -124,6 +130,8 @@ export interface Running {
 
 export interface ServeOptions {
   readonly worker: boolean;
+  /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
+  readonly prepare?: () => Promise<void>;
 }
 
 export async function serve(context: AppContext, options: ServeOptions): Promise<Running> {
@@ -141,7 +149,12 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   let url = publicUrlOf(config, config.PORT);
   const video = openVideo(context, services, () => url);
   closers.push(() => video.close());
-  const { gateway, web, metricsWeb } = createApp(context, { ...services, video }, closers);
+  let isStarting = true;
+  const { gateway, web, metricsWeb } = createApp(
+    context,
+    { ...services, video, isStarting: () => isStarting },
+    closers,
+  );
   const port = await listenOn(web, config.HOST, config.PORT, 'PORT');
   if (metricsWeb) {
     closers.push(() => metricsWeb.drain(0));
@@ -149,6 +162,11 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     log.info('metrics.ready', { host: config.HOST, port: metricsPort });
   }
   url = publicUrlOf(config, port);
+  await prepare(options, services).catch(async (error: unknown) => {
+    await web.drain(0);
+    throw error;
+  });
+  isStarting = false;
   const worker = options.worker ? runWorker({ ...context, video }) : undefined;
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
@@ -168,17 +186,27 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   };
 }
 
+async function prepare(options: ServeOptions, { watch }: Services): Promise<void> {
+  if (!options.prepare) return;
+  await options.prepare();
+  // The catalog was loaded before.
+  await watch.check();
+}
+
 async function listenOn(web: Web, host: string, port: number, setting: string): Promise<number> {
   try {
     return (await web.listen(host, port)).port;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new CliError(
-      code === 'EADDRINUSE'
-        ? `Port ${port} on ${host} is taken. Stop what uses it, or set ${setting} to another one.`
-        : `Cannot listen on ${host}:${port}: ${message}`,
-    );
+    throw new CliError(listenFailure(host, port, setting, error as NodeJS.ErrnoException));
   }
+}
+
+function listenFailure(host: string, port: number, setting: string, error: NodeJS.ErrnoException): string {
+  if (error.code === 'EADDRINUSE')
+    return `Port ${port} on ${host} is taken. Stop what uses it, or set ${setting} to another one.`;
+  if (error.code === 'EACCES')
+    return `This user may not listen on port ${port} of ${host}. Set ${setting} to 1024 or higher.`;
+  return `Cannot listen on ${host}:${port}: ${error.message}. Set HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all.`;
 }
 
 /** The address of this installation for links: `PUBLIC_URL`, or the address that the server listens on. */
@@ -264,11 +292,11 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
 /** Binds the gateway, the public API and the admin API to one HTTP server. */
 function createApp(
   context: AppContext,
-  services: Services & { readonly video: Video },
+  services: Services & { readonly video: Video; readonly isStarting: () => boolean },
   closers: Closer[],
 ): { gateway: Gateway; web: Web; metricsWeb: Web | undefined } {
   const { config, database, log, clock, sealer, secrets } = context;
-  const { metrics, catalog, keys, upstream, metering, limiter, video } = services;
+  const { metrics, catalog, keys, upstream, metering, limiter, video, isStarting } = services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
   const gateway = createGateway({
     db: database.db,
@@ -305,7 +333,7 @@ function createApp(
     auth: new Auth({ keys, catalog, clock, failuresPerMinute }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web.run(call, handler),
-    notReady: async () => (web.isDraining ? 'shutting down' : databaseProblem(database.db)),
+    notReady: async () => (web.isDraining ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
   });
   // A pool of its own: a long report or a slow download must never keep a charge waiting for a connection.
   const reports = openDatabase(database.url, ADMIN_CONNECTIONS);

@@ -26,10 +26,11 @@ export const applyCommand = (): Command =>
       await withContext(async ({ database, secrets }) => {
         const apply = (dryRun: boolean) =>
           applySetup(database.db, file, { secrets, prune: options.prune === true, dryRun, by: BY_CLI });
-        if (options.dryRun || (options.prune && !options.yes)) reportApplied(await apply(true), 'would be ');
+        if (options.dryRun || (options.prune && !options.yes))
+          reportApplied(await apply(true), { path, isDryRun: true });
         if (options.dryRun) return;
         if (options.prune && !options.yes && !(await isConfirmed())) return info('Nothing was changed.');
-        reportApplied(await apply(false));
+        reportApplied(await apply(false), { path });
       });
     });
 

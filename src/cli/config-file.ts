@@ -1,36 +1,83 @@
 /** Configuration files of `apply` and `serve --config`: reading one, and reporting what applying it changed. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Db } from '../db/index.ts';
 import { CliError } from '../main.ts';
-import { type Applied, parseSetup, type SetupFile } from '../setup/index.ts';
+import { type Applied, hasDemo, parseSetupFile, type SetupFile } from '../setup/index.ts';
 import { info, print } from './output.ts';
+
+/** A credential is far shorter; the limit keeps a wrong path from being read into memory. */
+const MAX_SECRET_FILE_BYTES = 64 * 1024;
 
 export async function readSetup(path: string): Promise<SetupFile> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
       error.code === 'ENOENT'
         ? `There is no file ${path}. Check the path.`
-        : `${path} cannot be read: ${error.message}.`,
+        : `${path} cannot be read: ${error.message}. Check the path and its permissions.`,
     );
   });
-  const file = parseSetup(text);
+  const file = await parseSetupFile(text, {
+    variable: (name) => process.env[name],
+    file: (name) => readSecretFile(resolve(dirname(path), name)),
+  });
   if (isEmpty(file)) info(`${path} is empty: it names no ${Object.keys(file).join(', ')}. README.md shows an example.`);
   return file;
+}
+
+async function readSecretFile(path: string): Promise<string> {
+  const { size } = await stat(path);
+  if (size > MAX_SECRET_FILE_BYTES) throw new Error(`it has ${size} bytes, expected one credential`);
+  return readFile(path, 'utf8');
 }
 
 /** Applying an empty file changes nothing, unless it prunes. */
 export const isEmpty = (file: SetupFile): boolean => Object.values(file).every((objects) => objects.length === 0);
 
-/** `verb` is `would be ` for a dry run, whose keys do not exist. */
-export function reportApplied({ changes, keys }: Applied, verb: '' | 'would be ' = ''): void {
+interface ReportOptions {
+  /** Of the configuration file. */
+  readonly path: string;
+  /** Nothing was changed, and the keys of the report do not exist. */
+  readonly isDryRun?: boolean;
+}
+
+export function reportApplied(
+  { changes, keys, unnamed, unpriced }: Applied,
+  { path, isDryRun = false }: ReportOptions,
+): void {
+  const verb = isDryRun ? 'would be ' : '';
   for (const { what, object } of changes) info(`  ${object} ${verb}${what}`);
   info(
     changes.length === 0
       ? 'No changes: the database already matches the file.'
       : `${changes.length} ${changes.length === 1 ? 'object' : 'objects'} ${verb}changed.`,
   );
-  if (verb !== '') return;
+  if (unpriced.length > 0)
+    info(
+      `Without a price, and therefore free: ${listed(unpriced)}. Set "prices" in the file, or run: npx dragoman prices import`,
+    );
+  if (unnamed.length > 0)
+    info(
+      `Not in the file, and kept: ${listed(unnamed)}. To see and remove what the file does not name: npx dragoman apply ${path} --prune`,
+    );
+  if (isDryRun) return;
   for (const key of keys) {
     info(`Key ${key.name} of ${key.user} for ${key.group}, shown only once:`);
     print(key.token);
   }
+}
+
+const MOST_LISTED = 5;
+
+const listed = (objects: readonly string[]): string =>
+  objects.length <= MOST_LISTED
+    ? objects.join(', ')
+    : `${objects.slice(0, MOST_LISTED).join(', ')} and ${objects.length - MOST_LISTED} more`;
+
+/** With a configuration file the simulated providers do not run, so the accounts of an earlier demo cannot be reached. */
+export async function reportDemoLeft(db: Db, path: string): Promise<void> {
+  if (await hasDemo(db))
+    info(
+      `The demo is still installed, but its simulated providers do not run with --config: demo keys get 502. To remove it: npx dragoman apply ${path} --prune`,
+    );
 }

@@ -23,10 +23,24 @@ export async function startDemo(context: AppContext): Promise<Demo | undefined> 
   // Variant A has parameters that only this family of the simulated provider accepts.
   const video = { models: { [DEMO_VIDEO_MODEL]: 'open' } } as const;
   const sim = await startSim({ port: SIM_PORT, video }).catch(() => startSim({ port: 0, video }));
-  const setup = demoSetup({ url: sim.url, videoUrl: sim.video.url });
-  const { keys } = await applySetup(database.db, setup, { secrets });
-  info(`Simulated providers listen at ${sim.url}; no request leaves this machine.`);
-  return { keys: Object.fromEntries(keys.map((key) => [key.group, key.token])), stop: () => sim.close() };
+  try {
+    const setup = demoSetup({ url: sim.url, videoUrl: sim.video.url });
+    const applied = await applySetup(database.db, setup, { secrets });
+    const keys = Object.fromEntries(applied.keys.map((key) => [key.group, key.token]));
+    printKeys(keys);
+    info(`Simulated providers listen at ${sim.url}; no request leaves this machine.`);
+    return { keys, stop: () => sim.close() };
+  } catch (error) {
+    // An open server would keep the process alive.
+    await sim.close();
+    throw error;
+  }
+}
+
+function printKeys(keys: Demo['keys']): void {
+  if (Object.keys(keys).length === 0) return;
+  info('Demo keys, shown only once (user demo, balance 100):');
+  for (const [group, token] of Object.entries(keys)) info(`  ${group.padEnd(10)} ${token}`);
 }
 
 /** `token`: the admin token, on the start that created it. */
@@ -40,10 +54,7 @@ export function printDemo(url: string, { keys }: Demo, token?: string): void {
     return;
   }
   info('');
-  info('Demo keys, shown only once (user demo, balance 100):');
-  for (const [group, token] of Object.entries(keys)) info(`  ${group.padEnd(10)} ${token}`);
-  info('');
-  info('Try any of these commands:');
+  info('Try any of these commands. Every demo key serves every demo text model:');
   for (const { about, command } of demoCommands(url, { r, m, g }, token)) info(`\n  # ${about}\n  ${command}`);
   info('');
 }

@@ -1,17 +1,20 @@
 /** `dragoman doctor`: checks everything that a server needs, and prints the next step for each problem. */
-import { mkdir, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
 import { type Config, loadConfig } from '../config.ts';
-import { silentLog, systemClock } from '../core/index.ts';
+import { systemClock } from '../core/index.ts';
+import { prepareDataDir } from '../data-dir.ts';
 import { isMigrated } from '../db/index.ts';
 import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
-import { type AppContext, openContext, publicUrlOf } from '../main.ts';
+import { type AppContext, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { canReport, findVideoAlarms } from '../video/index.ts';
+import { openCommandContext } from './context.ts';
 import { print } from './output.ts';
+import { folderElsewhere } from './where-data-is.ts';
 
 interface Finding {
   readonly about: string;
@@ -44,7 +47,7 @@ const checkNode = (): Finding => ({ about: 'Node', state: 'good', text: `${proce
 
 async function checkDisk(config: Config): Promise<Finding> {
   try {
-    await mkdir(config.DATA_DIR, { recursive: true });
+    await prepareDataDir(config.DATA_DIR);
     const { bavail, bsize } = await statfs(config.DATA_DIR);
     const free = bavail * bsize;
     const text = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
@@ -52,11 +55,7 @@ async function checkDisk(config: Config): Promise<Finding> {
       ? { about: 'Disk', state: 'bad', text: `${text}; free some space or set DATA_DIR to another disk` }
       : { about: 'Disk', state: 'good', text };
   } catch (error) {
-    return {
-      about: 'Disk',
-      state: 'bad',
-      text: `DATA_DIR ${config.DATA_DIR} cannot be used: ${messageOf(error)}; set it to a writable directory`,
-    };
+    return { about: 'Disk', state: 'bad', text: messageOf(error) };
   }
 }
 
@@ -105,7 +104,7 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
 async function checkInstallation(config: Config): Promise<Finding[]> {
   let context: AppContext;
   try {
-    context = await openContext(config, { log: silentLog });
+    context = await openCommandContext(config);
   } catch (error) {
     return [{ about: 'Database', state: 'bad', text: messageOf(error) }];
   }
@@ -122,10 +121,16 @@ async function checkInstallation(config: Config): Promise<Finding[]> {
   }
 }
 
-async function checkDatabase({ database: { db }, isEmbedded }: AppContext): Promise<Finding> {
+async function checkDatabase({ config, database: { db }, databaseFolder }: AppContext): Promise<Finding> {
   const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
   const version = rows[0]?.version ?? '';
-  const where = isEmbedded ? 'embedded' : 'at DATABASE_URL';
+  const elsewhere = await folderElsewhere(config.DATA_DIR, databaseFolder);
+  const where =
+    databaseFolder === undefined
+      ? 'at DATABASE_URL'
+      : elsewhere === undefined
+        ? `embedded, in ${databaseFolder}`
+        : `embedded, in ${databaseFolder}, outside DATA_DIR: back up both`;
   if (Number.parseInt(version, 10) < MIN_POSTGRES)
     return {
       about: 'Database',
@@ -136,7 +141,7 @@ async function checkDatabase({ database: { db }, isEmbedded }: AppContext): Prom
 }
 
 /** Counts configured objects, and reports groups that cannot serve a request. */
-async function checkSetup({ database: { db } }: AppContext): Promise<Finding[]> {
+async function checkSetup({ config, database: { db }, isEmbedded }: AppContext): Promise<Finding[]> {
   const groups = await db.selectFrom('groups').select(['id', 'style']).execute();
   const accounts = await db.selectFrom('accounts').select('group_id').execute();
   const models = await db.selectFrom('models').select('group_id').execute();
@@ -146,7 +151,7 @@ async function checkSetup({ database: { db } }: AppContext): Promise<Finding[]> 
       {
         about: 'Configuration',
         state: 'note',
-        text: 'empty; "dragoman serve" installs a demo, "dragoman apply FILE" your configuration',
+        text: `empty; "dragoman apply FILE" applies your configuration, ${demoAdvice(config, isEmbedded)}`,
       },
     ];
   const groupsWithout = (what: string, rows: readonly { group_id: string }[], advice: string): Finding[] =>
@@ -163,6 +168,11 @@ async function checkSetup({ database: { db } }: AppContext): Promise<Finding[]> 
     ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
   ];
 }
+
+const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>
+  DEMO === 'on' || (DEMO === 'auto' && isEmbedded)
+    ? '"dragoman serve" installs a demo'
+    : 'DEMO=on dragoman serve installs a demo';
 
 /** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */
 async function checkVideo({ config, database: { db } }: AppContext): Promise<Finding[]> {

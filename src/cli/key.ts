@@ -1,7 +1,9 @@
 /** `dragoman key create | list | revoke`. The value of a new key is printed once, alone on stdout. */
 import { Command } from 'commander';
 import { parseRange } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
 import { createKey, keyView, revokeKey } from '../identity/index.ts';
+import { readBalance } from '../ledger/index.ts';
 import { CliError } from '../main.ts';
 import { USER_ID } from '../rules/index.ts';
 import { BY_CLI, withContext } from './context.ts';
@@ -40,8 +42,18 @@ const createCommand = (): Command =>
         const { view, value } = await createKey(db, inputFrom(options), context);
         info(`Key ${view.id} for ${view.user} in ${view.group}, shown only once:`);
         print(value);
+        if ((await balanceOf(db, view.user)) <= 0n) info(emptyWallet(view.user));
       }),
     );
+
+/** Amounts that running servers have leased belong to the user, too. */
+async function balanceOf(db: Db, user: string): Promise<bigint> {
+  const { available, held } = await readBalance(db, user);
+  return available + held;
+}
+
+const emptyWallet = (user: string): string =>
+  `The balance of ${user} is empty, so models with a price return 402. Add credit with POST /admin/v1/credits (README.md, "Billing"), or give the user a "balance" in the configuration file.`;
 
 function inputFrom({ user, group, name, expires, models, addresses, store }: CreateOptions) {
   if (!USER_ID.test(user))

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { ConfigError } from '../config.ts';
 import { ApiError, WrongMasterKey } from '../core/index.ts';
+import { DataDirError } from '../data-dir.ts';
 import { MigrationError } from '../db/index.ts';
 import { CliError } from '../main.ts';
 import { MasterKeyError } from '../master-key.ts';
@@ -21,6 +22,7 @@ const EXPECTED = [
   ApiError,
   CliError,
   ConfigError,
+  DataDirError,
   SetupError,
   ImportError,
   MasterKeyError,
@@ -29,6 +31,8 @@ const EXPECTED = [
 ];
 
 export async function run(argv: readonly string[]): Promise<void> {
+  // A closed terminal or pipe must not end the process by an exception, because it has a database to stop.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const program = new Command('dragoman')
     .description(
       'One gateway that lets any client dialect talk to any provider group.\nSettings are environment variables; docs/config.md lists them.',

@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline/promises';
 
 export async function confirm(question: string): Promise<boolean> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const input = await prompt.question(`${question} [y/N] `);
+  // Ctrl-C at the prompt rejects, and means no.
+  const input = await prompt.question(`${question} [y/N] `).catch(() => '');
   prompt.close();
   return /^y(es)?$/i.test(input.trim());
 }

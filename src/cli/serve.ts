@@ -4,49 +4,92 @@ import { type Config, loadConfig } from '../config.ts';
 import { createLog, errorFields } from '../core/index.ts';
 import { createAdminToken } from '../identity/index.ts';
 import { type AppContext, openContext, type Running, serve } from '../main.ts';
-import { applySetup } from '../setup/index.ts';
-import { isEmpty, readSetup, reportApplied } from './config-file.ts';
-import { printDemo, startDemo } from './demo.ts';
+import { applySetup, type SetupFile } from '../setup/index.ts';
+import { isEmpty, readSetup, reportApplied, reportDemoLeft } from './config-file.ts';
+import { type Demo, printDemo, startDemo } from './demo.ts';
 import { info } from './output.ts';
 import { prettyStream } from './pretty-log.ts';
+import { endAtOnce, StopRequests } from './stop-requests.ts';
+import { folderElsewhere } from './where-data-is.ts';
 
 /** Time for an orderly stop after an uncaught exception. */
 const PANIC_MS = 10_000;
-/** Ctrl-C reaches npm, the launcher and this process, and each forwards it: signals this close together count as one. */
-const SAME_SIGNAL_MS = 1_000;
+
+interface Options {
+  readonly config?: string;
+  readonly worker: boolean;
+}
 
 export const serveCommand = (): Command =>
   new Command('serve')
     .description('run the API and the background jobs')
-    .option('--config <file>', 'apply this configuration before listening (YAML or JSON)')
+    .option('--config <file>', 'apply this configuration before the server is ready (YAML or JSON)')
     .option('--no-worker', 'leave the background jobs to "dragoman work"')
-    .action(async (options: { config?: string; worker: boolean }) => {
+    .action(async (options: Options) => {
       const config = loadConfig(process.env);
       const setup = options.config === undefined ? undefined : await readSetup(options.config);
       const log = createLog(config.LOG_LEVEL, process.stdout.isTTY ? prettyStream() : undefined);
+      const stops = new StopRequests();
       info(
         config.DATABASE_URL === undefined
           ? `Starting PostgreSQL in ${config.DATA_DIR} ...`
           : 'Connecting to PostgreSQL ...',
       );
       const context = await openContext(config, { say: info, log });
+      void stops.again.then(() => endAtOnce(context));
       try {
-        if (setup && !isEmpty(setup))
-          reportApplied(await applySetup(context.database.db, setup, { secrets: context.secrets }));
-        const demo = setup ? undefined : await startDemo(context);
-        const running = await serve(context, { worker: options.worker });
-        const token = config.ADMIN_TOKEN ? undefined : await createAdminToken(context.database.db, context.sealer);
-        // Handlers must be in place before the process reports that it is ready, because a signal may follow at once.
-        const stopped = untilStopped(context, running);
-        announce(running, config);
-        if (token) printAdminToken(token);
-        if (demo) printDemo(running.url, demo, token);
-        await stopped;
-        await demo?.stop();
+        await announceFolder(context);
+        if (!stops.isRequested) await runServer(context, { ...options, setup, stops });
       } finally {
         await context.close();
       }
     });
+
+interface ServerTask extends Options {
+  readonly setup: SetupFile | undefined;
+  readonly stops: StopRequests;
+}
+
+async function runServer(context: AppContext, task: ServerTask): Promise<void> {
+  const first: FirstStart = {};
+  try {
+    const running = await serve(context, { worker: task.worker, prepare: () => prepare(context, task, first) });
+    stopAfterPanic(context, task.stops);
+    announce(running, context.config);
+    if (first.demo) printDemo(running.url, first.demo, first.token);
+    info(`${await task.stops.first} Stopping: open requests get up to ${context.config.DRAIN_MS / 1000} s.`);
+    await running.stop().catch((error: unknown) => {
+      context.log.error('server.stop_failed', errorFields(error));
+      process.exitCode = 1;
+    });
+  } finally {
+    await first.demo?.stop();
+  }
+}
+
+/** What the start has created, for the commands to try. */
+interface FirstStart {
+  demo?: Demo | undefined;
+  token?: string | undefined;
+}
+
+/** Every key and token is printed as soon as it exists: a start that fails later must not lose it. */
+async function prepare(context: AppContext, { setup, config: path }: ServerTask, first: FirstStart): Promise<void> {
+  const { config, database, sealer, secrets } = context;
+  if (setup && path !== undefined) {
+    if (!isEmpty(setup)) reportApplied(await applySetup(database.db, setup, { secrets }), { path });
+    await reportDemoLeft(database.db, path);
+  } else first.demo = await startDemo(context);
+  if (config.ADMIN_TOKEN !== undefined) return;
+  first.token = await createAdminToken(database.db, sealer);
+  if (first.token !== undefined) printAdminToken(first.token);
+}
+
+async function announceFolder({ config, databaseFolder }: AppContext): Promise<void> {
+  const elsewhere = await folderElsewhere(config.DATA_DIR, databaseFolder);
+  if (elsewhere !== undefined)
+    info(`The database is in ${elsewhere}, outside DATA_DIR. Back up both; removing DATA_DIR does not remove it.`);
+}
 
 function announce(running: Running, config: Config): void {
   info(`Dragoman is ready at ${running.url}`);
@@ -58,35 +101,14 @@ function printAdminToken(token: string): void {
   info(`  ${token}`);
 }
 
-/** Waits for a signal or an uncaught exception, then drains. A second signal ends the process at once. */
-function untilStopped(context: AppContext, running: Running): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let stopping = false;
-  let stoppedAt = 0;
-  const stop = (reason: string): void => {
-    if (stopping) {
-      if (context.clock.now() - stoppedAt < SAME_SIGNAL_MS) return;
-      info('Stopping at once.');
-      process.exit(1);
-    }
-    stopping = true;
-    stoppedAt = context.clock.now();
-    info(`${reason} Stopping: open requests get up to ${context.config.DRAIN_MS / 1000} s.`);
-    void running.stop().then(resolve, (error: unknown) => {
-      context.log.error('server.stop_failed', errorFields(error));
-      process.exitCode = 1;
-      resolve();
-    });
-  };
-  process.on('SIGTERM', () => stop('SIGTERM received.'));
-  process.on('SIGINT', () => stop('Interrupted.'));
+/** Drains after an uncaught exception, and ends at once when that takes too long. */
+function stopAfterPanic(context: AppContext, stops: StopRequests): void {
   const panic = (error: unknown): void => {
     context.log.error('process.panic', errorFields(error));
     process.exitCode = 1;
-    setTimeout(() => process.exit(1), PANIC_MS).unref();
-    if (!stopping) stop('Uncaught exception.');
+    setTimeout(() => void endAtOnce(context), PANIC_MS).unref();
+    stops.request('Uncaught exception.');
   };
   process.on('uncaughtException', panic);
   process.on('unhandledRejection', panic);
-  return promise;
 }

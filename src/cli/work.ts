@@ -1,27 +1,38 @@
 /** `dragoman work`: the background jobs without the API, beside servers that run with --no-worker. */
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { openContext, openWorkerServices } from '../main.ts';
+import { type AppContext, openContext, openWorkerServices } from '../main.ts';
 import { runWorker } from '../worker/index.ts';
 import { info } from './output.ts';
+import { endAtOnce, StopRequests } from './stop-requests.ts';
 
 const KEEP_ALIVE_MS = 60_000;
 
 export const workCommand = (): Command =>
   new Command('work').description('run the background jobs only').action(async () => {
-    const context = await openContext(loadConfig(process.env), { say: info });
-    const services = await openWorkerServices(context);
+    const config = loadConfig(process.env);
+    const stops = new StopRequests();
+    const context = await openContext(config, { say: info });
+    void stops.again.then(() => endAtOnce(context));
+    try {
+      await work(context, stops);
+    } finally {
+      await context.close();
+    }
+    info('Stopped.');
+  });
+
+async function work(context: AppContext, stops: StopRequests): Promise<void> {
+  const services = await openWorkerServices(context);
+  try {
     const worker = runWorker({ ...context, video: services.video });
     info('Worker is running. Stop it with Ctrl-C.');
     // The timers of jobs do not keep the process alive.
     const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
-    await new Promise<void>((resolve) => {
-      process.once('SIGTERM', () => resolve());
-      process.once('SIGINT', () => resolve());
-    });
+    await stops.first;
     clearInterval(keepAlive);
     await worker.stop();
+  } finally {
     await services.close();
-    await context.close();
-    info('Stopped.');
-  });
+  }
+}

@@ -40,7 +40,7 @@ export const ERRORS = {
   insufficient_balance: {
     status: 402,
     doc: 'G 7',
-    means: 'the balance does not cover the request',
+    means: 'the balance does not cover the most that the request can cost; add credit, or lower its output limit',
     retry: false,
     typeIn: { openai: 'insufficient_quota' },
   },

@@ -9,7 +9,7 @@ import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
 import { FEATURES, type VideoVariant } from '../rules/index.ts';
-import { prune } from './prune.ts';
+import { findUnnamed, prune } from './prune.ts';
 import { checkReferences } from './references.ts';
 import { savePrice } from './save-price.ts';
 import { type Change, type RecordChange, saveRow, withoutUndefined } from './save-row.ts';
@@ -24,6 +24,10 @@ export interface Applied {
     readonly user: string;
     readonly token: string;
   }[];
+  /** Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes. */
+  readonly unnamed: readonly string[];
+  /** Text models of the file that have no price: their calls are free. */
+  readonly unpriced: readonly string[];
 }
 export interface ApplyOptions {
   readonly secrets: KeySecrets;
@@ -40,7 +44,7 @@ type Tx = Transaction<Rows>;
 export const SETUP_LOCK = ADVISORY_LOCK;
 
 export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions): Promise<Applied> {
-  let applied: Applied = { changes: [], keys: [] };
+  let applied: Applied = { changes: [], keys: [], unnamed: [], unpriced: [] };
   const rollback = new Error('dry run');
   try {
     await db.transaction().execute(async (tx) => {
@@ -93,7 +97,25 @@ async function applyAll(tx: Tx, file: SetupFile, options: ApplyOptions): Promise
   for (const [position, character] of file.characters.entries())
     recordChange(await applyCharacter(tx, character, position), `character ${character.id}`);
   if (options.prune) await prune(tx, file, recordChange);
-  return { changes, keys };
+  // Keys are often created beside the file, so they alone are no reason to prune.
+  const unnamed = (await findUnnamed(tx, file)).filter(({ what }) => what === 'removed').map(({ object }) => object);
+  return { changes, keys, unnamed, unpriced: await findUnpriced(tx, file) };
+}
+
+async function findUnpriced(tx: Tx, file: SetupFile): Promise<string[]> {
+  const unpriced = await tx
+    .selectFrom('models')
+    .innerJoin('groups', 'groups.id', 'models.group_id')
+    .select(['models.pattern', 'models.group_id'])
+    .where('groups.style', '<>', 'video')
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('prices').select('prices.id').whereRef('prices.model_id', '=', 'models.id'))),
+    )
+    .execute();
+  const names = new Set(unpriced.map(({ pattern, group_id }) => `model ${pattern} of ${group_id}`));
+  return file.models.flatMap(({ id, groups }) =>
+    groups.map((group) => `model ${id} of ${group}`).filter((name) => names.has(name)),
+  );
 }
 
 const applyGroup = (tx: Tx, group: SetupFile['groups'][number], position: number) =>

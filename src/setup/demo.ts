@@ -65,21 +65,9 @@ export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): 
       })),
     ],
     models: [
-      {
-        id: 'demo-responses',
-        groups: [responses],
-        prices: { input: '1.25', cached_input: '0.125', output: '10' },
-        cost: { input: '1', cached_input: '0.1', output: '8' },
-      },
+      ...Object.keys(TEXT_MODELS).flatMap((id) => textModels(id)),
       { id: 'demo-image', groups: [responses], prices: { input: '5', image_input: '10', image_output: '40' } },
       { id: 'demo-embedding', groups: [responses], prices: { input: '0.02' } },
-      {
-        id: 'demo-messages',
-        groups: [messages],
-        prices: { input: '3', cached_input: '0.3', cache_write: '3.75', output: '15' },
-        cost: { input: '2.4', cached_input: '0.24', cache_write: '3', output: '12' },
-      },
-      { id: 'demo-generate', groups: [generate], prices: { input: '0.3', cached_input: '0.03', output: '2.5' } },
       ...VARIANTS.flatMap((variant) => VIDEO_MODELS[variant].map((id) => videoModel(id, variant))),
     ],
     characters: CHARACTERS,
@@ -87,6 +75,35 @@ export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): 
     keys: [responses, messages, generate].map((group) => ({ user: DEMO_USER, group, name: 'demo' })),
   });
 }
+
+/** The text model that the simulated provider of each group has. */
+const TEXT_MODELS = {
+  'demo-responses': {
+    group: DEMO_GROUPS.responses,
+    prices: { input: '1.25', cached_input: '0.125', output: '10' },
+    cost: { input: '1', cached_input: '0.1', output: '8' },
+  },
+  'demo-messages': {
+    group: DEMO_GROUPS.messages,
+    prices: { input: '3', cached_input: '0.3', cache_write: '3.75', output: '15' },
+    cost: { input: '2.4', cached_input: '0.24', cache_write: '3', output: '12' },
+  },
+  'demo-generate': {
+    group: DEMO_GROUPS.generate,
+    prices: { input: '0.3', cached_input: '0.03', output: '2.5' },
+    cost: undefined,
+  },
+} as const;
+
+/** One text model in every group: elsewhere it is another name for the model of that group, so every key serves every name. */
+const textModels = (id: string) =>
+  Object.entries(TEXT_MODELS).map(([own, { group, prices, cost }]) => ({
+    id,
+    groups: [group],
+    prices,
+    ...(cost && { cost }),
+    ...(own !== id && { upstream: own }),
+  }));
 
 /** Two preset characters of the simulated provider. */
 const CHARACTERS = [

@@ -11,3 +11,4 @@ export {
 } from './price-import.ts';
 export { TIER_CHOICES, type TierChoice } from './price-list.ts';
 export { KeyEntry, parseSetup, SetupError, SetupFile, UserEntry } from './schema.ts';
+export { parseSetupFile, type SecretSources } from './secrets.ts';

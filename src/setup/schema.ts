@@ -64,12 +64,23 @@ const Group = z
     error: 'A, EP or HC for style video, and for no other style',
   });
 
+/** Goes into a header of every call, where a line end or a control character would make every call fail. */
+const credential = z
+  .string()
+  .trim()
+  .min(1)
+  .max(4096)
+  .regex(
+    /^(?!.*\$\{)[\x20-\x7e]*$/,
+    `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
+  );
+
 const Account = z.strictObject({
   id,
   group: z.string(),
   adapter: z.enum(VIDEO_ADAPTERS).optional(),
   base_url: httpUrl,
-  api_key: z.string().min(1).max(4096),
+  api_key: credential,
   weight: z.number().int().min(0).max(1000).optional(),
   priority: z.number().int().min(-1000).max(1000).optional(),
   max_concurrency: count.optional(),
@@ -82,8 +93,8 @@ const Account = z.strictObject({
   assets: z
     .strictObject({
       base_url: httpUrl,
-      access_key: z.string(),
-      secret_key: z.string(),
+      access_key: credential,
+      secret_key: credential,
       region: z.string(),
       project: z.string(),
     })
@@ -192,14 +203,21 @@ export class SetupError extends Error {
   }
 }
 
-/** Parses YAML, and therefore JSON. */
-export function parseSetup(text: string): SetupFile {
+export const parseSetup = (text: string): SetupFile => checkSetup(readDocument(text));
+
+/** Reads YAML, and therefore JSON. */
+export function readDocument(text: string): unknown {
   const document = parseDocument(text, { prettyErrors: true });
   if (document.errors.length > 0)
     throw new SetupError(document.errors.map((error) => error.message.split('\n')[0] ?? ''));
-  const value = resolveAliases(document) ?? {};
+  return resolveAliases(document) ?? {};
+}
+
+/** `lines`: errors that are already known, reported together with those of the schema. */
+export function checkSetup(value: unknown, lines: readonly string[] = []): SetupFile {
   const result = SetupFile.safeParse(value);
-  if (!result.success) throw new SetupError(issuesOf(result.error, value));
+  const all = [...lines, ...(result.success ? [] : issuesOf(result.error, value))];
+  if (!result.success || all.length > 0) throw new SetupError(all);
   return result.data;
 }
 

@@ -108,7 +108,7 @@ test('dragoman serve starts on an empty directory, a second server is rejected, 
     assert.match(created.stdout, /^dg-\w{49}\n$/);
     assert.deepEqual([again.code, again.stdout], [0, ''], 'applying it again changes nothing');
     assert.equal(doctor.code, 0, doctor.stdout);
-    assert.match(doctor.stdout, /^ok {4}Database {7}PostgreSQL \d+\.\d+, embedded$/m);
+    assert.match(doctor.stdout, /^ok {4}Database {7}PostgreSQL \d+\.\d+, embedded, in \S+\/life\/postgres$/m);
     assert.match(doctor.stdout, /^ok {4}Configuration {2}1 groups, 0 accounts, 0 models, \d keys$/m);
     assertMessage(badUser, /--user: .*"not an id"/);
     assertMessage(badGroup, /"nowhere".*\bclaude\b/);

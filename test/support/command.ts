@@ -19,6 +19,8 @@ export interface CommandOptions {
   /** Path of the Node to use; by default the one that runs the tests. */
   readonly node?: string;
   readonly stdin?: string;
+  /** Runs as this user; only root can. */
+  readonly uid?: number;
 }
 
 export class Command {
@@ -27,11 +29,12 @@ export class Command {
   stderr = '';
   readonly ended: Promise<CommandResult>;
 
-  constructor(args: readonly string[], { env = {}, node = process.execPath, stdin = '' }: CommandOptions = {}) {
+  constructor(args: readonly string[], { env = {}, node = process.execPath, stdin = '', uid }: CommandOptions = {}) {
     const { PATH, HOME, TMPDIR } = process.env;
     this.process = spawn(node, [LAUNCHER, ...args], {
       env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
+      ...(uid !== undefined && { uid }),
     });
     this.process.stdin?.end(stdin);
     this.process.stdout?.on('data', (chunk) => {

@@ -1,0 +1,64 @@
+/**
+ * Signals that end a command. The first one asks it to stop; a later one asks it to stop at once. From the constructor on, no signal
+ * ends the process by itself, because the embedded PostgreSQL would be left running.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AppContext } from '../main.ts';
+import { info } from './output.ts';
+
+/** SIGHUP: the terminal was closed. */
+const SIGNALS = { SIGINT: 'Interrupted.', SIGTERM: 'SIGTERM received.', SIGHUP: 'SIGHUP received.' } as const;
+/** Ctrl-C reaches npm, the launcher and this process, and each forwards it: signals this close together count as one. */
+const SAME_SIGNAL_MS = 1_000;
+/** PostgreSQL stops in less than a second, unless its disk hangs. */
+const END_MS = 15_000;
+
+export class StopRequests {
+  readonly #first = Promise.withResolvers<string>();
+  readonly #again = Promise.withResolvers<void>();
+  readonly #listeners = Object.entries(SIGNALS).map(([signal, reason]) => ({
+    signal,
+    listener: () => this.#onSignal(reason),
+  }));
+  #requestedAt: number | undefined;
+
+  constructor() {
+    for (const { signal, listener } of this.#listeners) process.on(signal, listener);
+  }
+
+  /** Resolves with the reason. */
+  get first(): Promise<string> {
+    return this.#first.promise;
+  }
+
+  get again(): Promise<void> {
+    return this.#again.promise;
+  }
+
+  get isRequested(): boolean {
+    return this.#requestedAt !== undefined;
+  }
+
+  /** Asks for a stop without a signal. */
+  request(reason: string): void {
+    this.#requestedAt ??= performance.now();
+    this.#first.resolve(reason);
+  }
+
+  /** From now on signals end the process again. */
+  close(): void {
+    for (const { signal, listener } of this.#listeners) process.off(signal, listener);
+  }
+
+  #onSignal(reason: string): void {
+    if (this.#requestedAt === undefined) this.request(reason);
+    else if (performance.now() - this.#requestedAt >= SAME_SIGNAL_MS) this.#again.resolve();
+  }
+}
+
+/** Ends the process without waiting for requests or queries. Usage of open requests is in the journal, which the next start reads. */
+export async function endAtOnce(context: AppContext): Promise<void> {
+  info('Stopping at once.');
+  await Promise.race([context.leaveDatabase().catch(() => {}), sleep(END_MS)]);
+  process.exit(1);
+}

@@ -1,0 +1,40 @@
+/** The folder DATA_DIR: creates it, and checks that this process can write in it. Never changes the mode or owner of an existing folder. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+export class DataDirError extends Error {}
+
+/** Writes a file and removes it: modes alone do not show a read-only file system or a full disk. */
+export async function prepareDataDir(path: string): Promise<void> {
+  await mkdir(path, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    throw failure(path, 'cannot be created', error);
+  });
+  const probe = join(path, `.write-check-${randomBytes(6).toString('hex')}`);
+  try {
+    await writeFile(probe, '', { flag: 'wx' });
+    await rm(probe);
+  } catch (error) {
+    throw failure(path, 'cannot be written', error as NodeJS.ErrnoException);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  ENOTDIR: 'a part of the path is a file',
+  EEXIST: 'it is a file',
+};
+
+function failure(path: string, what: string, error: NodeJS.ErrnoException): DataDirError {
+  const reason = REASONS[error.code ?? ''] ?? error.message;
+  const user = process.geteuid === undefined ? 'this user' : `user ${process.geteuid()}`;
+  const next =
+    error.code === 'ENOSPC' || error.code === 'EDQUOT'
+      ? 'Free some space, or set DATA_DIR to a folder on another disk'
+      : `Set DATA_DIR to a folder that ${user} can write, or change the permissions of this one`;
+  return new DataDirError(`DATA_DIR ${resolve(path)} ${what}: ${reason}. ${next}.`, { cause: error });
+}
