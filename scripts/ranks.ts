@@ -46,7 +46,9 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   gateway: [
-    ['caller', 'affinity', 'dropped', 'failover', 'redact', 'stored'],
+    ['caller', 'affinity', 'dropped', 'redact', 'stored'],
+    ['failure-reason'],
+    ['failover'],
     ['billing', 'models'],
     ['services', 'images'],
     ['native', 'converted'],

@@ -175,7 +175,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     catalog: services.catalog,
     refresh: () => services.watch.check(),
     async stop() {
-      gateway.drainSessions(config.DRAIN_MS);
+      gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
       await web.drain(config.DRAIN_MS);
       await gateway.flush();
       await worker?.stop();
@@ -389,6 +389,8 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
 }
 
 const ADMIN_CONNECTIONS = 5;
+/** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
+const SESSION_GRACE_MS = 500;
 
 /** What the worker of a process without a server needs. */
 export interface WorkerServices {

@@ -1,6 +1,6 @@
 /** Reading a task that is not finished: a long poll with `wait`, or a stream of its states as server-sent events. */
 import { type Clock, SSE_COMMENT, sse } from '../core/index.ts';
-import { HEARTBEAT_MS, TASK_WAIT } from '../rules/index.ts';
+import { errorType, HEARTBEAT_MS, TASK_WAIT } from '../rules/index.ts';
 import type { TaskRow, Video } from '../video/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
 
@@ -12,6 +12,18 @@ export async function waitForChange(video: Video, call: Call, task: TaskRow, sec
 }
 
 export const wantsEvents = (call: Call): boolean => call.header('accept')?.includes('text/event-stream') === true;
+
+/** The task goes on; the client reads it again. */
+const SHUTDOWN_EVENT = sse(
+  JSON.stringify({
+    error: {
+      message: 'The server is restarting; read the task again.',
+      type: errorType('video', 503),
+      code: 'shutting_down',
+    },
+  }),
+  'error',
+);
 
 /** One `task` event at once and one per change, until the task ends or an hour has passed. */
 export async function streamTask(
@@ -27,6 +39,7 @@ export async function streamTask(
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
   });
+  call.onInterrupted(() => call.response.end(SHUTDOWN_EVENT));
   send(first);
   for (let task = first; task.finished_at === null && !call.isClientGone && clock.now() < deadline; ) {
     const isChanged = await video.waitForChange(task, HEARTBEAT_MS, (cancel) => call.onClientGone(cancel));

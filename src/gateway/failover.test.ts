@@ -69,8 +69,8 @@ test('failover tries the next account after a server error, and logs both attemp
   assert.deepEqual([provider.calls, served], [['a', 'b'], ['b']]);
   assert.deepEqual([call.logFields.attempts, call.logFields.faults], [2, ['failed']]);
   assert.deepEqual(
-    lines.filter(({ msg }) => msg === 'attempt.failed').map(({ account, status }) => [account, status]),
-    [['a', 500]],
+    lines.filter(({ msg }) => msg === 'attempt.failed').map(({ account, status, reason }) => [account, status, reason]),
+    [['a', 500, 'server_error']],
   );
 });
 

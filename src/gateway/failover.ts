@@ -16,6 +16,7 @@ import type {
   UpstreamRequest,
 } from '../upstream/index.ts';
 import type { Call } from '../web/index.ts';
+import { failureReason } from './failure-reason.ts';
 
 export interface FailoverServices {
   readonly pool: Pool;
@@ -163,7 +164,8 @@ class Failover {
     this.fail(this.#upstreamCall.classify(failure), account, failure);
   }
 
-  fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined): void {
+  /** Without `failure` there was no error status: the transport failed, or the response itself was an error. */
+  fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined, transport?: TransportError): void {
     this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs });
     this.#logOutcome(fault.kind);
     this.#services.log.warn('attempt.failed', {
@@ -171,6 +173,7 @@ class Failover {
       account: account.id,
       fault: fault.kind,
       status: failure?.status,
+      reason: failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code),
     });
     const { withoutOpaque } = this.#upstreamCall;
     if (fault.kind === 'opaque_rejected' && withoutOpaque) {
@@ -245,7 +248,7 @@ class Attempt implements UpstreamListener, UpstreamControl {
   onError(error: TransportError): void {
     if (this.#isSettled) return;
     if (this.#handler) this.#failover.finish(this.#handler, this.#account, error);
-    else this.#failover.fail(faultOf(error), this.#account, undefined);
+    else this.#failover.fail(faultOf(error), this.#account, undefined, error);
   }
 
   resume(): void {

@@ -6,6 +6,8 @@ import { type ConnectionHost, ServerConnection } from './connection.ts';
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
+/** Time for clients to receive the last bytes after the time limit of a shutdown. */
+const LAST_BYTES_MS = 1_000;
 
 export class Listener {
   readonly #connections = new IndexedList<ServerConnection>();
@@ -29,14 +31,19 @@ export class Listener {
     return { host: address.address, port: address.port };
   }
 
-  /** Stops accepting connections, lets open requests finish for `ms`, then closes all connections. */
-  async close(ms: number): Promise<void> {
-    const deadline = setTimeout(() => this.#destroyAll(() => true), ms);
+  /** Stops accepting connections and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
+  async close(ms: number, interrupt: () => void = () => {}): Promise<void> {
+    let lastBytes: NodeJS.Timeout | undefined;
+    const deadline = setTimeout(() => {
+      interrupt();
+      lastBytes = setTimeout(() => this.#destroyAll(() => true), LAST_BYTES_MS);
+    }, ms);
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
     const sweep = setInterval(() => this.#destroyAll(({ isIdle }) => isIdle), SWEEP_MS);
     await new Promise((resolve) => this.#server.close(resolve));
     clearInterval(sweep);
     clearTimeout(deadline);
+    clearTimeout(lastBytes);
     this.#cancelCheck();
   }
 

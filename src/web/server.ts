@@ -39,15 +39,20 @@ export interface WebOptions {
 
 export interface Web {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Stops accepting connections, lets open requests finish for `ms`, then closes all connections. */
+  /** Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. */
   drain(ms: number): Promise<void>;
   readonly isDraining: boolean;
   /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
   run(call: Call, handler: Handler): Promise<void>;
 }
 
+interface WebState extends WebOptions {
+  readonly openCalls: Set<Call>;
+}
+
 export function createWeb(options: WebOptions): Web {
   let draining = false;
+  const state: WebState = { ...options, openCalls: new Set() };
   const isDraining = (): boolean => draining;
   const handlers = Object.fromEntries(
     ROUTES.map(({ operation }) => [operation, withDrainCheck(operation, options, isDraining)]),
@@ -65,7 +70,7 @@ export function createWeb(options: WebOptions): Web {
     },
     onRequest: (request, response, connection) => {
       reportProxy(request);
-      dispatch(options, handlers, exchangeOf(request, response), connection);
+      dispatch(state, handlers, exchangeOf(request, response), connection);
     },
     onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
     onViolation: (violation, error) => violationResponse(violation, error, options.log),
@@ -75,16 +80,16 @@ export function createWeb(options: WebOptions): Web {
       return draining;
     },
     listen: (host, port) => listener.listen(host, port),
-    run: (call, handler) => runCall(options, call, handler),
+    run: (call, handler) => runCall(state, call, handler),
     drain(ms) {
       draining = true;
-      return listener.close(ms);
+      return listener.close(ms, () => interruptCalls(state));
     },
   };
 }
 
 function dispatch(
-  options: WebOptions,
+  options: WebState,
   handlers: Readonly<Record<AnyOperation, Handler>>,
   exchange: Exchange,
   connection: ServerConnection,
@@ -115,7 +120,7 @@ function withDrainCheck(operation: Route['operation'], { handlers }: WebOptions,
 }
 
 function upgrade(
-  options: WebOptions,
+  options: WebState,
   handlers: Readonly<Record<AnyOperation, Handler>>,
   exchange: Exchange,
   connection: ServerConnection,
@@ -134,7 +139,7 @@ const rejectUpgrade: Handler = () => {
 };
 
 /** Without `match` the request has no route. */
-function toCall(options: WebOptions, exchange: Exchange, match?: Match, upgrade?: Upgrade): Call {
+function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: Upgrade): Call {
   const { request, response, path, query } = exchange;
   return new Call({
     id: newRequestId(),
@@ -169,8 +174,9 @@ function exchangeOf(request: IncomingRequest, response: OutgoingResponse): Excha
 }
 
 /** Runs a handler. The only place that catches its errors. */
-async function runCall(options: WebOptions, call: Call, handler: Handler): Promise<void> {
+async function runCall(options: WebState, call: Call, handler: Handler): Promise<void> {
   options.metrics.openRequests.value += 1;
+  options.openCalls.add(call);
   call.onClose(() => finish(options, call));
   try {
     const pending = handler(call);
@@ -182,11 +188,17 @@ async function runCall(options: WebOptions, call: Call, handler: Handler): Promi
   }
 }
 
-function finish({ metrics, log, clock }: WebOptions, call: Call): void {
+/** The time limit of the shutdown is over. */
+function interruptCalls({ openCalls, renderError }: WebState): void {
+  for (const call of openCalls) call.interrupt(() => sendError(call, fail('shutting_down'), renderError));
+}
+
+function finish({ metrics, log, clock, openCalls }: WebState, call: Call): void {
   const ms = clock.now() - call.startedAt;
-  const outcome = call.isClientGone ? 'client_closed' : 'completed';
+  const outcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
   const status = call.response.statusCode;
   metrics.openRequests.value -= 1;
+  openCalls.delete(call);
   metrics.recordRequest({ operation: call.operation, status, ms, outcome });
   call.addLogFields({ status, outcome, ms });
   log[isOperator(call.operation) ? 'debug' : 'info']('request.completed', call.logFields);
@@ -195,8 +207,9 @@ function finish({ metrics, log, clock }: WebOptions, call: Call): void {
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');
 
 /** Responds with 404 for an unknown path, 405 for an unsupported method, 400 for an invalid path parameter. */
-function respondUnrouted(options: WebOptions, call: Call): void {
+function respondUnrouted(options: WebState, call: Call): void {
   const { request } = call;
+  call.addLogFields({ method: request.method, path: loggable(call.path), address: call.address });
   void runCall(options, call, () => {
     const methods = methodsOf(call.path);
     if (methods.length === 0)
@@ -209,8 +222,11 @@ function respondUnrouted(options: WebOptions, call: Call): void {
 }
 
 const printable = (path: string): string => path.slice(0, 120);
+/** Some clients put a key into the path by mistake. */
+const KEY_IN_PATH = /\b(?:dga?|sk)-[\w-]{8,}|\b[\w-]{32,}/g;
+const loggable = (path: string): string => printable(path.replaceAll(KEY_IN_PATH, '[redacted]'));
 
-function rejectRequest(options: WebOptions, exchange: Exchange, status: number, message: string): void {
+function rejectRequest(options: WebState, exchange: Exchange, status: number, message: string): void {
   void runCall(options, toCall(options, exchange), () => {
     throw fail('invalid_request', message, { status, headers: { connection: 'close' } });
   });

@@ -559,16 +559,34 @@ test('drain: open requests complete, new ones are rejected, and readiness report
     await Promise.all([first.closed(), second.closed(), stopping]);
   }));
 
-test('drain: requests still open after DRAIN_MS are cut', () =>
+test('drain: requests still open after DRAIN_MS get 503', () =>
   withWaitingCalls({ DRAIN_MS: '100' }, async ({ own, call, isWaiting, release }) => {
     const open = new Wire(own.url);
     open.send(call);
     await until('the call to wait for the table', () => isWaiting(1));
     const stopping = own.stop();
-    assert.equal(await open.response(), undefined);
+    const response = await open.response();
+    assert.equal(response?.status, 503);
+    assert.equal(errorCode('openai', 503, jsonOf(response)), 'shutting_down');
+    assert.ok(response.headers.get('retry-after'));
+    assert.equal(response.headers.get('connection'), 'close');
+    await open.closed();
     await release();
     await stopping;
   }));
+
+test('the log line of an unknown path has method, path and address, but no query and no key', async () => {
+  const secret = `dg-${'a1'.repeat(20)}`;
+  const path = `/v1/chat/completion/${secret}/${'x'.repeat(30)}/${'/y'.repeat(200)}`;
+  await exchange(request(`POST ${path}?key=${secret} HTTP/1.1`, [['content-length', '0']]));
+  const line = await until('the log line', () =>
+    gateway.log.find(({ msg, path: logged }) => msg === 'request.completed' && String(logged).includes('/completion/')),
+  );
+  assert.deepEqual([line.method, line.address, line.status, line.code], ['POST', '127.0.0.1', 404, 'not_found']);
+  assert.match(String(line.path), /^\/v1\/chat\/completion\/\[redacted\]\/x{30}\/(?:\/y)+\/?$/);
+  assert.ok(String(line.path).length <= 120);
+  assert.ok(!JSON.stringify(line).includes(secret));
+});
 
 test('readiness is 503 and liveness 200 without the database', async () => {
   const own = await startGateway();

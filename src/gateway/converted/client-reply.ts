@@ -7,6 +7,8 @@ import type { ClientStream } from '../../web/index.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
 import { conversionHeaders, STREAM_HEADERS } from './headers.ts';
 
+const SHUTDOWN_MESSAGE = 'The server is restarting; send the request again.';
+
 export class ClientReply implements ReplySink {
   readonly #context: CallContext;
   readonly #onDrain: () => void;
@@ -16,6 +18,8 @@ export class ClientReply implements ReplySink {
   #stream: ClientStream | undefined;
   /** Blocks of the current read. Joined once, because adding each to a string would build a rope that has to be flattened. */
   #pending: string[] = [];
+  /** The last event was pushed; the response ends when the charge is on disk. */
+  #isOver = false;
 
   /** `onDrain`: the client reads again after `flush` returned false. */
   constructor(context: CallContext, onDrain: () => void) {
@@ -43,6 +47,7 @@ export class ClientReply implements ReplySink {
       onDrain: this.#onDrain,
       onStalled: () => call.response.destroy(),
     });
+    call.onInterrupted(() => this.#endInterrupted());
   }
 
   heartbeat(): void {
@@ -52,6 +57,7 @@ export class ClientReply implements ReplySink {
   /** Encodes the event; `flush` or `end` sends it. */
   push(event: HubEvent): void {
     const encoder = this.#open();
+    if (event.kind === 'finish' || event.kind === 'error') this.#isOver = true;
     if (this.#isTurn) this.#pending.push(...(encoder.pushEvents?.(event) ?? []));
     else {
       const text = encoder.push(event);
@@ -82,6 +88,13 @@ export class ClientReply implements ReplySink {
     }
     call.response.writeHead(200, { ...conversionHeaders(this.#context, encoded), ...STREAM_HEADERS });
     services.clientStreams.send(call, this.#take().join(''));
+  }
+
+  /** The server stops before the reply is complete. */
+  #endInterrupted(): void {
+    if (this.#isOver) return;
+    this.push({ kind: 'error', error: { code: 'shutting_down', message: SHUTDOWN_MESSAGE } });
+    this.end();
   }
 
   #take(): readonly string[] {

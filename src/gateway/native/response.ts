@@ -15,7 +15,7 @@ import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover
 import type { ResponseStore } from '../stored/store.ts';
 import { responseHeaders } from './headers.ts';
 import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
-import { heartbeatFor, imageStreamError, truncationEvent } from './stream-error.ts';
+import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
 import { StreamTap, type Tap, type TapResult, tapUnary } from './usage-tap.ts';
 
 export interface NativeResponseContext {
@@ -51,6 +51,7 @@ export class NativeResponse implements ResponseHandler {
   /** The newest chunk of a long unary response, held back so that the client never has the full body before the charge is on disk. */
   #lastChunk: Buffer | undefined;
   #bytes = 0;
+  #isSettled = false;
 
   constructor(context: NativeResponseContext, head: ResponseHead, upstream: UpstreamControl) {
     const { call, dialect } = context;
@@ -65,6 +66,7 @@ export class NativeResponse implements ResponseHandler {
     else {
       this.#writeHead();
       call.response.flushHeaders();
+      call.onInterrupted(() => this.#endInterrupted());
     }
   }
 
@@ -99,12 +101,19 @@ export class NativeResponse implements ResponseHandler {
     if (this.#held) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
     // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).
     if (error === undefined && this.#bytes > 0) this.#settleUnfinished(result);
-    this.#whenCharged(() => this.#endWithError(result, kind));
+    this.#whenCharged(() => {
+      // A truncated JSON body gets its connection closed, so that no client takes it for complete.
+      if (this.#isSse) this.#endWithError(result, kind === 'timeout' ? 'timeout' : 'truncated');
+      else this.#context.call.response.destroy();
+    });
     return kind;
   }
 
   /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */
   onClientGone(): void {
+    if (this.#isSettled) return;
+    // The server stops, and the client got an error instead of this response.
+    if (this.#held && this.#context.call.isInterrupted) return;
     const result = this.#tap.end();
     const { images } = this.#context.request;
     // The provider makes the pictures although the client does not read them.
@@ -120,6 +129,7 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #settle(result: TapResult): void {
+    this.#isSettled = true;
     const { call, admission } = this.#context;
     const usage = result.usage ?? this.#estimate(result);
     call.addLogFields(usageLogFields(usage));
@@ -151,12 +161,18 @@ export class NativeResponse implements ResponseHandler {
     this.#writeHead().end(concatBuffers(this.#held));
   }
 
-  /** A stream gets an error event. A truncated JSON body gets its connection closed, so that no client takes it for complete. */
-  #endWithError({ id, sequence }: TapResult, kind: FaultKind): void {
+  /** The server stops. A settled stream waits only for its charge, and ends by itself. */
+  #endInterrupted(): void {
+    if (this.#isSettled) return;
+    const result = this.#tap.end();
+    if (result.isComplete) this.#stream?.end();
+    else this.#endWithError(result, 'shutdown');
+  }
+
+  #endWithError({ id, sequence }: TapResult, end: StreamEnd): void {
     const { call, dialect } = this.#context;
-    if (!this.#isSse) return void call.response.destroy();
-    const truncated = { requestId: call.id, id, sequence, isTimeout: kind === 'timeout' };
-    const event = this.#context.request.images ? imageStreamError(truncated) : truncationEvent[dialect](truncated);
+    const unfinished = { requestId: call.id, id, sequence, end };
+    const event = this.#context.request.images ? imageStreamError(unfinished) : streamErrorEvent[dialect](unfinished);
     this.#stream?.end((this.#stream.isAtBoundary ? '' : '\n\n') + event);
   }
 
