@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parseSetup, SetupError } from './schema.ts';
 import { parseSetupFile } from './secrets.ts';
@@ -94,4 +95,15 @@ test('a credential with a control character, a line end or a part of a reference
 test('parseSetup, which the admin API uses, reads neither variables nor files', () => {
   for (const fields of [{ api_key: ref('PATH') }, { api_key: 'sk', api_key_file: '/etc/hostname' }])
     assert.throws(() => parseSetup(JSON.stringify({ accounts: [account(fields)] })), SetupError);
+});
+
+test('the configuration file in README.md is accepted, with a price for every model', async () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+  const { accounts, models } = await parseSetupFile(yaml, { variable: () => 'sk-env', file: async () => 'sk-file\n' });
+  assert.deepEqual(
+    accounts.map(({ api_key }) => api_key),
+    ['sk-ant-...', 'sk-env', 'sk-file'],
+  );
+  assert.ok(models.length >= 3 && models.every(({ prices }) => prices?.input !== undefined));
 });
