@@ -144,6 +144,39 @@ test('unary calls that are open after DRAIN_MS get 503 in their dialect, with re
   await until('the provider calls to be aborted', () => sim.journal.requests.every(({ aborted }) => aborted));
 });
 
+test('a shutdown charges a stream for what was sent, and a unary call for nothing', async () => {
+  const prices = { input: '1000', output: '1000' };
+  await gateway.apply({
+    models: [
+      { id: 'paid-messages', groups: ['claude'], upstream: 'demo-messages@silent_mid', prices },
+      { id: 'paid-responses', groups: ['openai'], upstream: 'demo-responses@silent_mid', prices },
+    ],
+  });
+  const own = await replica();
+  sim.journal.clear();
+  const open = new Set<number>();
+  const streams = [
+    post(own.url, 'claude', BODIES.messages('paid-messages', true)),
+    post(own.url, 'openai', BODIES.messages('paid-responses', true)),
+  ].map(async (response, n) => lastEventAfter(await response, () => open.add(n)));
+  const unary = [
+    post(own.url, 'claude', BODIES.messages('paid-messages', false)),
+    post(own.url, 'openai', BODIES.messages('paid-responses', false)),
+  ].map(async (response) => (await response).status);
+  await until('the calls to reach the provider', () => open.size === 2 && sim.journal.requests.length === 4);
+  await own.stop();
+  await Promise.all(streams);
+  assert.deepEqual(await Promise.all(unary), [529, 529]);
+  const { db } = gateway.context.database;
+  const records = await db
+    .selectFrom('usage_records')
+    .select(['group_id', 'nanos'])
+    .where('model', 'like', 'paid-%')
+    .execute();
+  assert.deepEqual(records.map(({ group_id }) => group_id).sort(), ['claude', 'openai'], 'only the streams');
+  assert.ok(records.every(({ nanos }) => nanos > 0n));
+});
+
 for (const [about, group] of [
   ['converted', 'claude'],
   ['relayed', 'openai'],
