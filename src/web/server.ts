@@ -14,7 +14,7 @@ import {
   type Log,
   newRequestId,
 } from '../core/index.ts';
-import { errorFormatOf } from '../rules/index.ts';
+import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { ProtocolViolation, ServerConnection } from './connection.ts';
@@ -190,8 +190,23 @@ async function runCall(options: WebState, call: Call, handler: Handler): Promise
 
 /** The time limit of the shutdown is over. */
 function interruptCalls({ openCalls, renderError }: WebState): void {
-  for (const call of openCalls) call.interrupt(() => sendError(call, fail('shutting_down'), renderError));
+  for (const call of openCalls)
+    call.interrupt(() =>
+      sendError(
+        call,
+        isRepeatable(call) ? fail('shutting_down') : fail('shutting_down', UNKNOWN_OUTCOME, NO_RETRY),
+        renderError,
+      ),
+    );
 }
+
+/** The request only reads, is not charged without its response, or carries a key that makes it happen once. */
+const isRepeatable = ({ request: { method, headers }, operation }: Call): boolean =>
+  method === 'GET' || method === 'HEAD' || operation in INFERENCE_ENDPOINTS || headers['idempotency-key'] !== undefined;
+
+const UNKNOWN_OUTCOME =
+  'The server is restarting, and the outcome of this request is unknown; read what it changes before you send it again.';
+const NO_RETRY = { headers: { 'x-should-retry': 'false' } };
 
 function finish({ metrics, log, clock, openCalls }: WebState, call: Call): void {
   const ms = clock.now() - call.startedAt;
