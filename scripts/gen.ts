@@ -1,6 +1,6 @@
 /** `npm run gen`: writes the generated files. Run it after changing a table or a migration; `npm run check` finds stale files. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -29,6 +29,8 @@ async function generate(): Promise<Map<string, string>> {
 /** Migrates a temporary database and reads its schema. */
 async function rows(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gen-'));
+  // PostgreSQL does not run as root. If its user cannot enter this folder, the database is elsewhere and is not removed below.
+  chmodSync(dataDir, 0o711);
   const embedded = await joinEmbedded({ dataDir, durable: false });
   try {
     return format(await migratedRows(embedded.url));

@@ -1,15 +1,13 @@
 /** Global setup of a test run: one PostgreSQL without fsync, and a migrated template database that each test file copies. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect, type Embedded, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
 import { TEMPLATE, withDatabase } from './support/database.ts';
+import { createFolder, removeFolder } from './support/embedded.ts';
 
 let dataDir: string;
 let embedded: Embedded;
 
 export async function globalSetup(): Promise<void> {
-  dataDir = mkdtempSync(join(tmpdir(), 'dragoman-test-'));
+  dataDir = await createFolder();
   embedded = await joinEmbedded({ dataDir, durable: false });
   process.env.TEST_DATABASE_URL = embedded.url;
   const client = await connect(embedded.url);
@@ -22,5 +20,5 @@ export async function globalSetup(): Promise<void> {
 
 export async function globalTeardown(): Promise<void> {
   await embedded.leave();
-  rmSync(dataDir, { recursive: true, force: true });
+  await removeFolder(dataDir, embedded.directory);
 }

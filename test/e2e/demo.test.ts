@@ -1,16 +1,16 @@
 /** The demo that a first start prints. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { createFolder, removeFolder } from '../support/embedded.ts';
 import { launch } from '../support/process.ts';
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'dragoman-demo-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = await createFolder();
+after(() => removeFolder(folder));
 
 const env = { DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'warn' };
 const commandsIn = (output: string): string[] =>

@@ -12,6 +12,7 @@ import { openContext } from '../../src/main.ts';
 import { loadMasterKeys } from '../../src/master-key.ts';
 import { reseal } from '../../src/worker/index.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { createFolder, removeFolder } from '../support/embedded.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 const OLD = 'the-old-master-key-of-forty-characters-1';
@@ -78,7 +79,7 @@ const status = async (gateway: { url: string }, key: string): Promise<number> =>
   (await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
 
 test('no key, upstream credential or master key is readable in the database, its files or the log', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'dragoman-secrets-'));
+  const dataDir = await createFolder();
   const embedded = await joinEmbedded({ dataDir, durable: false });
   const secrets = [...UPSTREAM, CHOSEN_KEY, OLD];
   try {
@@ -122,7 +123,7 @@ test('no key, upstream credential or master key is readable in the database, its
     assertAbsent(secrets, `${entry.parentPath}/${entry.name}`, bytes);
   }
   assert.ok(sawEmail, 'the files belong to the database');
-  await rm(dataDir, { recursive: true, force: true });
+  await removeFolder(dataDir, embedded.directory);
 });
 
 /** The master key id of every sealed value. */
