@@ -18,6 +18,7 @@ export {
   readHead,
 } from './head.ts';
 export { newId, newRequestId } from './ids.ts';
+export { imageSize, MAX_IMAGE_HEAD } from './image-size.ts';
 export { IndexedList, type IndexedMember } from './indexed-list.ts';
 export {
   elementsAt,
