@@ -6,6 +6,7 @@ import {
   ADMIN_OPERATIONS,
   adminRow,
   type Cell,
+  CONVERTED_IMAGE_FIELDS,
   type Dialect,
   type EndpointRow,
   ERRORS,
@@ -23,7 +24,10 @@ const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: () => 'passed through',
   convert: (cell) => `converted to ${'to' in cell ? cell.to : ''}`,
   prefer: (cell) => `passed through where the account supports it, else converted to ${'to' in cell ? cell.to : ''}`,
-  refuse: () => 'rejected',
+  refuse: (cell) =>
+    'optIn' in cell && cell.optIn
+      ? `rejected; converted to ${cell.optIn.to} for models with the capability \`${cell.optIn.capability}\``
+      : 'rejected',
   own: () => 'handled by the gateway',
 };
 
@@ -144,11 +148,22 @@ export function renderFidelity(): string {
     'Generated from the support tables in `src/dialects` by `npm run gen`. When a group uses another dialect than the client, the gateway always converts text, system prompts, roles, tools, tool results, images, files, usage and stop reasons. This page lists what happens to the optional fields.',
     '**kept**: sent unchanged. **changed**: converted to the form of the provider. **dropped**: not sent, and named in the response header `x-gateway-dropped`. **rejected**: 400 with the name of the field, before anything is sent upstream. A kept field that the model does not support (see `src/rules/capabilities.ts`) is dropped and named, and so are unknown fields. When client and group use the same dialect, the body passes through unchanged.',
     ...sections,
+    '## images client, generate provider',
+    'Only for models with the capability `imagesEndpoint`. `response_format` and unknown fields are dropped.',
+    table(['field', 'support'], imageFieldRows()),
     '## Lossy points',
     'Differences beyond single fields. **carried**: kept for the provider that can read it, in a field that the client sends back or in a cache of the gateway. **never**: does not happen. `test/laws/register.test.ts` tests each point by its number.',
     table(['', 'what happens', 'conversions', 'outcome'], registerRows()),
   );
 }
+
+const imageFieldRows = (): string[][] =>
+  Object.entries(CONVERTED_IMAGE_FIELDS).map(([name, { support, neutral, rejected }]) => [
+    `\`${name}\``,
+    [support, neutral && `no effect: ${neutral.join(', ')}`, rejected && `rejected: ${rejected.join(', ')}`]
+      .filter((word) => word !== undefined)
+      .join('; '),
+  ]);
 
 const registerRows = (): string[][] =>
   Object.entries(REGISTER).map(([number, { summary, conversions, outcomes }]) => [

@@ -22,7 +22,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['wire'],
     ['errors', 'opaque'],
     ['codec', 'tools'],
-    ['chat', 'messages', 'responses', 'generate', 'convert'],
+    ['chat', 'messages', 'responses', 'generate', 'images', 'convert'],
     ['client-field'],
     ['index'],
   ],

@@ -1,7 +1,14 @@
 /** Requests of document 1: the matrix cell of the key's group decides between native, converted and our own response. */
 import { type ApiError, fail } from '../core/index.ts';
 import type { Caller, Gateway } from '../gateway/index.ts';
-import { type Cell, type Feature, type InferenceOperation, inferenceRow, type OwnOperation } from '../rules/index.ts';
+import {
+  type Cell,
+  type Feature,
+  type InferenceOperation,
+  inferenceRow,
+  type OptIn,
+  type OwnOperation,
+} from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels } from './models.ts';
 import { deleteStored, getStored, listStoredInput } from './stored.ts';
@@ -34,7 +41,12 @@ export async function handleInference(
   const { gateway } = services;
   const row = inferenceRow(operation);
   const cell: Cell = row.groups[caller.group.style];
-  if (cell.kind === 'refuse') throw notSupported(call, caller, row.method);
+  if (cell.kind === 'refuse') {
+    const { optIn } = cell;
+    if (!optIn || !hasModelWith(services, caller, optIn)) throw notSupported(call, caller, row.method);
+    await gateway.acquireSlot(call, caller);
+    return gateway.convertImages(call, caller, { operation, ...optIn });
+  }
   if (cell.kind === 'own') return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
   // Everything that reaches a provider counts against the limits of its key and its user.
   const acquiring = gateway.acquireSlot(call, caller);
@@ -53,6 +65,12 @@ const notSupported = (call: Call, { group }: Caller, method: string): ApiError =
     'endpoint_not_supported',
     `${method} ${call.path} is not available for keys of the ${group.style}-style group "${group.id}".`,
   );
+
+const hasModelWith = ({ gateway }: InferenceServices, { group }: Caller, { capability }: OptIn): boolean =>
+  gateway
+    .catalog()
+    .lines(group.id)
+    .some(({ overrides }) => overrides[capability] === true);
 
 const hasFeature = ({ gateway }: InferenceServices, { group }: Caller, feature: Feature): boolean =>
   gateway

@@ -3,7 +3,7 @@
  * Both are pure and synchronous; the state of a stream lives in the decoder or encoder opened for it. A new dialect is a folder
  * with these two sides and one line in `index.ts`.
  */
-import type { Capabilities, Dialect, Style } from '../rules/index.ts';
+import type { Capabilities, ClientDialect, Dialect, Style } from '../rules/index.ts';
 import type { Fault } from './errors/fault.ts';
 import type { FieldNames, HubField, SupportTable } from './hub/fields.ts';
 import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ToolName } from './hub/types.ts';
@@ -14,14 +14,18 @@ export interface Codec {
 }
 
 export interface ClientSide {
-  readonly dialect: Dialect;
+  readonly dialect: ClientDialect;
   /** Field names of this dialect, for `x-gateway-dropped` and for errors. */
   readonly fieldNames: FieldNames;
   /** Throws an `ApiError` whose `param` is the path of the invalid field in the client's body. */
   decodeRequest(body: unknown, head: ClientRequestHead): HubRequest;
+  /** A complete reply that is a failure in this dialect, because it lacks what every response has. */
+  faultIn?(reply: CompleteReply): Fault | undefined;
   encodeReply(reply: HubReply, context: ReplyContext): unknown;
   openEncoder(context: ReplyContext): StreamEncoder;
 }
+
+export type CompleteReply = Pick<HubReply, 'items' | 'stop' | 'refusal'>;
 
 export interface UpstreamSide {
   readonly dialect: Dialect;

@@ -1,10 +1,11 @@
 /** The registry of dialects, one line each. Everything else about a dialect is in its folder. */
-import type { Dialect } from '../rules/index.ts';
+import type { ClientDialect, Dialect } from '../rules/index.ts';
 import { chatCodec, encodeError as encodeChatError } from './chat/index.ts';
-import type { ClientRequestHead, Codec } from './codec.ts';
+import type { ClientRequestHead, ClientSide, Codec } from './codec.ts';
 import type { Pair } from './convert.ts';
 import { encodeError as encodeGenerateError, generateCodec } from './generate/index.ts';
 import type { HubError, HubRequest, JsonObject } from './hub/types.ts';
+import { imagesClient } from './images/index.ts';
 import { decodeCountRequest, encodeError as encodeMessagesError, messagesCodec } from './messages/index.ts';
 import { responsesCodec } from './responses/index.ts';
 import { isObject, maybeString } from './wire/read.ts';
@@ -16,10 +17,12 @@ const CODECS: Readonly<Record<Dialect, Codec>> = {
   generate: generateCodec,
 };
 export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
+export const clientOf = (dialect: ClientDialect): ClientSide =>
+  dialect === 'images' ? imagesClient : codecOf(dialect).client;
 
 /** `client` is the caller's dialect, `upstream` the provider's. */
-export const pairOf = ({ client, upstream }: { readonly client: Dialect; readonly upstream: Dialect }): Pair => ({
-  client: codecOf(client).client,
+export const pairOf = ({ client, upstream }: { readonly client: ClientDialect; readonly upstream: Dialect }): Pair => ({
+  client: clientOf(client),
   upstream: codecOf(upstream).upstream,
 });
 
@@ -63,6 +66,7 @@ export { checkSupport, HUB_FIELDS, type HubField } from './hub/fields.ts';
 export { type Folded, fold, unfold } from './hub/fold.ts';
 export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';
+export { picturesIn, sizeOfPicture } from './images/pictures.ts';
 export { isSynthetic, SYNTHETIC_PREFIX } from './messages/server-tools.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export {

@@ -16,6 +16,7 @@ import {
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import { type Conversion, convertCall } from './converted/convert-call.ts';
+import { convertImages, type ImageConversion } from './converted/convert-images.ts';
 import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import type { MediaFetcher } from './converted/inline-media.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
@@ -53,6 +54,7 @@ export interface Gateway {
   /** Native: bytes through. */
   forward(call: Call, caller: Caller, forwarding: Forwarding): Promise<void>;
   convert(call: Call, caller: Caller, conversion: Conversion): Promise<void>;
+  convertImages(call: Call, caller: Caller, conversion: ImageConversion): Promise<void>;
   countTokens(call: Call, caller: Caller, count: Count): Promise<void>;
   listModels(caller: Caller): Promise<ListedModel[]>;
   openSession(
@@ -95,6 +97,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
     forward: (call, caller, forwarding) => forward(services, call, caller, forwarding),
     convert: (call, caller, conversion) => convertCall(services, call, caller, conversion),
+    convertImages: (call, caller, conversion) => convertImages(services, call, caller, conversion),
     countTokens: (call, caller, count) => counter.count(call, caller, count),
     listModels: (caller) => listing.list(catalog(), caller),
     openSession(socket, opened, host) {

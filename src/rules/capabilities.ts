@@ -42,6 +42,8 @@ export interface Capabilities {
   readonly urlMedia: boolean;
   /** Replies may contain generated images. */
   readonly imageOutput: boolean;
+  /** The images endpoint reaches the model by conversion, where the matrix offers that; only the operator sets it. */
+  readonly imagesEndpoint: boolean;
   readonly maxOutput: number;
 }
 export type CapabilityOverrides = Partial<Capabilities>;
@@ -70,6 +72,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     resultMedia: true,
     urlMedia: true,
     imageOutput: false,
+    imagesEndpoint: false,
     maxOutput: 64_000,
   },
   responses: {
@@ -92,6 +95,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     resultMedia: true,
     urlMedia: true,
     imageOutput: true,
+    imagesEndpoint: false,
     maxOutput: 128_000,
   },
   'generate-content': {
@@ -114,6 +118,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     resultMedia: true,
     urlMedia: false,
     imageOutput: false,
+    imagesEndpoint: false,
     maxOutput: 65_536,
   },
 };

@@ -33,6 +33,12 @@ export interface PreferCell {
 }
 export interface RefuseCell {
   readonly kind: 'refuse';
+  /** Beyond the document: requests for a model with the capability are converted. */
+  readonly optIn?: OptIn;
+}
+export interface OptIn {
+  readonly capability: 'imagesEndpoint';
+  readonly to: Dialect;
 }
 /** The gateway responds from its own records; no provider is called. */
 export interface OwnCell {
@@ -118,6 +124,7 @@ const prefer = (dialect: Dialect, feature: Feature, to: Dialect): PreferCell => 
 });
 const refuse: RefuseCell = { kind: 'refuse' };
 const own: OwnCell = { kind: 'own' };
+const refuseUnless = (optIn: OptIn): RefuseCell => ({ kind: 'refuse', optIn });
 
 const everywhere = { responses: own, messages: own, 'generate-content': own } as const;
 const onlyResponses = (dialect: Dialect, feature?: Feature) =>
@@ -309,7 +316,10 @@ export const INFERENCE_ENDPOINTS = {
     errorFormat: 'openai',
     body: JSON_IMAGE,
     ...IMAGE,
-    groups: onlyResponses('responses', 'images'),
+    groups: {
+      ...onlyResponses('responses', 'images'),
+      'generate-content': refuseUnless({ capability: 'imagesEndpoint', to: 'generate' }),
+    },
   },
   'images.edit': {
     doc: 'G 4.8',

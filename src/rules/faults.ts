@@ -56,6 +56,13 @@ export const FAULTS = {
     cooldownMs: 2_000,
     code: 'upstream_timeout',
   },
+  no_result: {
+    means: 'the reply lacks what the request asks for',
+    failover: false,
+    maybeAccepted: true,
+    cooldownMs: 0,
+    code: 'upstream_error',
+  },
 } as const satisfies Record<string, FaultRow>;
 export type FaultKind = keyof typeof FAULTS;
 export const faultRow = (kind: FaultKind): FaultRow => FAULTS[kind];

@@ -64,6 +64,30 @@ export const DEFAULT_OUTPUT_FORMAT = 'png';
 /** Removed from requests: images always come as base64, and providers reject the field (G 2). */
 export const REMOVED_IMAGE_FIELD = 'response_format';
 
+/** What becomes of a field when an image request is converted for a model that draws inside a conversation. */
+export interface ConvertedImageField {
+  readonly support: 'kept' | 'changed' | 'dropped' | 'rejected';
+  /** Values that mean the same as no value. */
+  readonly neutral?: readonly (string | number)[];
+  /** Values whose loss a caller must not have to look for in a header. */
+  readonly rejected?: readonly string[];
+}
+export const CONVERTED_IMAGE_FIELDS: Readonly<Record<ImageField, ConvertedImageField>> = {
+  prompt: { support: 'kept' },
+  // An aspect ratio and a tier; other sizes are rejected.
+  size: { support: 'changed', neutral: ['auto'] },
+  quality: { support: 'dropped', neutral: ['auto'] },
+  // The provider chooses the format, and the gateway recodes no image. The response names the format.
+  output_format: { support: 'dropped' },
+  output_compression: { support: 'dropped' },
+  background: { support: 'dropped', neutral: ['auto'], rejected: ['transparent'] },
+  moderation: { support: 'dropped', neutral: ['auto'] },
+  n: { support: 'rejected', neutral: [1] },
+  user: { support: 'dropped' },
+  stream: { support: 'kept' },
+  partial_images: { support: 'dropped', neutral: [0] },
+};
+
 /** Files of an edit. A mask marks the area to edit by its transparency, which jpeg does not have. */
 export const IMAGE_FILES = {
   maxImages: 16,
@@ -78,6 +102,9 @@ const TOKENS_PER_PARTIAL_IMAGE = 100;
 const AUTO_SIZE = '1536x1024';
 /** Input tokens of one image at high fidelity. */
 export const TOKENS_PER_INPUT_IMAGE = 8_192;
+
+/** Output tokens of one image of a generate-content model: an ordinary one, and the largest one with the thoughts before it. */
+export const TOKENS_PER_CONVERTED_IMAGE = { usual: 1_290, most: 8_192 } as const;
 
 /** Output tokens of one image. Unknown qualities and sizes count as the most expensive ones. */
 export function imageTokens({ size, quality, partialImages }: ImageLook): number {

@@ -4,12 +4,12 @@
  * Values that only their issuer can read are `opaque`: carried, dropped or replaced as a whole, never edited.
  */
 import type { Usage } from '../../core/index.ts';
-import type { Dialect, ErrorCode, Style } from '../../rules/index.ts';
+import type { ClientDialect, ErrorCode, Style } from '../../rules/index.ts';
 
 // ---------------------------------------------------------------- request
 
 export interface HubRequest {
-  readonly dialect: Dialect;
+  readonly dialect: ClientDialect;
   readonly model: string;
   readonly stream: boolean;
   /** Instructions ahead of the conversation, one part per block. */

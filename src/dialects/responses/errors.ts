@@ -147,6 +147,7 @@ const MESSAGES: Readonly<Record<FaultKind, string>> = {
   unreachable: 'The provider could not be reached.',
   failed: 'The provider failed.',
   timeout: 'The provider did not respond in time.',
+  no_result: 'The provider sent no result.',
 };
 
 /** Providers quote the ids of accounts, projects and keys in their messages. */

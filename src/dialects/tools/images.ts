@@ -67,7 +67,7 @@ const NO_PORTRAIT = '9:21';
 const reversed = (ratio: string): string => ratio.split(':').reverse().join(':');
 
 /** Returns undefined if the ratio is not exactly one of the table. */
-function settingsOfSize(width: number, height: number): HubImageSettings | undefined {
+export function settingsOfSize(width: number, height: number): HubImageSettings | undefined {
   const [long, short] = width < height ? [height, width] : [width, height];
   const ratio = Object.keys(LANDSCAPE).find((name) => {
     const [wide = 0, high = 0] = name.split(':').map(Number);

@@ -10,11 +10,13 @@ import type {
   Pair,
   ReplyContext,
 } from '../../dialects/index.ts';
+import type { InferenceOperation } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import type { ResponseHandler } from '../failover.ts';
 import type { GatewayServices } from '../services.ts';
+import type { ConvertedImages } from './image-usage.ts';
 import type { MediaFetcher } from './inline-media.ts';
 import type { OpaqueCache } from './opaque-cache.ts';
 import type { RejectedOpaques } from './rejected-opaque.ts';
@@ -33,6 +35,7 @@ export interface CallContext {
   readonly services: ConvertedServices;
   readonly call: Call;
   readonly caller: Caller;
+  readonly operation: InferenceOperation;
   readonly pair: Pair;
   /** The request as the client sent it; the response repeats its settings. */
   readonly request: HubRequest;
@@ -43,6 +46,8 @@ export interface CallContext {
   readonly inputBytes: number;
   readonly admission: Admission;
   readonly replyContext: ReplyContext;
+  /** Only where a request of the images API is converted. */
+  readonly images?: ConvertedImages;
 }
 
 /** A request as one account gets it. */
@@ -58,6 +63,8 @@ export interface RoundHost {
   readonly context: CallContext;
   readonly rounds: ReplyRounds;
   readonly client: ReplySink;
+  /** The usage where the provider reports none. */
+  estimate(items: readonly HubItem[], outputChars: number): HubUsage;
   /** The reply is complete: charges all rounds and keeps what later turns refer to. Resolves when the charge is on disk. */
   complete(reply: CompletedReply): Promise<void>;
 }

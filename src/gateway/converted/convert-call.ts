@@ -46,7 +46,8 @@ export async function convertCall(
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
-    const context = { services, call, caller, pair, request, input, model, inputBytes, admission, replyContext };
+    const base = { services, call, caller, operation, pair, request, input, model };
+    const context = { ...base, inputBytes, admission, replyContext };
     await new ConvertedCall(context).run(completed);
   } finally {
     admission.release();

@@ -93,6 +93,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     services,
     call,
     caller,
+    operation: 'responses.create',
     pair,
     request,
     input: [],

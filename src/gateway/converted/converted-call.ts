@@ -4,14 +4,23 @@
  */
 import type { Account } from '../../catalog/index.ts';
 import { ApiError } from '../../core/index.ts';
-import { accountTagsIn, type HubRequest, hasOpaque, opaqueByCall, withoutOpaque } from '../../dialects/index.ts';
+import {
+  accountTagsIn,
+  type HubItem,
+  type HubRequest,
+  type HubUsage,
+  hasOpaque,
+  opaqueByCall,
+  withoutOpaque,
+} from '../../dialects/index.ts';
 import type { Affinity } from '../../pool/index.ts';
 import { sessionHash } from '../affinity.ts';
-import { usageLogFields } from '../billing/usage.ts';
+import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import type { StoredContent } from '../stored/store.ts';
 import { ClientReply } from './client-reply.ts';
 import type { CallContext, CompletedReply, RoundHost, RoundResponse } from './context.ts';
+import { estimateImages, madeImages, withImageTokens } from './image-usage.ts';
 import { RoundRequest } from './round-request.ts';
 import { ReplyRounds } from './rounds.ts';
 import { StreamResponse } from './stream-response.ts';
@@ -49,7 +58,7 @@ export class ConvertedCall implements RoundHost {
   }
 
   complete({ items, usage, account, response }: CompletedReply): Promise<void> {
-    const { services, caller, request, input, admission, call } = this.context;
+    const { services, caller, request, input, admission } = this.context;
     const { key } = caller;
     if (request.dialect === 'chat') services.opaqueCache.put(key.id, opaqueByCall(items));
     if (request.dialect === 'responses' && request.state.store !== false) {
@@ -57,9 +66,21 @@ export class ConvertedCall implements RoundHost {
       const content = { input, response: response as StoredContent['response'] };
       if (typeof id === 'string') services.store.save({ id, userId: key.userId, content });
     }
-    call.addLogFields({ account: account.id, ...usageLogFields(usage) });
-    admission.settle(usage, { accountId: account.id });
+    this.#settle(usage, account, items);
     return admission.flushed();
+  }
+
+  estimate(items: readonly HubItem[], outputChars: number): HubUsage {
+    const { images, inputBytes } = this.context;
+    return images ? estimateImages(images, items) : estimateUsage(inputBytes, outputChars);
+  }
+
+  #settle(usage: HubUsage, account: Account, items: readonly HubItem[]): void {
+    const { admission, call, images } = this.context;
+    call.addLogFields({ account: account.id, ...usageLogFields(usage) });
+    const accountId = account.id;
+    if (images) admission.settle(withImageTokens(usage), { accountId, images: madeImages(images, items) });
+    else admission.settle(usage, { accountId });
   }
 
   get #state(): RoundResponse['state'] | undefined {
@@ -117,12 +138,10 @@ export class ConvertedCall implements RoundHost {
    * of the open one, because the upstream is aborted before it reports usage. A failed round costs nothing.
    */
   #abandon(): void {
-    const { admission, call } = this.context;
     const open = this.#state === 'open' ? this.#response?.estimate() : undefined;
     const usage = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
     const account = open ? this.#response?.account : this.rounds.spent?.account;
     if (!usage || !account || this.#state === 'complete') return;
-    call.addLogFields({ account: account.id, ...usageLogFields(usage) });
-    admission.settle(usage, { accountId: account.id });
+    this.#settle(usage, account, this.rounds.items);
   }
 }

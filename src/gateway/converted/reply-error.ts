@@ -1,6 +1,6 @@
 /** An error inside a provider's reply, as a fault of its account and as an error for the client: our secrets removed, the client's field names. */
 import type { Account } from '../../catalog/index.ts';
-import { type Fault, type HubError, withClientField } from '../../dialects/index.ts';
+import { type CompleteReply, type Fault, type HubError, withClientField } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import { redact } from '../redact.ts';
 import type { CallContext } from './context.ts';
@@ -13,6 +13,12 @@ export function faultFromReply(error: HubError, { pair, request }: CallContext, 
     error: withClientField(pair, request, { ...error, message: redact(message, account) }),
     ...(retryAfterMs !== undefined && { cooldownMs: retryAfterMs }),
   };
+}
+
+/** The fault of a complete reply that the client's dialect has no response for; undefined for any other reply. */
+export function faultOfReply(reply: CompleteReply, { pair }: CallContext, account: Account): Fault | undefined {
+  const fault = pair.client.faultIn?.(reply);
+  return fault && { ...fault, error: { ...fault.error, message: redact(fault.error.message, account) } };
 }
 
 const KIND: Partial<Record<HubError['code'], FaultKind>> = {

@@ -2,7 +2,7 @@
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import { encodeRequestFor, type HubRequest, hasOpaque, withClientField } from '../../dialects/index.ts';
-import { type Dialect, TIMEOUTS } from '../../rules/index.ts';
+import { type Dialect, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
@@ -56,9 +56,10 @@ export class RoundRequest {
 
   /** The upstream call of this round on any of the accounts. */
   upstreamCall(accounts: readonly Account[], onResponse: UpstreamCall['onResponse']): UpstreamCall {
-    const { pair, request } = this.#context;
+    const { pair, request, operation } = this.#context;
     return {
       accounts,
+      sends: inferenceRow(operation).sends,
       build: (account) => this.#build(account),
       onResponse,
       classify: (failure) => pair.upstream.decodeError(failure),
@@ -71,7 +72,8 @@ export class RoundRequest {
   }
 
   #build(account: Account): UpstreamRequest {
-    const { pair, caller } = this.#context;
+    const { pair, caller, operation } = this.#context;
+    const { sends, timeouts } = inferenceRow(operation);
     const { style } = caller.group;
     const { encoded, model, body } = this.encodedFor(account);
     return {
@@ -83,7 +85,9 @@ export class RoundRequest {
         ...CREDENTIAL_HEADER[style](account.credential),
       ],
       body,
-      timeouts: this.hub.stream ? TIMEOUTS.stream : TIMEOUTS.unary,
+      timeouts: timeouts === 'image' ? TIMEOUTS.image : this.hub.stream ? TIMEOUTS.stream : TIMEOUTS.unary,
+      // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
+      connection: sends === 'once' ? 'new' : 'any',
     };
   }
 }

@@ -7,6 +7,7 @@
 import type { Account } from '../../catalog/index.ts';
 import { readSse, type SseReader } from '../../core/index.ts';
 import {
+  type CompleteReply,
   type Fault,
   type HubError,
   type HubEvent,
@@ -17,10 +18,10 @@ import {
 } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, USAGE_GRACE_MS } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
-import { estimateUsage, isUsageMissing } from '../billing/usage.ts';
+import { isUsageMissing } from '../billing/usage.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
-import { faultFromReply } from './reply-error.ts';
+import { faultFromReply, faultOfReply } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';
 
 /** Silence before the first event after which the client gets the response head and a heartbeat. */
@@ -74,7 +75,7 @@ export class StreamResponse implements RoundResponse {
   }
 
   estimate(): HubUsage {
-    return estimateUsage(this.#host.context.inputBytes, this.#outputChars);
+    return this.#host.estimate(this.#items, this.#outputChars);
   }
 
   onData(chunk: Buffer): boolean {
@@ -113,6 +114,8 @@ export class StreamResponse implements RoundResponse {
         this.#outputChars += event.text.length;
       if (event.kind === 'item_end') this.#items.push(event.item);
       if (event.kind === 'finish' && rounds.continuesAfter(event.stop)) return this.#pause(event.usage);
+      const fault = event.kind === 'finish' ? this.#faultAtEnd(event) : undefined;
+      if (fault) return this.#failWith(fault);
       this.#emit(event);
     }
     if (this.#isOver || this.#isWaitingForUsage) return;
@@ -142,12 +145,21 @@ export class StreamResponse implements RoundResponse {
     this.#charged = this.#host.complete({ items, usage, account: this.account, response: client.finalResponse });
   }
 
+  #faultAtEnd(finish: Omit<CompleteReply, 'items'>): Fault | undefined {
+    const { rounds, context } = this.#host;
+    return faultOfReply({ ...finish, items: [...rounds.items, ...this.#items] }, context, this.account);
+  }
+
   #fail(error: HubError): void {
-    this.#fault = faultFromReply(error, this.#host.context, this.account);
+    this.#failWith(faultFromReply(error, this.#host.context, this.account));
+  }
+
+  #failWith(fault: Fault): void {
+    this.#fault = fault;
     // After an emulated stop sequence the client has all its text; only the usage report failed.
     if (this.#decoding.isCut) return this.#onHubEvents(this.#decoding.finishCut());
     this.#state = 'failed';
-    if (this.#host.client.isStarted) this.#host.client.push({ kind: 'error', error: this.#fault.error });
+    if (this.#host.client.isStarted) this.#host.client.push({ kind: 'error', error: fault.error });
   }
 
   /** A failure before the response head: it keeps its status, and another account may be tried. */

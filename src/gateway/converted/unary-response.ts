@@ -4,11 +4,11 @@ import { ApiError, concatBuffers } from '../../core/index.ts';
 import { type Fault, type HubItem, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import { type FaultKind, faultRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
-import { estimateUsage, isUsageMissing } from '../billing/usage.ts';
+import { isUsageMissing } from '../billing/usage.ts';
 import type { ResponseHead } from '../failover.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders } from './headers.ts';
-import { faultFromReply } from './reply-error.ts';
+import { faultFromReply, faultOfReply } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';
 
 /** Replies with images reach some 20 MiB. */
@@ -57,8 +57,7 @@ export class UnaryResponse implements RoundResponse {
     if (error) return truncated(error.kind);
     if (this.#bytes > MAX_BYTES) return truncated('failed');
     try {
-      this.#onReply(this.#decode(JSON.parse(concatBuffers(this.#chunks).toString('utf8'))));
-      return undefined;
+      return this.#onReply(this.#decode(JSON.parse(concatBuffers(this.#chunks).toString('utf8'))));
     } catch (thrown) {
       if (thrown instanceof SyntaxError) return truncated('failed');
       if (!(thrown instanceof ApiError)) throw thrown;
@@ -75,13 +74,16 @@ export class UnaryResponse implements RoundResponse {
     });
   }
 
-  #onReply(reply: HubReply): void {
+  #onReply(reply: HubReply): Fault | undefined {
     const { rounds, context } = this.#host;
     if (rounds.continuesAfter(reply.stop)) {
       this.#state = 'paused';
-      return rounds.complete(reply.items, reply.usage, this.account);
+      rounds.complete(reply.items, reply.usage, this.account);
+      return undefined;
     }
     const whole = rounds.merge(reply);
+    const fault = faultOfReply(whole, context, this.account);
+    if (fault) return fault;
     const response = context.pair.client.encodeReply(whole, context.replyContext);
     const usage = isUsageMissing(reply.usage) ? rounds.usageWith(this.#estimateFor(reply.items)) : whole.usage;
     this.#state = 'complete';
@@ -90,11 +92,12 @@ export class UnaryResponse implements RoundResponse {
       ? () => this.#sendStream(reply, whole)
       : () => this.#sendJson(JSON.stringify(response));
     context.call.runAfter(charged, send);
+    return undefined;
   }
 
   #estimateFor(items: readonly HubItem[]): HubUsage {
-    return estimateUsage(
-      this.#host.context.inputBytes,
+    return this.#host.estimate(
+      items,
       items.map(charsOf).reduce((sum, chars) => sum + chars, 0),
     );
   }

@@ -1,4 +1,4 @@
-/** The model of an image request that names none (G 2). */
+/** The model of an image request that names none (G 2), on the native and on the converted path. */
 import { type Catalog, type ModelLine, priceAt } from '../../catalog/index.ts';
 import { isGlob } from '../../core/index.ts';
 import { parseRates } from '../../ledger/index.ts';
@@ -17,6 +17,12 @@ export function defaultImageModel(catalog: Catalog, caller: Caller, now: number)
   const line = lines.find(({ overrides }) => overrides.imageOutput) ?? priced.find((one) => !hasTextPrice(one, now));
   return (line ?? priced[0])?.pattern;
 }
+
+/** The first model of the group that the key may use and whose requests of the images API are converted. */
+export const convertedImageModel = (catalog: Catalog, caller: Caller): string | undefined =>
+  catalog
+    .lines(caller.group.id)
+    .find(({ pattern, overrides }) => overrides.imagesEndpoint && !isGlob(pattern) && mayUse(caller, pattern))?.pattern;
 
 function hasImagePrice(line: ModelLine, now: number): boolean {
   const { imageOutput, perImage } = ratesOf(line, now);

@@ -1,0 +1,67 @@
+/**
+ * Image requests on a group whose models draw inside a conversation (beyond G 4.1, so only for models with the capability): checked by
+ * the rules of the images API, then converted like any other request. Sent once, because an image is slow and expensive.
+ */
+import { capabilitiesFor, type Model } from '../../catalog/index.ts';
+import { fail } from '../../core/index.ts';
+import { pairOf } from '../../dialects/index.ts';
+import { type InferenceOperation, inferenceRow, type OptIn, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
+import type { Call } from '../../web/index.ts';
+import type { Caller } from '../caller.ts';
+import { checkImageFields } from '../images/fields.ts';
+import { convertedImageModel } from '../images/model.ts';
+import { resolveModel } from '../models/resolve.ts';
+import { readJsonBody } from '../services.ts';
+import type { ConvertedServices } from './context.ts';
+import { ConvertedCall } from './converted-call.ts';
+import { requestedImages } from './image-usage.ts';
+import { parseBody } from './json-body.ts';
+
+/** The operation, and what the matrix says about models with the capability. */
+export interface ImageConversion extends OptIn {
+  readonly operation: InferenceOperation;
+}
+
+export async function convertImages(
+  services: ConvertedServices,
+  call: Call,
+  caller: Caller,
+  { operation, capability, to }: ImageConversion,
+): Promise<void> {
+  const body = parseBody(await readJsonBody(services, call, operation));
+  const model = modelFor(services, caller, body.model);
+  const capabilities = capabilitiesFor(caller.group.style, model);
+  if (!capabilities[capability] || !capabilities.imageOutput) throw notSupported(call, caller, model, operation);
+  const { size, promptBytes } = checkImageFields((field) => body[field]);
+  const pair = pairOf({ client: 'images', upstream: to });
+  const request = pair.client.decodeRequest(body, { ...call.request, model: model.name });
+  call.addLogFields({ model: model.name, stream: request.stream, converted: `images->${to}` });
+  const images = { size, promptBytes };
+  const admission = await services.billing.admit(call, caller, {
+    operation,
+    model,
+    bodyBytes: promptBytes,
+    maxOutput: TOKENS_PER_CONVERTED_IMAGE.most,
+    images: requestedImages(images),
+  });
+  const created = Math.floor(services.clock.now() / 1000);
+  const issuer = caller.group.style;
+  const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
+  try {
+    const base = { services, call, caller, operation, pair, request, input: [], model, inputBytes: promptBytes };
+    await new ConvertedCall({ ...base, admission, replyContext, images }).run(request);
+  } finally {
+    admission.release();
+  }
+}
+
+function modelFor({ catalog }: ConvertedServices, caller: Caller, name: unknown): Model {
+  return resolveModel(catalog(), caller, name ?? convertedImageModel(catalog(), caller));
+}
+
+const notSupported = (call: Call, { group }: Caller, model: Model, operation: InferenceOperation) =>
+  fail(
+    'endpoint_not_supported',
+    `${inferenceRow(operation).method} ${call.path} is not available for the model "${model.name}" of the ${group.style}-style group "${group.id}".`,
+    { param: 'model' },
+  );
