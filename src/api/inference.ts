@@ -45,7 +45,7 @@ export async function handleInference(
     const { optIn } = cell;
     if (!optIn || !hasModelWith(services, caller, optIn)) throw notSupported(call, caller, row.method);
     await gateway.acquireSlot(call, caller);
-    return gateway.convertImages(call, caller, { operation, ...optIn });
+    return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }
   if (cell.kind === 'own') return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
   // Everything that reaches a provider counts against the limits of its key and its user.

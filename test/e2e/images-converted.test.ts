@@ -16,10 +16,10 @@ const TOKENS = { input: '2', output: '10', image_output: '40' };
 const ON = { capabilities: { imagesEndpoint: true } };
 const PER_IMAGE = { input: '2', per_image: { '1024x1024': '0.04', '1376x768/auto': '0.05', '*': '1' } };
 const MODELS = [
-  // The first that the key may use: a request without a model must not get it.
+  // Neither may serve a request without a model: one lacks the capability, the other cannot draw.
   { id: 'other-image', groups: ['gemini'], upstream: MODEL, prices: TOKENS },
-  { id: MODEL, groups: ['gemini'], prices: TOKENS, ...ON },
   { id: 'text-only', groups: ['gemini'], upstream: 'demo-generate', prices: TOKENS, ...ON },
+  { id: MODEL, groups: ['gemini'], prices: TOKENS, ...ON },
   { id: 'piece', groups: ['gemini'], upstream: MODEL, prices: PER_IMAGE, ...ON },
   { id: `${MODEL}*`, groups: ['gemini'], prices: TOKENS, ...ON },
   { id: 'demo-*', groups: ['gemini'], prices: TOKENS },
@@ -144,6 +144,19 @@ describe('pictures', () => {
     }
   });
 
+  test('a request without a model is rejected where every such model is a pattern', async () => {
+    const keys = await gateway.apply({
+      groups: [{ id: 'patterns', style: 'generate-content' }],
+      accounts: [{ id: 'pa1', group: 'patterns', base_url: sim.url, api_key: 'sk-x' }],
+      models: [{ id: 'demo-*', groups: ['patterns'], ...ON }],
+      keys: [{ user: 'ana', group: 'patterns' }],
+    });
+    const response = await post({ prompt: 'a lamp' }, '/v1/images/generations', keys.patterns);
+    const { error } = (await response.json()) as ErrorBody;
+    assert.deepEqual([response.status, error.param], [400, 'model']);
+    assert.match(error.message, /required; GET \/v1\/models/);
+  });
+
   test('a preset of each tier is a picture of its ratio and tier, and auto is the choice of the provider', async () => {
     for (const [size, made] of [
       ['auto', '1024x1024'],
@@ -218,6 +231,23 @@ describe('fields that the model lacks', () => {
     assert.deepEqual(sim.journal.requests, []);
     assert.equal((await readBalance(gateway.context.database.db, 'ana')).available, available);
   });
+});
+
+test("a rejection by the provider names the caller's field", async () => {
+  for (const [field, param] of [
+    ['generation_config.image_config.image_size', 'size'],
+    ['contents', 'prompt'],
+  ]) {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field }] }];
+    const error = { code: 400, message: 'Invalid value.', status: 'INVALID_ARGUMENT', details };
+    provider.respondWith(jsonResponse(JSON.stringify({ error }), 400));
+    const call = scripted.images.generate({ model: MODEL, prompt: 'a lamp', size: '2880x2880' });
+    await assert.rejects(call, (thrown) => {
+      assert.ok(thrown instanceof BadRequestError);
+      assert.deepEqual([thrown.status, thrown.param], [400, param]);
+      return true;
+    });
+  }
 });
 
 // ---------------------------------------------------------------- replies without a picture
@@ -381,6 +411,17 @@ describe('a call is sent once', () => {
     const body = { model: `${MODEL}@eof_mid=0`, prompt: 'a lamp', stream: true as const };
     await assert.rejects(async () => void (await Array.fromAsync(await client.images.generate(body))));
     assert.equal(sim.journal.requests.length, 1);
+  });
+
+  test('every call has a connection of its own, so that a reused one cannot lose it', async () => {
+    const ports: (number | undefined)[] = [];
+    const body = JSON.stringify(drawn([{ inlineData: { mimeType: 'image/png', data: 'AAAA' } }]));
+    provider.respondWith((response, request) => {
+      ports.push(response.socket?.remotePort);
+      return jsonResponse(body)(response, request);
+    });
+    for (let n = 0; n < 3; n += 1) await scripted.images.generate({ model: MODEL, prompt: 'a lamp' });
+    assert.equal(new Set(ports).size, 3);
   });
 
   test('after a rejection that says so, another account is tried', async () => {

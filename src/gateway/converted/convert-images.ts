@@ -2,14 +2,14 @@
  * Image requests on a group whose models draw inside a conversation (beyond G 4.1, so only for models with the capability): checked by
  * the rules of the images API, then converted like any other request. Sent once, because an image is slow and expensive.
  */
-import { capabilitiesFor, type Model } from '../../catalog/index.ts';
+import type { Model } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
-import { type InferenceOperation, inferenceRow, type OptIn, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
+import { type Dialect, type InferenceOperation, inferenceRow, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import { checkImageFields } from '../images/fields.ts';
-import { convertedImageModel } from '../images/model.ts';
+import { convertedImageModel, isConvertedImageModel } from '../images/model.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
 import type { ConvertedServices } from './context.ts';
@@ -17,21 +17,20 @@ import { ConvertedCall } from './converted-call.ts';
 import { requestedImages } from './image-usage.ts';
 import { parseBody } from './json-body.ts';
 
-/** The operation, and what the matrix says about models with the capability. */
-export interface ImageConversion extends OptIn {
+export interface ImageConversion {
   readonly operation: InferenceOperation;
+  readonly to: Dialect;
 }
 
 export async function convertImages(
   services: ConvertedServices,
   call: Call,
   caller: Caller,
-  { operation, capability, to }: ImageConversion,
+  { operation, to }: ImageConversion,
 ): Promise<void> {
   const body = parseBody(await readJsonBody(services, call, operation));
   const model = modelFor(services, caller, body.model);
-  const capabilities = capabilitiesFor(caller.group.style, model);
-  if (!capabilities[capability] || !capabilities.imageOutput) throw notSupported(call, caller, model, operation);
+  if (!isConvertedImageModel(caller, model)) throw notSupported(call, caller, model, operation);
   const { size, promptBytes } = checkImageFields((field) => body[field]);
   const pair = pairOf({ client: 'images', upstream: to });
   const request = pair.client.decodeRequest(body, { ...call.request, model: model.name });
@@ -56,7 +55,11 @@ export async function convertImages(
 }
 
 function modelFor({ catalog }: ConvertedServices, caller: Caller, name: unknown): Model {
-  return resolveModel(catalog(), caller, name ?? convertedImageModel(catalog(), caller));
+  const given = name ?? convertedImageModel(catalog(), caller);
+  if (given !== undefined) return resolveModel(catalog(), caller, given);
+  throw fail('invalid_request', 'model: the field is required; GET /v1/models lists the models of this key.', {
+    param: 'model',
+  });
 }
 
 const notSupported = (call: Call, { group }: Caller, model: Model, operation: InferenceOperation) =>

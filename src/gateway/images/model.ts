@@ -1,5 +1,5 @@
 /** The model of an image request that names none (G 2), on the native and on the converted path. */
-import { type Catalog, type ModelLine, priceAt } from '../../catalog/index.ts';
+import { type Catalog, capabilitiesFor, type Model, type ModelLine, priceAt } from '../../catalog/index.ts';
 import { isGlob } from '../../core/index.ts';
 import { parseRates } from '../../ledger/index.ts';
 import type { Caller } from '../caller.ts';
@@ -18,11 +18,21 @@ export function defaultImageModel(catalog: Catalog, caller: Caller, now: number)
   return (line ?? priced[0])?.pattern;
 }
 
-/** The first model of the group that the key may use and whose requests of the images API are converted. */
+/** Whether requests of the images API for the model are converted: the operator says so, and the model can draw. */
+export function isConvertedImageModel({ group }: Caller, model: Model): boolean {
+  const { imagesEndpoint, imageOutput } = capabilitiesFor(group.style, model);
+  return imagesEndpoint && imageOutput;
+}
+
+/** The first of these models that the key may use. */
 export const convertedImageModel = (catalog: Catalog, caller: Caller): string | undefined =>
   catalog
     .lines(caller.group.id)
-    .find(({ pattern, overrides }) => overrides.imagesEndpoint && !isGlob(pattern) && mayUse(caller, pattern))?.pattern;
+    .filter(({ pattern }) => !isGlob(pattern) && mayUse(caller, pattern))
+    .find((line) => {
+      const { pattern: name, upstream } = line;
+      return isConvertedImageModel(caller, { name, upstream: upstream ?? name, line });
+    })?.pattern;
 
 function hasImagePrice(line: ModelLine, now: number): boolean {
   const { imageOutput, perImage } = ratesOf(line, now);
