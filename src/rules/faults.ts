@@ -1,4 +1,4 @@
-/** How an attempt on one account can fail, and what follows: cooldown of the account, failover, the client's error code. */
+/** How an attempt on one account can fail, and what follows: cooldown, failover, the client's error code. */
 import type { ErrorCode } from './errors.ts';
 
 export interface FaultRow {
@@ -7,46 +7,85 @@ export interface FaultRow {
   readonly failover: boolean;
   /** The provider may have accepted the request and work on it. Operations that are sent once are not sent again. */
   readonly maybeAccepted?: true;
-  /** Cooldown of the account when the provider names no time; 0 means none. */
+  /** Cooldown when the provider names no time; 0 means none. */
   readonly cooldownMs: number;
+  /** What cools down: the whole account, or the account for the same model and kind of operation only. */
+  readonly cools: 'account' | 'model' | 'nothing';
   /** The client's error code when no account is left to try; `request` faults keep the provider's own code instead. */
   readonly code: ErrorCode;
 }
 
 export const FAULTS = {
-  request: { means: 'the request itself is invalid', failover: false, cooldownMs: 0, code: 'invalid_request' },
+  request: {
+    means: 'the request itself is invalid',
+    failover: false,
+    cooldownMs: 0,
+    cools: 'nothing',
+    code: 'invalid_request',
+  },
   opaque_rejected: {
     means: 'opaque state in the request was rejected',
     failover: false,
     cooldownMs: 0,
+    cools: 'nothing',
     code: 'invalid_encrypted_content',
   },
-  model: { means: 'the account does not have the model', failover: true, cooldownMs: 0, code: 'model_not_found' },
+  model: {
+    means: 'the account does not have the model',
+    failover: true,
+    cooldownMs: 0,
+    cools: 'nothing',
+    code: 'model_not_found',
+  },
+  // A caller can provoke these at will, so they never touch the health of the account.
+  forbidden: {
+    means: 'the provider, or a firewall before it, rejects this request',
+    failover: true,
+    cooldownMs: 0,
+    cools: 'nothing',
+    code: 'upstream_error',
+  },
   rate_limited: {
     means: 'the account has reached its rate limit',
     failover: true,
     cooldownMs: 5_000,
+    cools: 'model',
     code: 'rate_limit_exceeded',
   },
   quota_exhausted: {
     means: 'the account has no quota left',
     failover: true,
     cooldownMs: 300_000,
+    cools: 'account',
     code: 'server_is_overloaded',
   },
   credential: {
     means: "the provider rejects the account's credential",
     failover: true,
     cooldownMs: 300_000,
+    cools: 'account',
     code: 'server_is_overloaded',
   },
-  overloaded: { means: 'the provider is overloaded', failover: true, cooldownMs: 5_000, code: 'server_is_overloaded' },
-  unreachable: { means: 'no connection could be opened', failover: true, cooldownMs: 10_000, code: 'upstream_error' },
+  overloaded: {
+    means: 'the provider is overloaded',
+    failover: true,
+    cooldownMs: 5_000,
+    cools: 'model',
+    code: 'server_is_overloaded',
+  },
+  unreachable: {
+    means: 'no connection could be opened',
+    failover: true,
+    cooldownMs: 10_000,
+    cools: 'account',
+    code: 'upstream_error',
+  },
   failed: {
     means: 'the provider failed or closed the connection early',
     failover: true,
     maybeAccepted: true,
     cooldownMs: 2_000,
+    cools: 'model',
     code: 'upstream_error',
   },
   timeout: {
@@ -54,6 +93,7 @@ export const FAULTS = {
     failover: true,
     maybeAccepted: true,
     cooldownMs: 2_000,
+    cools: 'model',
     code: 'upstream_timeout',
   },
   no_result: {
@@ -61,6 +101,7 @@ export const FAULTS = {
     failover: false,
     maybeAccepted: true,
     cooldownMs: 0,
+    cools: 'nothing',
     code: 'upstream_error',
   },
 } as const satisfies Record<string, FaultRow>;

@@ -3,15 +3,16 @@
  * upstream's message: other messages may name organisations, keys and hosts of the operator.
  */
 import { fail } from '../../core/index.ts';
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
+import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, isCredentialError } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import type { Fault } from '../errors/fault.ts';
+import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(response: UpstreamFailure): Fault {
   const body = readErrorBody(parse(response.body));
-  return classify({ ...body, status: response.status }, retryAfterMs(response.headers) ?? body.waitMs);
+  const fault = classify({ ...body, status: response.status }, retryAfterMs(response.headers) ?? body.waitMs);
+  return withProviderCode(fault, body.code, body.type);
 }
 
 /** Decodes an error object inside a stream or a 200 body. It has no HTTP status, so type and code imply one. */
@@ -44,6 +45,8 @@ const CONTEXT_MESSAGE = 'Your input exceeds the context window of this model. Pl
 // ---------------------------------------------------------------- reading
 
 interface ErrorBody {
+  /** False for a page of a proxy or firewall. */
+  readonly isJson: boolean;
   readonly status: number;
   readonly code: string;
   readonly type: string;
@@ -68,6 +71,7 @@ function readErrorBody(value: unknown): ErrorBody {
   // Some proxies put the HTTP status into `code`.
   const status = typeof inner.code === 'number' ? inner.code : Number(inner.status) || 0;
   return {
+    isJson: isObject(value),
     status,
     code: maybeString(inner.code) ?? '',
     type: maybeString(inner.type) ?? '',
@@ -142,7 +146,7 @@ const RULES: readonly Rule[] = [
   },
   {
     kind: 'quota_exhausted',
-    matches: (s) => s.status === 402 || hasCode(s, 'insufficient_quota', 'credit_balance_exhausted'),
+    matches: (s) => (s.status === 402 && s.isJson) || hasCode(s, 'insufficient_quota', 'credit_balance_exhausted'),
   },
   {
     kind: 'overloaded',
@@ -155,9 +159,15 @@ const RULES: readonly Rule[] = [
     matches: (s) => hasCode(s, 'content_policy_violation', 'moderation_blocked', 'content_filter'),
   },
   { kind: 'model', matches: (s) => hasCode(s, 'model_not_found', 'unsupported_country_region_territory') },
+  { kind: 'request', code: 'invalid_request', matches: (s) => s.status === 404 && /\bfile\b/i.test(s.message) },
   // The account lacks the endpoint or the model; another account may have it.
   { kind: 'model', matches: (s) => s.status === 404 && hasErrorBody(s) },
-  { kind: 'credential', matches: (s) => s.status === 401 || s.status === 403 },
+  {
+    kind: 'credential',
+    matches: (s) => isCredentialError('openai', { status: s.status, codes: [s.code, s.type], message: s.message }),
+  },
+  { kind: 'model', matches: (s) => s.status === 403 && /\bmodel\b/i.test(s.message) },
+  { kind: 'forbidden', matches: (s) => s.status === 401 || s.status === 402 || s.status === 403 },
   { kind: 'timeout', matches: (s) => s.status === 504 },
   { kind: 'failed', matches: (s) => s.status === 408 || s.status >= 500 },
   { kind: 'request', code: 'request_too_large', matches: (s) => s.status === 413 },

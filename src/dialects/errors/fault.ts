@@ -9,6 +9,17 @@ export interface Fault {
   readonly error: HubError;
   /** Cooldown for the account, if the upstream named one (`retry-after` or its body). */
   readonly cooldownMs?: number;
+  /** The provider's own code of the error, for operators. */
+  readonly providerCode?: string;
+}
+
+/** Words such as `invalid_api_key`. Longer or other text could hold something of the request or of the account. */
+const PROVIDER_CODE = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/;
+
+/** Adds the first of the names that is a plain code. */
+export function withProviderCode(fault: Fault, ...names: readonly (string | undefined)[]): Fault {
+  const providerCode = names.find((name) => name !== undefined && PROVIDER_CODE.test(name));
+  return providerCode === undefined ? fault : { ...fault, providerCode };
 }
 
 /** Turns a hub error into the `ApiError` that decoders throw. */

@@ -11,6 +11,7 @@ test('decodeError keeps message, status and field of a request error', () => {
   assert.deepEqual(fault(400, { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT', details }), {
     kind: 'request',
     error: { code: 'invalid_request', message: 'Bad part.', status: 400, param: 'contents[0]' },
+    providerCode: 'INVALID_ARGUMENT',
   });
 });
 
@@ -29,15 +30,34 @@ test('decodeError hides account errors and their messages from the client', () =
       status: 'INVALID_ARGUMENT',
       details: [rpc('ErrorInfo', { reason: 'API_KEY_INVALID' })],
     }),
-    fault(400, { message: 'User location is not supported.', status: 'FAILED_PRECONDITION' }),
     fault(401, { message: 'secret-project', status: 'UNAUTHENTICATED' }),
-    fault(403, { message: 'secret-project has no access', status: 'PERMISSION_DENIED' }),
+    fault(403, {
+      message: 'secret-project has no access',
+      status: 'PERMISSION_DENIED',
+      details: [rpc('ErrorInfo', { reason: 'SERVICE_DISABLED' })],
+    }),
+    fault(403, { message: 'Your API key was reported as leaked.', status: 'PERMISSION_DENIED' }),
   ];
   for (const { kind, error } of cases) {
     assert.equal(kind, 'credential');
     assert.equal(error.code, 'server_is_overloaded');
     assert.doesNotMatch(error.message, /secret|key|location/i);
   }
+});
+
+test('decodeError never blames the credential for a firewall page, a file, a country or a token of the request', () => {
+  const details = [rpc('ErrorInfo', { reason: 'ACCESS_TOKEN_TYPE_UNSUPPORTED' })];
+  const file = 'You do not have permission to access the File abc or it may not exist.';
+  const kinds = [
+    fault(401, '<html>API key not valid</html>'),
+    fault(402, '<html></html>'),
+    fault(403, '<html></html>'),
+    fault(403, { message: 'no', status: 'PERMISSION_DENIED' }),
+    fault(401, { message: 'no', status: 'UNAUTHENTICATED', details }),
+    fault(403, { message: file, status: 'PERMISSION_DENIED' }),
+    fault(400, { message: 'User location is not supported.', status: 'FAILED_PRECONDITION' }),
+  ].map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['forbidden', 'forbidden', 'forbidden', 'forbidden', 'forbidden', 'request', 'model']);
 });
 
 test('decodeError classifies a missing model as a model fault', () => {

@@ -2,17 +2,18 @@
  * Errors of this dialect in both directions. Upstream failures are classified by status, status name and details, by text only
  * where no code exists. Provider messages reach the client only for errors of its own request.
  */
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
+import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, isCredentialError } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import type { Fault } from '../errors/fault.ts';
+import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, lookUp, maybeList, maybeNumber, maybeObject, maybeString } from '../wire/read.ts';
 
 /** Decodes an error response. */
 export function decodeError(response: UpstreamFailure): Fault {
-  const error = errorOf(response.body);
+  const parsed = parseError(errorOf(response.body));
   const headerMs = secondsToMs(response.headers['retry-after']);
-  return classify({ status: response.status, ...parseError(error), ...(headerMs !== undefined && { headerMs }) });
+  const fault = classify({ status: response.status, ...parsed, ...(headerMs !== undefined && { headerMs }) });
+  return withProviderCode(fault, ...parsed.reasons, parsed.statusName);
 }
 
 /** Decodes the `error` member of a stream chunk. */
@@ -89,14 +90,18 @@ const STATUS_OF_NAME: Readonly<Record<string, number>> = {
 };
 
 function classify(parsed: ParsedError): Fault {
-  const { status } = parsed;
+  const { status, statusName, reasons, message } = parsed;
+  if (isCredentialError('generate', { status, codes: [statusName, ...reasons], message }))
+    return accountFault('credential');
   if (status === 413) return requestFault(parsed, 'request_too_large');
   if (status === 400 && isGoogleError(parsed)) return badRequestFault(parsed);
   if (status === 429) return rateLimitFault(parsed);
-  if (status === 401) return accountFault('credential');
-  if (status === 403) return accountFault(/\bmodels?\b/i.test(parsed.message) ? 'model' : 'credential');
+  // The provider does not say whether the file is missing or belongs to another account.
+  if ((status === 403 || status === 404) && /\bfile\b/i.test(message)) return requestFault(parsed, 'invalid_request');
+  if (status === 403 && /\bmodels?\b/i.test(message)) return accountFault('model');
   if (status === 404 && isGoogleError(parsed)) return accountFault('model');
-  if (status === 402) return accountFault('quota_exhausted');
+  if (status === 402 && isGoogleError(parsed)) return accountFault('quota_exhausted');
+  if (status >= 401 && status <= 403) return accountFault('forbidden');
   if (status === 503) return accountFault('overloaded', parsed);
   if (status === 504) return accountFault('timeout');
   if (status === 408 || status === 499 || status >= 500 || status < 400) return accountFault('failed');
@@ -107,11 +112,9 @@ function classify(parsed: ParsedError): Fault {
 const isGoogleError = ({ statusName, message }: ParsedError): boolean => statusName !== '' || message !== '';
 
 function badRequestFault(parsed: ParsedError): Fault {
-  // The provider reports an invalid key as a bad argument, and country or billing problems as a failed precondition.
-  const isKeyRejected =
-    parsed.reasons.some((reason) => reason.startsWith('API_KEY_')) ||
-    /api key (not valid|expired)/i.test(parsed.message);
-  if (isKeyRejected || parsed.statusName === 'FAILED_PRECONDITION') return accountFault('credential');
+  // Billing and country of the account. The country depends on the model, so only the first concerns the whole account.
+  if (parsed.statusName === 'FAILED_PRECONDITION')
+    return accountFault(/\bbilling\b/i.test(parsed.message) ? 'quota_exhausted' : 'model');
   if (/input token count.*exceeds the maximum/is.test(parsed.message))
     return requestFault(parsed, 'context_length_exceeded');
   if (/thought[ _]?signature/i.test(parsed.message)) {
@@ -155,6 +158,7 @@ function accountFault(kind: FaultKind, parsed?: ParsedError): Fault {
 /** Messages that do not mention accounts, which clients cannot see. */
 const ACCOUNT_MESSAGES: Partial<Record<FaultKind, string>> = {
   model: 'The provider does not offer this model.',
+  forbidden: 'The provider refused the request.',
   rate_limited: 'The provider rate limit is reached.',
   quota_exhausted: 'The provider is unavailable at the moment.',
   credential: 'The provider is unavailable at the moment.',

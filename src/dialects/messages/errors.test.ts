@@ -3,14 +3,12 @@ import { describe, it } from 'node:test';
 import { ERRORS, type ErrorCode } from '../../rules/index.ts';
 import { decodeError, encodeError } from './errors.ts';
 
-const fault = (status: number, message?: string, headers: Record<string, string> = {}) =>
+const fault = (status: number, message?: string, headers: Record<string, string> = {}, type = 'x') =>
   decodeError({
     status,
     headers,
     body:
-      message === undefined
-        ? '<html>Bad gateway</html>'
-        : JSON.stringify({ type: 'error', error: { type: 'x', message } }),
+      message === undefined ? '<html>Bad gateway</html>' : JSON.stringify({ type: 'error', error: { type, message } }),
   });
 
 describe('messages decodeError', () => {
@@ -28,7 +26,14 @@ describe('messages decodeError', () => {
     [400, 'Your credit balance is too low to access the API', 'quota_exhausted', 'server_is_overloaded'],
     [401, 'invalid x-api-key', 'credential', 'server_is_overloaded'],
     [402, 'pay', 'quota_exhausted', 'server_is_overloaded'],
-    [403, 'forbidden', 'credential', 'server_is_overloaded'],
+    [401, 'no', 'forbidden', 'upstream_error'],
+    [401, undefined, 'forbidden', 'upstream_error'],
+    [400, 'This organization has been disabled.', 'credential', 'server_is_overloaded'],
+    [402, undefined, 'forbidden', 'upstream_error'],
+    [403, 'This organization has been disabled.', 'credential', 'server_is_overloaded'],
+    [403, 'forbidden', 'forbidden', 'upstream_error'],
+    [403, undefined, 'forbidden', 'upstream_error'],
+    [404, 'File not found: file_1', 'request', 'invalid_request'],
     [403, 'no access to model claude-x', 'model', 'model_not_found'],
     [404, 'model: claude-x', 'model', 'model_not_found'],
     [400, undefined, 'failed', 'upstream_error'],
@@ -38,6 +43,7 @@ describe('messages decodeError', () => {
     [429, 'slow down', 'rate_limited', 'rate_limit_exceeded', { 'retry-after': '12' }],
     [429, 'slow down', 'rate_limited', 'rate_limit_exceeded', { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }],
     [429, 'spend cap', 'quota_exhausted', 'server_is_overloaded'],
+    [429, undefined, 'rate_limited', 'rate_limit_exceeded'],
     [500, 'oops', 'failed', 'upstream_error'],
     [502, undefined, 'failed', 'upstream_error'],
     [503, 'busy', 'overloaded', 'server_is_overloaded'],
@@ -59,6 +65,12 @@ describe('messages decodeError', () => {
     });
     assert.doesNotMatch(fault(401, 'organization acme is disabled').error.message, /acme/);
     assert.doesNotMatch(fault(502).error.message, /html/i);
+  });
+
+  it("reads the type of the provider's error and reports it as the code", () => {
+    const { kind, providerCode } = fault(401, 'no', {}, 'authentication_error');
+    assert.deepEqual([kind, providerCode], ['credential', 'authentication_error']);
+    assert.equal(fault(401, 'no', {}, 'sk-ant-secret of "acme"').providerCode, undefined);
   });
 
   it('returns the retry delay', () => {

@@ -2,9 +2,9 @@
  * Errors of this dialect in both directions: upstream failures to faults, and gateway errors to response bodies. Clients
  * match on some messages, so those are kept literally (G 7).
  */
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow } from '../../rules/index.ts';
+import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, isCredentialError } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import type { Fault } from '../errors/fault.ts';
+import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { isObject, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -12,16 +12,23 @@ export function decodeError(failure: UpstreamFailure): Fault {
   const error = maybeObject(parse(failure.body).error);
   const waitMs = retryAfterMs(failure.headers);
   const message = maybeString(error.message) || undefined;
-  // The provider sends `retry-after` with rate limits only; a 429 without it is a spend cap.
-  const isSpendCap = failure.status === 429 && waitMs === undefined && failure.headers['retry-after'] === undefined;
-  return classify(failure.status, message, { isSpendCap, ...(waitMs !== undefined && { waitMs }) });
+  const type = maybeString(error.type);
+  // The provider sends `retry-after` with rate limits only; a 429 of its own without it is a spend cap.
+  const isSpendCap = failure.status === 429 && message !== undefined && failure.headers['retry-after'] === undefined;
+  const fault = classify(failure.status, message, {
+    isSpendCap: isSpendCap && waitMs === undefined,
+    type,
+    ...(waitMs !== undefined && { waitMs }),
+  });
+  return withProviderCode(fault, type);
 }
 
 /** Decodes the `error` event of a stream, which has a type but no status. */
 export function decodeStreamError(event: JsonObject): HubError {
   const error = maybeObject(event.error);
-  const status = STATUS_OF_TYPE.get(maybeString(error.type) ?? '') ?? 500;
-  return classify(status, maybeString(error.message) || undefined, { isSpendCap: false }).error;
+  const type = maybeString(error.type);
+  const status = STATUS_OF_TYPE.get(type ?? '') ?? 500;
+  return classify(status, maybeString(error.message) || undefined, { isSpendCap: false, type }).error;
 }
 
 /** Returns the error object, which is both the HTTP body and the in-stream event. */
@@ -57,6 +64,7 @@ const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map(
 
 interface Hints {
   readonly isSpendCap: boolean;
+  readonly type: string | undefined;
   readonly waitMs?: number;
 }
 
@@ -64,17 +72,21 @@ function classify(status: number, message: string | undefined, hints: Hints): Fa
   // Not the provider's JSON: a proxy in front of it responded, so neither request nor model is at fault.
   if (message === undefined && (status === 400 || status === 404 || status === 422))
     return accountFault('failed', hints);
+  const codes = hints.type === undefined ? [] : [hints.type];
+  if (isCredentialError('messages', { status, codes, message: message ?? '' }))
+    return accountFault('credential', hints);
   if (status === 400 || status === 413 || status === 422) return requestFault(status, message);
+  if (status === 404 && /\bfile\b/i.test(message ?? '')) return requestFault(status, message);
   if (status === 404) return accountFault('model', hints);
   if (status === 403 && message !== undefined && /\bmodel\b/i.test(message)) return accountFault('model', hints);
+  if (status === 402) return accountFault(message === undefined ? 'forbidden' : 'quota_exhausted', hints);
   if (status === 429) return accountFault(hints.isSpendCap ? 'quota_exhausted' : 'rate_limited', hints);
   return accountFault(KIND_OF_STATUS[status] ?? 'failed', hints);
 }
 
 const KIND_OF_STATUS: Readonly<Record<number, FaultKind>> = {
-  401: 'credential',
-  402: 'quota_exhausted',
-  403: 'credential',
+  401: 'forbidden',
+  403: 'forbidden',
   503: 'overloaded',
   504: 'timeout',
   529: 'overloaded',
@@ -99,14 +111,14 @@ const REQUEST_ERRORS: readonly { readonly match: RegExp; readonly kind: FaultKin
 
 function requestFault(status: number, message: string | undefined): Fault {
   const known = status === 400 ? REQUEST_ERRORS.find((row) => row.match.test(message ?? '')) : undefined;
-  if (known?.kind === 'quota_exhausted') return accountFault('quota_exhausted', { isSpendCap: true });
+  if (known?.kind === 'quota_exhausted') return accountFault('quota_exhausted', {});
   const code = known?.code ?? (status === 413 ? 'request_too_large' : 'invalid_request');
   const text = (message ?? 'The provider rejected the request.').slice(0, MAX_MESSAGE_CHARS);
   return { kind: known?.kind ?? 'request', error: { code, message: text, status } };
 }
 
 /** Account errors get the gateway's own message, because the provider's text may identify the account. */
-function accountFault(kind: FaultKind, { waitMs }: Hints): Fault {
+function accountFault(kind: FaultKind, { waitMs }: Pick<Hints, 'waitMs'>): Fault {
   const { code } = faultRow(kind);
   const error: HubError = { code, message: `${capitalize(errorRow(code).means)}.` };
   return waitMs === undefined

@@ -16,6 +16,7 @@ describe('responses error decoder', () => {
     assert.deepEqual(decoded, {
       kind: 'request',
       error: { code: 'invalid_value', message: "Invalid 'top_p'.", status: 400, param: 'top_p' },
+      providerCode: 'invalid_value',
     });
   });
   it('maps codes, messages and statuses to fault kinds', () => {
@@ -42,9 +43,12 @@ describe('responses error decoder', () => {
         'credential',
         'server_is_overloaded',
       ],
-      [401, { type: 'invalid_request_error', code: null, message: 'x' }, 'credential', 'server_is_overloaded'],
+      [401, { type: 'invalid_request_error', code: null, message: 'x' }, 'forbidden', 'upstream_error'],
+      [401, { type: 'authentication_error', message: 'x' }, 'credential', 'server_is_overloaded'],
       [403, { code: 'unsupported_country_region_territory', message: 'x' }, 'model', 'model_not_found'],
-      [403, { message: 'x' }, 'credential', 'server_is_overloaded'],
+      [403, { message: 'x' }, 'forbidden', 'upstream_error'],
+      [403, { message: 'Your account is suspended.' }, 'credential', 'server_is_overloaded'],
+      [403, { message: 'The project has no access to model x.' }, 'model', 'model_not_found'],
       [404, { code: 'model_not_found', message: 'x' }, 'model', 'model_not_found'],
       [429, { code: 'rate_limit_exceeded', message: 'x' }, 'rate_limited', 'rate_limit_exceeded'],
       [429, { type: 'insufficient_quota', code: null, message: 'x' }, 'quota_exhausted', 'server_is_overloaded'],
@@ -69,6 +73,8 @@ describe('responses error decoder', () => {
     for (const body of ['<html>nginx</html>', '', '"no"', '{"detail":"Not Found"}', '[]']) {
       assert.deepEqual(decodeProxyError(400, body), ['failed', 'upstream_error'], body);
       assert.deepEqual(decodeProxyError(404, body), ['failed', 'upstream_error'], body);
+      for (const status of [401, 402, 403])
+        assert.deepEqual(decodeProxyError(status, body), ['forbidden', 'upstream_error'], body);
       assert.deepEqual(decodeProxyError(413, body), ['request', 'request_too_large'], body);
       assert.deepEqual(decodeProxyError(504, body), ['timeout', 'upstream_timeout'], body);
       assert.deepEqual(decodeProxyError(429, body), ['rate_limited', 'rate_limit_exceeded'], body);

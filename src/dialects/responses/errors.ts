@@ -2,9 +2,9 @@
  * Errors of the responses dialect: upstream errors as faults, and hub errors as the `error` of a failed response.
  * Never shows account ids or credentials to the client.
  */
-import { type ErrorCode, type FaultKind, faultRow } from '../../rules/index.ts';
+import { type ErrorCode, type FaultKind, faultRow, isCredentialError, type ReportedError } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import type { Fault } from '../errors/fault.ts';
+import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeString } from '../wire/read.ts';
 
@@ -14,11 +14,12 @@ export function decodeError(failure: UpstreamFailure): Fault {
   const decoded = decodeErrorObject(wire, failure.status);
   const retryMs = retryDelayFromHeaders(failure.headers) ?? decoded.error.retryAfterMs;
   const canRetry = decoded.kind === 'rate_limited' || decoded.kind === 'overloaded';
-  return {
+  const fault = {
     kind: decoded.kind,
     error: canRetry && retryMs !== undefined ? { ...decoded.error, retryAfterMs: retryMs } : decoded.error,
     ...(retryMs !== undefined && { cooldownMs: retryMs }),
   };
+  return withProviderCode(fault, maybeString(wire.code), maybeString(wire.type));
 }
 
 /** Finds the error object, nested or flat. Returns undefined for HTML and for JSON of another form. */
@@ -36,7 +37,7 @@ function errorObjectIn(body: string): JsonObject | undefined {
 
 /** A proxy in front of the provider sent the body. Its status says nothing about the request, except for 413. */
 function faultFromStatus({ status, headers }: UpstreamFailure): Fault {
-  const row = byStatus(status);
+  const row = status === 402 ? FORBIDDEN : byStatus(status);
   const { kind, code } = row.kind === 'request' && row.code === undefined ? FAILED : row;
   const retryMs = retryDelayFromHeaders(headers);
   const kept = kind === 'request' ? { status } : {};
@@ -57,9 +58,14 @@ export function decodeErrorObject(wire: JsonObject, status?: number): DecodedErr
   const code = maybeString(wire.code) ?? '';
   const type = maybeString(wire.type) ?? '';
   const message = maybeString(wire.message) ?? '';
-  const row = CODES.get(code) ?? byMessage(message) ?? CODES.get(type) ?? byStatus(status, type);
+  const row =
+    byCredential({ status: status ?? 0, codes: [code, type], message }) ??
+    CODES.get(code) ??
+    byMessage(message) ??
+    CODES.get(type) ??
+    byStatus(status, type);
   // If the account may not use the model, its credential is still valid.
-  const kind = row.kind === 'credential' && /model|country/i.test(code) ? 'model' : row.kind;
+  const kind = row.kind === 'forbidden' && /\bmodel\b|country/i.test(`${code} ${message}`) ? 'model' : row.kind;
   const isRequestError = kind === 'request' || kind === 'opaque_rejected';
   return {
     kind,
@@ -118,12 +124,16 @@ const MESSAGE_PATTERNS: readonly (readonly [RegExp, CodeRow])[] = [
 const byMessage = (message: string): CodeRow | undefined =>
   MESSAGE_PATTERNS.find(([pattern]) => pattern.test(message))?.[1];
 
+const byCredential = (error: ReportedError): CodeRow | undefined =>
+  isCredentialError('openai', error) ? { kind: 'credential' } : undefined;
+
 const REQUEST: CodeRow = { kind: 'request' };
 const FAILED: CodeRow = { kind: 'failed' };
+const FORBIDDEN: CodeRow = { kind: 'forbidden' };
 const STATUSES: Readonly<Record<number, CodeRow>> = {
-  401: { kind: 'credential' },
+  401: FORBIDDEN,
   402: { kind: 'quota_exhausted' },
-  403: { kind: 'credential' },
+  403: FORBIDDEN,
   408: FAILED,
   413: request('request_too_large'),
   429: { kind: 'rate_limited' },
@@ -140,6 +150,7 @@ const MESSAGES: Readonly<Record<FaultKind, string>> = {
   request: 'The provider rejected the request.',
   opaque_rejected: 'Encrypted reasoning in the request was rejected by the provider.',
   model: 'The model is not available.',
+  forbidden: 'The provider refused the request.',
   rate_limited: 'The provider is rate limiting requests.',
   quota_exhausted: 'No upstream account is available.',
   credential: 'No upstream account is available.',
