@@ -36,7 +36,7 @@ import { createGateway, type Gateway } from './gateway/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { type Limiter, LocalLimiter, RedisLimiter } from './pool/index.ts';
+import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, SPOOL_BYTES, TIMEOUTS } from './rules/index.ts';
 import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
@@ -215,7 +215,7 @@ export const publicUrlOf = ({ PUBLIC_URL, HOST }: Config, port: number): string 
 
 function openVideo(
   { config, database, sealer, clock, log }: AppContext,
-  { upstream, catalog }: Pick<Services, 'upstream' | 'catalog'>,
+  { upstream, catalog, pool }: Pick<Services, 'upstream' | 'catalog' | 'pool'>,
   publicUrl: () => string,
 ): Video {
   return createVideo({
@@ -225,6 +225,7 @@ function openVideo(
     log,
     upstream,
     catalog,
+    pool,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
     streamLimits: streamLimitsOf(config),
@@ -255,6 +256,7 @@ interface Services {
   readonly upstream: UpstreamClient;
   readonly metering: Metering;
   readonly limiter: Limiter;
+  readonly pool: Pool;
 }
 
 /** Opens what outlives a request, in the order in which it depends on one another; `closers` closes it in the opposite order. */
@@ -263,15 +265,18 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   const role = await claimRole(context);
   closers.push(() => role.release());
   const metrics = createMetrics();
+  const pool = createPool(context);
   let catalog = await loadCatalog(database.db, sealer, log);
+  pool.reload(catalog.allAccounts());
   const keys = new KeyCache(database.db, secrets.pepper, clock, config.ADMIN_TOKEN);
   const watch = await RevisionWatch.start({
     database,
     clock,
     log,
     onChange: async (name) => {
-      if (name === 'identity') keys.clear();
-      else catalog = await loadCatalog(database.db, sealer, log);
+      if (name === 'identity') return keys.clear();
+      catalog = await loadCatalog(database.db, sealer, log);
+      pool.reload(catalog.allAccounts());
     },
   });
   closers.push(() => watch.stop());
@@ -284,9 +289,12 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   const alarms = await watchAlarms(context);
   closers.push(() => alarms.stop());
   registerLedgerMetrics(metrics, metering, alarms);
+  registerPoolMetrics(metrics, pool, () => catalog);
+  const report = new CooldownReport({ db: database.db, pool, replicaId: () => metering.replicaId, clock, log });
+  closers.push(() => report.stop());
   const local = new LocalLimiter(clock);
   const limiter = redis ? new RedisLimiter(redis, local) : local;
-  return { metrics, catalog: () => catalog, keys, watch, upstream, metering, limiter };
+  return { metrics, catalog: () => catalog, keys, watch, upstream, metering, limiter, pool };
 }
 
 /** Binds the gateway, the public API and the admin API to one HTTP server. */
@@ -296,7 +304,7 @@ function createApp(
   closers: Closer[],
 ): { gateway: Gateway; web: Web; metricsWeb: Web | undefined } {
   const { config, database, log, clock, sealer, secrets } = context;
-  const { metrics, catalog, keys, upstream, metering, limiter, video, isStarting } = services;
+  const { metrics, catalog, keys, upstream, metering, limiter, pool, video, isStarting } = services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
   const gateway = createGateway({
     db: database.db,
@@ -306,6 +314,7 @@ function createApp(
     upstream,
     catalog,
     limiter,
+    pool,
     metering,
     mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
     streamLimits: streamLimitsOf(config),
@@ -402,19 +411,22 @@ export interface WorkerServices {
 export async function openWorkerServices(context: AppContext): Promise<WorkerServices> {
   const { config, database, sealer, log, clock } = context;
   const closers: Closer[] = [];
+  const pool = createPool(context);
   let catalog = await loadCatalog(database.db, sealer, log);
+  pool.reload(catalog.allAccounts());
   const watch = await RevisionWatch.start({
     database,
     clock,
     log,
     onChange: async () => {
       catalog = await loadCatalog(database.db, sealer, log);
+      pool.reload(catalog.allAccounts());
     },
   });
   closers.push(() => watch.stop());
   const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
   closers.push(() => upstream.close());
-  const video = openVideo(context, { upstream, catalog: () => catalog }, () => publicUrlOf(config, config.PORT));
+  const video = openVideo(context, { upstream, catalog: () => catalog, pool }, () => publicUrlOf(config, config.PORT));
   closers.push(() => video.close());
   return { video, close: () => closeAll(closers) };
 }
@@ -431,6 +443,38 @@ async function openRedis(url: string, { clock, log }: AppContext, metrics: Metri
   });
   await redis.start();
   return redis;
+}
+
+/** The accounts of this process, and their health in the log. */
+const createPool = ({ clock, log }: AppContext): Pool =>
+  new Pool(clock, { onHealthEvent: (event) => logHealthEvent(log, event) });
+
+function logHealthEvent(log: Log, { type, account, cooldown, because }: HealthEvent): void {
+  const { use, kind, providerCode, since, until, faults } = cooldown;
+  const about = { account, model: use?.model, operation: use?.operation, reason: kind, code: providerCode };
+  if (type === 'cooling') log.warn('account.cooling', { ...about, until: new Date(until).toISOString() });
+  else log.info('account.recovered', { ...about, because, faults, since: new Date(since).toISOString() });
+}
+
+function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalog): void {
+  metrics.gauge('dragoman_account_cooling', 'Cooldowns of the account on this replica', () => {
+    const cooling = Map.groupBy(pool.cooling(), ({ account }) => account);
+    return catalog()
+      .allAccounts()
+      .flatMap(({ id }) => {
+        const [whole, byModel] = [
+          cooling.get(id)?.filter(({ use }) => !use),
+          cooling.get(id)?.filter(({ use }) => use),
+        ];
+        return [
+          { value: whole?.length ?? 0, labels: { account: id, scope: 'account' } },
+          { value: byModel?.length ?? 0, labels: { account: id, scope: 'model' } },
+        ];
+      });
+  });
+  metrics.counter('dragoman_account_faults_total', 'Failed attempts on the account by fault', () =>
+    pool.faults().map(({ account, kind, count }) => ({ value: count, labels: { account, fault: kind } })),
+  );
 }
 
 /** docs/operating.md explains each metric and what to do about it. */

@@ -68,16 +68,31 @@ interface AccountRow {
   readonly assets: { readonly base_url?: string; readonly region?: string; readonly project?: string } | null;
   readonly position: number;
   readonly created_at: Date;
+  readonly cooldowns: readonly { readonly since: string; readonly until: string; readonly [column: string]: unknown }[];
 }
+
+/** Cooldowns of an account that have not ended, on all replicas. Null in `model` and `operation` means the whole account. */
+const COOLDOWNS = sql`
+  (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from (
+    select c.replica_id as replica, r.host, nullif(c.model, '') as model, nullif(c.operation, '') as operation, c.reason,
+      c.provider_code, c.faults, c.since, c.until
+    from account_cooldowns c left join replicas r on r.id = c.replica_id
+    where c.account_id = accounts.id and c.until > now()
+    order by c.operation, c.model, c.replica_id limit 100) c) as cooldowns`;
 
 /** Selects columns by name, so that a column added later is not shown by accident. */
 export const listAccounts = orderedList({
   query: GroupQuery,
   select: sql<AccountRow>`
     select id, group_id, adapter, base_url, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts,
-      assets, position, created_at from accounts`,
-  view: ({ group_id, base_url, cost_multiplier_ppm, assets, ...row }) => ({
+      assets, position, created_at, ${COOLDOWNS} from accounts`,
+  view: ({ group_id, base_url, cost_multiplier_ppm, assets, cooldowns, ...row }) => ({
     ...row,
+    cooldowns: cooldowns.map((cooldown) => ({
+      ...cooldown,
+      since: new Date(cooldown.since).toISOString(),
+      until: new Date(cooldown.until).toISOString(),
+    })),
     group: group_id,
     base_url: withoutSecrets(base_url),
     cost_multiplier: factorText(cost_multiplier_ppm),

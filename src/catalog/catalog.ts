@@ -105,6 +105,10 @@ export class Catalog {
     return this.#accounts.get(groupId) ?? [];
   }
 
+  allAccounts(): readonly Account[] {
+    return [...this.#accounts.values()].flat();
+  }
+
   lines(groupId: string): readonly ModelLine[] {
     return this.#lines.get(groupId) ?? [];
   }

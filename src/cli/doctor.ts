@@ -113,6 +113,7 @@ async function checkInstallation(config: Config): Promise<Finding[]> {
       await checkDatabase(context),
       { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
       ...(await checkSetup(context)),
+      ...(await checkAccounts(context)),
       ...(await checkVideo(context)),
       ...(await checkAlarms(context)),
     ];
@@ -173,6 +174,35 @@ const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>
   DEMO === 'on' || (DEMO === 'auto' && isEmbedded)
     ? '"dragoman serve" installs a demo'
     : 'DEMO=on dragoman serve installs a demo';
+/** Cooldowns that only the operator can end. */
+const NEEDS_OPERATOR: Readonly<Record<string, string>> = {
+  credential: 'the provider rejects its credential; apply a valid api_key, which ends the cooldown',
+  quota_exhausted: 'it has no quota left; add credit at the provider',
+};
+
+/** Cooldowns on the replicas that run now. */
+async function checkAccounts({ database: { db } }: AppContext): Promise<Finding[]> {
+  const rows = await db
+    .selectFrom('account_cooldowns as c')
+    .innerJoin('replicas as r', 'r.id', 'c.replica_id')
+    .selectAll('c')
+    .select('r.host')
+    .where('c.until', '>', sql<Date>`now()`)
+    .orderBy('c.account_id')
+    .orderBy('c.replica_id')
+    .limit(100)
+    .execute();
+  return rows.map(({ account_id, model, operation, reason, provider_code, faults, since, until, host, replica_id }) => {
+    const use = operation === '' ? '' : ` for ${model || 'requests without a model'} (${operation})`;
+    const why = `${reason}${provider_code === null ? '' : `, ${provider_code}`}`;
+    const advice = NEEDS_OPERATOR[reason];
+    return {
+      about: 'Account',
+      state: advice ? 'bad' : 'note',
+      text: `${account_id} cools down${use} since ${since.toISOString()} until ${until.toISOString()} on ${host} (${replica_id}): ${why}, faults: ${faults}${advice ? `; ${advice}` : ''}`,
+    };
+  });
+}
 
 /** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */
 async function checkVideo({ config, database: { db } }: AppContext): Promise<Finding[]> {

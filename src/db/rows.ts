@@ -4,6 +4,18 @@ import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 export type Json = ColumnType<unknown, string, string>;
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface AccountCooldownsRow {
+  replica_id: string;
+  account_id: string;
+  operation: string;
+  model: string;
+  reason: string;
+  provider_code: string | null;
+  faults: number;
+  since: Timestamp;
+  until: Timestamp;
+}
+
 export interface AccountsRow {
   id: string;
   group_id: string;
@@ -438,6 +450,7 @@ export interface WalletsRow {
 }
 
 export interface Rows {
+  account_cooldowns: AccountCooldownsRow;
   accounts: AccountsRow;
   admins: AdminsRow;
   alarms: AlarmsRow;

@@ -6,7 +6,7 @@ import type { Account } from '../catalog/index.ts';
 import { type ApiError, fail, type HttpHeaders, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import { crashPoint } from '../ledger/index.ts';
-import type { Affinity, Pool } from '../pool/index.ts';
+import type { AccountLease, AccountUse, Affinity, Pool } from '../pool/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 import type {
   TransportError,
@@ -29,6 +29,8 @@ export interface UpstreamCall {
   readonly affinity?: Affinity;
   /** `once`: not tried on another account when the first may have accepted it. */
   readonly sends?: 'again' | 'once';
+  /** What the account is used for; a cooldown may concern this use only. */
+  readonly use?: AccountUse;
   /** The same call without opaque values; tried once when a provider rejects one of them. */
   readonly withoutOpaque?: UpstreamCall | undefined;
   build(account: Account): UpstreamRequest;
@@ -81,7 +83,7 @@ class Failover {
   readonly #faults: FaultKind[] = [];
   readonly #done = Promise.withResolvers<void>();
   #exchange: UpstreamExchange | undefined;
-  #release: (fault?: { kind: FaultKind; cooldownMs?: number | undefined }) => void = () => {};
+  #release: AccountLease<Account>['release'] = () => {};
 
   constructor(call: Call, upstreamCall: UpstreamCall, services: FailoverServices) {
     this.#call = call;
@@ -93,7 +95,8 @@ class Failover {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
     this.#call.onClientGone(() => {
       this.#exchange?.abort();
-      this.#release();
+      // Says nothing about the account.
+      this.#release({ kind: 'request' });
       this.#done.resolve();
     });
     this.#next(undefined);
@@ -102,12 +105,12 @@ class Failover {
 
   #next(last: ApiError | undefined): void {
     if (this.#call.isClientGone) return;
-    const { accounts, affinity } = this.#upstreamCall;
+    const { accounts, affinity, use } = this.#upstreamCall;
     if (accounts.length === 0) return this.#failWithoutAccount();
     const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
     const lease =
       untried.length > 0 && this.#tried.length < MAX_ATTEMPTS
-        ? this.#services.pool.lease(untried, affinity)
+        ? this.#services.pool.lease(untried, affinity, use)
         : undefined;
     if (!lease) return this.#done.reject(last ?? allAccountsBusy('full', 0));
     if (!('account' in lease)) return this.#done.reject(last ?? allAccountsBusy(lease.reason, lease.retryMs));
@@ -166,7 +169,8 @@ class Failover {
 
   /** Without `failure` there was no error status: the transport failed, or the response itself was an error. */
   fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined, transport?: TransportError): void {
-    this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs });
+    const providerCode = fault.providerCode ?? (failure && `http_${failure.status}`);
+    this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode });
     this.#logOutcome(fault.kind);
     this.#services.log.warn('attempt.failed', {
       request: this.#call.id,
@@ -295,6 +299,8 @@ export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
         : undefined;
   const retryAfter = waitMs === undefined ? undefined : waitMs / 1000;
   if (kind === 'rate_limited' && retryAfter !== undefined) return rateLimited(retryAfter);
+  // A retry of a forbidden request would be refused again; SDKs retry 502 but not 403.
+  if (kind === 'forbidden') return fail(row.code, MESSAGES[kind], { status: 403 });
   return fail(row.code, MESSAGES[kind] ?? error.message, retryAfter === undefined ? {} : { retryAfter });
 }
 
@@ -313,6 +319,7 @@ const rateLimited = (seconds: number): ApiError =>
   });
 
 const MESSAGES: Partial<Record<FaultKind, string>> = {
+  forbidden: 'The provider refused the request.',
   quota_exhausted: 'No upstream account can take the request now. Try again later.',
   credential: 'No upstream account can take the request now. Try again later.',
   overloaded: 'The provider is overloaded. Try again shortly.',

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
-import { acquireSlot, type Limiter, Pool } from '../pool/index.ts';
+import { acquireSlot, type Limiter, type Pool } from '../pool/index.ts';
 import type { BodyClass } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import {
@@ -36,6 +36,7 @@ export interface GatewayOptions {
   readonly upstream: UpstreamClient;
   readonly catalog: () => Catalog;
   readonly limiter: Limiter;
+  readonly pool: Pool;
   readonly metering: Metering;
   readonly mediaFetcher: MediaFetcher;
   readonly streamLimits: ClientStreamLimits;
@@ -69,7 +70,8 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { clock, log, upstream, catalog, limiter, metering, bodyLimit, spool, accountTag, mediaFetcher } = options;
+  const { clock, log, upstream, catalog, limiter, metering, pool, bodyLimit, spool, accountTag, mediaFetcher } =
+    options;
   const store = new ResponseStore({ ...options, days: options.storedDays });
   const services = {
     clock,
@@ -81,7 +83,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     accountTag,
     mediaFetcher,
     store,
-    pool: new Pool(clock),
+    pool,
     billing: new Billing({ metering, limiter, clock }),
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),

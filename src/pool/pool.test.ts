@@ -15,7 +15,7 @@ const leased = (result: ReturnType<Pool['lease']>): AccountLease<PooledAccount> 
 
 test('the pool chooses accounts in proportion to their weights', () => {
   let n = 0;
-  const pool = new Pool(new FakeClock(), () => (n++ % 100) / 100);
+  const pool = new Pool(new FakeClock(), { random: () => (n++ % 100) / 100 });
   const accounts = [account('a', { weight: 3 }), account('b', { weight: 1 })];
   const counts = { a: 0, b: 0 };
   for (let i = 0; i < 100; i++) {
@@ -104,4 +104,92 @@ test('the pool caps a cooldown at one hour', () => {
   assert.deepEqual(pool.lease(accounts), { retryMs: 3_600_000, reason: 'rate_limited' });
   clock.advance(3_600_000);
   leased(pool.lease(accounts));
+});
+
+const CHAT = { model: 'm1', operation: 'reply' } as const;
+
+test('a fault of one model leaves the account open for other models and kinds of operation', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = [account('a')];
+  leased(pool.lease(accounts, {}, CHAT)).release({ kind: 'rate_limited', cooldownMs: 12_000 });
+  assert.deepEqual(pool.lease(accounts, {}, CHAT), { retryMs: 12_000, reason: 'rate_limited' });
+  leased(pool.lease(accounts, {}, { ...CHAT, model: 'm2' }));
+  leased(pool.lease(accounts, {}, { ...CHAT, operation: 'image' })).release();
+});
+
+test('a dead credential closes the account for every model', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = [account('a')];
+  leased(pool.lease(accounts, {}, CHAT)).release({ kind: 'credential' });
+  assert.deepEqual(pool.lease(accounts, {}, { ...CHAT, model: 'm2' }), { retryMs: 300_000, reason: 'credential' });
+});
+
+test('a forbidden request, a missing model and their retry-after start no cooldown', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = [account('a')];
+  for (const kind of ['forbidden', 'model', 'request', 'opaque_rejected'] as const)
+    leased(pool.lease(accounts, {}, CHAT)).release({ kind, cooldownMs: 60_000 });
+  leased(pool.lease(accounts, {}, CHAT));
+  assert.deepEqual(pool.cooling(), []);
+});
+
+test('a shorter cooldown never replaces a longer one', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const accounts = [account('a', { maxConcurrency: 9 })];
+  const leases = [1, 2, 3].map(() => leased(pool.lease(accounts, {}, CHAT)));
+  leases[0]?.release({ kind: 'quota_exhausted', providerCode: 'insufficient_quota' });
+  leases[1]?.release({ kind: 'unreachable' });
+  leases[2]?.release({ kind: 'rate_limited', cooldownMs: 1_000 });
+  assert.deepEqual(pool.lease(accounts, {}, CHAT), { retryMs: 300_000, reason: 'quota_exhausted' });
+  const [whole] = pool.cooling().filter(({ use }) => use === undefined);
+  assert.deepEqual([whole?.kind, whole?.providerCode, whole?.faults], ['quota_exhausted', 'insufficient_quota', 2]);
+});
+
+test('a changed credential or address ends the cooldowns at once, and late faults of the old one count for nothing', () => {
+  const events: string[] = [];
+  const pool = new Pool(new FakeClock(), {
+    onHealthEvent: ({ type, account, because }) => events.push([type, account, because].join(' ').trim()),
+  });
+  const accounts = [account('a', { maxConcurrency: 9 })];
+  const identity = { id: 'a', baseUrl: 'https://a.test', credential: 'wrong' };
+  pool.reload([identity]);
+  const late = leased(pool.lease(accounts));
+  leased(pool.lease(accounts)).release({ kind: 'credential' });
+  pool.reload([identity]);
+  assert.equal(pool.cooling().length, 1);
+  pool.reload([{ ...identity, credential: 'right' }]);
+  late.release({ kind: 'credential' });
+  leased(pool.lease(accounts)).release({ kind: 'quota_exhausted' });
+  pool.reload([{ ...identity, credential: 'right', baseUrl: 'https://b.test' }]);
+  leased(pool.lease(accounts)).release();
+  assert.deepEqual(events, ['cooling a', 'recovered a changed', 'cooling a', 'recovered a changed']);
+});
+
+test('the pool reports when an account cools down and when an attempt succeeds again', () => {
+  const events: unknown[] = [];
+  const clock = new FakeClock();
+  const pool = new Pool(clock, {
+    onHealthEvent: ({ type, cooldown: { kind, use, faults } }) => events.push([type, kind, use?.model, faults]),
+  });
+  const accounts = [account('a')];
+  const both = [leased(pool.lease(accounts, {}, CHAT)), leased(pool.lease(accounts, {}, CHAT))];
+  for (const lease of both) lease.release({ kind: 'rate_limited' });
+  clock.advance(5_000);
+  leased(pool.lease(accounts, {}, CHAT)).release();
+  assert.deepEqual(events, [
+    ['cooling', 'rate_limited', 'm1', 1],
+    ['recovered', 'rate_limited', 'm1', 2],
+  ]);
+  assert.deepEqual(pool.faults(), [{ account: 'a', kind: 'rate_limited', count: 2 }]);
+});
+
+test('the pool bounds the cooldowns that it keeps for model names of callers', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = [account('a')];
+  leased(pool.lease(accounts)).release({ kind: 'quota_exhausted' });
+  pool.reload([]);
+  for (let n = 0; n < 500; n++)
+    leased(pool.lease(accounts, {}, { ...CHAT, model: `m${n}` })).release({ kind: 'failed' });
+  assert.equal(pool.cooling().length, 100);
 });

@@ -3,7 +3,8 @@
  * Each replica has its own, in memory. rules/faults.ts defines the cooldown of each kind of fault.
  */
 import type { Clock } from '../core/index.ts';
-import { type FaultKind, faultRow } from '../rules/index.ts';
+import type { FaultKind } from '../rules/index.ts';
+import { AccountHealth, type AccountUse, type AttemptFault, type Cooldown, type HealthEvent } from './health.ts';
 
 /** The part of an account that the pool uses; the catalog provides it. */
 export interface PooledAccount {
@@ -13,16 +14,17 @@ export interface PooledAccount {
   readonly maxConcurrency: number;
 }
 
-export interface AccountLease<A extends PooledAccount> {
-  readonly account: A;
-  /** Frees the slot, once. A fault may start a cooldown of the account. */
-  release(fault?: AttemptFault): void;
+/** The part of an account that decides whether its cooldowns still hold. */
+export interface AccountIdentity {
+  readonly id: string;
+  readonly baseUrl: string;
+  readonly credential: string;
 }
 
-export interface AttemptFault {
-  readonly kind: FaultKind;
-  /** The provider's own retry-after; the default of the kind when undefined. */
-  readonly cooldownMs?: number | undefined;
+export interface AccountLease<A extends PooledAccount> {
+  readonly account: A;
+  /** Frees the slot, once. A fault may start a cooldown; without one, the attempt was a success. */
+  release(fault?: AttemptFault): void;
 }
 
 /** Preference of a request: the account that stores what it refers to, or the account of its session. */
@@ -38,14 +40,16 @@ export interface NoAccount {
   readonly reason: FaultKind | 'full';
 }
 
-interface State {
-  inFlight: number;
-  cooldownUntil: number;
-  cooldownKind: FaultKind | undefined;
+/** A cooldown of this moment, as operators see it. */
+export interface CoolingAccount extends Cooldown {
+  readonly account: string;
 }
 
-/** Caps a provider's retry-after, which may be wrong; one failed attempt per hour is cheap. */
-const MAX_COOLDOWN_MS = 3_600_000;
+export interface PoolOptions {
+  readonly random?: () => number;
+  readonly onHealthEvent?: (event: HealthEvent) => void;
+}
+
 const FULL_RETRY_MS = 1_000;
 
 /** Faults that say little about the next request. Without another account, an attempt is better than a certain rejection. */
@@ -54,29 +58,58 @@ const USABLE_WHILE_COOLING: ReadonlySet<FaultKind> = new Set(['failed', 'timeout
 export class Pool {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #states = new Map<string, State>();
+  readonly #onHealthEvent: (event: HealthEvent) => void;
+  readonly #accounts = new Map<string, AccountHealth>();
 
-  constructor(clock: Clock, random: () => number = Math.random) {
+  constructor(clock: Clock, { random = Math.random, onHealthEvent = () => {} }: PoolOptions = {}) {
     this.#clock = clock;
     this.#random = random;
+    this.#onHealthEvent = onHealthEvent;
   }
 
-  lease<A extends PooledAccount>(accounts: readonly A[], affinity: Affinity = {}): AccountLease<A> | NoAccount {
+  lease<A extends PooledAccount>(
+    accounts: readonly A[],
+    affinity: Affinity = {},
+    use: AccountUse = {},
+  ): AccountLease<A> | NoAccount {
     const now = this.#clock.now();
-    const open = accounts.filter((account) => !this.#isFull(account));
-    const ready = open.filter((account) => this.#state(account.id).cooldownUntil <= now);
+    const open = accounts.filter((account) => this.#health(account.id).inFlight < account.maxConcurrency);
+    const ready = open.filter((account) => this.#until(account, use) <= now);
     const preferred = ready.find((account) => account.id === affinity.accountId);
-    const chosen = preferred ?? this.#choose(ready, affinity.hash ?? this.#random()) ?? this.#leastBad(open);
-    return chosen ? this.#grant(chosen) : this.#noAccount(open, now);
+    const chosen = preferred ?? this.#choose(ready, affinity.hash ?? this.#random()) ?? this.#leastBad(open, use);
+    return chosen ? this.#grant(chosen, use) : this.#noAccount(open, use);
+  }
+
+  /**
+   * Forgets the cooldowns of accounts whose credential or address changed, and of removed accounts: they say nothing about the
+   * account as it is now. Called with the accounts of every new catalog.
+   */
+  reload(accounts: readonly AccountIdentity[]): void {
+    const identities = new Map(accounts.map(({ id, baseUrl, credential }) => [id, `${baseUrl}\n${credential}`]));
+    for (const [id, health] of this.#accounts) {
+      health.identify(identities.get(id));
+      if (!identities.has(id) && health.inFlight === 0) this.#accounts.delete(id);
+    }
+    for (const [id, identity] of identities) if (!this.#accounts.has(id)) this.#health(id).identify(identity);
+  }
+
+  /** Cooldowns that have not ended. */
+  cooling(): CoolingAccount[] {
+    return [...this.#accounts].flatMap(([account, health]) =>
+      health.cooling().map((cooldown) => ({ account, ...cooldown })),
+    );
+  }
+
+  /** Faults since the start of the process, by account and kind. */
+  faults(): { readonly account: string; readonly kind: FaultKind; readonly count: number }[] {
+    return [...this.#accounts].flatMap(([account, { faults }]) =>
+      [...faults].map(([kind, count]) => ({ account, kind, count })),
+    );
   }
 
   /** Requests in flight of an account, for diagnostics. */
   inFlight(id: string): number {
-    return this.#states.get(id)?.inFlight ?? 0;
-  }
-
-  #isFull(account: PooledAccount): boolean {
-    return this.#state(account.id).inFlight >= account.maxConcurrency;
+    return this.#accounts.get(id)?.inFlight ?? 0;
   }
 
   #choose<A extends PooledAccount>(accounts: readonly A[], random: number): A | undefined {
@@ -92,55 +125,47 @@ export class Pool {
     return candidates.at(-1);
   }
 
-  #leastBad<A extends PooledAccount>(accounts: readonly A[]): A | undefined {
+  #leastBad<A extends PooledAccount>(accounts: readonly A[], use: AccountUse): A | undefined {
     return accounts
-      .filter((account) => USABLE_WHILE_COOLING.has(this.#state(account.id).cooldownKind ?? 'request'))
-      .sort((a, b) => this.#state(a.id).cooldownUntil - this.#state(b.id).cooldownUntil)[0];
+      .filter(({ id }) =>
+        this.#health(id)
+          .reasons(use)
+          .every((kind) => USABLE_WHILE_COOLING.has(kind)),
+      )
+      .sort((a, b) => this.#until(a, use) - this.#until(b, use))[0];
   }
 
-  #grant<A extends PooledAccount>(account: A): AccountLease<A> {
-    const state = this.#state(account.id);
-    state.inFlight += 1;
-    const { cooldownUntil } = state;
+  #grant<A extends PooledAccount>(account: A, use: AccountUse): AccountLease<A> {
+    const health = this.#health(account.id);
+    const end = health.begin(use);
     let isHeld = true;
     return {
       account,
-      release: (fault) => {
+      release(fault) {
         if (!isHeld) return;
         isHeld = false;
-        state.inFlight -= 1;
-        if (fault) this.#applyFault(state, fault);
-        // A success does not end a cooldown that began while the request was in flight.
-        else if (state.cooldownUntil === cooldownUntil) this.#endCooldown(state);
+        end(fault);
       },
     };
   }
 
-  #endCooldown(state: State): void {
-    state.cooldownUntil = 0;
-    state.cooldownKind = undefined;
+  #noAccount(open: readonly PooledAccount[], use: AccountUse): NoAccount {
+    const [first] = [...open].sort((a, b) => this.#until(a, use) - this.#until(b, use));
+    if (!first) return { retryMs: FULL_RETRY_MS, reason: 'full' };
+    const { until, kind } = this.#health(first.id).longest(use) ?? { until: this.#clock.now(), kind: 'full' as const };
+    return { retryMs: until - this.#clock.now(), reason: kind };
   }
 
-  #applyFault(state: State, fault: AttemptFault): void {
-    const cooldownMs = Math.min(MAX_COOLDOWN_MS, fault.cooldownMs ?? faultRow(fault.kind).cooldownMs);
-    if (cooldownMs === 0) return;
-    state.cooldownUntil = this.#clock.now() + cooldownMs;
-    state.cooldownKind = fault.kind;
+  #until({ id }: PooledAccount, use: AccountUse): number {
+    return this.#health(id).longest(use)?.until ?? 0;
   }
 
-  #noAccount(open: readonly PooledAccount[], now: number): NoAccount {
-    const [first] = open.map((account) => this.#state(account.id)).sort((a, b) => a.cooldownUntil - b.cooldownUntil);
-    return first
-      ? { retryMs: first.cooldownUntil - now, reason: first.cooldownKind ?? 'full' }
-      : { retryMs: FULL_RETRY_MS, reason: 'full' };
-  }
-
-  #state(id: string): State {
-    let state = this.#states.get(id);
-    if (!state) {
-      state = { inFlight: 0, cooldownUntil: 0, cooldownKind: undefined };
-      this.#states.set(id, state);
+  #health(id: string): AccountHealth {
+    let health = this.#accounts.get(id);
+    if (!health) {
+      health = new AccountHealth(this.#clock, (event) => this.#onHealthEvent({ ...event, account: id }));
+      this.#accounts.set(id, health);
     }
-    return state;
+    return health;
   }
 }

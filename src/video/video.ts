@@ -3,7 +3,7 @@ import type { Account, Catalog } from '../catalog/index.ts';
 import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Key } from '../identity/index.ts';
-import { Pool } from '../pool/index.ts';
+import type { Pool } from '../pool/index.ts';
 import { PublicFetcher, type UpstreamClient } from '../upstream/index.ts';
 import type { Call, ClientStreamLimits } from '../web/index.ts';
 import { type Assets, createAssets } from './assets/assets.ts';
@@ -60,6 +60,7 @@ export interface VideoOptions {
   readonly log: Log;
   readonly upstream: UpstreamClient;
   readonly catalog: () => Catalog;
+  readonly pool: Pool;
   readonly publicUrl: () => string;
   readonly allowedOrigins: readonly string[];
   readonly streamLimits: ClientStreamLimits;
@@ -112,7 +113,6 @@ export function createVideo(options: VideoOptions): Video {
   const examiner = createExaminer();
   const services: VideoServices = {
     ...options,
-    pool: new Pool(clock),
     provider: new VideoProvider(upstream),
     assetProvider: assetLibraries(options),
     examiner,

@@ -56,10 +56,12 @@ export class RoundRequest {
 
   /** The upstream call of this round on any of the accounts. */
   upstreamCall(accounts: readonly Account[], onResponse: UpstreamCall['onResponse']): UpstreamCall {
-    const { pair, request, operation } = this.#context;
+    const { pair, request, operation, model } = this.#context;
+    const { sends, timeouts } = inferenceRow(operation);
     return {
       accounts,
-      sends: inferenceRow(operation).sends,
+      sends,
+      use: { model: model.upstream, operation: timeouts },
       build: (account) => this.#build(account),
       onResponse,
       classify: (failure) => pair.upstream.decodeError(failure),

@@ -5,7 +5,7 @@
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail } from '../../core/index.ts';
 import { codecOf, type Fault, type UpstreamFailure } from '../../dialects/index.ts';
-import type { Affinity } from '../../pool/index.ts';
+import type { AccountUse, Affinity } from '../../pool/index.ts';
 import { type Dialect, type Feature, type InferenceOperation, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
@@ -73,6 +73,7 @@ class NativeCall implements UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity: Affinity;
   readonly sends: 'again' | 'once';
+  readonly use: AccountUse;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
 
@@ -81,6 +82,7 @@ class NativeCall implements UpstreamCall {
     this.accounts = accounts;
     this.sends = inferenceRow(context.operation).sends;
     this.affinity = affinityFromHeaders(context.call);
+    this.use = { model: context.request.model?.upstream, operation: inferenceRow(context.operation).timeouts };
   }
 
   build(account: Account): UpstreamRequest {

@@ -47,7 +47,8 @@ export async function boundAccount(
   if (!bound) {
     const lease = pool.lease(usable);
     const chosen = 'account' in lease ? lease.account : usable[0];
-    if ('account' in lease) lease.release();
+    // Only chosen, not used: says nothing about the account.
+    if ('account' in lease) lease.release({ kind: 'request' });
     if (!chosen) throw misconfigured();
     await db
       .insertInto('asset_accounts')

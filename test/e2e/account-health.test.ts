@@ -1,0 +1,158 @@
+/** Health of upstream accounts: which failures put an account out of use, for what, for how long, and where operators see it. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
+import { type Canned, jsonResponse, type Script, startCanned } from '../support/canned.ts';
+import { run } from '../support/command.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/wait.ts';
+
+let provider: Canned;
+let gateway: TestGateway;
+let key: string;
+const admin = adminApi(() => gateway.url);
+
+before(async () => {
+  provider = await startCanned();
+  gateway = await startGateway({ env: { ADMIN_TOKEN } });
+});
+after(async () => {
+  await gateway?.stop();
+  await provider?.close();
+});
+
+const accountIds = ['a', 'b', 'c'];
+let round = 0;
+/** New credentials end the cooldowns of the test before. */
+beforeEach(async () => {
+  round += 1;
+  provider.requests.length = 0;
+  key = (await applyKeys(`key-${round}`)) ?? key;
+});
+
+async function applyKeys(apiKey: string): Promise<string | undefined> {
+  const keys = await gateway.apply({
+    groups: [{ id: 'claude', style: 'messages' }],
+    accounts: accountIds.map((id) => ({ id, group: 'claude', base_url: provider.url, api_key: `${apiKey}-${id}` })),
+    models: [{ id: '*', groups: ['claude'] }],
+    users: [{ id: 'ana' }],
+    keys: [{ user: 'ana', group: 'claude' }],
+  });
+  return keys.claude;
+}
+
+const send = (model: string): Promise<Response> =>
+  fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] }),
+  });
+
+const REPLY = JSON.stringify({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: 'hello' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 1, output_tokens: 1 },
+});
+
+const errorBody = (type: string, message: string): string =>
+  JSON.stringify({ type: 'error', error: { type, message } });
+const firewall: Script = (response) => {
+  response.writeHead(403, { 'content-type': 'text/html', 'retry-after': '3600' });
+  response.end('<html>Your request was blocked. API key is invalid.</html>');
+};
+/** Responds by the model of the request; other models work. */
+const respondTo = (model: string, script: Script): void =>
+  provider.respondWith((response, request) =>
+    (JSON.parse(request.body.toString()).model === model ? script : jsonResponse(REPLY))(response, request),
+  );
+
+for (const [about, script] of [
+  ['a page of a firewall', firewall],
+  ['a 401 without an authentication error', jsonResponse(errorBody('api_error', 'no'), 401)],
+  ['a 403 about one model', jsonResponse(errorBody('permission_error', 'No access to this model.'), 403)],
+  ['an unknown file', jsonResponse(errorBody('not_found_error', 'File not found: file_1'), 404)],
+] as const)
+  test(`one caller's request that gets ${about} leaves the pool open for others`, async () => {
+    respondTo('odd', script);
+    for (let n = 0; n < 3; n++) assert.ok((await send('odd')).status < 500);
+    for (let n = 0; n < 5; n++) assert.equal((await send('usual')).status, 200);
+    // The same model too: another request of it may be fine.
+    provider.respondWith(jsonResponse(REPLY));
+    assert.equal((await send('odd')).status, 200);
+  });
+
+test('a request that every account forbids gets 403, which SDKs do not retry', async () => {
+  provider.respondWith(firewall);
+  const response = await send('odd');
+  const text = await response.text();
+  assert.equal(response.status, 403, text);
+  assert.equal(JSON.parse(text).error.code, 'upstream_error');
+  assert.doesNotMatch(text, /html|blocked/);
+});
+
+test('a rate limit of one model leaves the other models of the account open', async () => {
+  respondTo('busy', jsonResponse(errorBody('rate_limit_error', 'slow down'), 429, { 'retry-after': '60' }));
+  assert.equal((await send('busy')).status, 429);
+  assert.equal((await send('usual')).status, 200);
+});
+
+interface CooledAccount {
+  readonly id: string;
+  readonly cooldowns: readonly Record<string, unknown>[];
+}
+const accounts = async () => (await admin<{ data: CooledAccount[] }>('GET', '/accounts')).body.data;
+
+test('a rejected credential takes every account out of use, and a corrected one is used at once', async () => {
+  provider.respondWith((response, request) =>
+    String(request.headers['x-api-key']).startsWith('wrong')
+      ? jsonResponse(errorBody('authentication_error', 'invalid x-api-key'), 401)(response, request)
+      : jsonResponse(REPLY)(response, request),
+  );
+  await applyKeys('wrong');
+  assert.equal((await send('usual')).status, 529);
+  provider.requests.length = 0;
+  assert.equal((await send('other')).status, 529);
+  assert.equal(provider.requests.length, 0, 'no request during the cooldown');
+  await applyKeys('right');
+  assert.equal((await send('usual')).status, 200);
+});
+
+test('operators see a cooldown in the log, the metrics, the admin API and doctor, with its reason and replica', async () => {
+  provider.respondWith(jsonResponse(errorBody('authentication_error', 'invalid x-api-key of acme'), 401));
+  await send('usual');
+  const line = gateway.log.findLast(({ msg, account }) => msg === 'account.cooling' && account === 'a');
+  assert.deepEqual([line?.reason, line?.code], ['credential', 'authentication_error']);
+
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  assert.match(metrics, /dragoman_account_cooling\{account="a",scope="account"\} 1/);
+  assert.match(metrics, /dragoman_account_faults_total\{account="a",fault="credential"\} \d/);
+
+  await until('the report', async () => (await accounts()).every(({ cooldowns }) => cooldowns.length === 1));
+  const [first] = await accounts();
+  const { since, until: end, replica, host, ...cooldown } = first?.cooldowns[0] ?? {};
+  assert.deepEqual(cooldown, {
+    model: null,
+    operation: null,
+    reason: 'credential',
+    provider_code: 'authentication_error',
+    faults: 1,
+  });
+  assert.match(String(replica), /^rep_/);
+  assert.ok(typeof host === 'string');
+  assert.equal(Date.parse(String(end)) - Date.parse(String(since)), 300_000);
+
+  const { DATABASE_URL, MASTER_KEY, DATA_DIR } = gateway.context.config;
+  const { stdout } = await run(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+  assert.match(stdout, /BAD {3}Account +a cools down since .* on .*\(rep_\w+\): credential, authentication_error/);
+  assert.doesNotMatch(stdout, /acme/);
+
+  provider.respondWith(jsonResponse(REPLY));
+  await applyKeys('new');
+  await until('the recovery', async () => (await accounts()).every(({ cooldowns }) => cooldowns.length === 0));
+  const recovered = gateway.log.findLast(({ msg, account }) => msg === 'account.recovered' && account === 'a');
+  assert.deepEqual([recovered?.reason, recovered?.because], ['credential', 'changed']);
+});
