@@ -1,7 +1,7 @@
 /** The whole configuration as one document, in the format of `dragoman apply`; YAML or JSON. */
 import { z } from 'zod';
 import { BODY_BYTES } from '../rules/index.ts';
-import { applySetup, parseSetup, SetupError, SetupFile } from '../setup/index.ts';
+import { applySetup, parseSetup, RepricingError, SetupError, SetupFile } from '../setup/index.ts';
 import { type Call, expectJson, mediaType, readBody, sendJson } from '../web/index.ts';
 import { operation } from './handler.ts';
 import { flags } from './query-params.ts';
@@ -17,11 +17,14 @@ export const applyConfig = operation({
   async handle({ call, query, by, body }, { db, secrets }) {
     const dryRun = query.dry_run === 'true';
     const prune = query.prune === 'true';
-    const { changes, keys } = await applySetup(db, body, { secrets, prune, dryRun, by }).catch(rejectSetup);
+    const refuseRepricing = query.accept_repricing !== 'true';
+    const options = { secrets, prune, dryRun, refuseRepricing, by };
+    const { changes, effects, keys } = await applySetup(db, body, options).catch(rejectSetup);
     sendJson(call, 200, {
       object: 'config',
       dry_run: dryRun,
       changes,
+      effects,
       // A dry run is rolled back, so its keys do not exist.
       keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
     });
@@ -41,5 +44,7 @@ async function readSetup(call: Call): Promise<SetupFile> {
 }
 
 function rejectSetup(error: unknown): never {
+  if (error instanceof RepricingError)
+    throw rejection(error.lines.map((line) => `${line}; name it, or repeat the request with accept_repricing=true`));
   throw error instanceof SetupError ? rejection(error.lines) : error;
 }

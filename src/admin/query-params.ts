@@ -38,6 +38,7 @@ const flag = (description: string) => z.enum(['true', 'false']).describe(descrip
 export const flags = {
   dry_run: flag('`true` reports what would change and changes nothing'),
   prune: flag('`true` also removes objects that the document does not name'),
+  accept_repricing: flag('`true` accepts new prices of models that the document does not name'),
 };
 
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d))?$/;

@@ -10,4 +10,4 @@ export {
   type PriceRow,
   priceAt,
 } from './catalog.ts';
-export { credentialLocation, loadCatalog } from './load.ts';
+export { credentialLocation, loadCatalog, readModelLines } from './load.ts';

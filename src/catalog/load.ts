@@ -13,7 +13,7 @@ export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Cat
   // One transaction, so that the catalog never contains half of a change.
   return snapshot(
     db,
-    async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readLines(tx)),
+    async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readModelLines(tx)),
   );
 }
 
@@ -73,7 +73,8 @@ function readAssets(
   };
 }
 
-async function readLines(db: Db): Promise<Map<string, ModelLine[]>> {
+/** The models of each group in the order in which names are resolved. */
+export async function readModelLines(db: Db): Promise<Map<string, ModelLine[]>> {
   const rows = await db.selectFrom('models').selectAll().orderBy('position').orderBy('id').execute();
   const prices = await readPrices(db);
   const byGroup = Map.groupBy(rows, (row) => row.group_id);

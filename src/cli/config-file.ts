@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Db } from '../db/index.ts';
 import { CliError } from '../main.ts';
-import { type Applied, hasDemo, parseSetupFile, type SetupFile } from '../setup/index.ts';
+import { type Applied, describeEffect, hasDemo, parseSetupFile, type SetupFile } from '../setup/index.ts';
 import { info, print } from './output.ts';
 
 /** A credential is far shorter; the limit keeps a wrong path from being read into memory. */
@@ -42,11 +42,13 @@ interface ReportOptions {
 }
 
 export function reportApplied(
-  { changes, keys, unnamed, unpriced }: Applied,
+  { changes, effects, keys, unnamed, unpriced }: Applied,
   { path, isDryRun = false }: ReportOptions,
 ): void {
   const verb = isDryRun ? 'would be ' : '';
   for (const { what, object } of changes) info(`  ${object} ${verb}${what}`);
+  if (effects.length > 0) info('Effect on models that exist:');
+  for (const effect of effects) info(`  ${describeEffect(effect)}`);
   info(
     changes.length === 0
       ? 'No changes: the database already matches the file.'

@@ -2,6 +2,7 @@
  * Makes the database match a configuration file, in one transaction; a second run changes nothing. Objects that the file does not
  * name stay unless `prune` is set. Fields that the file does not give keep their values.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { sql, type Transaction } from 'kysely';
 import { credentialLocation } from '../catalog/index.ts';
 import { newId, parseNanos, parsePpm, type SealLocation, type StoredLimits, WrongMasterKey } from '../core/index.ts';
@@ -9,6 +10,8 @@ import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
 import { FEATURES, type VideoVariant } from '../rules/index.ts';
+import { effectsOf, isUnnamedRepricing, type NameEffect, RepricingError, readNames } from './effects.ts';
+import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, prune } from './prune.ts';
 import { checkReferences } from './references.ts';
 import { savePrice } from './save-price.ts';
@@ -17,6 +20,8 @@ import { SetupError, type SetupFile } from './schema.ts';
 
 export interface Applied {
   readonly changes: readonly Change[];
+  /** Existing model names that resolve to another line or have another price afterwards. */
+  readonly effects: readonly NameEffect[];
   /** Created keys with generated values. The values are not stored. */
   readonly keys: readonly {
     readonly name: string;
@@ -34,6 +39,8 @@ export interface ApplyOptions {
   readonly prune?: boolean;
   /** Reports what would change, then rolls back. */
   readonly dryRun?: boolean;
+  /** Rejects a file that changes the price of model names which it does not name. */
+  readonly refuseRepricing?: boolean;
   /** For the audit log; `file` by default, as for a configuration that is applied at start. */
   readonly by?: Actor;
 }
@@ -44,21 +51,24 @@ type Tx = Transaction<Rows>;
 export const SETUP_LOCK = ADVISORY_LOCK;
 
 export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions): Promise<Applied> {
-  let applied: Applied = { changes: [], keys: [], unnamed: [], unpriced: [] };
+  let applied: Applied = { changes: [], effects: [], keys: [], unnamed: [], unpriced: [] };
   const rollback = new Error('dry run');
   try {
     await db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(tx);
       const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
       if (lines.length > 0) throw new SetupError(lines);
-      applied = await applyAll(tx, file, options);
+      const before = await readNames(tx);
+      const done = await applyAll(tx, file, options);
+      applied = { ...done, effects: done.changes.length === 0 ? [] : effectsOf(before, await readNames(tx), file) };
       if (options.dryRun) throw rollback;
-      const { changes } = applied;
+      if (options.refuseRepricing) rejectRepricing(applied.effects);
+      const { changes, effects } = applied;
       if (changes.length > 0)
         await writeAudit(tx, options.by ?? { actor: 'file' }, {
           action: 'config.applied',
           subject: 'config',
-          after: { changes, ...(options.prune && { prune: true }) },
+          after: { changes, ...(effects.length > 0 && { effects }), ...(options.prune && { prune: true }) },
         });
     });
   } catch (error) {
@@ -80,7 +90,12 @@ async function readKnown(tx: Tx) {
   };
 }
 
-async function applyAll(tx: Tx, file: SetupFile, options: ApplyOptions): Promise<Applied> {
+function rejectRepricing(effects: readonly NameEffect[]): void {
+  const unnamed = effects.filter(isUnnamedRepricing);
+  if (unnamed.length > 0) throw new RepricingError(unnamed);
+}
+
+async function applyAll(tx: Tx, file: SetupFile, options: ApplyOptions): Promise<Omit<Applied, 'effects'>> {
   const changes: Change[] = [];
   const recordChange: RecordChange = (what, object) => {
     if (what) changes.push({ what, object });
@@ -89,9 +104,7 @@ async function applyAll(tx: Tx, file: SetupFile, options: ApplyOptions): Promise
     recordChange(await applyGroup(tx, group, position), `group ${group.id}`);
   for (const [position, account] of file.accounts.entries())
     recordChange(await applyAccount(tx, account, position, options.secrets), `account ${account.id}`);
-  for (const [position, model] of file.models.entries())
-    for (const group of model.groups)
-      recordChange(await applyModel(tx, model, group, position), `model ${model.id} of ${group}`);
+  await applyModels(tx, file.models, recordChange);
   for (const user of file.users) recordChange(await applyUser(tx, user), `user ${user.id}`);
   const keys = await applyKeys(tx, file.keys, options.secrets, recordChange);
   for (const [position, character] of file.characters.entries())
@@ -178,6 +191,44 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
   });
 }
 
+async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange): Promise<void> {
+  const stored = await readModelOrder(tx);
+  for (const [position, model] of models.entries())
+    for (const group of model.groups)
+      recordChange(await applyModel(tx, model, group, position), `model ${model.id} of ${group}`);
+  for (const group of new Set(models.flatMap((model) => model.groups))) {
+    const named = models.filter(({ groups }) => groups.includes(group)).map(({ id }) => id);
+    await orderModels(tx, { group, stored: stored.get(group) ?? [], named }, recordChange);
+  }
+}
+
+async function readModelOrder(tx: Tx): Promise<Map<string, string[]>> {
+  const rows = await tx
+    .selectFrom('models')
+    .select(['group_id', 'pattern'])
+    .orderBy('position')
+    .orderBy('id')
+    .execute();
+  const byGroup = Map.groupBy(rows, (row) => row.group_id);
+  return new Map([...byGroup].map(([group, lines]) => [group, lines.map(({ pattern }) => pattern)]));
+}
+
+interface ModelOrder {
+  readonly group: string;
+  readonly stored: readonly string[];
+  readonly named: readonly string[];
+}
+
+/** Numbers the models of a group anew when they do not stand in the merged order already. */
+async function orderModels(tx: Tx, { group, stored, named }: ModelOrder, recordChange: RecordChange): Promise<void> {
+  const order = mergeModelOrder(stored, named);
+  if (stored.length === 0 || isDeepStrictEqual(order, stored)) return;
+  for (const [position, pattern] of order.entries())
+    await saveRow(tx, { table: 'models', identity: { group_id: group, pattern }, columns: { position } });
+  const kept = order.filter((pattern) => stored.includes(pattern));
+  recordChange(isDeepStrictEqual(kept, stored) ? undefined : 'changed', `order of the models of ${group}`);
+}
+
 async function applyModel(tx: Tx, model: SetupFile['models'][number], group: string, position: number) {
   const saved = await saveRow(tx, {
     table: 'models',
@@ -187,8 +238,8 @@ async function applyModel(tx: Tx, model: SetupFile['models'][number], group: str
       capabilities: model.capabilities && JSON.stringify(model.capabilities),
       context: model.context,
       max_output: model.max_output,
-      position,
     },
+    defaults: { position },
   });
   const hasNewPrice = (model.prices || model.cost) && (await applyPrice(tx, model, group));
   return saved ?? (hasNewPrice ? 'changed' : undefined);

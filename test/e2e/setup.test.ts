@@ -365,8 +365,8 @@ test('applying a setup file again changes nothing and notifies no replica', asyn
   };
   assert.ok((await apply(complete)).changes.length > 5);
   const before = [await revisions(), await dumpTables()];
-  const { changes, keys } = await apply(complete);
-  assert.deepEqual({ changes, keys }, { changes: [], keys: [] });
+  const { changes, effects, keys } = await apply(complete);
+  assert.deepEqual({ changes, effects, keys }, { changes: [], effects: [], keys: [] });
   assert.deepEqual([await revisions(), await dumpTables()], before);
 });
 
