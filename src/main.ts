@@ -39,6 +39,7 @@ import { loadMasterKeys } from './master-key.ts';
 import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, SPOOL_BYTES, TIMEOUTS } from './rules/index.ts';
+import { findUnpriced } from './setup/index.ts';
 import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
 import { createVideo, type MirrorSettings, type Video } from './video/index.ts';
@@ -168,6 +169,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   });
   isStarting = false;
   const worker = options.worker ? runWorker({ ...context, video }) : undefined;
+  for (const model of await findUnpriced(context.database.db)) log.warn('model.unpriced', { model });
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
   return {

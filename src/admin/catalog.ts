@@ -118,6 +118,7 @@ interface ModelRow {
   readonly capabilities: unknown;
   readonly context: number | null;
   readonly max_output: number | null;
+  readonly free: boolean;
   readonly position: number;
   readonly created_at: Date;
   readonly price_id: bigint | null;
@@ -128,7 +129,7 @@ interface ModelRow {
 export const listCatalogModels = orderedList({
   query: GroupQuery,
   select: sql<ModelRow>`
-    select m.id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.position, m.created_at,
+    select m.id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.free, m.position, m.created_at,
       p.id as price_id, p.rates, p.cost
     from models m left join lateral (
       select id, rates, cost from prices where model_id = m.id and valid_from <= now() order by valid_from desc, id desc limit 1) p on true`,

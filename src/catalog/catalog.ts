@@ -54,6 +54,8 @@ export interface ModelLine {
   readonly overrides: CapabilityOverrides;
   readonly context: number | null;
   readonly maxOutput: number | null;
+  /** Served without a charge while no price is in force. */
+  readonly isFree: boolean;
   /** Newest first; some may start in the future. */
   readonly prices: readonly PriceRow[];
 }
@@ -130,8 +132,14 @@ export class Catalog {
 export const hasAssetLibrary = ({ adapter, assets }: Pick<Account, 'adapter' | 'assets'>): boolean =>
   adapter === 'dragoman' || assets !== undefined;
 
-export const priceAt = ({ prices }: ModelLine, now: number): PriceRow | undefined =>
-  prices.find(({ from }) => from <= now);
+/** The price in force. A row without rates says that there is none from its start on. */
+export function priceAt({ prices }: ModelLine, now: number): PriceRow | undefined {
+  const price = prices.find(({ from }) => from <= now);
+  return price && hasRates(price.rates) ? price : undefined;
+}
+
+const hasRates = (rates: unknown): boolean =>
+  typeof rates === 'object' && rates !== null && Object.keys(rates).length > 0;
 
 /** The capabilities that a converted request is encoded for. */
 export const capabilitiesFor = (style: Style, model: Model): Capabilities => {

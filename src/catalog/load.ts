@@ -87,6 +87,7 @@ export async function readModelLines(db: Db): Promise<Map<string, ModelLine[]>> 
         overrides: row.capabilities as CapabilityOverrides,
         context: row.context,
         maxOutput: row.max_output,
+        isFree: row.free,
         prices: prices.get(row.id) ?? [],
       })),
     ]),

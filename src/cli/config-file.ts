@@ -3,7 +3,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Db } from '../db/index.ts';
 import { CliError } from '../main.ts';
-import { type Applied, describeEffect, hasDemo, parseSetupFile, type SetupFile } from '../setup/index.ts';
+import {
+  type Applied,
+  describeEffect,
+  hasDemo,
+  parseSetupFile,
+  type SetupFile,
+  UNPRICED_ADVICE,
+} from '../setup/index.ts';
 import { info, print } from './output.ts';
 
 /** A credential is far shorter; the limit keeps a wrong path from being read into memory. */
@@ -54,10 +61,7 @@ export function reportApplied(
       ? 'No changes: the database already matches the file.'
       : `${changes.length} ${changes.length === 1 ? 'object' : 'objects'} ${verb}changed.`,
   );
-  if (unpriced.length > 0)
-    info(
-      `Without a price, and therefore free: ${listed(unpriced)}. Set "prices" in the file, or run: npx dragoman prices import`,
-    );
+  if (unpriced.length > 0) info(`Models without a price: ${listed(unpriced)}. ${UNPRICED_ADVICE}`);
   if (unnamed.length > 0)
     info(
       `Not in the file, and kept: ${listed(unnamed)}. To see and remove what the file does not name: npx dragoman apply ${path} --prune`,

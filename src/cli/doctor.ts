@@ -11,6 +11,7 @@ import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
 import { type AppContext, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
+import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
 import { canReport, findVideoAlarms } from '../video/index.ts';
 import { openCommandContext } from './context.ts';
 import { print } from './output.ts';
@@ -167,6 +168,9 @@ async function checkSetup({ config, database: { db }, isEmbedded }: AppContext):
     },
     ...groupsWithout('account', accounts, 'its keys get 503 until one is applied'),
     ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
+    ...(await findUnpriced(db)).map(
+      (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has none. ${UNPRICED_ADVICE}` }),
+    ),
   ];
 }
 

@@ -108,17 +108,18 @@ const listCommand = (): Command =>
       const now = new Date(clock.now());
       const models = await db
         .selectFrom('models')
-        .select(['id', 'group_id', 'pattern'])
+        .select(['id', 'group_id', 'pattern', 'free'])
         .orderBy('group_id')
         .orderBy('position')
         .orderBy('id')
         .execute();
       const prices = await db.selectFrom('prices').selectAll().orderBy('valid_from').orderBy('id').execute();
-      for (const { id, group_id, pattern } of models) {
+      for (const { id, group_id, pattern, free } of models) {
         const own = prices.filter((row) => row.model_id === id);
         const current = own.findLast((row) => row.valid_from <= now);
-        if (!current) print([group_id, pattern, 'no price', 'free'].join('\t'));
-        for (const row of own.filter((price) => price === current || price.valid_from > now))
+        const isPriced = current !== undefined && Object.keys(current.rates as object).length > 0;
+        if (!isPriced) print([group_id, pattern, free ? 'free' : 'no price', free ? '' : 'rejected'].join('\t'));
+        for (const row of own.filter((price) => (isPriced && price === current) || price.valid_from > now))
           print([group_id, pattern, row.valid_from.toISOString(), ratesText(row.rates)].join('\t'));
       }
     }),

@@ -278,6 +278,7 @@ export interface ModelsRow {
   max_output: number | null;
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  free: Generated<boolean>;
 }
 
 export interface PricesRow {

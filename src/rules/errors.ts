@@ -114,6 +114,13 @@ export const ERRORS = {
     retry: false,
     typeIn: { openai: 'service_unavailable_error' },
   },
+  model_not_priced: {
+    status: 503,
+    doc: 'G 7',
+    means: 'the model has no price, so it cannot be used; the operator has to set one',
+    retry: false,
+    typeIn: { openai: 'service_unavailable_error' },
+  },
   server_is_overloaded: {
     status: 503,
     doc: 'G 7',

@@ -9,5 +9,6 @@ export * from './headers.ts';
 export * from './images.ts';
 export * from './limits.ts';
 export * from './native-queries.ts';
+export * from './tiers.ts';
 export * from './video/index.ts';
 export * from './websocket.ts';

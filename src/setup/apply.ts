@@ -17,11 +17,14 @@ import { checkReferences } from './references.ts';
 import { savePrice } from './save-price.ts';
 import { type Change, type RecordChange, saveRow, withoutUndefined } from './save-row.ts';
 import { SetupError, type SetupFile } from './schema.ts';
+import { findUnpriced } from './unpriced.ts';
 
 export interface Applied {
   readonly changes: readonly Change[];
   /** Existing model names that resolve to another line or have another price afterwards. */
   readonly effects: readonly NameEffect[];
+  /** Models of provider groups that have no price now and are not free, such as `gpt-5 of openai`. */
+  readonly unpriced: readonly string[];
   /** Created keys with generated values. The values are not stored. */
   readonly keys: readonly {
     readonly name: string;
@@ -31,8 +34,6 @@ export interface Applied {
   }[];
   /** Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes. */
   readonly unnamed: readonly string[];
-  /** Text models of the file that have no price: their calls are free. */
-  readonly unpriced: readonly string[];
 }
 export interface ApplyOptions {
   readonly secrets: KeySecrets;
@@ -60,7 +61,11 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
       if (lines.length > 0) throw new SetupError(lines);
       const before = await readNames(tx);
       const done = await applyAll(tx, file, options);
-      applied = { ...done, effects: done.changes.length === 0 ? [] : effectsOf(before, await readNames(tx), file) };
+      applied = {
+        ...done,
+        effects: done.changes.length === 0 ? [] : effectsOf(before, await readNames(tx), file),
+        unpriced: await findUnpriced(tx),
+      };
       if (options.dryRun) throw rollback;
       if (options.refuseRepricing) rejectRepricing(applied.effects);
       const { changes, effects } = applied;
@@ -95,7 +100,11 @@ function rejectRepricing(effects: readonly NameEffect[]): void {
   if (unnamed.length > 0) throw new RepricingError(unnamed);
 }
 
-async function applyAll(tx: Tx, file: SetupFile, options: ApplyOptions): Promise<Omit<Applied, 'effects'>> {
+async function applyAll(
+  tx: Tx,
+  file: SetupFile,
+  options: ApplyOptions,
+): Promise<Pick<Applied, 'changes' | 'keys' | 'unnamed'>> {
   const changes: Change[] = [];
   const recordChange: RecordChange = (what, object) => {
     if (what) changes.push({ what, object });
@@ -112,23 +121,7 @@ async function applyAll(tx: Tx, file: SetupFile, options: ApplyOptions): Promise
   if (options.prune) await prune(tx, file, recordChange);
   // Keys are often created beside the file, so they alone are no reason to prune.
   const unnamed = (await findUnnamed(tx, file)).filter(({ what }) => what === 'removed').map(({ object }) => object);
-  return { changes, keys, unnamed, unpriced: await findUnpriced(tx, file) };
-}
-
-async function findUnpriced(tx: Tx, file: SetupFile): Promise<string[]> {
-  const unpriced = await tx
-    .selectFrom('models')
-    .innerJoin('groups', 'groups.id', 'models.group_id')
-    .select(['models.pattern', 'models.group_id'])
-    .where('groups.style', '<>', 'video')
-    .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('prices').select('prices.id').whereRef('prices.model_id', '=', 'models.id'))),
-    )
-    .execute();
-  const names = new Set(unpriced.map(({ pattern, group_id }) => `model ${pattern} of ${group_id}`));
-  return file.models.flatMap(({ id, groups }) =>
-    groups.map((group) => `model ${id} of ${group}`).filter((name) => names.has(name)),
-  );
+  return { changes, keys, unnamed };
 }
 
 const applyGroup = (tx: Tx, group: SetupFile['groups'][number], position: number) =>
@@ -238,10 +231,11 @@ async function applyModel(tx: Tx, model: SetupFile['models'][number], group: str
       capabilities: model.capabilities && JSON.stringify(model.capabilities),
       context: model.context,
       max_output: model.max_output,
+      free: model.free,
     },
     defaults: { position },
   });
-  const hasNewPrice = (model.prices || model.cost) && (await applyPrice(tx, model, group));
+  const hasNewPrice = (model.prices || model.cost || model.free) && (await applyPrice(tx, model, group));
   return saved ?? (hasNewPrice ? 'changed' : undefined);
 }
 
@@ -252,7 +246,9 @@ async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: str
     .where('group_id', '=', group)
     .where('pattern', '=', model.id)
     .executeTakeFirstOrThrow();
-  return savePrice(tx, id, { rates: model.prices, cost: model.cost, validFrom: model.valid_from });
+  // A free model has no rates from then on; the row of its earlier price stays for the charges made with it.
+  const rates = model.free ? {} : model.prices;
+  return savePrice(tx, id, { rates, cost: model.cost, validFrom: model.valid_from });
 }
 
 async function applyUser(tx: Tx, user: SetupFile['users'][number]) {

@@ -8,7 +8,7 @@ import { isGlob } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { SetupError, type SetupFile } from './schema.ts';
 
-/** A pattern of the catalog, and the rates that are charged for it now; null when it has no price. */
+/** A pattern of the catalog, and the rates that are charged for it now; `free`, or null when it has no price. */
 export interface ResolvedPrice {
   readonly line: string;
   readonly prices: unknown;
@@ -92,14 +92,14 @@ export function describeEffect({ group, model, before, after, named }: NameEffec
 }
 
 /** Rates as `input=1 output=2`. */
-export const ratesText = (rates: unknown): string =>
-  rates === null || rates === undefined || Object.keys(rates).length === 0
-    ? 'no price'
-    : Object.entries(rates)
+const ratesText = (rates: unknown): string =>
+  rates === null || rates === 'free'
+    ? (rates ?? 'no price')
+    : Object.entries(rates as object)
         .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
         .join(' ');
 
 function resolvedPrice({ catalog, now }: KnownNames, group: string, model: string): ResolvedPrice | undefined {
   const line = catalog.resolve(group, model)?.line;
-  return line && { line: line.pattern, prices: priceAt(line, now)?.rates ?? null };
+  return line && { line: line.pattern, prices: priceAt(line, now)?.rates ?? (line.isFree ? 'free' : null) };
 }

@@ -13,3 +13,4 @@ export {
 export { TIER_CHOICES, type TierChoice } from './price-list.ts';
 export { KeyEntry, parseSetup, SetupError, SetupFile, UserEntry } from './schema.ts';
 export { parseSetupFile, type SecretSources } from './secrets.ts';
+export { findUnpriced, UNPRICED_ADVICE } from './unpriced.ts';

@@ -45,6 +45,7 @@ const lineOf = (patterns: readonly string[], name: string): string | undefined =
       overrides: {},
       context: null,
       maxOutput: null,
+      isFree: false,
       prices: [],
     }),
   );

@@ -117,6 +117,7 @@ interface CatalogLine {
   readonly pattern: string;
   readonly upstream: string | null;
   readonly context: number | null;
+  readonly free: boolean;
   readonly style: string;
 }
 
@@ -124,7 +125,7 @@ async function readLines(db: Db, { group, model }: ImportOptions): Promise<reado
   const lines = await db
     .selectFrom('models as m')
     .innerJoin('groups as g', 'g.id', 'm.group_id')
-    .select(['m.id', 'm.group_id', 'm.pattern', 'm.upstream', 'm.context', 'g.style'])
+    .select(['m.id', 'm.group_id', 'm.pattern', 'm.upstream', 'm.context', 'm.free', 'g.style'])
     .where('g.style', '<>', 'video')
     .orderBy('g.position')
     .orderBy('g.id')
@@ -153,6 +154,7 @@ interface PricedWindow extends ListedWindow {
 }
 
 async function findPrice(db: Db, list: readonly Provider[], line: CatalogLine, options: ImportOptions): Promise<Found> {
+  if (line.free) return { skip: 'the configuration says that it is free' };
   const provider = await providerOf(db, list, line, options);
   if ('skip' in provider) return provider;
   const { calcPrice } = await import('@pydantic/genai-prices');
@@ -216,7 +218,7 @@ async function providerOf(
 }
 
 /** Rates that the list does not have; values set by an operator stay. */
-const OWN_RATES = ['per_image', 'video', 'video_with_video_input'];
+const OWN_RATES = ['per_image', 'tiers', 'video', 'video_with_video_input'];
 
 async function changeOf(
   db: Db,

@@ -31,6 +31,7 @@ export async function savePrice(tx: Transaction<Rows>, modelId: bigint, input: P
     .limit(1)
     .executeTakeFirst();
   if (before?.sameRates && before.sameCost) return false;
+  if (!before && cost === undefined && rates === '{}') return false;
   await tx
     .insertInto('prices')
     .values({

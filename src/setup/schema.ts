@@ -10,6 +10,7 @@ import {
   FEATURES,
   KEY_CHARS,
   OPT_IN_FEATURES,
+  PRICE_TIERS,
   RESOLUTIONS,
   type Resolution,
   STYLES,
@@ -111,7 +112,7 @@ const ByResolution = z
     else if (Object.keys(price).length === 0)
       context.addIssue({ code: 'custom', message: `an amount for at least one of ${RESOLUTIONS.join(', ')}` });
   });
-const Prices = z.strictObject({
+const rateFields = {
   input: money.optional(),
   cached_input: money.optional(),
   cache_write: money.optional(),
@@ -124,22 +125,39 @@ const Prices = z.strictObject({
   image_output: money.optional(),
   per_image: z.record(z.string(), money).optional(),
   per_search: money.optional(),
+};
+const TIER_EXPECTED = 'rates, or a multiplier of all rates';
+const Tier = z
+  .strictObject({ ...rateFields, multiplier: factor.optional() })
+  .refine((tier) => (tier.multiplier === undefined) === Object.keys(tier).some((name) => name !== 'multiplier'), {
+    error: TIER_EXPECTED,
+  })
+  .describe(TIER_EXPECTED);
+const Prices = z.strictObject({
+  ...rateFields,
+  tiers: z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
   video: ByResolution.optional(),
   video_with_video_input: ByResolution.optional(),
 });
 
-const Model = z.strictObject({
-  id: z.string().min(1).max(200),
-  groups: z.array(z.string()).min(1),
-  upstream: z.string().min(1).max(200).optional(),
-  prices: Prices.optional(),
-  cost: Prices.optional(),
-  /** Members by the style of the groups; video-models.ts checks those of video models. */
-  capabilities: z.record(z.string(), z.unknown()).optional(),
-  context: count.optional(),
-  max_output: count.optional(),
-  valid_from: time.optional(),
-});
+const Model = z
+  .strictObject({
+    id: z.string().min(1).max(200),
+    groups: z.array(z.string()).min(1),
+    upstream: z.string().min(1).max(200).optional(),
+    prices: Prices.optional(),
+    cost: Prices.optional(),
+    free: z.boolean().describe('whether the model is served without a price; false by default').optional(),
+    /** Members by the style of the groups; video-models.ts checks those of video models. */
+    capabilities: z.record(z.string(), z.unknown()).optional(),
+    context: count.optional(),
+    max_output: count.optional(),
+    valid_from: time.optional(),
+  })
+  .refine(({ free, prices }) => !(free && prices), {
+    path: ['free'],
+    error: 'true only for a model without prices',
+  });
 
 const limits = {
   rpm: count.optional(),

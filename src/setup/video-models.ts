@@ -26,8 +26,10 @@ export interface GroupKind {
 }
 
 export function checkVideoModels(file: SetupFile, groups: ReadonlyMap<string, GroupKind>): string[] {
-  return file.models.flatMap(({ capabilities, groups: ids }, index) => {
+  return file.models.flatMap(({ capabilities, free, groups: ids }, index) => {
     const variants = ids.flatMap((id) => groups.get(id)?.variant ?? []);
+    if (free && variants.length > 0)
+      return [`models[${index}].free: found true, expected a price; video models have one`];
     if (capabilities === undefined || variants.length === 0) return [];
     const path = ['models', index, 'capabilities'];
     const { success, data, error } = VideoCapabilitiesEntry.safeParse(capabilities);

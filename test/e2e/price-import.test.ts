@@ -172,6 +172,6 @@ test('prices list shows current, announced and missing prices', async () => {
   const lines = stdout.trimEnd().split('\n');
   assert.equal(lines.filter((line) => line.startsWith('ge\tgemini-3.6-flash\t')).length, 2);
   assert.match(stdout, /^ge\tgemini-3\.6-flash\t2027-01-01T00:00:00\.000Z\t.*input=2\.25/m);
-  assert.ok(lines.includes('cl\tunknown-model\tno price\tfree'));
+  assert.ok(lines.includes('cl\tunknown-model\tno price\trejected'));
   assert.equal(lines.filter((line) => line.startsWith('oa\tgpt-4o-mini\t')).length, 1, 'old prices are not shown');
 });

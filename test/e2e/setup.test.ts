@@ -284,6 +284,19 @@ test('setup rejects capabilities and prices that a video model cannot have, and 
   );
 });
 
+test('setup rejects unknown tiers, tiers that are neither rates nor a multiplier, and free models with prices', async () => {
+  const model = (more: object) => ({ models: [{ id: 'm', groups: ['yaml'], ...more }] });
+  const tiers = (given: object) => model({ prices: { input: '1', tiers: given } });
+  const [unknown = ''] = await setupErrors(tiers({ turbo: { multiplier: '2' } }));
+  assert.match(unknown, /^models\[0\]\.prices\.tiers/);
+  for (const tier of [{}, { multiplier: '2', input: '1' }])
+    assert.match(
+      (await setupErrors(tiers({ flex: tier })))[0] ?? '',
+      /tiers\.flex: .*rates, or a multiplier of all rates/,
+    );
+  assert.match((await setupErrors(model({ free: true, prices: { input: '1' } })))[0] ?? '', /free: .*without prices/);
+});
+
 test("setup rejects a change of a group's style", async () => {
   assert.deepEqual(await setupErrors({ groups: [{ id: 'yaml', style: 'responses' }] }), [
     'groups[0].style: found "responses", expected "messages" as before; create a new group instead',
@@ -366,7 +379,7 @@ test('applying a setup file again changes nothing and notifies no replica', asyn
   assert.ok((await apply(complete)).changes.length > 5);
   const before = [await revisions(), await dumpTables()];
   const { changes, effects, keys } = await apply(complete);
-  assert.deepEqual({ changes, effects, keys }, { changes: [], effects: [], keys: [] });
+  assert.deepEqual([changes, effects, keys], [[], [], []]);
   assert.deepEqual([await revisions(), await dumpTables()], before);
 });
 

@@ -73,9 +73,9 @@ export function groupsSetup(testGroups: readonly TestGroup[], simulator: string)
       })),
     ),
     models: [
-      { id: 'demo-*', groups },
-      { id: 'missing-*', groups },
-      { id: 'alias-*', groups, upstream: 'demo-text' },
+      { id: 'demo-*', groups, free: true },
+      { id: 'missing-*', groups, free: true },
+      { id: 'alias-*', groups, upstream: 'demo-text', free: true },
     ],
     users: [{ id: 'ana', email: 'ana@example.test', balance: '100' }],
     keys: groups.map((group) => ({ user: 'ana', group, name: 'test' })),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Catalog } from '../../src/catalog/index.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/core/index.ts';
+import type { Db } from '../../src/db/index.ts';
 import { type AppContext, openContext, serve } from '../../src/main.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
@@ -59,7 +60,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     throw error;
   });
   const apply = async (setup: object): Promise<Record<string, string>> => {
-    const { keys } = await applySetup(context.database.db, parseSetup(JSON.stringify(setup)), {
+    const { db } = context.database;
+    const { keys } = await applySetup(db, parseSetup(JSON.stringify(await freeUnlessPriced(db, setup))), {
       secrets: context.secrets,
     });
     await running.refresh();
@@ -85,6 +87,29 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       return stopping;
     },
   };
+}
+
+interface GivenSetup {
+  readonly groups?: readonly { readonly id: string; readonly style: string }[];
+  readonly models?: readonly GivenModel[];
+}
+interface GivenModel {
+  readonly id: string;
+  readonly groups: readonly string[];
+  readonly prices?: object;
+  readonly free?: boolean;
+}
+
+/** Most tests are not about prices: models that they create without one are free. Models that exist and video models stay as given. */
+async function freeUnlessPriced(db: Db, setup: GivenSetup): Promise<object> {
+  const groups = [...(await db.selectFrom('groups').select(['id', 'style']).execute()), ...(setup.groups ?? [])];
+  const video = new Set(groups.filter(({ style }) => style === 'video').map(({ id }) => id));
+  const rows = await db.selectFrom('models').select(['group_id', 'pattern']).execute();
+  const stored = new Set(rows.map(({ group_id, pattern }) => `${group_id}/${pattern}`));
+  const isGiven = ({ id, groups: ids, prices, free }: GivenModel): boolean =>
+    prices !== undefined || free !== undefined || ids.some((group) => video.has(group) || stored.has(`${group}/${id}`));
+  const models = setup.models?.map((model) => (isGiven(model) ? model : { ...model, free: true }));
+  return { ...setup, ...(models && { models }) };
 }
 
 /** One group of each style with one key each, all for one user. Without `upstream` the accounts refuse connections. */

@@ -161,7 +161,15 @@ export const groupOf = (style: Style): Group & { style: Style } => ({
 export const MODEL: Model = {
   name: 'demo-model',
   upstream: 'demo-model',
-  line: { pattern: 'demo-model', upstream: null, overrides: {}, context: null, maxOutput: null, prices: [] },
+  line: {
+    pattern: 'demo-model',
+    upstream: null,
+    overrides: {},
+    context: null,
+    maxOutput: null,
+    isFree: true,
+    prices: [],
+  },
 };
 
 export const callerOf = (style: Style): Caller => ({

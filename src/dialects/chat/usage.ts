@@ -1,7 +1,8 @@
 /** Token counts of the chat dialect. `prompt_tokens` includes cached and cache-written tokens, `completion_tokens` reasoning. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
-import { compact, isObject, maybeCount, maybeObject } from '../wire/read.ts';
+import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
+import { tierUsed } from '../wire/service-tiers.ts';
 
 /** Returns undefined if no usable count was reported, which is not the same as zero. */
 export function readUsage(value: unknown): HubUsage | undefined {
@@ -22,6 +23,7 @@ export function readUsage(value: unknown): HubUsage | undefined {
     output: output ?? 0,
     reasoning: maybeCount(written.reasoning_tokens),
     outputAudio: maybeCount(written.audio_tokens),
+    tier: tierUsed(maybeString(value.service_tier)),
     estimated: input === undefined && output === undefined ? true : undefined,
     invalid,
   });

@@ -86,4 +86,4 @@ const ttlSplit = (total: number, long: number): JsonObject => ({
 export const encodeTier = (tier: string | undefined): string => tierForClient(tier) ?? 'default';
 
 export const readUsage = (usage: unknown, toolUsage?: unknown): HubUsage | undefined =>
-  isObject(usage) ? decodeUsage({ usage, tool_usage: toolUsage }, []) : undefined;
+  isObject(usage) ? decodeUsage({ usage, tool_usage: toolUsage, service_tier: usage.service_tier }, []) : undefined;

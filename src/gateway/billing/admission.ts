@@ -3,7 +3,7 @@
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  */
 import { type Model, priceAt } from '../../catalog/index.ts';
-import { type Clock, formatNanos, type MaybePromise, whenReady } from '../../core/index.ts';
+import { type ApiError, type Clock, fail, formatNanos, type MaybePromise, whenReady } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import {
   costOf,
@@ -18,7 +18,7 @@ import {
   type Reservation,
 } from '../../ledger/index.ts';
 import type { Limiter } from '../../pool/index.ts';
-import { type InferenceOperation, inferenceRow } from '../../rules/index.ts';
+import { type ChosenTier, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 
@@ -32,6 +32,8 @@ export interface CallFacts {
   /** Largest number of output tokens, where the request limits it. */
   readonly maxOutput?: number | undefined;
   readonly images?: ImageCount | undefined;
+  /** Service tiers other than the standard one that the request chooses. */
+  readonly tiers?: readonly ChosenTier[] | undefined;
 }
 
 /** Images, requested or returned: "1024x1024/high", and how many. */
@@ -79,7 +81,9 @@ export class Billing {
     const { key, group } = caller;
     const { line } = facts.model;
     const price = priceAt(line, services.clock.now());
+    if (!price && !line.isFree) throw modelNotPriced(facts.model);
     const rates = price ? this.#ratesOf(price.id, price.rates) : {};
+    const tier = price && chosenTier(facts, rates);
     const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
     const maxCost = maxCostOf(
       {
@@ -89,14 +93,14 @@ export class Billing {
         ...(line.context !== null && { context: line.context }),
         ...(facts.images && { images: byKind(facts.images) }),
       },
-      rates,
+      (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates,
       multipliers,
     );
     const reserved = services.metering.admit(key.userId, maxCost, key);
     const open = (reservation: Reservation): Admission => {
       crashPoint('call.admitted');
       const priceId = price?.id ?? null;
-      return new ReservedAdmission({ call, caller, facts, reservation, rates, multipliers, priceId, services });
+      return new ReservedAdmission({ call, caller, facts, tier, reservation, rates, multipliers, priceId, services });
     };
     return whenReady(reserved, open);
   }
@@ -111,10 +115,42 @@ export class Billing {
   }
 }
 
+/** The model has no price, or only an announced one. Serving it would give it away. */
+const modelNotPriced = ({ name }: Model): ApiError =>
+  fail('model_not_priced', `model: "${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`, {
+    param: 'model',
+  });
+
+/** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
+function chosenTier({ tiers = [], model }: CallFacts, rates: Rates): ChosenTier | undefined {
+  const [first, second] = tiers;
+  const unpriced = tiers.find(({ tier }) => tier === undefined || !rates.tiers?.has(tier));
+  if (unpriced)
+    throw fail(
+      'unsupported_parameter',
+      `${unpriced.field}: this tier has no price for "${model.name.slice(0, 100)}"; leave the field out, or use the standard tier.`,
+      { param: unpriced.field },
+    );
+  if (second)
+    throw fail(
+      'unsupported_parameter',
+      `${second.field}: ${first?.field} chooses a tier already; leave one of them out.`,
+      {
+        param: second.field,
+      },
+    );
+  return first;
+}
+
+/** The provider may serve another tier than the request chose, and reports it. Without a report, the chosen one is charged. */
+const withTier = <U extends HubUsage>(usage: U, choice: ChosenTier | undefined): U =>
+  choice?.tier && (choice.isBinding || usage.tier === undefined) ? { ...usage, tier: choice.tier } : usage;
+
 interface ReservedCall {
   readonly call: Call;
   readonly caller: Caller;
   readonly facts: CallFacts;
+  readonly tier: ChosenTier | undefined;
   readonly reservation: Reservation;
   readonly rates: Rates;
   readonly multipliers: readonly bigint[];
@@ -133,9 +169,9 @@ class ReservedAdmission implements Admission {
   settle(reported: HubUsage, { accountId, images }: { accountId: string; images?: ImageCount }): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    const { call, caller, facts, reservation, rates, multipliers, priceId, services } = this.#reserved;
+    const { call, caller, facts, tier, reservation, rates, multipliers, priceId, services } = this.#reserved;
     const { key, group } = caller;
-    const usage = images ? { ...reported, images: byKind(images) } : reported;
+    const usage = withTier(images ? { ...reported, images: byKind(images) } : reported, tier);
     const estimated = reported.estimated === true;
     services.limiter.count(key, usage.input + usage.output);
     const nanos = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;

@@ -31,6 +31,10 @@ export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsag
   return sum as unknown as HubUsage;
 }
 
+/** The usage object of a provider with the tier that it reports beside it. */
+export const withServiceTier = (usage: unknown, tier: unknown): unknown =>
+  typeof usage === 'object' && usage !== null && typeof tier === 'string' ? { ...usage, service_tier: tier } : usage;
+
 export const usageLogFields = (usage: HubUsage): Record<string, number | boolean> => ({
   tokensIn: usage.input,
   tokensCached: usage.cacheRead,

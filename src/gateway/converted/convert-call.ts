@@ -4,7 +4,13 @@
  */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { codecOf, type HubRequest, type Pair, restoreOpaque } from '../../dialects/index.ts';
-import type { Dialect, InferenceOperation } from '../../rules/index.ts';
+import {
+  type ChosenTier,
+  chosenTiers,
+  type Dialect,
+  type InferenceOperation,
+  TIER_DIALECTS,
+} from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel } from '../models/resolve.ts';
@@ -40,7 +46,13 @@ export async function convertCall(
   const completed = await withOpaqueAndMedia(services, { call, caller, model }, request);
   // The provider reads the stored turns too, so they count as input.
   const inputBytes = previousId === undefined ? bytes.length : Buffer.byteLength(JSON.stringify(body));
-  const facts = { operation, model, bodyBytes: inputBytes, maxOutput: request.limits.maxOutput };
+  const facts = {
+    operation,
+    model,
+    bodyBytes: inputBytes,
+    maxOutput: request.limits.maxOutput,
+    tiers: tiersOf(pair, request),
+  };
   const admission = await services.billing.admit(call, caller, facts);
   const created = Math.floor(services.clock.now() / 1000);
   const issuer = caller.group.style;
@@ -52,6 +64,13 @@ export async function convertCall(
   } finally {
     admission.release();
   }
+}
+
+/** The tier that the provider is asked for; none where its dialect cannot demand one. */
+function tiersOf({ client, upstream }: Pair, { meta }: HubRequest): ChosenTier[] {
+  if (!TIER_DIALECTS.has(upstream.dialect)) return [];
+  const field = client.dialect === 'generate' ? 'serviceTier' : 'service_tier';
+  return chosenTiers((name) => (name === field ? meta.serviceTier : undefined));
 }
 
 type Body = Readonly<Record<string, unknown>>;

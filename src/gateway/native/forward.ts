@@ -35,7 +35,7 @@ export async function forward(
   { operation, dialect, feature }: Forwarding,
 ): Promise<void> {
   const request = await readRequest(services, call, caller, { operation, dialect });
-  const { model, isStream, bytes, mediaTokens, maxOutput, images, accountId } = request;
+  const { model, isStream, bytes, mediaTokens, maxOutput, images, tiers, accountId } = request;
   const wanted = [feature, request.feature].filter((name) => name !== undefined);
   call.addLogFields({ model: model?.name, stream: isStream });
   const accounts = services
@@ -51,6 +51,7 @@ export async function forward(
     mediaTokens,
     maxOutput,
     images: images && requestedCount(images),
+    tiers,
   };
   const admission = facts && (await services.billing.admit(call, caller, facts));
   const native = new NativeCall({ services, call, caller, operation, dialect, request, admission }, accounts);

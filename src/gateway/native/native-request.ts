@@ -1,7 +1,7 @@
 /** A native request after it was read, and what reading it needs. */
 import type { Account, Model } from '../../catalog/index.ts';
 import type { StreamedBody } from '../../core/index.ts';
-import type { Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
+import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
 import type { Spool } from '../../web/index.ts';
 import type { GatewayServices } from '../services.ts';
 import type { RequestedImages } from './images/usage.ts';
@@ -22,6 +22,7 @@ export interface NativeRequest {
   readonly images?: RequestedImages;
   /** Fields that were removed from the body. */
   readonly dropped?: readonly string[];
+  readonly tiers?: readonly ChosenTier[];
   readonly isStream: boolean;
   /** Only this account holds the stored response that the request refers to. */
   readonly accountId?: string | undefined;

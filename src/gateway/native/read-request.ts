@@ -41,13 +41,14 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
-    const maxOutput = checkNativeBody(body);
+    const { maxOutput, tiers } = checkNativeBody(body);
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const verb = call.path.slice(call.path.lastIndexOf(':'));
     return {
       model,
       bytes: body.length,
       maxOutput,
+      tiers,
       isStream: verb === ':streamGenerateContent',
       pathFor: (account) => `/v1beta/models/${encodeURIComponent(upstreamName(model, account))}${verb}${query}`,
       bodyFor: () => body,
@@ -83,11 +84,12 @@ function jsonRequest(
   { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
 ): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
-  const { model, maxOutput, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
+  const { model, maxOutput, tiers, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
   const requestFor = (accountId?: string, feature?: Feature): NativeRequest => ({
     model,
     bytes: body.length,
     maxOutput,
+    tiers,
     isStream,
     accountId,
     feature,

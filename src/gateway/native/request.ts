@@ -5,7 +5,13 @@
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
 import { fail, JsonScanError, type Span, scanMembers, splice, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
-import { type InferenceOperation, JSON_LIMITS } from '../../rules/index.ts';
+import {
+  type ChosenTier,
+  chosenTiers,
+  type InferenceOperation,
+  JSON_LIMITS,
+  TIER_FIELD_NAMES,
+} from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 
@@ -14,6 +20,7 @@ export interface NativeBody {
   readonly isStream: boolean;
   readonly previousId: string | undefined;
   readonly maxOutput: number | undefined;
+  readonly tiers: readonly ChosenTier[];
   bytesFor(account: Account): Buffer;
 }
 
@@ -33,6 +40,7 @@ const WANTED: ReadonlySet<string> = new Set([
   'generation_config',
   'tools',
   'conversation',
+  ...TIER_FIELD_NAMES,
 ]);
 
 export function readNative(operation: InferenceOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeBody {
@@ -53,6 +61,7 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
     isStream: read('stream') === true,
     previousId: typeof previousId === 'string' ? previousId : undefined,
     maxOutput: maxOutputOf(operation, read),
+    tiers: chosenTiers(read),
     bytesFor: (account) => withModel(body, members.get('model'), model.name, upstreamName(model, account)),
   };
 }
@@ -70,15 +79,19 @@ const choicesOf = (value: unknown): number =>
   typeof value === 'number' ? Math.min(Math.max(1, Math.ceil(value) || 1), MAX_CHOICES) : 1;
 const MAX_CHOICES = 1_000_000_000;
 
-/** Checks a generate-content body, whose model stands in the path. Returns its output limit, if it sets one. */
-export function checkNativeBody(body: Buffer): number | undefined {
+/** Checks a generate-content body, whose model stands in the path. Returns its output limit, if it sets one, and its tier. */
+export function checkNativeBody(body: Buffer): Pick<NativeBody, 'maxOutput' | 'tiers'> {
   const members = scanBody(body, WANTED);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
     rejectWrongDialect(asJson(() => JSON.parse(new TextDecoder().decode(body))));
   const config = members.get('generationConfig') ?? members.get('generation_config');
   const { maxOutputTokens } =
     ((config ? asJson(() => valueAt(body, config)) : {}) as { maxOutputTokens?: unknown } | null) ?? {};
-  return typeof maxOutputTokens === 'number' ? maxOutputTokens : undefined;
+  const read = (name: string): unknown => {
+    const span = members.get(name);
+    return span && asJson(() => valueAt(body, span));
+  };
+  return { maxOutput: typeof maxOutputTokens === 'number' ? maxOutputTokens : undefined, tiers: chosenTiers(read) };
 }
 
 /** Spans of the wanted members of a JSON body within its limits. */

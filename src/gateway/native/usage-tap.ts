@@ -17,6 +17,7 @@ import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/admission.ts';
 import { outputChars } from '../billing/output-chars.ts';
+import { withServiceTier } from '../billing/usage.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 
 export interface TapResult {
@@ -62,8 +63,9 @@ export function tapUnary(dialect: Dialect): Tap {
 
 const NOTHING: TapResult = { usage: undefined, isComplete: false, id: undefined, ownedIds: [], sequence: undefined };
 
-const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'tool_usage', 'id', 'output']);
+const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'tool_usage', 'service_tier', 'id', 'output']);
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
+const TIER_NAME = Buffer.from('service_tier');
 
 /** Below this size JSON.parse is faster than the scan for single members (3.5 against 8.6 us for 1 KB). */
 const PARSED_BYTES = 8 * 1024;
@@ -81,7 +83,9 @@ function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
   if (at < 0 || body[at - 1] === BACKSLASH) return undefined;
   try {
     const rest = JSON.parse(`{${body.toString('utf8', at)}`) as Event;
-    return { ...NOTHING, usage: codecOf(dialect).upstream.readUsage(rest[member]), isComplete: true };
+    // The tier may stand in front of the usage.
+    if (dialect === 'chat' && rest.service_tier === undefined && body.includes(TIER_NAME)) return undefined;
+    return { ...NOTHING, usage: readReported(dialect, rest[member], rest), isComplete: true };
   } catch {
     return undefined;
   }
@@ -99,7 +103,10 @@ function readUnary(dialect: Dialect, body: Buffer): TapResult {
     };
     const id = read('id');
     return {
-      usage: codecOf(dialect).upstream.readUsage(read(USAGE[dialect].member), read('tool_usage')),
+      usage: readReported(dialect, read(USAGE[dialect].member), {
+        service_tier: read('service_tier'),
+        tool_usage: read('tool_usage'),
+      }),
       isComplete: true,
       id: typeof id === 'string' ? id : undefined,
       ownedIds: dialect === 'responses' ? scanOwnedIds(body, members.get('output')) : [],
@@ -129,7 +136,7 @@ function readParsed(dialect: Dialect, body: Buffer): TapResult {
     const reporting = events.findLast((event) => event?.[USAGE[dialect].member]);
     const id = events[0]?.id;
     return {
-      usage: codecOf(dialect).upstream.readUsage(reporting?.[USAGE[dialect].member], reporting?.tool_usage),
+      usage: readReported(dialect, reporting?.[USAGE[dialect].member], reporting ?? {}),
       isComplete: true,
       id: typeof id === 'string' ? id : undefined,
       ownedIds: dialect === 'responses' ? ownedIds(events[0]?.output) : [],
@@ -139,6 +146,12 @@ function readParsed(dialect: Dialect, body: Buffer): TapResult {
     return NOTHING;
   }
 }
+
+const readReported = (
+  dialect: Dialect,
+  usage: unknown,
+  { service_tier, tool_usage }: Pick<Event, 'service_tier' | 'tool_usage'>,
+) => codecOf(dialect).upstream.readUsage(withServiceTier(usage, service_tier), tool_usage);
 
 /** Where each dialect reports usage, and which events are terminal. */
 const USAGE: Readonly<
@@ -160,13 +173,13 @@ const USAGE: Readonly<
   },
   chat: {
     member: 'usage',
-    usageOf: (event) => event.usage,
+    usageOf: (event) => withServiceTier(event.usage, event.service_tier),
     idOf: (event) => event.id,
     isLast: (event, data) => data === '[DONE]' || event.error !== undefined,
   },
   responses: {
     member: 'usage',
-    usageOf: (event) => event.response?.usage ?? event.usage,
+    usageOf: ({ response, usage }) => withServiceTier(response?.usage ?? usage, response?.service_tier),
     idOf: (event) => event.response?.id,
     isLast: (event) =>
       /^(?:response\.(?:completed|failed|incomplete|cancelled)|error)$/.test(event.type ?? '') ||
@@ -189,6 +202,7 @@ interface Event {
   readonly sequence_number?: number;
   readonly id?: unknown;
   readonly usage?: unknown;
+  readonly service_tier?: unknown;
   readonly usageMetadata?: unknown;
   readonly tool_usage?: unknown;
   readonly responseId?: unknown;
@@ -200,6 +214,7 @@ interface Event {
     readonly id?: unknown;
     readonly usage?: unknown;
     readonly tool_usage?: unknown;
+    readonly service_tier?: unknown;
     readonly output?: unknown;
   };
   readonly candidates?: readonly { readonly finishReason?: unknown }[];

@@ -1,5 +1,6 @@
 /** Events that begin or end a response on a WebSocket. All other events only pass through. */
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
+import { withServiceTier } from '../billing/usage.ts';
 
 /** The members of an event that the gateway reads. */
 export interface LifecycleEvent {
@@ -11,6 +12,7 @@ export interface LifecycleEvent {
     readonly id?: string;
     readonly usage?: unknown;
     readonly tool_usage?: unknown;
+    readonly service_tier?: unknown;
     readonly store?: boolean;
     readonly output?: unknown;
   };
@@ -37,4 +39,7 @@ export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
 }
 
 export const usageOf = ({ response }: LifecycleEvent): HubUsage | undefined =>
-  codecOf('responses').upstream.readUsage(response?.usage, response?.tool_usage);
+  codecOf('responses').upstream.readUsage(
+    withServiceTier(response?.usage, response?.service_tier),
+    response?.tool_usage,
+  );

@@ -4,7 +4,7 @@
  */
 import type { Account, Model } from '../../catalog/index.ts';
 import { type Clock, scanMembers, splice } from '../../core/index.ts';
-import { JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
+import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 import { locateUpstream } from '../../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
 import { affinityFromHeaders } from '../affinity.ts';
@@ -114,6 +114,7 @@ export class RelayedTurns implements TurnRunner {
       model,
       bodyBytes: Buffer.byteLength(text ?? JSON.stringify(create)),
       maxOutput: typeof maxOutput === 'number' && maxOutput >= 0 ? maxOutput : undefined,
+      tiers: chosenTiers((name) => create[name]),
     });
   }
 

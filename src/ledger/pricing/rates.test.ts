@@ -30,6 +30,26 @@ test('costOf() bills long cache writes at their own rate, at most all cache writ
   assert.equal(cost({ input: 10, cacheWrite: 10, cacheWriteLong: 10 }, { input: '3', cache_write: '4' }), 40_000n);
 });
 
+test('costOf() bills a tier at its own rates or with its multiplier, and other tiers at the standard rates', () => {
+  const rates = {
+    input: '1',
+    cached_input: '0.1',
+    per_search: '0.01',
+    tiers: { priority: { multiplier: '1.5' }, flex: { input: '0.5' } },
+  };
+  const usage = { input: 1000, cacheRead: 500, searches: 1 };
+  const search = 10_000_000n;
+  assert.equal(cost(usage, rates), 550_000n + search);
+  assert.equal(cost({ ...usage, tier: 'scale' }, rates), 550_000n + search);
+  assert.equal(cost({ ...usage, tier: 'priority' }, rates), ((550_000n + search) * 3n) / 2n);
+  assert.equal(cost({ ...usage, tier: 'flex' }, rates), 500_000n + search, 'cached input as input of the tier');
+});
+
+test('parseRates() rejects tiers without a price', () => {
+  for (const tiers of ['2', null, { priority: '2' }, { priority: { multiplier: 2 } }, { priority: { inptu: '1' } }])
+    assert.throws(() => parseRates({ input: '1', tiers }), /rates/);
+});
+
 test('costOf() bills reasoning, audio and images separately only where they have a rate', () => {
   const usage = { output: 1000, reasoning: 400, outputAudio: 100, input: 1000, inputAudio: 300, inputImage: 200 };
   assert.equal(cost(usage, { input: '1', output: '10' }), 11_000_000n);

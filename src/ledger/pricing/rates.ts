@@ -2,7 +2,7 @@
  * Prices: rates, the cost of usage, and the maximum cost of a request.
  * Exact integers with one rounding (up) at the end. Every token is billed once, at the rate of its most specific kind that has one.
  */
-import { type Nanos, parseNanos } from '../../core/index.ts';
+import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 
 /** Nano-dollars per million tokens, or per piece. A kind without a rate is billed as the kind that contains it. */
@@ -22,6 +22,8 @@ export interface Rates {
   readonly perImage?: ReadonlyMap<string, Nanos>;
   readonly video?: VideoRate;
   readonly videoWithVideoInput?: VideoRate;
+  /** Rates of service tiers, complete. Usage of any other tier has the rates above. */
+  readonly tiers?: ReadonlyMap<string, Rates>;
 }
 /** One rate for all resolutions, or one per resolution. */
 export type VideoRate = Nanos | ReadonlyMap<string, Nanos>;
@@ -45,13 +47,36 @@ export function parseRates(stored: unknown): Rates {
   if (typeof stored !== 'object' || stored === null) throw new Error('rates are not an object');
   const rates: Record<string, Nanos | ReadonlyMap<string, Nanos>> = {};
   for (const [name, value] of Object.entries(stored)) {
+    if (name === 'tiers') continue;
     if (name === 'per_image') rates.perImage = parseTable(name, value);
     else if (name === 'video') rates.video = parseAmountOrTable(name, value);
     else if (name === 'video_with_video_input') rates.videoWithVideoInput = parseAmountOrTable(name, value);
     else if (name in FIELDS) rates[FIELDS[name as keyof typeof FIELDS]] = parseAmount(name, value);
     else throw new Error(`rates.${name} is unknown`);
   }
-  return rates;
+  return 'tiers' in stored ? { ...rates, tiers: parseTiers(stored.tiers, rates) } : rates;
+}
+
+function parseTiers(stored: unknown, base: Rates): ReadonlyMap<string, Rates> {
+  if (typeof stored !== 'object' || stored === null) throw new Error('rates.tiers is not a table');
+  return new Map(Object.entries(stored).map(([tier, own]) => [tier, parseTier(own, base)]));
+}
+
+/** A multiplier of all rates, or rates of its own. Then only prices per piece are taken over: a token rate would be too low. */
+function parseTier(stored: unknown, base: Rates): Rates {
+  if (typeof stored === 'object' && stored !== null && 'multiplier' in stored) {
+    const ppm = typeof stored.multiplier === 'string' ? parsePpm(stored.multiplier) : undefined;
+    if (ppm === undefined) throw new Error('rates.tiers has an invalid multiplier');
+    const multiply = (rate: Nanos): Nanos => (rate * BigInt(ppm) + MILLION - 1n) / MILLION;
+    return Object.fromEntries(
+      Object.entries(base).map(([name, rate]: [string, Nanos | ReadonlyMap<string, Nanos>]) => [
+        name,
+        typeof rate === 'bigint' ? multiply(rate) : new Map([...rate].map(([kind, one]) => [kind, multiply(one)])),
+      ]),
+    );
+  }
+  const { perSearch, perImage } = base;
+  return { ...(perSearch !== undefined && { perSearch }), ...(perImage && { perImage }), ...parseRates(stored) };
 }
 
 function parseAmount(name: string, value: unknown): Nanos {
@@ -101,7 +126,8 @@ const MILLION = 1_000_000n;
 const TWO_MULTIPLIERS = MILLION ** 3n;
 
 /** Multipliers are parts per million: of the group, of the user. Invalid counts are billed as zero. */
-export function costOf(usage: MeteredUsage, rates: Rates, multipliersPpm: readonly bigint[]): Cost {
+export function costOf(usage: MeteredUsage, given: Rates, multipliersPpm: readonly bigint[]): Cost {
+  const rates = (usage.tier !== undefined && given.tiers?.get(usage.tier)) || given;
   const lines: CostLine[] = [];
   const tokens = (part: CostPart, count: bigint, rate: Nanos = 0n): void => {
     if (count > 0n) lines.push({ part, count, rate, femtoDollars: count * rate });

@@ -53,7 +53,15 @@ beforeEach(() => {
 function libraryOf(variant: VideoVariant): { library: DragomanAssets; account: Account } {
   const account = { ...accountAt(`${url}/base`, 'a', 'video'), adapter: 'dragoman' as const };
   const group = { id: 'group', style: 'video' as const, variant, name: 'Film', multiplierPpm: 1_000_000n };
-  const line = { pattern: 'film', upstream: 'inner-film', overrides: {}, context: null, maxOutput: null, prices: [] };
+  const line = {
+    pattern: 'film',
+    upstream: 'inner-film',
+    overrides: {},
+    context: null,
+    maxOutput: null,
+    isFree: false,
+    prices: [],
+  };
   const catalog = new Catalog([group], [account], new Map([['group', [line]]]));
   return { library: new DragomanAssets(upstream, () => catalog), account };
 }
