@@ -134,7 +134,7 @@ export class AccountHealth {
     const stored = this.#cooldowns.get(key);
     const running = stored && stored.until > now ? stored : undefined;
     const until = now + Math.min(MAX_COOLDOWN_MS, cooldownMs ?? row.cooldownMs);
-    const news = { kind, providerCode, until };
+    const news = { kind, providerCode: plainCode(providerCode), until };
     // A later fault never shortens a cooldown: a rate limit of a second says nothing about an exhausted quota.
     const cooldown: StoredCooldown = {
       use: key === WHOLE ? undefined : use,
@@ -157,5 +157,9 @@ export class AccountHealth {
     if (first) this.#cooldowns.delete(first[0]);
   }
 }
+
+/** Other text could hold something of the request or of the account. */
+const plainCode = (code: string | undefined): string | undefined =>
+  code !== undefined && /^[\w.-]{1,64}$/.test(code) ? code : undefined;
 
 const keyOf = ({ operation = 'none', model = '' }: AccountUse): string => `${operation}\n${model}`;

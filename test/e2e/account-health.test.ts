@@ -5,6 +5,7 @@ import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { type Canned, jsonResponse, type Script, startCanned } from '../support/canned.ts';
 import { run } from '../support/command.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { callVideo, TASKS, taskBody, videoSetup } from '../support/video.ts';
 import { until } from '../support/wait.ts';
 
 let provider: Canned;
@@ -155,4 +156,27 @@ test('operators see a cooldown in the log, the metrics, the admin API and doctor
   await until('the recovery', async () => (await accounts()).every(({ cooldowns }) => cooldowns.length === 0));
   const recovered = gateway.log.findLast(({ msg, account }) => msg === 'account.recovered' && account === 'a');
   assert.deepEqual([recovered?.reason, recovered?.because], ['credential', 'changed']);
+});
+
+test('a video task that one account refuses leaves it open, unless the provider blames the account or its model', async () => {
+  const own = await startGateway({ setup: videoSetup(provider.url) });
+  const create = async (model: string, code?: string) => {
+    const before = provider.requests.length;
+    provider.respondWith(
+      code === undefined
+        ? jsonResponse(JSON.stringify({ id: `cgt-${before}` }))
+        : jsonResponse(JSON.stringify({ error: { code, message: 'no' } }), 403),
+    );
+    const { status } = await callVideo(own.url, TASKS, { body: taskBody('EP', { model }) });
+    return { status, sent: provider.requests.length - before };
+  };
+  try {
+    for (const code of ['OperationDenied.Something', 'AccessDenied', 'UnknownCode'])
+      assert.deepEqual(await create('demo-video-2-0-ep', code), { status: 503, sent: 1 });
+    assert.deepEqual(await create('demo-video-2-0-ep'), { status: 200, sent: 1 });
+    await create('demo-video-2-0-ep', 'AuthenticationError');
+    assert.deepEqual(await create('demo-video-2-0-fast-ep'), { status: 503, sent: 0 });
+  } finally {
+    await own.stop();
+  }
 });

@@ -7,11 +7,12 @@ import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import type { AccountLease } from '../../pool/index.ts';
 import { fillTemplate } from '../request/upstream-template.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
-import { rejectionOf } from '../upstream/errors.ts';
+import { accountFaultOf, rejectionOf } from '../upstream/errors.ts';
 import type { CreatedTask, Submission } from './order.ts';
 import { recordOutcome, recordUnsent } from './outcome.ts';
 import { noAccountError, notSubmitted } from './submission-errors.ts';
@@ -21,7 +22,12 @@ export async function submitTask(services: VideoServices, submission: Submission
   const accounts = accountsFor(services, submission);
   const tried = new Set<string>();
   for (;;) {
-    const lease = services.pool.lease(accounts.filter(({ id }) => !tried.has(id)));
+    const use = { model: submission.target.model.upstream };
+    const lease = services.pool.lease(
+      accounts.filter(({ id }) => !tried.has(id)),
+      {},
+      use,
+    );
     if (!('account' in lease)) return recordUnsent(services, submission, noAccountError(submission, accounts, lease));
     const { account } = lease;
     tried.add(account.id);
@@ -95,12 +101,14 @@ async function markSending(
   }
 }
 
-const faultOf = (
-  outcome: CreateOutcome,
-): { kind: 'unreachable' | 'failed' | 'rate_limited' | 'credential' } | undefined => {
+function faultOf(outcome: CreateOutcome): Parameters<AccountLease<Account>['release']>[0] {
   if (outcome.kind === 'not_sent') return { kind: 'unreachable' };
-  if (outcome.kind === 'unknown') return { kind: 'failed' };
+  if (outcome.kind === 'unknown') return { kind: 'failed', providerCode: outcome.reason };
   if (outcome.kind === 'accepted') return undefined;
-  const { kind } = rejectionOf(outcome.error);
-  return kind === 'rate_limited' ? { kind: 'rate_limited' } : kind === 'account' ? { kind: 'credential' } : undefined;
-};
+  const { error, retryAfter } = outcome;
+  // Content and parameters were examined, so the account works.
+  if (['content', 'request'].includes(rejectionOf(error).kind)) return undefined;
+  const fault = accountFaultOf(error);
+  const waitMs = fault.kind === 'rate_limited' && retryAfter !== undefined ? retryAfter * 1_000 : fault.cooldownMs;
+  return { kind: fault.kind, cooldownMs: waitMs, providerCode: error.code };
+}

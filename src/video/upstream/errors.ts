@@ -1,5 +1,5 @@
 /** Errors of the video provider, as data: what each code means for a create request and for a task that failed later. */
-import type { ErrorCode } from '../../rules/index.ts';
+import type { ErrorCode, FaultKind } from '../../rules/index.ts';
 
 /** An error body of the provider. */
 export interface ProviderError {
@@ -127,6 +127,26 @@ export function rejectionOf({ status, code }: ProviderError): CreateRejection {
   const family = FAMILIES.find(({ matches }) => matches.test(code));
   if (family) return family.rejection;
   return BY_STATUS[status] ?? { kind: 'request', code: 'invalid_request' };
+}
+
+interface AccountFault {
+  readonly kind: FaultKind;
+  readonly cooldownMs?: number;
+}
+
+/** Codes that clearly blame the account. Any other rejection may concern one request only, so it starts no cooldown. */
+const ACCOUNT_FAULTS: readonly (AccountFault & { readonly matches: RegExp })[] = [
+  { matches: /^(?:Authentication|InvalidAccount|invalid_api_key)/, kind: 'credential' },
+  { matches: /^(?:AccountOverdue|insufficient_balance)/, kind: 'quota_exhausted' },
+  // The account lacks the model, which only the operator can change. Its other models stay in use.
+  { matches: /^(?:InvalidEndpoint|ModelNotOpen)/, kind: 'failed', cooldownMs: 300_000 },
+];
+
+/** What a rejected create says about the account that rejected it. */
+export function accountFaultOf(error: ProviderError): AccountFault {
+  if (rejectionOf(error).kind === 'rate_limited') return { kind: 'rate_limited' };
+  const { kind, cooldownMs } = ACCOUNT_FAULTS.find(({ matches }) => matches.test(error.code)) ?? { kind: 'forbidden' };
+  return cooldownMs === undefined ? { kind } : { kind, cooldownMs };
 }
 
 const MESSAGES: Readonly<Record<TaskErrorCode, string>> = {
