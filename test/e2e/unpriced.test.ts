@@ -75,6 +75,12 @@ for (const [dialect, call] of Object.entries(CALLS))
     }
   });
 
+test('the list of models leaves out models without a price in force', async () => {
+  const response = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${keys.openai}` } });
+  const { data } = (await response.json()) as { data: { id: string }[] };
+  assert.deepEqual(data.map(({ id }) => id).sort(), ['demo-free', 'demo-priced']);
+});
+
 const apply = (models: object[]) =>
   applySetup(gateway.context.database.db, parseSetup(JSON.stringify({ models })), { secrets: gateway.context.secrets });
 
