@@ -39,6 +39,8 @@ const CREDENTIAL_ERRORS: Readonly<Record<ProviderFamily, readonly CredentialErro
         'token_revoked',
       ],
       // Many compatible servers send a message without a code.
+      // An error of a server or connector that the request names, with a credential of the caller.
+      except: /^(?:external_connector_error|http_error)$/,
       message: /\bapi[ _-]?key\b|authenticat|unauthori[sz]ed|\b(?:invalid|expired|revoked) (?:bearer )?token\b/i,
     },
     {
@@ -61,14 +63,13 @@ const CREDENTIAL_ERRORS: Readonly<Record<ProviderFamily, readonly CredentialErro
   generate: [
     { status: 400, codes: ['API_KEY_INVALID'], message: /^api key (?:not valid|expired)/i },
     { status: 401, codes: ['UNAUTHENTICATED', 'API_KEY_INVALID'], except: /^ACCESS_TOKEN_/ },
+    // Disabled services are left out: a request may use a tool whose service the project lacks.
     {
       status: 403,
       codes: [
         'API_KEY_INVALID',
-        'API_KEY_SERVICE_BLOCKED',
         'API_KEY_IP_ADDRESS_BLOCKED',
         'API_KEY_HTTP_REFERRER_BLOCKED',
-        'SERVICE_DISABLED',
         'CONSUMER_SUSPENDED',
         'CONSUMER_INVALID',
         'BILLING_DISABLED',

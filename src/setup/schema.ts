@@ -133,12 +133,18 @@ const Tier = z
     error: TIER_EXPECTED,
   })
   .describe(TIER_EXPECTED);
-const Prices = z.strictObject({
-  ...rateFields,
-  tiers: z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
-  video: ByResolution.optional(),
-  video_with_video_input: ByResolution.optional(),
-});
+const Prices = z
+  .strictObject({
+    ...rateFields,
+    tiers: z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
+    video: ByResolution.optional(),
+    video_with_video_input: ByResolution.optional(),
+  })
+  // Without standard rates, every other request would be free.
+  .refine((prices) => prices.tiers === undefined || Object.keys(prices).length > 1, {
+    path: ['tiers'],
+    error: 'tiers only beside the standard rates',
+  });
 
 const Model = z
   .strictObject({

@@ -48,6 +48,12 @@ test('a partial apply leaves the order and the prices of models that it does not
   assert.deepEqual(priceOf('other'), ['*', '99']);
 });
 
+test('the admin API names models without a price', async () => {
+  const body = { models: [{ id: 'priceless', groups: [group] }] };
+  const { unpriced } = (await admin<{ unpriced: string[] }>('PUT', '/config?dry_run=true', body)).body;
+  assert.deepEqual(unpriced, [`priceless of ${group}`]);
+});
+
 interface AppliedConfig {
   readonly changes: readonly { readonly what: string; readonly object: string }[];
   readonly effects: readonly { readonly model: string; readonly named: boolean; readonly after: unknown }[];

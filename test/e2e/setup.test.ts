@@ -289,6 +289,8 @@ test('setup rejects unknown tiers, tiers that are neither rates nor a multiplier
   const tiers = (given: object) => model({ prices: { input: '1', tiers: given } });
   const [unknown = ''] = await setupErrors(tiers({ turbo: { multiplier: '2' } }));
   assert.match(unknown, /^models\[0\]\.prices\.tiers/);
+  const only = model({ prices: { tiers: { flex: { multiplier: '2' } } } });
+  assert.match((await setupErrors(only))[0] ?? '', /prices\.tiers: .*beside the standard rates/);
   for (const tier of [{}, { multiplier: '2', input: '1' }])
     assert.match(
       (await setupErrors(tiers({ flex: tier })))[0] ?? '',

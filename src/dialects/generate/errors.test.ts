@@ -34,7 +34,7 @@ test('decodeError hides account errors and their messages from the client', () =
     fault(403, {
       message: 'secret-project has no access',
       status: 'PERMISSION_DENIED',
-      details: [rpc('ErrorInfo', { reason: 'SERVICE_DISABLED' })],
+      details: [rpc('ErrorInfo', { reason: 'CONSUMER_SUSPENDED' })],
     }),
     fault(403, { message: 'Your API key was reported as leaked.', status: 'PERMISSION_DENIED' }),
   ];
@@ -52,7 +52,11 @@ test('decodeError never blames the credential for a firewall page, a file, a cou
     fault(401, '<html>API key not valid</html>'),
     fault(402, '<html></html>'),
     fault(403, '<html></html>'),
-    fault(403, { message: 'no', status: 'PERMISSION_DENIED' }),
+    fault(403, {
+      message: 'no',
+      status: 'PERMISSION_DENIED',
+      details: [rpc('ErrorInfo', { reason: 'SERVICE_DISABLED' })],
+    }),
     fault(401, { message: 'no', status: 'UNAUTHENTICATED', details }),
     fault(403, { message: file, status: 'PERMISSION_DENIED' }),
     fault(400, { message: 'User location is not supported.', status: 'FAILED_PRECONDITION' }),

@@ -45,6 +45,12 @@ describe('responses error decoder', () => {
       ],
       [401, { type: 'invalid_request_error', code: null, message: 'x' }, 'forbidden', 'upstream_error'],
       [401, { type: 'authentication_error', message: 'x' }, 'credential', 'server_is_overloaded'],
+      [
+        401,
+        { type: 'external_connector_error', message: 'MCP server: 401 Unauthorized' },
+        'forbidden',
+        'upstream_error',
+      ],
       [403, { code: 'unsupported_country_region_territory', message: 'x' }, 'model', 'model_not_found'],
       [403, { message: 'x' }, 'forbidden', 'upstream_error'],
       [403, { message: 'Your account is suspended.' }, 'credential', 'server_is_overloaded'],
