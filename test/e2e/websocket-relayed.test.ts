@@ -44,7 +44,12 @@ before(async () => {
     models: [
       ...basic.models,
       { id: 'demo-*', groups },
-      { id: 'priced', groups: ['openai'], upstream: 'demo-responses', prices: { input: '2', output: '10' } },
+      ...['priced', 'tierless'].map((id) => ({
+        id,
+        groups: ['openai'],
+        upstream: 'demo-responses',
+        prices: { input: '2', output: '10' },
+      })),
     ],
     users: [...basic.users, { id: 'bob', balance: '100' }, { id: 'poor', balance: '0' }],
     keys: ['openai', 'claude', 'gemini', ...groups].map((group) => ({ user: 'ana', group, name: 'test' })),
@@ -105,6 +110,16 @@ describe('relaying', () => {
     assert.equal(headers['sec-websocket-extensions'], undefined);
     client.socket.close();
     await sim.journal.waitFor((entry) => isConnection(entry) && entry.finished);
+  });
+
+  test('relayed turn: a service tier without a price is rejected by its field, and nothing is sent', async () => {
+    sim.journal.clear();
+    const client = await connect();
+    const failed = await client.turn({ model: 'tierless', input: 'hi', service_tier: 'priority' });
+    assert.match(JSON.stringify(failed), /service_tier: this tier has no price/);
+    assert.equal(sim.journal.requests.filter(isTurn).length, 0);
+    const served = await client.turn({ model: 'tierless', input: 'hi', service_tier: 'auto' });
+    assert.equal(served.type, 'response.completed');
   });
 
   test('[S90] G 4.10: relayed turn: a chain that is not stored lives as long as the connection', async () => {
