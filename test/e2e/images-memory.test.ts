@@ -25,8 +25,9 @@ before(async () => {
   sim = await startSim();
   database = await testDatabase();
   const file = join(folder, 'setup.json');
-  const setup = basicSetup(sim.url) as { keys: object[] };
-  writeFileSync(file, JSON.stringify({ ...setup, keys: [{ user: 'ana', group: 'openai', key: KEY }] }));
+  const models = [{ id: 'demo-*', groups: ['openai'], free: true }];
+  const keys = [{ user: 'ana', group: 'openai', key: KEY }];
+  writeFileSync(file, JSON.stringify({ ...basicSetup(sim.url), models, keys }));
   gateway = launch(['serve', '--config', file], {
     PORT: '0',
     DEMO: 'off',
