@@ -3,6 +3,7 @@ import type { UpstreamTarget } from '../codec.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../errors/rejection.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool, ToolName } from '../hub/types.ts';
 import { builtinFunction } from '../tools/builtins.ts';
+import { type NamedTool, toolsByName } from '../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
 import { remoteServer } from '../tools/mcp.ts';
 import type { ToolNames } from '../tools/names.ts';
@@ -162,20 +163,30 @@ export function encodeToolChoice(offered: readonly JsonObject[], context: ToolCo
   if (offered.length === 0 && request.toolChoice.kind !== 'hosted') return undefined;
   if (request.allowedTools) {
     const { mode, names: allowed } = request.allowedTools;
-    const tools = allowed.map((name) => encodeNamedChoice(offered, wireName(names, { name })));
+    const forms = formsOf(offered);
+    const tools = allowed.map((name) => encodeNamedChoice(forms, wireName(names, { name })));
     return { type: 'allowed_tools', mode, tools };
   }
   const choice = request.toolChoice;
   if (choice.kind === 'hosted') return encodeHostedChoice(choice.tool, offered);
   if (choice.kind !== 'named') return choice.kind;
-  return compact({ ...encodeNamedChoice(offered, wireName(names, choice)), namespace: choice.namespace });
+  return compact({ ...encodeNamedChoice(formsOf(offered), wireName(names, choice)), namespace: choice.namespace });
 }
 
-function encodeNamedChoice(offered: readonly JsonObject[], name: string): JsonObject {
-  const custom = offered.some((tool) => tool.type === 'custom' && tool.name === name);
-  const typed = offered.some((tool) => tool.type === name && tool.name === undefined);
-  return typed ? { type: name } : { type: custom ? 'custom' : 'function', name };
+interface OfferedForms {
+  /** Names of custom tools. */
+  readonly custom: ReadonlySet<unknown>;
+  /** Types of tools without a name. */
+  readonly typed: ReadonlySet<unknown>;
 }
+
+const formsOf = (offered: readonly JsonObject[]): OfferedForms => ({
+  custom: new Set(offered.filter(({ type }) => type === 'custom').map(({ name }) => name)),
+  typed: new Set(offered.filter(({ name }) => name === undefined).map(({ type }) => type)),
+});
+
+const encodeNamedChoice = ({ custom, typed }: OfferedForms, name: string): JsonObject =>
+  typed.has(name) ? { type: name } : { type: custom.has(name) ? 'custom' : 'function', name };
 
 function encodeHostedChoice(tool: ServerTool, offered: readonly JsonObject[]): JsonObject {
   const type = HOSTED_TYPES[tool];
@@ -193,11 +204,12 @@ export const echoTools = (tools: readonly HubTool[]): JsonObject[] =>
   });
 
 export function echoToolChoice({ toolChoice, allowedTools, tools }: HubRequest): unknown {
+  const named = toolsByName(tools);
   if (allowedTools) {
     const { mode, names } = allowedTools;
-    return { type: 'allowed_tools', mode, tools: names.map((name) => echoNamedChoice(tools, { kind: 'named', name })) };
+    return { type: 'allowed_tools', mode, tools: names.map((name) => echoNamedChoice(named, { kind: 'named', name })) };
   }
-  if (toolChoice.kind === 'named') return echoNamedChoice(tools, toolChoice);
+  if (toolChoice.kind === 'named') return echoNamedChoice(named, toolChoice);
   if (toolChoice.kind !== 'hosted') return toolChoice.kind;
   const raw = tools.find((tool) => tool.kind === 'server' && tool.tool === toolChoice.tool);
   const type = raw?.kind === 'server' && isObject(raw.raw) ? maybeString(raw.raw.type) : undefined;
@@ -205,10 +217,10 @@ export function echoToolChoice({ toolChoice, allowedTools, tools }: HubRequest):
 }
 
 function echoNamedChoice(
-  tools: readonly HubTool[],
+  tools: ReadonlyMap<string, NamedTool>,
   { name, namespace }: HubToolChoice & { kind: 'named' },
 ): JsonObject {
-  const found = tools.find((tool) => tool.kind !== 'server' && tool.name === name);
+  const found = tools.get(name);
   if (found?.kind === 'builtin') return { type: name };
   return compact({ type: found?.kind === 'custom' ? 'custom' : 'function', name, namespace });
 }

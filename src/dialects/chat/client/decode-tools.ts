@@ -1,5 +1,6 @@
 /** Decoder of tools and tool choice, in both forms: `tools` and the legacy `functions`. */
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerToolOptions } from '../../hub/types.ts';
+import { toolsByName } from '../../tools/by-name.ts';
 import {
   compact,
   isGiven,
@@ -125,9 +126,9 @@ function readAllowed(value: unknown, path: string): Choice {
 
 /** Rejects an unsatisfiable choice before it costs an upstream call. */
 function checkChoice({ toolChoice, allowedTools, path }: Choice, tools: readonly HubTool[]): void {
-  const known = (name: string) => tools.some((tool) => 'name' in tool && tool.name === name);
+  const known = toolsByName(tools);
   for (const name of [...namesOf(toolChoice), ...(allowedTools?.names ?? [])])
-    if (!known(name)) wrongValue(path, `unknown tool '${name.slice(0, 80)}'; declare it in tools.`);
+    if (!known.has(name)) wrongValue(path, `unknown tool '${name.slice(0, 80)}'; declare it in tools.`);
   if (toolChoice.kind === 'required' && tools.length === 0) wrongValue(path, 'required needs at least one tool.');
 }
 const namesOf = (choice: HubToolChoice): readonly string[] => (choice.kind === 'named' ? [choice.name] : []);

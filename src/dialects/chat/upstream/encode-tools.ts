@@ -5,6 +5,7 @@ import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
+import { toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import type { ToolNames } from '../../tools/names.ts';
@@ -93,13 +94,12 @@ function encodeChoice(request: HubRequest, tools: readonly HubTool[], context: C
     return rejectHostedChoice(toolChoice.tool);
   }
   if (!context.hasTools) return undefined;
+  const named = toolsByName(tools);
   const choiceOf = (name: string, namespace?: string) => {
-    const tool = tools.find(
-      (one) =>
-        'name' in one &&
-        one.name === name &&
-        (namespace === undefined || ('namespace' in one && one.namespace === namespace)),
-    );
+    const tool =
+      namespace === undefined
+        ? named.get(name)
+        : tools.find((one) => 'namespace' in one && one.name === name && one.namespace === namespace);
     const form = tool?.kind === 'custom' && context.target.capabilities.customTools ? 'custom' : 'function';
     const wire = context.names.toWire(tool && 'name' in tool ? tool : compact({ name, namespace }));
     return { type: form, [form]: { name: wire } };

@@ -7,6 +7,7 @@ import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/r
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
+import { type NamedTool, toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { compact, isObject } from '../../wire/read.ts';
@@ -127,7 +128,8 @@ function callingConfig(request: HubRequest, tools: readonly HubTool[], names: To
   if (request.allowedTools) {
     const { mode, names: allowed } = request.allowedTools;
     const forced = mode === 'required' || choice.kind === 'required';
-    const allowedFunctionNames = allowed.map((name) => names.toWire(toolNamed(name, tools)));
+    const named = toolsByName(tools);
+    const allowedFunctionNames = allowed.map((name) => names.toWire(toolNamed(name, named)));
     // AUTO rejects a list of names; VALIDATED lets the model choose among them.
     return { mode: forced ? 'ANY' : 'VALIDATED', allowedFunctionNames };
   }
@@ -137,8 +139,8 @@ function callingConfig(request: HubRequest, tools: readonly HubTool[], names: To
   return strict ? { mode: 'VALIDATED' } : undefined;
 }
 
-function toolNamed(name: string, tools: readonly HubTool[]): { name: string; namespace?: string } {
-  const found = tools.find((tool) => tool.kind !== 'server' && tool.name === name);
+function toolNamed(name: string, tools: ReadonlyMap<string, NamedTool>): { name: string; namespace?: string } {
+  const found = tools.get(name);
   return found && 'namespace' in found && found.namespace !== undefined
     ? { name, namespace: found.namespace }
     : { name };
