@@ -35,5 +35,9 @@ test('newRequestId returns unique ids of one length', () => {
   const ids = Array.from({ length: 10_000 }, newRequestId);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(new Set(ids.map((id) => id.length)).size, 1);
-  assert.match(ids[0] ?? '', /^req_[0-9A-Za-z]+$/);
+  assert.match(ids[0] ?? '', /^req_[0-9a-f]{24}$/);
+  const sorted = [...ids].sort();
+  assert.notDeepEqual(ids, sorted, 'ids do not count up');
+  const firstHalf = ids.filter((id) => id < `req_8${'0'.repeat(23)}`).length;
+  assert.ok(firstHalf > 4_500 && firstHalf < 5_500, 'ids are spread evenly');
 });

@@ -1,5 +1,5 @@
 /** Opaque prefixed ids (V 1). 128 random bits, so ids of other users' resources cannot be guessed. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { base62 } from './base62.ts';
 
 export const ID_PREFIXES = [
@@ -18,13 +18,17 @@ export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 export const newId = (prefix: IdPrefix): string => `${prefix}_${base62(randomBytes(16))}`;
 
-/**
- * Cheap ids, because every request needs one: a random part per process and a counter. They label log lines and must never
- * serve as a secret or a lookup key.
- */
-const processPart = base62(randomBytes(9));
-let counter = 0;
-export const newRequestId = (): string => {
-  counter = (counter + 1) % 0x1_0000_0000;
-  return `req_${processPart}${counter.toString(36).padStart(7, '0')}`;
-};
+const REQUEST_BYTES = 12;
+/** Random bytes for the next 512 requests: one call for all costs a tenth of a call for each. */
+const pool = Buffer.allocUnsafe(512 * REQUEST_BYTES);
+let used = pool.length;
+
+/** Random, so that an id does not show how many requests there are. They label log lines and must never serve as a secret. */
+export function newRequestId(): string {
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += REQUEST_BYTES;
+  return `req_${pool.toString('hex', used - REQUEST_BYTES, used)}`;
+}

@@ -230,6 +230,8 @@ class Attempt implements UpstreamListener, UpstreamControl {
 
   onHead(status: number, headers: HttpHeaders): void {
     crashPoint('upstream.head_received');
+    // The API of a provider never redirects. Its address would lead the client around the gateway.
+    if (status >= 300 && status < 400) return this.reject(redirected(status));
     if (status >= 400) this.#errorResponse = { status, headers, chunks: [], bytes: 0 };
     else this.#handler = this.#failover.onResponse({ status, headers, account: this.#account }, this);
   }
@@ -275,6 +277,11 @@ class Attempt implements UpstreamListener, UpstreamControl {
     this.#failover.done(kind);
   }
 }
+
+const redirected = (status: number): Fault => ({
+  kind: 'failed',
+  error: { code: 'upstream_error', message: `The provider redirected the request (HTTP ${status}).` },
+});
 
 const faultOf = ({ kind }: TransportError): Fault => ({
   kind,

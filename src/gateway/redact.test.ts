@@ -34,6 +34,19 @@ test("redact removes provider keys that are not the account's", () => {
   }
 });
 
+test("redact removes ids of the operator's organisation and project", () => {
+  for (const [text, clean] of [
+    [
+      'Rate limit in organization org-AbCdEfGhIjKlMnOpQrStUvWx on tokens',
+      'Rate limit in organization [redacted] on tokens',
+    ],
+    ['Project proj_AbCdEfGhIjKlMnOpQrStUvWx has no access', 'Project [redacted] has no access'],
+    ['consumer "projects/123456789012"', 'consumer "projects/[redacted]"'],
+    ['an org-specific rule of proj_short', 'an org-specific rule of proj_short'],
+  ] as const)
+    assert.equal(redact(text, ACCOUNT), clean);
+});
+
 test('redact keeps all other text, because clients match on it', () => {
   for (const text of [
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",

@@ -37,6 +37,9 @@ export function openUpstreamSocket({ origin, path, headers }: SocketRequest, lis
     maxPayload: WEBSOCKET.upstreamBytes,
     perMessageDeflate: false,
     followRedirects: false,
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can disable the default.
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
   });
   let isOver = false;
   let errorCode: string | undefined;

@@ -138,3 +138,30 @@ describe('a native response that the client received', () => {
       assert.ok(row.nanos > 0n && Number(row.output) > 8_000, `${row.output} tokens for 8,000 words`);
     });
 });
+
+test('a redirect of a provider is 502 on native and converted calls, without its address', async () => {
+  for (const status of [301, 302, 304, 307, 308])
+    for (const [group, path, body] of [
+      ['gemini', GENERATE, BODY],
+      ['claude', '/v1/messages', '{"model":"demo-messages","max_tokens":1,"messages":[{"role":"user","content":"x"}]}'],
+      ['claude', '/v1/chat/completions', '{"model":"demo-messages","messages":[{"role":"user","content":"x"}]}'],
+    ] as const) {
+      upstream.respondWith((response) => {
+        response.writeHead(status, { location: 'https://provider.example/elsewhere' });
+        response.end(status === 304 ? undefined : 'moved');
+      });
+      // A failed account may need a moment before it is used again.
+      const response = await until(
+        'an attempt',
+        async () => {
+          const sent = upstream.requests.length;
+          const one = await post(group, path, body);
+          return upstream.requests.length > sent ? one : undefined;
+        },
+        30_000,
+      );
+      assert.equal(response.status, 502, `${status} ${path}`);
+      assert.equal(response.headers.get('location'), null);
+      assert.ok(!(await response.text()).includes('provider.example'));
+    }
+});
