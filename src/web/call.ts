@@ -23,6 +23,8 @@ export interface ResponseWriter {
   /** Takes one event as JSON text, without server-sent-event framing. Only a WebSocket turn has it. */
   writeEvent?(json: string): boolean;
   destroy(): unknown;
+  /** Set before the head: the client may send the rest of a large body before it reads the response. */
+  readsRest?: boolean;
   once(event: 'close' | 'drain', listener: () => void): unknown;
 }
 
@@ -95,6 +97,11 @@ export class Call {
     this.bodyBudget = options.bodyBudget;
     this.headers = options.headers ?? NO_HEADERS;
     this.response.once('close', () => this.#close());
+  }
+
+  /** True once the caller's key is known. */
+  get hasKey(): boolean {
+    return this.owner !== this.address;
   }
 
   /** True when the client disconnected, or the call was interrupted, before the client had the whole response. */

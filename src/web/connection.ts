@@ -41,6 +41,9 @@ const MAX_EARLY_BYTES = 64 * 1024;
 /** Bytes of an unread body to discard before closing. Closing with unread bytes resets the connection and can lose the response. */
 const DISCARD_BYTES = 64 * 1024;
 const DISCARD_MS = 500;
+/** The same for authenticated clients whose body is too large: most send all of it before they read why it was rejected. */
+const REST_BYTES = 128 * 2 ** 20;
+const REST_MS = 10_000;
 const CR = 0x0d;
 const LF = 0x0a;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
@@ -70,6 +73,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   /** The last response is written; further input is discarded. */
   #isClosing = false;
   #discarded = 0;
+  #discardLimit = DISCARD_BYTES;
   #cancelDestroy: (() => void) | undefined;
 
   /** `onLeave`: it is closed. */
@@ -258,9 +262,12 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     return preference === undefined || !/\bclose\b/i.test(preference);
   }
 
-  onResponseSent(incoming: IncomingRequest, keepsAlive: boolean): void {
+  onResponseSent(
+    incoming: IncomingRequest,
+    { keepsAlive, readsRest }: { readonly keepsAlive: boolean; readonly readsRest: boolean },
+  ): void {
     this.#hasServed = true;
-    if (!keepsAlive) return incoming.isComplete ? this.socket.destroySoon() : this.#closeGracefully();
+    if (!keepsAlive) return incoming.isComplete ? this.socket.destroySoon() : this.#closeGracefully(readsRest);
     if (incoming.isComplete) return this.#readNextRequest();
     this.#destroySoon();
     incoming.read({ onData: () => true, onEnd: () => this.#readNextRequest(), onAborted: () => {} });
@@ -288,21 +295,22 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   }
 
   /** Closes the sending side and discards some input first, because closing with unread bytes can lose the response. */
-  #closeGracefully(): void {
+  #closeGracefully(readsRest = false): void {
     this.#isClosing = true;
     this.#buffered = undefined;
+    if (readsRest) this.#discardLimit = REST_BYTES;
     this.socket.end();
     this.socket.resume();
-    this.#destroySoon();
+    this.#destroySoon(readsRest ? REST_MS : DISCARD_MS);
   }
 
-  #destroySoon(): void {
-    this.#cancelDestroy ??= this.#host.clock.after(DISCARD_MS, () => this.socket.destroy());
+  #destroySoon(ms = DISCARD_MS): void {
+    this.#cancelDestroy ??= this.#host.clock.after(ms, () => this.socket.destroy());
   }
 
   #discard(bytes: Buffer): void {
     this.#discarded += bytes.length;
-    if (this.#discarded > DISCARD_BYTES) this.socket.destroy();
+    if (this.#discarded > this.#discardLimit) this.socket.destroy();
   }
 }
 

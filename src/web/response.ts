@@ -15,7 +15,7 @@ export interface ResponseConnection {
   /** Called when the head is written: whether the connection may serve another request. */
   canKeepAlive(request: IncomingRequest): boolean;
   /** The whole response is handed to the operating system. */
-  onResponseSent(request: IncomingRequest, keepsAlive: boolean): void;
+  onResponseSent(request: IncomingRequest, options: { keepsAlive: boolean; readsRest: boolean }): void;
 }
 
 /** Up to this size, head and body become one Latin-1 string, which Node writes without another copy. */
@@ -35,6 +35,7 @@ export class OutgoingResponse implements ResponseWriter {
   writableEnded = false;
   writableFinished = false;
   destroyed = false;
+  readsRest = false;
   /** Time of `end()`, in milliseconds; the client may still be reading. */
   endedAt = Number.POSITIVE_INFINITY;
   readonly #connection: ResponseConnection;
@@ -136,7 +137,8 @@ export class OutgoingResponse implements ResponseWriter {
     if (error || this.destroyed) return;
     this.writableFinished = true;
     this.#emitClose();
-    this.#connection.onResponseSent(this.#request, this.#keepsAlive);
+    const { readsRest } = this;
+    this.#connection.onResponseSent(this.#request, { keepsAlive: this.#keepsAlive, readsRest });
   }
 
   /** Returns the head on the first call, then ''. `body` is the complete body when it is known. */

@@ -46,6 +46,8 @@ export function sendError(call: Call, error: unknown, render: RenderError): void
     return;
   }
   const known = error instanceof ApiError ? error : fail('internal_error', undefined, { cause: error });
+  // Bodies are read after authentication, so a body that is too large is that of a known caller.
+  response.readsRest = call.hasKey || known.code === 'request_too_large';
   const { status, headers, body } = render(known, call);
   sendJson(call, status, body, headers);
 }

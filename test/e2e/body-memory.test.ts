@@ -1,10 +1,12 @@
 /** Memory of request bodies: one budget for the process with a share for each key, checked while bodies are decompressed. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { jsonOf, request, Wire } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
 const MIB = 2 ** 20;
@@ -81,3 +83,23 @@ test('a content encoding with the name of an object member is 415', async () => 
     assert.equal(response.status, 415);
   }
 });
+
+for (const [about, framing] of [
+  ['declared', ['content-length', String(60 * MIB)]],
+  ['chunked', ['transfer-encoding', 'chunked']],
+] as const)
+  test(`a client that sends a body of 60 MiB (${about}) before it reads gets an error, not a reset`, async () => {
+    const wire = new Wire(gateway.url);
+    wire.socket.pause();
+    wire.send(request('POST /v1/chat/completions HTTP/1.1', [['authorization', `Bearer ${ana}`], framing]));
+    const block = Buffer.alloc(MIB, ' ');
+    const piece = about === 'chunked' ? Buffer.concat([Buffer.from('100000\r\n'), block, Buffer.from('\r\n')]) : block;
+    for (let n = 0; n < 60; n += 1) if (!wire.socket.write(piece)) await once(wire.socket, 'drain');
+    wire.socket.resume();
+    const response = await wire.response();
+    // Without a length, the memory of the key ends before the limit of the endpoint.
+    const [status, code] = about === 'declared' ? [413, 'request_too_large'] : [429, 'rate_limit_exceeded'];
+    assert.equal(response?.status, status);
+    assert.equal(errorCode('openai', status, jsonOf(response)), code);
+    wire.end();
+  });
