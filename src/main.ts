@@ -324,6 +324,7 @@ function createApp(
     bodyLimit: (limit) => bodyLimit(config, limit),
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
     accountTag: accountTags(secrets.pepper),
+    opaqueKey: hmac(secrets.pepper, 'opaque values'),
   });
   const metricsAccess: MetricsAccess = config.METRICS_TOKEN === undefined ? 'open' : { token: config.METRICS_TOKEN };
   const bodyBudget = new BodyBudget(config.BODY_MEMORY_BYTES);

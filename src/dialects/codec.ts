@@ -7,6 +7,7 @@ import type { Capabilities, ClientDialect, Dialect, Style } from '../rules/index
 import type { Fault } from './errors/fault.ts';
 import type { FieldNames, HubField, SupportTable } from './hub/fields.ts';
 import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ToolName } from './hub/types.ts';
+import type { SignOpaque } from './opaque/sign.ts';
 
 export interface Codec {
   readonly client: ClientSide;
@@ -84,6 +85,8 @@ export interface DecodeContext {
   /** Seed for ids that the upstream does not provide. */
   readonly requestId: string;
   readonly account?: string;
+  /** Signs the opaque values of the reply. */
+  readonly sign?: SignOpaque;
 }
 
 /** Facts an encoder needs besides the hub events. */

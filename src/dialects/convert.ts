@@ -7,6 +7,7 @@ import { withClientFieldName } from './errors/rejection.ts';
 import { checkSupport, type FieldNames } from './hub/fields.ts';
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
 import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub/types.ts';
+import { signEvent, signItem } from './opaque/sign.ts';
 import { restoreEvent, restoreItem } from './tools/restore-names.ts';
 
 /** The two sides that a conversion connects. */
@@ -50,7 +51,9 @@ export function readReply(
   context: DecodeContext,
 ): HubReply {
   const decoded = upstream.decodeReply(body, context);
-  const restored = { ...decoded, items: decoded.items.map((item) => restoreItem(item, encoded.names)) };
+  const { sign } = context;
+  const items = sign ? decoded.items.map((item) => signItem(item, sign)) : decoded.items;
+  const restored = { ...decoded, items: items.map((item) => restoreItem(item, encoded.names)) };
   return encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
 }
 
@@ -72,8 +75,10 @@ export function openDecoding(upstream: UpstreamSide, encoded: EncodedRequest, co
   const decoder = upstream.openDecoder(context);
   const cutter = encoded.emulateStop.length > 0 ? new StopCutter(encoded.emulateStop) : undefined;
   const restore = encoded.names.size > 0 ? (event: HubEvent) => restoreEvent(event, encoded.names) : undefined;
+  const { sign } = context;
   const transform = (events: readonly HubEvent[]): readonly HubEvent[] => {
-    const restored = restore ? events.map(restore) : events;
+    const signed = sign ? events.map((event) => signEvent(event, sign)) : events;
+    const restored = restore ? signed.map(restore) : signed;
     return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;
   };
   return {

@@ -79,4 +79,5 @@ export {
   withoutOpaque,
   withoutRejected,
 } from './opaque/in-request.ts';
+export { type SignOpaque, withoutForged } from './opaque/sign.ts';
 export { isObject } from './wire/read.ts';

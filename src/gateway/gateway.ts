@@ -45,6 +45,8 @@ export interface GatewayOptions {
   readonly bodyLimit: (limit: BodyClass) => number;
   readonly spool: Spool;
   readonly accountTag: (accountId: string) => string;
+  /** Key of the signatures of opaque values. */
+  readonly opaqueKey: Buffer;
 }
 
 export interface Gateway {
@@ -70,8 +72,8 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { clock, log, upstream, catalog, limiter, metering, pool, bodyLimit, spool, accountTag, mediaFetcher } =
-    options;
+  const { clock, log, upstream, catalog, limiter, metering, pool, bodyLimit, spool, accountTag, opaqueKey } = options;
+  const { mediaFetcher } = options;
   const store = new ResponseStore({ ...options, days: options.storedDays });
   const services = {
     clock,
@@ -81,6 +83,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     bodyLimit,
     spool,
     accountTag,
+    opaqueKey,
     mediaFetcher,
     store,
     pool,

@@ -662,6 +662,29 @@ describe('a conversation that moves to another group', () => {
     }
   });
 
+  test("an envelope in another user's history is treated as absent", async () => {
+    const { openai: other = '' } = await gateway.apply({
+      users: [{ id: 'other-user', balance: '10' }],
+      keys: [{ user: 'other-user', group: 'openai' }],
+    });
+    const options = { url: gateway.url, model: 'demo-text', stream: false };
+    const agent = startAgent('messages', { ...options, key: keyOf('openai') });
+    upstream.respondWith(respond.responses([REASONING, call(1)]));
+    agent.addUserMessage('read a.ts');
+    const { calls } = await agent.send();
+    agent.addToolResults(calls.map((one) => ({ call: one, text: 'ok' })));
+    const thief = startAgent('messages', { ...options, key: other });
+    thief.history.push(...agent.history);
+    upstream.respondWith(respond.responses(END.responses));
+    for (const [one, expected] of [
+      [thief, ['message', 'function_call', 'function_call_output']],
+      [agent, ['message', 'reasoning', 'function_call', 'function_call_output']],
+    ] as const) {
+      assert.equal((await one.send()).text, 'the end');
+      assert.deepEqual(kinds(sentTo('responses')), expected);
+    }
+  });
+
   test('a body that is not JSON but contains an envelope is 400', async () => {
     const response = await postTo('/v1/messages', 'claude', '{"messages":["gw1."');
     assert.equal(response.status, 400);

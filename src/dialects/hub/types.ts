@@ -289,6 +289,8 @@ export interface Opaque {
   readonly account?: string;
   /** UTF-16 lengths of the summary parts, to split text again that was joined for a client. */
   readonly lengths?: readonly number[];
+  /** The gateway's signature, in values that a client carries in an envelope. */
+  readonly mac?: string;
   readonly data: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The `gw1.` envelope: carries an opaque value and its issuer through the opaque slot of a client of another dialect.
- * Envelopes from clients are untrusted: a malformed one counts as absent, and the provider rejects a forged value.
+ * Envelopes from clients are untrusted: a malformed one counts as absent, and the gateway drops one without its signature (sign.ts).
  */
 import type { Style } from '../../rules/index.ts';
 import type { Opaque } from '../hub/types.ts';
@@ -23,23 +23,13 @@ export const pack = (opaque: Opaque, client: Style): string =>
   opaque.issuer === client && opaque.account === undefined && opaque.id === undefined ? opaque.data : wrap(opaque);
 
 export function wrap(opaque: Opaque): string {
-  const { issuer, kind, account, id, lengths, data } = opaque;
-  const json = JSON.stringify({ v: 1, p: issuer, k: kind, a: account, i: id, s: lengths, d: data });
+  const { issuer, kind, account, id, lengths, mac, data } = opaque;
+  const json = JSON.stringify({ v: 1, p: issuer, k: kind, a: account, i: id, s: lengths, m: mac, d: data });
   return ENVELOPE_PREFIX + Buffer.from(json).toString('base64url');
 }
 
-const STYLES: Readonly<Record<string, Style>> = {
-  responses: 'responses',
-  messages: 'messages',
-  'generate-content': 'generate-content',
-};
-const KINDS: Readonly<Record<string, Opaque['kind']>> = {
-  thinking: 'thinking',
-  redacted: 'redacted',
-  reasoning: 'reasoning',
-  thought: 'thought',
-  compaction: 'compaction',
-};
+const STYLES: readonly Style[] = ['responses', 'messages', 'generate-content'];
+const KINDS: readonly Opaque['kind'][] = ['thinking', 'redacted', 'reasoning', 'thought', 'compaction'];
 
 /** Returns undefined for text that is not a valid envelope. */
 export function unwrap(text: string): Opaque | undefined {
@@ -47,12 +37,13 @@ export function unwrap(text: string): Opaque | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text.slice(ENVELOPE_PREFIX.length), 'base64url').toString('utf8'));
     if (!isObject(value)) return undefined;
-    const issuer = STYLES[String(value.p)];
-    const kind = KINDS[String(value.k)];
+    const issuer = STYLES.find((style) => style === value.p);
+    const kind = KINDS.find((one) => one === value.k);
     const data = maybeString(value.d);
     if (!issuer || !kind || data === undefined) return undefined;
     const id = maybeString(value.i);
     const account = maybeString(value.a);
+    const mac = maybeString(value.m);
     const lengths =
       Array.isArray(value.s) && value.s.every((n) => maybeCount(n) !== undefined) ? (value.s as number[]) : undefined;
     return {
@@ -62,6 +53,7 @@ export function unwrap(text: string): Opaque | undefined {
       ...(id !== undefined && { id }),
       ...(account !== undefined && { account }),
       ...(lengths && { lengths }),
+      ...(mac !== undefined && { mac }),
     };
   } catch {
     return undefined;

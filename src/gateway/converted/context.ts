@@ -9,6 +9,7 @@ import type {
   JsonObject,
   Pair,
   ReplyContext,
+  SignOpaque,
 } from '../../dialects/index.ts';
 import type { InferenceOperation } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
@@ -28,6 +29,8 @@ export interface ConvertedServices extends GatewayServices {
   readonly mediaFetcher: MediaFetcher;
   /** A short keyed hash of an account. Clients carry it inside opaque values, so it must not reveal the account. */
   readonly accountTag: (accountId: string) => string;
+  /** Key of the signatures of opaque values. */
+  readonly opaqueKey: Buffer;
 }
 
 /** One converted call. The same for all its attempts and rounds. */
@@ -48,6 +51,8 @@ export interface CallContext {
   readonly replyContext: ReplyContext;
   /** Only where a request of the images API is converted. */
   readonly images?: ConvertedImages;
+  /** Signs the opaque values of the reply for this caller. */
+  readonly sign: SignOpaque;
 }
 
 /** A request as one account gets it. */

@@ -20,6 +20,7 @@ import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
 import { inlineMedia } from './inline-media.ts';
 import { parseBody } from './json-body.ts';
+import { dropForged, signerFor } from './opaque-signer.ts';
 
 /** An operation whose requests arrive in one dialect and leave in another. */
 export interface Conversion {
@@ -37,7 +38,8 @@ export async function convertCall(
   const pair: Pair = { client: codecOf(from).client, upstream: codecOf(to).upstream };
   const bytes = await readJsonBody(services, call, operation);
   const { body, input, previousId } = await expanded(services, caller, from, parseBody(bytes));
-  const request = withState(pair.client.decodeRequest(body, call.request), {
+  const sign = signerFor(services.opaqueKey, caller);
+  const request = withState(dropForged(pair.client.decodeRequest(body, call.request), sign), {
     ...(previousId && { previousId }),
     ...(!caller.key.store && { store: false }),
   });
@@ -59,7 +61,7 @@ export async function convertCall(
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
     const base = { services, call, caller, operation, pair, request, input, model };
-    const context = { ...base, inputBytes, admission, replyContext };
+    const context = { ...base, inputBytes, admission, replyContext, sign };
     await new ConvertedCall(context).run(completed);
   } finally {
     admission.release();

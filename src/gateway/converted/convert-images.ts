@@ -16,6 +16,7 @@ import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
 import { requestedImages } from './image-usage.ts';
 import { parseBody } from './json-body.ts';
+import { signerFor } from './opaque-signer.ts';
 
 export interface ImageConversion {
   readonly operation: InferenceOperation;
@@ -48,7 +49,8 @@ export async function convertImages(
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
     const base = { services, call, caller, operation, pair, request, input: [], model, inputBytes: promptBytes };
-    await new ConvertedCall({ ...base, admission, replyContext, images }).run(request);
+    const sign = signerFor(services.opaqueKey, caller);
+    await new ConvertedCall({ ...base, admission, replyContext, sign, images }).run(request);
   } finally {
     admission.release();
   }

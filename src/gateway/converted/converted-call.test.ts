@@ -81,6 +81,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     rejectedOpaques: new RejectedOpaques(),
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },
     accountTag: (id) => `tag-${id}`,
+    opaqueKey: Buffer.alloc(32),
   };
   const client = new RecordingClient({ isTurn });
   const call = callFor(client);
@@ -101,6 +102,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     inputBytes: 400,
     admission,
     replyContext,
+    sign: () => 'signed',
   });
   return { client, admission, services, run: () => converted.run(request), lines: failover.lines };
 }

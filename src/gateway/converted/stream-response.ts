@@ -50,12 +50,12 @@ export class StreamResponse implements RoundResponse {
   #cancelTimer: () => void;
 
   constructor(host: RoundHost, request: RoundRequest, head: ResponseHead, upstream: UpstreamControl) {
-    const { call, pair, services } = host.context;
+    const { call, pair, services, sign } = host.context;
     this.account = head.account;
     this.#host = host;
     this.#request = request;
     this.#upstream = upstream;
-    const decodeContext = { requestId: call.id, account: services.accountTag(head.account.id) };
+    const decodeContext = { requestId: call.id, account: services.accountTag(head.account.id), sign };
     this.#decoding = openDecoding(pair.upstream, request.encodedFor(head.account).encoded, decodeContext);
     this.#reader = readSse((data, event) => this.#onHubEvents(this.#decoding.decode(data, event)));
     this.#cancelTimer = services.clock.after(HEAD_WAIT_MS, () => {

@@ -66,11 +66,12 @@ export class UnaryResponse implements RoundResponse {
   }
 
   #decode(body: unknown): HubReply {
-    const { call, pair, services } = this.#host.context;
+    const { call, pair, services, sign } = this.#host.context;
     const { encoded } = this.#request.encodedFor(this.account);
     return readReply(pair.upstream, encoded, body, {
       requestId: call.id,
       account: services.accountTag(this.account.id),
+      sign,
     });
   }
 

@@ -1,0 +1,38 @@
+/**
+ * Signatures of opaque values: a value in the envelope of a client is accepted only with the signature that the gateway gave it. What a
+ * signature binds is the gateway's choice; here it is a function.
+ */
+import type { HubEvent, HubItem, HubPart, HubRequest, Opaque } from '../hub/types.ts';
+import { withoutRejected } from './in-request.ts';
+
+export type SignOpaque = (opaque: Opaque) => string;
+
+export function signItem(item: HubItem, sign: SignOpaque): HubItem {
+  const signed = (opaque: Opaque): Opaque => ({ ...opaque, mac: sign(opaque) });
+  if (item.kind === 'reasoning' || item.kind === 'compaction')
+    return item.opaque ? { ...item, opaque: signed(item.opaque) } : item;
+  if (item.kind === 'tool_call') return item.signature ? { ...item, signature: signed(item.signature) } : item;
+  if (item.kind !== 'message' || !item.parts.some(hasSignature)) return item;
+  return {
+    ...item,
+    parts: item.parts.map((part) => (hasSignature(part) ? { ...part, signature: signed(part.signature) } : part)),
+  };
+}
+
+export const signEvent = (event: HubEvent, sign: SignOpaque): HubEvent =>
+  event.kind === 'item' || event.kind === 'item_end' ? { ...event, item: signItem(event.item, sign) } : event;
+
+/** Removes forged values as if they were stale: reasoning goes with its value, everything else stays. */
+export function withoutForged(request: HubRequest, isForged: (opaque: Opaque) => boolean): HubRequest {
+  const stripped = withoutRejected(request, isForged);
+  return { ...stripped, items: stripped.items.map((item) => withoutForgedSummary(item, isForged)) };
+}
+
+function withoutForgedSummary(item: HubItem, isForged: (opaque: Opaque) => boolean): HubItem {
+  if (item.kind !== 'compaction' || !item.opaque || !isForged(item.opaque)) return item;
+  const { opaque: _, ...rest } = item;
+  return rest;
+}
+
+type SignedPart = HubPart & { readonly signature: Opaque };
+const hasSignature = (part: HubPart): part is SignedPart => 'signature' in part && part.signature !== undefined;
