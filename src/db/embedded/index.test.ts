@@ -1,5 +1,6 @@
 /** One process: start, recovery after a crash, and the location of the files. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -208,5 +209,46 @@ test('a regular user starts and adopts a postmaster over socket and loopback', {
     }
   } finally {
     await removeFolder(own);
+  }
+});
+
+/** Sends the first message of a session as another user; prints the type of the response: R accepts, E rejects. */
+const KNOCK = `
+  const text = 'user\\0postgres\\0database\\0postgres\\0\\0';
+  const message = Buffer.alloc(8 + text.length);
+  message.writeInt32BE(message.length, 0);
+  message.writeInt32BE(196608, 4);
+  message.write(text, 8);
+  const socket = require('node:net').connect(process.argv[1], () => socket.write(message));
+  socket.once('data', (bytes) => { process.stdout.write(String.fromCharCode(bytes[0])); socket.destroy(); });
+  socket.once('error', (error) => process.stdout.write(error.code));
+`;
+
+/** The response to a process of the user that PostgreSQL runs as, and to a process of root. */
+async function knock({ url, directory }: { readonly url: string; readonly directory: string }): Promise<string[]> {
+  const { uid, gid } = await stat(directory);
+  const socket = join(decodeURIComponent(new URL(url).hostname), '.s.PGSQL.5432');
+  return [{ uid, gid }, {}].map(
+    (as) => spawnSync(process.execPath, ['-e', KNOCK, socket], { ...as, cwd: '/', encoding: 'utf8' }).stdout,
+  );
+}
+
+test('the database of a root process rejects other processes of the user that PostgreSQL runs as', {
+  skip: !isRoot || !(await canRunAsNobody()),
+}, async () => {
+  const dataDir = join(folder, 'root');
+  for (const [rules, responses] of [
+    [undefined, ['E', 'R']],
+    ['local all postgres,dragoman trust\n', ['R', 'R']],
+  ] as const) {
+    // Rules that an operator wrote stay in force.
+    if (rules !== undefined) await writeFile(join(dataDir, 'postgres', 'pg_hba.conf'), rules);
+    const embedded = await joinEmbedded({ dataDir });
+    try {
+      assert.equal(await queryValue(embedded.url, 'select 1'), 1);
+      assert.deepEqual(await knock(embedded), responses);
+    } finally {
+      await embedded.leave();
+    }
   }
 });

@@ -10,6 +10,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isProcessAlive } from '../../core/index.ts';
+import { accessSettings } from './access-rules.ts';
 import type { Binaries } from './binaries.ts';
 import type { DataLocation, Notify } from './data-location.ts';
 import type { Transport } from './endpoint.ts';
@@ -78,7 +79,8 @@ export async function startPostmaster(
     const stale = await staleOwner(location.cluster);
     const socketDirectory =
       options.transport === 'socket' ? await openSocketDir(location.cluster, location.osUser, stale) : undefined;
-    const settings = await settingsFor(socketDirectory, options);
+    const access = socketDirectory === undefined ? [] : await accessSettings(location);
+    const settings = [...(await settingsFor(socketDirectory, options)), ...access];
     const offset = rotateLog(location.log);
     const start = process.platform === 'win32' ? startWithControl : startDirectly;
     const error = await start({ location, binaries, settings, stale, notify: options.notify });

@@ -1,6 +1,6 @@
 /**
  * The folder of the unix socket. Its path is short, because systems limit socket paths to about 100 bytes. Only the user of PostgreSQL
- * and root can enter it, because the socket accepts connections without a password.
+ * and root can enter it, because the socket accepts connections without a password; access-rules.ts says whose.
  * Never uses a folder that another user created.
  */
 import { createHash } from 'node:crypto';
