@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hmac } from '../../core/index.ts';
 import { type HubRequest, type Opaque, opaquesIn, type SignOpaque, withoutForged } from '../../dialects/index.ts';
-import type { Dialect, Style } from '../../rules/index.ts';
+import type { Style } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 
 /** 128 bits in base64url. */
