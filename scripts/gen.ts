@@ -44,7 +44,7 @@ async function rows(): Promise<string> {
 async function migratedRows(url: string): Promise<string> {
   const database = openDatabase(url);
   try {
-    await migrate(database.db);
+    await migrate(url);
   } finally {
     await database.close();
   }

@@ -30,6 +30,7 @@ import {
   joinEmbedded,
   migrate,
   openDatabase,
+  type PoolLimits,
   RevisionWatch,
 } from './db/index.ts';
 import { createGateway, type Gateway } from './gateway/index.ts';
@@ -81,9 +82,16 @@ export class CliError extends Error {}
 
 export type Print = (sentence: string) => void;
 
+export interface ContextOptions {
+  readonly say?: Print;
+  readonly log?: Log;
+  readonly limits?: Partial<PoolLimits>;
+  readonly clock?: Clock;
+}
+
 export async function openContext(
   config: Config,
-  { say = () => {}, log }: { say?: Print; log?: Log } = {},
+  { say = () => {}, log, limits, clock = systemClock }: ContextOptions = {},
 ): Promise<AppContext> {
   await prepareDataDir(config.DATA_DIR);
   const closers: Closer[] = [];
@@ -92,17 +100,17 @@ export async function openContext(
     const embedded =
       config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, notify: say }) : undefined;
     if (embedded) closers.push(() => embedded.leave());
-    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '');
+    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', CONNECTIONS, limits);
     closers.push(() => database.close());
     await checkConnection(database);
-    await migrate(database.db);
+    await migrate(database.url);
     const sealer = createSealer(await loadMasterKeys(config, database.db));
     const pepper = await loadPepper(database.db, sealer);
     const isFresh = (await database.db.selectFrom('groups').select('id').limit(1).execute()).length === 0;
     return {
       config,
       log: log ?? createLog(config.LOG_LEVEL),
-      clock: systemClock,
+      clock,
       database,
       sealer,
       secrets: { pepper, sealer },
@@ -270,7 +278,7 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   const pool = createPool(context);
   let catalog = await loadCatalog(database.db, sealer, log);
   pool.reload(catalog.allAccounts());
-  const keys = new KeyCache(database.db, secrets.pepper, clock, config.ADMIN_TOKEN);
+  const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
   const watch = await RevisionWatch.start({
     database,
     clock,
@@ -286,7 +294,7 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   closers.push(() => upstream.close());
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, context, metrics);
   if (redis) closers.push(() => redis.close());
-  const metering = await Metering.start({ db: database.db, dataDir: config.DATA_DIR, clock, log, redis });
+  const metering = await Metering.start({ ...database, dataDir: config.DATA_DIR, clock, log, redis });
   closers.push(() => metering.close());
   const alarms = await watchAlarms(context);
   closers.push(() => alarms.stop());
@@ -348,7 +356,7 @@ function createApp(
     notReady: async () => (web.isDraining ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
   });
   // A pool of its own: a long report or a slow download must never keep a charge waiting for a connection.
-  const reports = openDatabase(database.url, ADMIN_CONNECTIONS);
+  const reports = openDatabase(database.url, ADMIN_CONNECTIONS, { statementMs: REPORT_MS });
   closers.push(() => reports.close());
   const adminHandlers = createAdminHandlers({
     auth: new AdminAuth(
@@ -400,9 +408,12 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
   return migrated ? undefined : 'the database is not migrated';
 }
 
+const CONNECTIONS = 10;
 const ADMIN_CONNECTIONS = 5;
 /** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
 const SESSION_GRACE_MS = 500;
+/** Reports may take longer than the statements of calls and jobs. */
+const REPORT_MS = 30_000;
 
 /** What the worker of a process without a server needs. */
 export interface WorkerServices {

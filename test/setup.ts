@@ -1,5 +1,5 @@
 /** Global setup of a test run: one PostgreSQL without fsync, and a migrated template database that each test file copies. */
-import { connect, type Embedded, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
+import { connect, type Embedded, joinEmbedded, migrate } from '../src/db/index.ts';
 import { TEMPLATE, withDatabase } from './support/database.ts';
 import { createFolder, removeFolder } from './support/embedded.ts';
 
@@ -13,9 +13,7 @@ export async function globalSetup(): Promise<void> {
   const client = await connect(embedded.url);
   await client.query(`create database ${TEMPLATE}`);
   await client.end();
-  const template = openDatabase(withDatabase(embedded.url, TEMPLATE), 1);
-  await migrate(template.db);
-  await template.close();
+  await migrate(withDatabase(embedded.url, TEMPLATE));
 }
 
 export async function globalTeardown(): Promise<void> {

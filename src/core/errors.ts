@@ -31,4 +31,20 @@ export class ApiError extends Error {
 export const fail = (code: ErrorCode, message?: string, details: FailureDetails = {}): ApiError =>
   new ApiError(code, message ?? sentence(errorRow(code).means), details);
 
+/** Something that the gateway needs does not respond for the moment. The request may succeed when the client sends it again. */
+export class Unavailable extends Error {}
+
+const RETRY_AFTER_S = 1;
+
+/** The error to show for anything that was thrown. What is neither an `ApiError` nor `Unavailable` is a bug. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return error instanceof Unavailable
+    ? fail('server_is_overloaded', 'The gateway is temporarily unavailable; retry shortly.', {
+        retryAfter: RETRY_AFTER_S,
+        cause: error,
+      })
+    : fail('internal_error', undefined, { cause: error });
+}
+
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

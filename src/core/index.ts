@@ -3,8 +3,9 @@ export { base62 } from './base62.ts';
 export { concatBuffers } from './buffers.ts';
 export { ChunkedBody } from './chunks.ts';
 export { type Clock, FakeClock, systemClock } from './clock.ts';
+export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
-export { ApiError, type FailureDetails, fail } from './errors.ts';
+export { ApiError, type FailureDetails, fail, toApiError, Unavailable } from './errors.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export {
   type Framing,

@@ -1,12 +1,16 @@
 /** Database access: Kysely over pg. Only this folder imports the driver. */
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
+import { SeverableClient, TCP_OPTIONS } from './client.ts';
+import { DatabasePool, POOL_LIMITS, type PoolLimits } from './pool.ts';
 import type { Rows } from './rows.ts';
 
 export type Db = Kysely<Rows>;
 
 export interface Database {
   readonly db: Db;
+  /** The same connections for statements that a call waits for: they fail sooner when the server is silent. */
+  readonly forCalls: Db;
   readonly url: string;
   close(): Promise<void>;
 }
@@ -15,42 +19,41 @@ export interface Database {
 const INT8_OID = 20;
 pg.types.setTypeParser(INT8_OID, BigInt);
 
-/** Far above any expected query: slower ones are blocked by a lock and must not pile up. */
-const STATEMENT_TIMEOUT_MS = 30_000;
-const CONNECT_TIMEOUT_MS = 5_000;
+/** How long dedicated connections wait for one statement. They do work that takes minutes, such as removing old months. */
+const DEDICATED_QUERY_MS = 600_000;
 
-export function openDatabase(url: string, connections = 10): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    application_name: 'dragoman',
-  });
-  // The pool replaces a broken idle connection at the next query. Without a listener the error would end the process.
-  pool.on('error', () => {});
-  // A connection that breaks during a query rejects that query, so the event itself needs no handling.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
-  return { db, url, close: () => db.destroy() };
+export function openDatabase(url: string, connections = 10, limits: Partial<PoolLimits> = {}): Database {
+  const pool = new DatabasePool(url, connections, { ...POOL_LIMITS, ...limits });
+  const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool: pool.forJobs() }) });
+  const forCalls = new Kysely<Rows>({ dialect: new PostgresDialect({ pool: pool.forCalls() }) });
+  return {
+    db,
+    forCalls,
+    url,
+    async close() {
+      await forCalls.destroy();
+      await db.destroy();
+    },
+  };
 }
 
 /** Runs the task on a snapshot: it reads the state of one moment, and neither takes nor waits for row locks. */
 export const snapshot = <T>(db: Db, task: (tx: Transaction<Rows>) => Promise<T>): Promise<T> =>
   db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(task);
 
-export class DatabaseUnavailable extends Error {}
-
 /** Runs one query, so that an unreachable database is reported as such before other errors. */
 export async function checkConnection({ db }: Database): Promise<void> {
-  await sql`select 1`.execute(db).catch((error: Error & { code?: string }) => {
-    throw new DatabaseUnavailable(`The database cannot be used: ${error.message || error.code}.`, { cause: error });
-  });
+  await sql`select 1`.execute(db);
 }
 
 /** Opens a dedicated connection, for state that outlasts a query (LISTEN, advisory locks). */
-export async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+export async function connect(url: string): Promise<SeverableClient> {
+  const client = new SeverableClient({
+    connectionString: url,
+    connectionTimeoutMillis: POOL_LIMITS.connectMs,
+    query_timeout: DEDICATED_QUERY_MS,
+    ...TCP_OPTIONS,
+  });
   await client.connect();
   return client;
 }

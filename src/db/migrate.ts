@@ -3,17 +3,25 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import type { Db } from './db.ts';
+import { type Db, openDatabase } from './db.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 
 export class MigrationError extends Error {}
 
-/** Returns the names of the migrations that were run. */
-export async function migrate(db: Db): Promise<string[]> {
-  const { error, results = [] } = await migratorOf(db).migrateToLatest();
-  if (error) throw new MigrationError(explain(error), { cause: error });
-  return results.map((result) => result.migrationName);
+/** An index over a large table takes minutes to build. */
+const STATEMENT_MS = 3_600_000;
+
+/** Returns the names of the migrations that were run. Uses connections of its own, because its statements may take long. */
+export async function migrate(url: string): Promise<string[]> {
+  const own = openDatabase(url, 1, { statementMs: STATEMENT_MS });
+  try {
+    const { error, results = [] } = await migratorOf(own.db).migrateToLatest();
+    if (error) throw new MigrationError(explain(error), { cause: error });
+    return results.map((result) => result.migrationName);
+  } finally {
+    await own.close();
+  }
 }
 
 /** True when every migration of this version has been run. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { TcpRelay } from '../../test/support/tcp-relay.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, silentLog } from '../core/index.ts';
 import { type Database, openDatabase, type RevisionName, RevisionWatch } from './index.ts';
@@ -100,5 +101,31 @@ test('RevisionWatch runs reloads one after another', async () => {
     assert.equal(calls.at(-1), 'identity');
   } finally {
     await watch.stop();
+  }
+});
+
+test('RevisionWatch listens on a new connection when its own has gone silent', async () => {
+  const relay = await TcpRelay.start(own.url);
+  const clock = new FakeClock();
+  const behindRelay = { ...database, url: relay.url };
+  const watch = await RevisionWatch.start({ ...options(), database: behindRelay, clock, onChange: record });
+  try {
+    relay.silenceOpen();
+    clock.advance(2_000);
+    // The limit of the probe, then the pause before the next connection.
+    clock.advance(5_000);
+    await until('the silent connection to be closed', () => relay.openConnections === 0);
+    await until('the next connection', () => {
+      clock.advance(1_000);
+      return relay.openConnections > 0;
+    });
+    const seen = calls.length;
+    await until('a notification', async () => {
+      await change();
+      return calls.length > seen;
+    });
+  } finally {
+    await watch.stop();
+    await relay.close();
   }
 });

@@ -4,6 +4,7 @@
  * connection is down, and poolers do not forward LISTEN.
  */
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../core/index.ts';
+import type { SeverableClient } from './client.ts';
 import { connect, type Database } from './db.ts';
 
 export type RevisionName = 'catalog' | 'identity';
@@ -17,12 +18,14 @@ export interface RevisionWatchOptions {
 
 const CHECK_MS = 2_000;
 const RECONNECT_MS = 1_000;
+const PROBE_MS = 5_000;
 
 export class RevisionWatch {
   readonly #options: RevisionWatchOptions;
   readonly #seen = new Map<string, bigint>();
   #repetition: Repetition | undefined;
   #endListening = async (): Promise<void> => {};
+  #probe = async (): Promise<void> => {};
   #checking: Promise<void> = Promise.resolve();
   #isStopped = false;
 
@@ -31,7 +34,7 @@ export class RevisionWatch {
     const watch = new RevisionWatch(options);
     await watch.check();
     await watch.#listen();
-    watch.#repetition = repeat(() => watch.check(), {
+    watch.#repetition = repeat(() => watch.#checkAll(), {
       clock: options.clock,
       intervalMs: CHECK_MS,
       onError: watch.#logFailure,
@@ -67,14 +70,20 @@ export class RevisionWatch {
     }
   }
 
+  async #checkAll(): Promise<void> {
+    const [checked] = await Promise.allSettled([this.check(), this.#probe()]);
+    if (checked.status === 'rejected') throw checked.reason;
+  }
+
   async #listen(): Promise<void> {
     if (this.#isStopped) return;
-    const { database, log } = this.#options;
+    const { database, clock, log } = this.#options;
     try {
       const client = await connect(database.url);
       client.on('notification', () => void this.check().catch(this.#logFailure));
       client.on('error', () => {});
       this.#endListening = () => client.end().catch(() => {});
+      this.#probe = () => probe(client, clock);
       await client.query('listen dragoman');
       client.once('end', () => this.#reconnect());
       if (this.#isStopped) await this.#endListening();
@@ -90,4 +99,13 @@ export class RevisionWatch {
   }
 
   readonly #logFailure = (error: unknown): void => this.#options.log.warn('watch.failed', errorFields(error));
+}
+
+/** A connection that only listens does not notice a silent server. Cutting it makes the watch reconnect. */
+async function probe(client: SeverableClient, clock: Clock): Promise<void> {
+  const cancel = clock.after(PROBE_MS, () => client.sever());
+  await client
+    .query('select 1')
+    .catch(() => {})
+    .finally(cancel);
 }

@@ -1,9 +1,10 @@
 /**
  * Cache of API keys, so that most requests need no database query. Entries are indexed by the SHA-256 of the key value. A change of any
- * key clears the cache on every replica (src/db/watch.ts); entries expire before `PROPAGATION_MS` in case that message is lost.
+ * key clears the cache on every replica (src/db/watch.ts); entries expire before `PROPAGATION_MS` in case that message is lost. While the
+ * database does not respond, known keys stay valid for half a minute (ADR 6).
  */
 import { hash } from 'node:crypto';
-import type { Clock } from '../core/index.ts';
+import { type Clock, within } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { PROPAGATION_MS } from '../rules/index.ts';
 import { isKeyFormat } from './key-format.ts';
@@ -11,13 +12,18 @@ import { findKey, hashKey, type Key } from './keys.ts';
 
 /** One second below the limit, because the query takes time too. */
 const ENTRY_MS = PROPAGATION_MS - 1_000;
+/** How long a key is used without the database: as long as a replica trusts its wallet leases. */
+const OUTAGE_MS = 30_000;
+/** A call with a key that was valid a moment ago waits this long for a slow database. */
+const SLOW_MS = 500;
 const MAX_ENTRIES = 10_000;
 /** Queries at a time for keys that addresses with many failures send, and that were not valid before. */
 const MAX_SUSPECT_QUERIES = 16;
 
 interface Entry {
   readonly key: Key | undefined;
-  readonly until: number;
+  /** By `clock.elapsed()`. */
+  readonly readAt: number;
 }
 
 export class KeyCache {
@@ -31,6 +37,8 @@ export class KeyCache {
   readonly #wasValid = new Set<string>();
   /** Counts clears. A query that began before a clear must not store its result. */
   #generation = 0;
+  /** The last query failed or is late: calls with a key that was valid a moment ago do not wait for the next one. */
+  #isDatabaseAway = false;
 
   /** The admin token is never a valid API key, even if a key with the same value exists. */
   constructor(db: Db, pepper: Buffer, clock: Clock, adminToken?: string) {
@@ -50,9 +58,12 @@ export class KeyCache {
     if (digest === this.#adminHash) return undefined;
     const now = this.#clock.now();
     const entry = this.#entries.get(digest);
-    if (entry && entry.until > now) return isLive(entry.key, now) ? entry.key : undefined;
-    if (isSuspect && !this.#wasValid.has(digest) && this.#pending.size >= MAX_SUSPECT_QUERIES) return undefined;
-    return this.#lookUp(digest, token);
+    if (!entry) return this.#lookUpUnlessSuspect(digest, token, isSuspect);
+    const age = this.#clock.elapsed() - entry.readAt;
+    const known = isLive(entry.key, now) ? entry.key : undefined;
+    if (age < ENTRY_MS) return known;
+    const query = this.#lookUpUnlessSuspect(digest, token, isSuspect);
+    return known && query && age < OUTAGE_MS ? this.#newerThan(known, query) : query;
   }
 
   clear(): void {
@@ -61,15 +72,41 @@ export class KeyCache {
     this.#pending.clear();
   }
 
+  /** Prefers the result of the query, and uses the known key when there is none. */
+  #newerThan(known: Key, query: Promise<Key | undefined>): Key | Promise<Key | undefined> {
+    const result = query.catch(() => known);
+    if (this.#isDatabaseAway) return known;
+    return within<Key | undefined>(result, {
+      clock: this.#clock,
+      ms: SLOW_MS,
+      late: () => {
+        this.#isDatabaseAway = true;
+        return known;
+      },
+    });
+  }
+
+  #lookUpUnlessSuspect(digest: string, token: string, isSuspect: boolean): Promise<Key | undefined> | undefined {
+    const isUnknown = isSuspect && !this.#wasValid.has(digest);
+    return isUnknown && this.#pending.size >= MAX_SUSPECT_QUERIES ? undefined : this.#lookUp(digest, token);
+  }
+
   #lookUp(digest: string, token: string): Promise<Key | undefined> {
     const pending = this.#pending.get(digest);
     if (pending) return pending;
     const generation = this.#generation;
     const query = findKey(this.#db, hashKey(token, this.#pepper), this.#clock.now())
-      .then((key) => {
-        if (generation === this.#generation) this.#store(digest, key);
-        return key;
-      })
+      .then(
+        (key) => {
+          this.#isDatabaseAway = false;
+          if (generation === this.#generation) this.#store(digest, key);
+          return key;
+        },
+        (error: unknown) => {
+          this.#isDatabaseAway = true;
+          throw error;
+        },
+      )
       .finally(() => {
         if (this.#pending.get(digest) === query) this.#pending.delete(digest);
       });
@@ -81,7 +118,7 @@ export class KeyCache {
     this.#entries.delete(digest);
     const oldest = this.#entries.keys().next();
     if (this.#entries.size >= MAX_ENTRIES && !oldest.done) this.#entries.delete(oldest.value);
-    this.#entries.set(digest, { key, until: this.#clock.now() + ENTRY_MS });
+    this.#entries.set(digest, { key, readAt: this.#clock.elapsed() });
     this.#wasValid.delete(digest);
     if (key) this.#wasValid.add(digest);
     const [first] = this.#wasValid.size > MAX_ENTRIES ? this.#wasValid : [];

@@ -28,6 +28,8 @@ import type { UsageRecord } from './usage-record.ts';
 
 export interface MeteringOptions {
   readonly db: Db;
+  /** For statements that a call waits for; `db` by default. */
+  readonly forCalls?: Db | undefined;
   /** Parent of the journal folders; it must outlive the process. */
   readonly dataDir: string;
   readonly clock: Clock;
@@ -95,7 +97,7 @@ export class Metering {
   }
 
   private constructor(options: MeteringOptions, writer: UsageWriter, folder: ReplicaFolder) {
-    const { db, clock, log, redis, sync = false, segmentBytes } = options;
+    const { db, forCalls = db, clock, log, redis, sync = false, segmentBytes } = options;
     this.#options = options;
     this.#journalsDir = folder.journalsDir;
     this.#ledgerId = folder.ledgerId;
@@ -111,7 +113,7 @@ export class Metering {
     this.#journal = journal;
     this.#replica = new Replica({
       id: folder.replicaId,
-      db,
+      db: forCalls,
       clock,
       backlog: () => ({ pending: journal.pending, since: journal.pendingSince }),
       onFenced: (oldId) => this.#onFenced(oldId),
@@ -120,7 +122,7 @@ export class Metering {
       journal.append(record);
       this.#spendLimits.onSettled(record);
     };
-    this.#leases = new WalletLeases({ db, replica: this.#replica, append, clock, log });
+    this.#leases = new WalletLeases({ db: forCalls, replica: this.#replica, append, clock, log });
     this.#flusher = new Flusher({
       writer,
       journal,

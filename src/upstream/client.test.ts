@@ -155,6 +155,7 @@ test('a finished or aborted request leaves no timer', async () => {
   const pending = new Set<() => void>();
   const clock: Clock = {
     now: () => 0,
+    elapsed: () => 0,
     after: (_ms, task) => {
       pending.add(task);
       return () => pending.delete(task);

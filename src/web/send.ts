@@ -1,5 +1,5 @@
 /** Writers of JSON and error responses. The only module that turns a thrown error into an HTTP response. */
-import { ApiError, fail } from '../core/index.ts';
+import { type ApiError, toApiError } from '../core/index.ts';
 import type { Call } from './call.ts';
 
 export interface RenderedError {
@@ -38,14 +38,14 @@ export function sendNoContent(call: Call): void {
   call.response.end();
 }
 
-/** Sends `error`. Anything but an `ApiError` is a bug: the client gets `internal_error` without details. */
+/** Sends `error`. A bug becomes `internal_error` without details. */
 export function sendError(call: Call, error: unknown, render: RenderError): void {
   const { response } = call;
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  const known = error instanceof ApiError ? error : fail('internal_error', undefined, { cause: error });
+  const known = toApiError(error);
   // Bodies are read after authentication, so a body that is too large is that of a known caller.
   response.readsRest = call.hasKey || known.code === 'request_too_large';
   const { status, headers, body } = render(known, call);

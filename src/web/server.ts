@@ -13,6 +13,8 @@ import {
   isAddressIn,
   type Log,
   newRequestId,
+  toApiError,
+  Unavailable,
 } from '../core/index.ts';
 import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
@@ -183,7 +185,10 @@ async function runCall(options: WebState, call: Call, handler: Handler): Promise
     if (pending) await pending;
   } catch (error) {
     if (error instanceof ApiError) call.addLogFields({ code: error.code });
-    else options.log.error('request.internal_error', { request: call.id, op: call.operation, ...errorFields(error) });
+    else if (error instanceof Unavailable) {
+      call.addLogFields({ code: toApiError(error).code });
+      options.log.warn('request.unavailable', { request: call.id, op: call.operation, ...errorFields(error) });
+    } else options.log.error('request.internal_error', { request: call.id, op: call.operation, ...errorFields(error) });
     sendError(call, error, options.renderError);
   }
 }

@@ -32,7 +32,7 @@ const { db } = gateway.context.database;
 const admin = adminApi(() => gateway.url);
 /** Milliseconds that the clock of the workers is ahead. */
 let ahead = 0;
-const clock = { now: () => Date.now() + ahead, after: gateway.context.clock.after };
+const clock = { ...gateway.context.clock, now: () => Date.now() + ahead };
 const workers: TestWorkers = testWorkers(gateway, clock);
 
 beforeEach(async () => {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Catalog } from '../../src/catalog/index.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { createLog } from '../../src/core/index.ts';
-import type { Db } from '../../src/db/index.ts';
+import { type Clock, createLog } from '../../src/core/index.ts';
+import type { Db, PoolLimits } from '../../src/db/index.ts';
 import { type AppContext, openContext, serve } from '../../src/main.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
@@ -34,6 +34,9 @@ export interface GatewayOptions {
   readonly database?: TestDatabase;
   /** Also runs background jobs. Off by default, so that nothing happens but what the test does. */
   readonly worker?: boolean;
+  /** Shorter limits for statements, for tests of a database that does not respond. */
+  readonly limits?: Partial<PoolLimits>;
+  readonly clock?: Clock;
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
@@ -54,6 +57,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const log: LogLine[] = [];
   const context = await openContext(config, {
     log: createLog(config.LOG_LEVEL, { write: (line) => void log.push(JSON.parse(line)) }),
+    ...(options.limits && { limits: options.limits }),
+    ...(options.clock && { clock: options.clock }),
   });
   const running = await serve(context, { worker: options.worker === true }).catch(async (error: unknown) => {
     await context.close();

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { ApiError, type Clock, fail, type LimitedKey, type Limits, type Nanos } from '../../core/index.ts';
+import { ApiError, type Clock, fail, type LimitedKey, type Limits, type Nanos, within } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import {
@@ -42,6 +42,8 @@ export interface SpendLimitsOptions {
 export const SPEND_REFRESH_MS = 2_000;
 /** Earlier days change only when the journal of a dead process is recovered, so they are read this rarely. */
 const MONTH_REFRESH_MS = 60_000;
+/** How long a call waits for the totals of its key. */
+const MAX_WAIT_MS = 5_000;
 /** The counter of a key that is unused for this long is dropped, and read again at its next use. */
 const IDLE_MS = 60_000;
 
@@ -65,7 +67,10 @@ export class SpendLimits {
     if (scopes.length === 0) return undefined;
     const missing = scopes.filter(({ counter }) => !counter.isLoaded);
     if (missing.length === 0) return this.#decide(scopes, maxCost);
-    return Promise.all(missing.map(({ counter }) => this.#load(counter))).then(
+    const loaded = Promise.all(missing.map(({ counter }) => this.#load(counter)));
+    // A read waits for the running flush, which may wait for a silent database.
+    const late = (): never => rejectUnavailable(new Error(`The spend totals were not read within ${MAX_WAIT_MS} ms.`));
+    return within<unknown>(loaded, { clock: this.#options.clock, ms: MAX_WAIT_MS, late }).then(
       () => this.#decide(scopes, maxCost),
       rejectUnavailable,
     );

@@ -43,7 +43,7 @@ export class WalletLeases {
     // Also keeps sums of maximum costs within a bigint of the database.
     if (maxCost > MAX_COST) throw insufficientBalance();
     const wallet = this.#walletOf(userId);
-    wallet.usedAt = this.#options.clock.now();
+    wallet.usedAt = this.#options.clock.elapsed();
     wallet.typicalMaxCost =
       maxCost > wallet.typicalMaxCost ? maxCost : wallet.typicalMaxCost - (wallet.typicalMaxCost - maxCost) / 8n;
     if (wallet.waiting.length === 0 && this.#covers(wallet, maxCost)) {
@@ -71,7 +71,7 @@ export class WalletLeases {
 
   /** Returns money that idle users do not need; to be called every second or so. */
   async returnIdle(): Promise<void> {
-    const now = this.#options.clock.now();
+    const now = this.#options.clock.elapsed();
     for (const wallet of [...this.#wallets.values()]) {
       // Unrecorded charges will be drawn from the lease, so nothing is returned before they are recorded.
       if (wallet.spent !== 0n || wallet.isLeasing || wallet.waiting.length > 0) continue;
@@ -125,7 +125,7 @@ export class WalletLeases {
       isOpen = false;
       wallet.open -= 1;
       wallet.reserved -= maxCost;
-      wallet.usedAt = this.#options.clock.now();
+      wallet.usedAt = this.#options.clock.elapsed();
       this.#resolveIfIdle();
     };
     return {
@@ -186,7 +186,7 @@ export class WalletLeases {
       wallet.isLow = granted < (needs.at(-1) ?? 0n) + ahead / 4n;
       this.#serve(wallet);
       if (granted > 0n || wallet.waiting.length === 0) continue;
-      wallet.shortUntil = { until: clock.now() + SHORT_MS, available };
+      wallet.shortUntil = { until: clock.elapsed() + SHORT_MS, available };
       rejectAbove(wallet, free(wallet) + available);
     } while (wallet.waiting.length > 0 && !this.#closing);
   }

@@ -29,6 +29,7 @@ export interface WalletState {
   isLeasing: boolean;
   /** The wallet has little left: nothing is leased ahead of need. */
   isLow: boolean;
+  /** By `clock.elapsed()`, as is `until` below: a clock that is set back must not prolong a rejection. */
   usedAt: number;
   /** The last rejection: until then no statement is sent for a call that needs more than was available. */
   shortUntil: { readonly until: number; readonly available: Nanos } | undefined;

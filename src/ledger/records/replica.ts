@@ -55,7 +55,7 @@ export class Replica {
   }
 
   async register(): Promise<void> {
-    const sentAt = this.#clock.now();
+    const sentAt = this.#clock.elapsed();
     await this.#db
       .insertInto('replicas')
       .values({ id: this.#id, host: hostname() })
@@ -66,7 +66,7 @@ export class Replica {
 
   /** False when another process may have fenced this replica and returned its leases. */
   get isTrusted(): boolean {
-    return this.#clock.now() - this.#seenAt < TRUST_MS;
+    return this.#clock.elapsed() - this.#seenAt < TRUST_MS;
   }
 
   /** Single flight: fencing must not be handled twice. */
@@ -78,7 +78,7 @@ export class Replica {
   }
 
   async #beat(): Promise<void> {
-    const sentAt = this.#clock.now();
+    const sentAt = this.#clock.elapsed();
     const { pending, since } = this.#backlog();
     const { numUpdatedRows } = await this.#db
       .updateTable('replicas')

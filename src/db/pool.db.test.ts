@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { sql } from 'kysely';
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { TcpRelay } from '../../test/support/tcp-relay.ts';
+import { until } from '../../test/support/wait.ts';
+import { type Database, openDatabase } from './db.ts';
+import { DatabaseUnavailable } from './pool.ts';
+
+const CONNECTIONS = 12;
+const LIMITS = { connectMs: 1_500, statementMs: 1_500, callMs: 300, idleMs: 0, probeMs: 300 };
+
+let own: TestDatabase;
+let relay: TcpRelay;
+let database: Database;
+
+before(async () => {
+  own = await testDatabase();
+});
+beforeEach(async () => {
+  relay = await TcpRelay.start(own.url);
+  database = openDatabase(relay.url, CONNECTIONS, LIMITS);
+});
+afterEach(async () => {
+  await database.close();
+  await relay.close();
+});
+after(() => own.drop());
+
+const answer = (db = database.db): Promise<number> =>
+  sql<{ one: number }>`select 1 as one`.execute(db).then(({ rows }) => rows[0]?.one ?? 0);
+
+/** Opens every connection of the pool. */
+async function fill(): Promise<void> {
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => sql`select pg_sleep(0.2)`.execute(database.db)));
+  assert.equal(relay.openConnections, CONNECTIONS);
+}
+
+async function msOf(task: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await task();
+  return performance.now() - begun;
+}
+
+test('pool replaces idle connections that have gone silent, while new ones work', async () => {
+  await fill();
+  relay.silenceOpen();
+  const ms = await msOf(() => Promise.all(Array.from({ length: 30 }, () => answer())));
+  assert.ok(ms < 2_000, `${Math.round(ms)} ms`);
+});
+
+test('pool cuts connections that go silent during a statement, and uses new ones', async () => {
+  await fill();
+  const running = Array.from({ length: CONNECTIONS }, () =>
+    sql`select pg_sleep(0.5)`.execute(database.db).then(
+      () => undefined,
+      (error: unknown) => error,
+    ),
+  );
+  await until('the statements to run', async () => {
+    const other = openDatabase(own.url, 1);
+    const { rows } = await sql`select 1 from pg_stat_activity where query like '%pg_sleep(0.5)%' and state = 'active'
+      and pid <> pg_backend_pid() and datname = current_database()`.execute(other.db);
+    await other.close();
+    return rows.length === CONNECTIONS;
+  });
+  relay.silenceOpen();
+  for (const error of await Promise.all(running)) assert.ok(error instanceof DatabaseUnavailable, String(error));
+  assert.equal(await answer(), 1);
+});
+
+test('a statement that a call waits for fails sooner than one of a job', async () => {
+  const ms = await msOf(() =>
+    assert.rejects(sql`select pg_sleep(10)`.execute(database.forCalls), { name: 'DatabaseUnavailable' }),
+  );
+  assert.ok(ms < 1_000, `${Math.round(ms)} ms`);
+  await assert.rejects(sql`select pg_sleep(10)`.execute(database.db), { name: 'DatabaseUnavailable', code: '57014' });
+});
+
+test('pool rejects while the server is silent, and recovers by itself', async () => {
+  await fill();
+  relay.silenceAll();
+  const ms = await msOf(() => assert.rejects(answer(database.forCalls), { name: 'DatabaseUnavailable' }));
+  assert.ok(ms < 4_000, `${Math.round(ms)} ms`);
+  relay.resume();
+  assert.equal(await until('the pool to recover', () => answer(database.forCalls).catch(() => 0)), 1);
+});
+
+test('pool reports a refused connection as unavailable, and an invalid statement as it is', async () => {
+  const closed = openDatabase('postgres://nobody@127.0.0.1:9/none', 1, LIMITS);
+  await assert.rejects(answer(closed.db), { name: 'DatabaseUnavailable', code: 'ECONNREFUSED' });
+  await closed.close();
+  await assert.rejects(sql`select nothing_like_this`.execute(database.db), { name: 'error', code: '42703' });
+  // The transaction ends with the error of its statement.
+  await assert.rejects(
+    database.db.transaction().execute((tx) => sql`select 1 / 0`.execute(tx)),
+    { code: '22012' },
+  );
+});
+
+test('close ends although every connection is silent', async () => {
+  await fill();
+  relay.silenceAll();
+  const ms = await msOf(() => database.close());
+  assert.ok(ms < 3_000, `${Math.round(ms)} ms`);
+  await until('the sockets to be closed', () => relay.openConnections === 0);
+  database = openDatabase(own.url, 1);
+});
