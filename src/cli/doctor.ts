@@ -7,12 +7,12 @@ import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
 import { prepareDataDir } from '../data-dir.ts';
 import { isMigrated } from '../db/index.ts';
-import { ALARMS, findAlarms, readAlarms } from '../ledger/index.ts';
+import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
 import { type AppContext, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
-import { canReport, findVideoAlarms } from '../video/index.ts';
+import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { openCommandContext } from './context.ts';
 import { print } from './output.ts';
 import { folderElsewhere } from './where-data-is.ts';
@@ -249,9 +249,12 @@ const LATE_CHECK_S = 300;
 
 /** Checks now instead of reading the result of the worker. */
 async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]> {
-  const found = [...(await findAlarms(db)), ...(await findVideoAlarms(db))];
-  const alarms = found.filter(({ count }) => count > 0);
-  const [last] = await readAlarms(db);
+  const found = await findAlarms(db, { ...LEDGER_CHECKS, ...VIDEO_CHECKS });
+  const stored = await readAlarms(db);
+  // The ledger is checked by one process at a time; if that is a worker now, its last result is shown.
+  const others = stored.filter(({ name }) => !found.some((alarm) => alarm.name === name));
+  const alarms = [...found, ...others].filter(({ count }) => count > 0);
+  const [last] = stored;
   const isLate = last !== undefined && last.ageSeconds > LATE_CHECK_S;
   return [
     ...alarms.map(

@@ -12,6 +12,7 @@ import { adminCommand } from './admin.ts';
 import { applyCommand } from './apply.ts';
 import { doctorCommand } from './doctor.ts';
 import { keyCommand } from './key.ts';
+import { ledgerCommand } from './ledger.ts';
 import { migrateCommand } from './migrate.ts';
 import { pricesCommand } from './prices.ts';
 import { replicaCommand } from './replica.ts';
@@ -46,6 +47,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     .addCommand(keyCommand())
     .addCommand(pricesCommand())
     .addCommand(replicaCommand())
+    .addCommand(ledgerCommand())
     .addCommand(adminCommand())
     .addCommand(doctorCommand())
     .addHelpText('after', EXAMPLES);

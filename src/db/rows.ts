@@ -264,8 +264,47 @@ export interface LeasesRow {
   version: Generated<bigint>;
 }
 
+export interface LedgerBalancesRow {
+  account: string;
+  last_id: bigint;
+  nanos: bigint;
+}
+
+export interface LedgerCheckpointRow {
+  entry_id: Generated<bigint>;
+  next_entry_id: Generated<bigint>;
+  next_transaction: Generated<bigint>;
+  marked_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  holds_until: ColumnType<Date, Date | string | undefined, Date | string>;
+  checked_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  is_single: Generated<boolean>;
+}
+
 export interface LedgerIdentityRow {
   id: Generated<string>;
+}
+
+export interface LedgerSegmentsRow {
+  last_id: bigint;
+  first_id: bigint;
+  entries: bigint;
+  nanos: bigint;
+  digest: bigint;
+  first_at: Timestamp;
+  last_at: Timestamp;
+  is_faulty: Generated<boolean>;
+  verified_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface LedgerSumsRow {
+  account: string;
+  credits: bigint;
+  debits: bigint;
+  beyond: bigint;
+}
+
+export interface LedgerSuspectsRow {
+  hold_id: bigint;
 }
 
 export interface ModelsRow {
@@ -470,7 +509,12 @@ export interface Rows {
   idempotency_records: IdempotencyRecordsRow;
   keys: KeysRow;
   leases: LeasesRow;
+  ledger_balances: LedgerBalancesRow;
+  ledger_checkpoint: LedgerCheckpointRow;
   ledger_identity: LedgerIdentityRow;
+  ledger_segments: LedgerSegmentsRow;
+  ledger_sums: LedgerSumsRow;
+  ledger_suspects: LedgerSuspectsRow;
   models: ModelsRow;
   prices: PricesRow;
   replicas: ReplicasRow;

@@ -3,10 +3,10 @@
  * Each is logged once when it appears and once when it ends. Details are ids and counts, never data of callers.
  */
 import { sql } from 'kysely';
-import type { Log } from '../core/index.ts';
+import { errorFields, type Log } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { staleReplicas } from './records/replica.ts';
-import { findLedgerFaults } from './wallets/check.ts';
+import { checkNewEntries } from './wallets/recheck.ts';
 
 /** What is wrong, and what the operator does next. */
 export const ALARMS = {
@@ -44,6 +44,11 @@ export const ALARMS = {
     advice:
       'look for task.reconciliation_ambiguous in the log and compare with the tasks in the console of the provider',
   },
+  checks_failing: {
+    about: 'a check for alarms cannot run, so its alarms are not up to date',
+    advice:
+      'look at the load of the database and for job.failed in the log; "dragoman ledger check" checks the whole ledger',
+  },
   flusher_failing: {
     about: 'this process cannot write its usage records to the database',
     advice: 'look for usage.flush_failed in its log; no record is lost while its DATA_DIR is kept',
@@ -58,31 +63,76 @@ export interface Alarm {
   readonly detail: string;
 }
 
-/** Returns one alarm of every kind that shows in the database; `count` is 0 when there is no problem. */
-export async function findAlarms(db: Db): Promise<Alarm[]> {
-  const faults = await findLedgerFaults(db);
-  const stale = await staleReplicas(db);
-  const { rows: quarantined } = await sql<{ id: string }>`
-    select id from usage_quarantine where outcome is null order by created_at desc limit 1000`.execute(db);
-  const { rows: overcharged } = await sql<{ user: string; charges: bigint }>`
-    select debit as user, count(*) as charges from entries
-    where kind in ('excess', 'overdraft') and created_at > now() - interval '1 hour'
-    group by debit order by 2 desc limit 1000`.execute(db);
-  const { rows: backlogs } = await sql<{ id: string; pending: bigint }>`
-    select id, pending from replicas where pending_since < now() - interval '1 minute' order by pending_since`.execute(
-    db,
-  );
-  return [
-    alarm('ledger_faults', faults, ({ fault, subject }) => `${fault}: ${subject}`),
-    alarm('usage_quarantined', quarantined, ({ id }) => id),
-    alarm('replicas_stale', stale, ({ id, host }) => `${id} on ${host}`),
-    alarm('charges_above_reservation', overcharged, ({ user, charges }) => `${charges} of ${user}`),
-    alarm('journal_backlog', backlogs, ({ id, pending }) => `${pending} of ${id}`),
-  ];
+/** Finds alarms of some kinds. An alarm that is not in the result keeps its state. */
+export type AlarmFinder = (db: Db) => Promise<readonly Alarm[]>;
+
+/** Of one check: enough to read 20 million entries for the first time. */
+const MAX_PASSES = 100;
+
+/** The checks of the ledger by name. Each runs alone: one that fails hides no other. */
+export const LEDGER_CHECKS: Readonly<Record<string, AlarmFinder>> = {
+  async ledger(db) {
+    let pass = await checkNewEntries(db);
+    for (let n = 1; pass?.hasMore && n < MAX_PASSES; n += 1) pass = await checkNewEntries(db);
+    // Undefined while another process checks, and behind while old entries are still read for the first time: the last result stays.
+    if (!pass || pass.isBehind) return [];
+    return [alarm('ledger_faults', pass.faults, ({ fault, subject }) => `${fault}: ${subject}`)];
+  },
+  async quarantine(db) {
+    const { rows } = await sql<{ id: string }>`
+      select id from usage_quarantine where outcome is null order by created_at desc limit 1000`.execute(db);
+    return [alarm('usage_quarantined', rows, ({ id }) => id)];
+  },
+  async replicas(db) {
+    return [alarm('replicas_stale', await staleReplicas(db), ({ id, host }) => `${id} on ${host}`)];
+  },
+  async charges(db) {
+    const { rows } = await sql<{ user: string; charges: bigint }>`
+      select debit as user, count(*) as charges from entries
+      where kind in ('excess', 'overdraft') and created_at > now() - interval '1 hour'
+      group by debit order by 2 desc limit 1000`.execute(db);
+    return [alarm('charges_above_reservation', rows, ({ user, charges }) => `${charges} of ${user}`)];
+  },
+  async journals(db) {
+    const { rows } = await sql<{ id: string; pending: bigint }>`
+      select id, pending from replicas where pending_since < now() - interval '1 minute' order by pending_since limit 1000`.execute(
+      db,
+    );
+    return [alarm('journal_backlog', rows, ({ id, pending }) => `${pending} of ${id}`)];
+  },
+};
+
+interface FailedCheck {
+  readonly check: string;
+  readonly cause: string;
 }
 
-/** Finds alarms about tables of another module. */
-export type AlarmFinder = (db: Db) => Promise<readonly Alarm[]>;
+/** Runs every check. A check that cannot run is an alarm itself; so is a ledger that no process could check for a while. */
+export async function findAlarms(db: Db, checks: Readonly<Record<string, AlarmFinder>>): Promise<Alarm[]> {
+  const found: Alarm[] = [];
+  const failed: FailedCheck[] = [];
+  for (const [check, find] of Object.entries(checks)) {
+    try {
+      found.push(...(await find(db)));
+    } catch (error) {
+      const { fault, detail } = errorFields(error);
+      failed.push({ check, cause: `${fault} ${detail}` });
+    }
+  }
+  // A failure is reported above, by the check itself.
+  if (await isLedgerUnchecked(db).catch(() => false))
+    failed.push({ check: 'ledger', cause: `not completed for ${UNCHECKED_MINUTES} minutes` });
+  return [...found, alarm('checks_failing', failed, ({ check, cause }) => `${check}: ${cause}`)];
+}
+
+/** Several checks in a row did not complete: they failed, or the lock of the check is held by a process that hangs. */
+const UNCHECKED_MINUTES = 15;
+
+async function isLedgerUnchecked(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from ledger_checkpoint where checked_at < now() - ${UNCHECKED_MINUTES} * interval '1 minute'`.execute(db);
+  return rows.length > 0;
+}
 
 /** Number of rows in a detail; more would make the log line hard to read. */
 const SHOWN = 3;
@@ -93,9 +143,13 @@ export const alarm = <T>(name: AlarmName, rows: readonly T[], textOf: (row: T) =
   detail: `${rows.slice(0, SHOWN).map(textOf).join('; ')}${rows.length > SHOWN ? '; ...' : ''}`,
 });
 
-/** Stores and logs the alarms, with those of `findOthers`. The table lock makes sure that only one of several workers logs a change. */
-export async function checkAlarms(db: Db, log: Log, findOthers: AlarmFinder = async () => []): Promise<void> {
-  const found = [...(await findAlarms(db)), ...(await findOthers(db))];
+/** Stores and logs the alarms. The table lock makes sure that only one of several workers logs a change. */
+export async function checkAlarms(
+  db: Db,
+  log: Log,
+  checks: Readonly<Record<string, AlarmFinder>> = LEDGER_CHECKS,
+): Promise<void> {
+  const found = await findAlarms(db, checks);
   const logLines: (() => void)[] = [];
   await db.transaction().execute(async (tx) => {
     await sql`lock table alarms in share row exclusive mode`.execute(tx);

@@ -2,11 +2,13 @@ export type { Reservation } from './admission/wallet-state.ts';
 export {
   ALARMS,
   type Alarm,
+  type AlarmFinder,
   type AlarmName,
   type AlarmState,
   alarm,
   checkAlarms,
   findAlarms,
+  LEDGER_CHECKS,
   readAlarms,
 } from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
@@ -28,5 +30,6 @@ export {
 export { balanceReport, limitsReport, periodOf, usageReport, walletReports } from './reports/usage-report.ts';
 export { createUsageRecord, newRecordId, type UsageRecord } from './usage-record.ts';
 export { checkLedger } from './wallets/check.ts';
+export { checkAllEntries } from './wallets/recheck.ts';
 export { readStatement, readStatementPages, type StatementLine } from './wallets/statement.ts';
 export { charge, credit, type HouseAccount, hold, readBalance, release, review, settle } from './wallets/wallets.ts';

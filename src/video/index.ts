@@ -1,4 +1,4 @@
-export { findVideoAlarms } from './alarms.ts';
+export { VIDEO_CHECKS } from './alarms.ts';
 export { isIdOf as isAssetIdOf, type Table as AssetTable } from './assets/rows.ts';
 export { type CallbackEventRow, redeliverEvent } from './callbacks/redeliver.ts';
 export type { TestDelivery } from './callbacks/test-event.ts';

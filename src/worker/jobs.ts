@@ -2,8 +2,8 @@
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
-import { checkAlarms, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
-import { findVideoAlarms, type Video } from '../video/index.ts';
+import { checkAlarms, LEDGER_CHECKS, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
+import { VIDEO_CHECKS, type Video } from '../video/index.ts';
 import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
 import type { Job } from './runner.ts';
@@ -21,11 +21,11 @@ export const jobsFor = ({ database, sealer, clock, log, config, video }: JobServ
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
-    // Also verifies the whole ledger.
+    // Also verifies the ledger.
     {
       name: 'alarms.check',
       everyMs: config.ALARM_CHECK_MS,
-      run: () => checkAlarms(database.db, log, findVideoAlarms).then(() => 0),
+      run: () => checkAlarms(database.db, log, { ...LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
     },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },

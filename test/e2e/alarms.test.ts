@@ -196,6 +196,16 @@ test('alarms appear in the metrics, once in the log and in doctor with advice, a
   }
 });
 
+test('ledger check verifies every entry and fails when one is wrong', async () => {
+  const good = await dragoman('ledger', 'check');
+  assert.equal(good.code, 0, good.stdout + good.stderr);
+  await execute(sql`update wallets set credits = credits + 5 where user_id = 'ana'`);
+  const bad = await dragoman('ledger', 'check');
+  await execute(sql`update wallets set credits = credits - 5 where user_id = 'ana'`);
+  assert.equal(bad.code, 1);
+  assert.match(bad.stdout, /^wallet\.credits is not the sum of its entries\tana\t/m);
+});
+
 test('flusher_failing and the journal metrics show records that the database rejects, until they are flushed', async () => {
   const { db } = gateway.context.database;
   const count = async (): Promise<number> => (await db.selectFrom('usage_records').select('id').execute()).length;

@@ -1,4 +1,4 @@
-/** The ledger check: recomputes every counter from the entries and reports the differences. Never repairs anything. */
+/** The check of the whole ledger: recomputes every counter from the entries and reports the differences. Never repairs anything. */
 import { sql } from 'kysely';
 import type { Db } from '../../db/index.ts';
 
@@ -19,6 +19,7 @@ export class LedgerError extends Error {
   }
 }
 
+/** Reads every entry, so it takes seconds per million of them. */
 export async function findLedgerFaults(db: Db): Promise<LedgerFault[]> {
   const { rows } = await sql<LedgerFault>`select * from ledger_faults() limit 1000`.execute(db);
   return rows;
