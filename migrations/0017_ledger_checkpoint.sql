@@ -54,3 +54,7 @@ create table ledger_suspects (
 );
 
 create index holds_resolved on holds (resolved_at) where resolved_at is not null;
+
+-- Another replica needs this money for a call that it would have to reject; the owner returns what it does not use.
+alter table leases add column is_wanted boolean not null default false;
+create index leases_wanted on leases (replica_id) where is_wanted;

@@ -262,6 +262,7 @@ export interface LeasesRow {
   replica_id: string;
   nanos: bigint;
   version: Generated<bigint>;
+  is_wanted: Generated<boolean>;
 }
 
 export interface LedgerBalancesRow {

@@ -15,7 +15,7 @@ import type { Db } from '../db/index.ts';
 import type { Redis } from '../redis/index.ts';
 import { SPEND_REFRESH_MS, type SpendHold, SpendLimits } from './admission/spend-limits.ts';
 import { RedisSpendLimits } from './admission/spend-limits-redis.ts';
-import { WalletLeases } from './admission/wallet-leases.ts';
+import { RETURN_WANTED_MS, WalletLeases } from './admission/wallet-leases.ts';
 import type { Reservation } from './admission/wallet-state.ts';
 import { logAlarmCleared, logAlarmRaised } from './alarms.ts';
 import { crashPoint } from './crash-points.ts';
@@ -234,6 +234,7 @@ export class Metering {
     this.#repetitions = [
       every(HEARTBEAT_INTERVAL_MS, 'replica.heartbeat_failed', () => this.#replica.heartbeat()),
       every(RETURN_IDLE_MS, 'wallet_lease.return_failed', () => this.#leases.returnIdle()),
+      every(RETURN_WANTED_MS, 'wallet_lease.return_failed', () => this.#leases.returnWanted()),
       every(RECOVER_MS, 'journal.recovery_failed', () => this.recover()),
       every(SPEND_REFRESH_MS, 'spend_limits.refresh_failed', () => this.#spendLimits.refresh()),
       every(CREATE_MONTHS_MS, 'usage.partition_failed', () => this.#writer.createMonths(clock.now())),

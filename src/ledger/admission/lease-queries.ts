@@ -1,7 +1,8 @@
-/** The two statements that change the lease of a replica on a wallet. Both lock the wallet before the lease. */
+/** The statements that change leases on a wallet. Each locks the wallet before the leases. */
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
+import { TRUST_MS } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 
@@ -74,11 +75,48 @@ export async function returnLease(db: Db, input: ReturnInput): Promise<LeaseStat
   const { rows } = await sql<LeaseState>`
     with wallet as (select user_id from wallets where user_id = ${userId} for no key update),
     lease as (
-      update leases l set nanos = l.nanos - ${nanos}, version = l.version + 1 from wallet
+      update leases l set nanos = l.nanos - ${nanos}, version = l.version + 1, is_wanted = false from wallet
       where l.user_id = wallet.user_id and l.replica_id = ${replicaId} ${isVersion}
       returning l.user_id, l.nanos, l.version),
     counted as (
       update wallets w set held = w.held - ${nanos} from lease where w.user_id = lease.user_id)
     select ${replicaId}::text as "replicaId", user_id as "userId", nanos, version from lease`.execute(db);
   return rows[0];
+}
+
+export interface AskInput {
+  readonly userId: string;
+  /** The replica that asks. */
+  readonly replicaId: string;
+  /** What its call lacks. Nothing is asked for when the other replicas have less than that altogether. */
+  readonly missing: Nanos;
+  /** False to only look at what was asked for before and is not returned yet. */
+  readonly isFirst: boolean;
+}
+
+/** Asks the other live replicas to return what they do not use. Returns how much they may return at most. */
+export async function askForLeases(db: Db, { userId, replicaId, missing, isFirst }: AskInput): Promise<Nanos> {
+  const others = sql`
+    select l.replica_id, l.nanos from leases l join replicas r on r.id = l.replica_id
+    where l.user_id = ${userId} and l.replica_id <> ${replicaId} and l.nanos > 0 ${isFirst ? sql`` : sql`and l.is_wanted`}
+      and not r.fenced and r.seen_at > now() - ${TRUST_MS} * interval '1 millisecond'`;
+  const { rows } = await sql<{ nanos: Nanos }>`
+    with wallet as (select user_id from wallets where user_id = ${userId} for no key update),
+    others as (${others}),
+    total as (select coalesce(sum(nanos), 0)::bigint as nanos from others),
+    asked as (
+      update leases l set is_wanted = true from wallet, others o, total t
+      where l.user_id = wallet.user_id and l.replica_id = o.replica_id and not l.is_wanted and t.nanos >= ${missing})
+    select nanos from total where nanos >= ${missing}`.execute(db);
+  return rows[0]?.nanos ?? 0n;
+}
+
+/** Most users whose leases are looked at in one turn. */
+const MAX_WANTED = 1_000;
+
+/** The users whose leases other replicas have asked for. */
+export async function wantedLeases(db: Db, replicaId: string): Promise<string[]> {
+  const { rows } = await sql<{ user_id: string }>`
+    select user_id from leases where replica_id = ${replicaId} and is_wanted limit ${MAX_WANTED}`.execute(db);
+  return rows.map(({ user_id }) => user_id);
 }

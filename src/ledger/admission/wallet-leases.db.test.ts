@@ -159,7 +159,8 @@ test('WalletLeases charge exactly when responses of the database are lost', asyn
   const lost = loseResponses(LOSSY, below);
   let total = 0n;
   for (let round = 0; round < 60; round += 1) {
-    await inParallel(20, 60, async (n) => {
+    let isOver = false;
+    const calls = inParallel(20, 60, async (n) => {
       const maxCost = BigInt(below(90) + 1);
       const reservation = await tryAdmit(replicas[n % 3] as Metering, userId, maxCost).catch((error: ApiError) => {
         assert.equal(error.code, 'server_is_overloaded');
@@ -169,7 +170,12 @@ test('WalletLeases charge exactly when responses of the database are lost', asyn
       const cost = BigInt(below(Number(maxCost) + 1));
       total += cost;
       reservation.settle(usageRecord(userId, cost));
+    }).finally(() => {
+      isOver = true;
     });
+    // Calls near the end of the balance wait for the other replicas.
+    while (!isOver) await pass(clock, 100);
+    await calls;
     await pass(clock, 1_500);
     for (const at of replicas) await at.drain().catch(() => {});
     // Sometimes long enough that idle leases are returned.
@@ -399,4 +405,88 @@ test('admit() rejects new calls while the journal cannot be written, and no reco
   await at.close();
   await checkLedger(db);
   assert.deepEqual(await readBalance(db, userId), { available: 999_958n, held: 0n });
+});
+
+test('a call is admitted from money that idles in the leases of other replicas', async () => {
+  const userId = await makeUser(db, 'stranded', 800n);
+  const [one, other] = [await start(), await start()];
+  for (const at of [one, other]) (await at.admit(userId, 300n)).release();
+  assert.equal(await leased(userId), 600n);
+  const big = await tryAdmit(one, userId, 700n);
+  assert.ok(big, 'the other replica returns what it does not use');
+  assert.equal(await tryAdmit(other, userId, 300n), undefined, 'the money is spent once');
+  big.settle(usageRecord(userId, 700n));
+  await one.drain();
+  assert.ok(await tryAdmit(other, userId, 100n).then((reservation) => reservation?.release() ?? 'admitted'));
+  await one.close();
+  await other.close();
+  assert.deepEqual(await readBalance(db, userId), { available: 100n, held: 0n });
+});
+
+test('two replicas that need the leases of each other admit one call', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const userId = await makeUser(db, `both${round}`, 800n);
+    const replicas = [await start(), await start()] as const;
+    for (const at of replicas) (await at.admit(userId, 300n)).release();
+    const admitted = (await Promise.all(replicas.map((at) => tryAdmit(at, userId, 700n)))).filter(Boolean);
+    assert.equal(admitted.length, 1);
+    admitted[0]?.release();
+    for (const at of replicas) await at.close();
+    assert.deepEqual(await readBalance(db, userId), { available: 800n, held: 0n });
+  }
+});
+
+test('a call that no replica can pay for is rejected at once, and takes nothing from the others', async () => {
+  const userId = await makeUser(db, 'unpaid', 800n);
+  const [one, other] = [await start(), await start()];
+  (await other.admit(userId, 300n)).release();
+  const begun = performance.now();
+  assert.equal(await tryAdmit(one, userId, 900n), undefined);
+  assert.ok(performance.now() - begun < 250, 'it does not wait for the others');
+  const kept = other.admit(userId, 300n);
+  assert.ok(!(kept instanceof Promise), 'the lease of the other replica stays');
+  kept.release();
+  await one.close();
+  await other.close();
+});
+
+test('money in use on another replica is not returned, and the call is rejected within two seconds', async () => {
+  const userId = await makeUser(db, 'inuse', 800n);
+  const [one, other] = [await start(), await start()];
+  const open = await other.admit(userId, 300n);
+  const begun = performance.now();
+  assert.equal(await tryAdmit(one, userId, 700n), undefined);
+  assert.ok(performance.now() - begun < 2_000);
+  open.settle(usageRecord(userId, 300n));
+  await one.close();
+  await other.close();
+  assert.deepEqual(await readBalance(db, userId), { available: 500n, held: 0n });
+});
+
+test('rejected calls do not keep a lease', async () => {
+  const clock = new FakeClock();
+  const userId = await makeUser(db, 'retries', 800n);
+  const at = await start(clock);
+  (await at.admit(userId, 300n)).release();
+  assert.equal(await leased(userId), 300n);
+  for (let n = 0; n < 6; n += 1) {
+    assert.equal(await tryAdmit(at, userId, 900n), undefined);
+    for (let m = 0; m < 2; m += 1) await pass(clock, 250);
+  }
+  await until('the lease to be returned', async () => (await leased(userId)) === 0n);
+  await at.close();
+});
+
+test('a clock that is set back does not prolong a rejection', async () => {
+  const clock = new FakeClock();
+  const userId = await makeUser(db, 'setback', 100n);
+  const at = await start(clock);
+  assert.equal(await tryAdmit(at, userId, 300n), undefined);
+  clock.set(clock.now() - 3_600_000);
+  await credit(db, { userId, nanos: 1_000n, reference: 'setback:top-up', reason: 'test' });
+  await pass(clock, 250);
+  assert.ok(
+    await tryAdmit(at, userId, 300n).then((reservation) => reservation?.release() ?? reservation !== undefined),
+  );
+  await at.close();
 });

@@ -8,7 +8,7 @@ import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
-import { type LeaseTake, returnLease, takeLease } from './lease-queries.ts';
+import { askForLeases, type LeaseTake, returnLease, takeLease, wantedLeases } from './lease-queries.ts';
 import { createWalletState, free, type Reservation, type WalletState } from './wallet-state.ts';
 
 export interface WalletLeasesOptions {
@@ -27,6 +27,10 @@ const IDLE_MS = 15_000;
 const LOW_IDLE_MS = 1_000;
 /** Clients without money retry in a loop; the database is queried at most this often for each of them. */
 const SHORT_MS = 200;
+/** How often a replica looks whether others need what it has leased, and how often those look whether it was returned. */
+export const RETURN_WANTED_MS = 250;
+/** The most that a call waits for other replicas: two of their turns and the statements. */
+const ASK_TURNS = 4;
 
 export class WalletLeases {
   readonly #options: WalletLeasesOptions;
@@ -43,7 +47,6 @@ export class WalletLeases {
     // Also keeps sums of maximum costs within a bigint of the database.
     if (maxCost > MAX_COST) throw insufficientBalance();
     const wallet = this.#walletOf(userId);
-    wallet.usedAt = this.#options.clock.elapsed();
     wallet.typicalMaxCost =
       maxCost > wallet.typicalMaxCost ? maxCost : wallet.typicalMaxCost - (wallet.typicalMaxCost - maxCost) / 8n;
     if (wallet.waiting.length === 0 && this.#covers(wallet, maxCost)) {
@@ -52,7 +55,7 @@ export class WalletLeases {
       return reservation;
     }
     const { shortUntil } = wallet;
-    if (shortUntil && wallet.usedAt < shortUntil.until && maxCost - free(wallet) > shortUntil.available)
+    if (shortUntil && this.#options.clock.elapsed() < shortUntil.until && maxCost - free(wallet) > shortUntil.available)
       throw insufficientBalance();
     return new Promise((resolve, reject) => {
       wallet.waiting.push({ maxCost, resolve, reject });
@@ -78,6 +81,21 @@ export class WalletLeases {
       if (now - wallet.usedAt < (wallet.isLow ? LOW_IDLE_MS : IDLE_MS)) continue;
       if (wallet.returning > 0n || free(wallet) > 0n) await this.#return(wallet);
       else if (wallet.open === 0 && wallet.leased === 0n && !wallet.isLeasing) this.#wallets.delete(wallet.userId);
+    }
+  }
+
+  /** Returns what other replicas have asked for and no call here uses; to be called several times a second. */
+  async returnWanted(): Promise<void> {
+    const { db, replica } = this.#options;
+    if (this.#wallets.size === 0) return;
+    for (const userId of await wantedLeases(db, replica.id)) {
+      const wallet = this.#walletOf(userId);
+      // Of two replicas that ask each other, both return what they have, and the first to lease again gets it.
+      if (wallet.isLeasing && !wallet.isAsking) continue;
+      wallet.isLow = true;
+      await this.#return(wallet);
+      // The first statement may have found a lease whose grant was lost.
+      if (free(wallet) > 0n) await this.#return(wallet);
     }
   }
 
@@ -119,6 +137,8 @@ export class WalletLeases {
   #reserve(wallet: WalletState, maxCost: Nanos): Reservation {
     wallet.open += 1;
     wallet.reserved += maxCost;
+    // Not when a call arrives: calls that are rejected must not keep a lease that another replica needs.
+    wallet.usedAt = this.#options.clock.elapsed();
     let isOpen = true;
     const end = (): void => {
       if (!isOpen) throw new Error('The reservation has ended already.');
@@ -173,6 +193,7 @@ export class WalletLeases {
 
   async #leaseForWaiting(wallet: WalletState): Promise<void> {
     const { replica, clock } = this.#options;
+    let turn = 0;
     do {
       if (!replica.isTrusted) await replica.heartbeat();
       this.#serve(wallet);
@@ -186,9 +207,23 @@ export class WalletLeases {
       wallet.isLow = granted < (needs.at(-1) ?? 0n) + ahead / 4n;
       this.#serve(wallet);
       if (granted > 0n || wallet.waiting.length === 0) continue;
-      wallet.shortUntil = { until: clock.elapsed() + SHORT_MS, available };
-      rejectAbove(wallet, free(wallet) + available);
+      const elsewhere = turn < ASK_TURNS ? await this.#ask(wallet, available, turn === 0) : 0n;
+      turn += 1;
+      rejectAbove(wallet, free(wallet) + available + elsewhere);
+      if (elsewhere > 0n) {
+        wallet.isAsking = true;
+        await pause(clock, RETURN_WANTED_MS);
+        wallet.isAsking = false;
+      } else wallet.shortUntil = { until: clock.elapsed() + SHORT_MS, available };
     } while (wallet.waiting.length > 0 && !this.#closing);
+  }
+
+  /** Asks the other replicas for what the cheapest waiting call lacks. Returns how much they may still return. */
+  #ask(wallet: WalletState, available: Nanos, isFirst: boolean): Promise<Nanos> {
+    const { db, replica } = this.#options;
+    const least = wallet.waiting.reduce((min, { maxCost }) => (maxCost < min ? maxCost : min), MAX_COST);
+    const missing = least - free(wallet) - available;
+    return askForLeases(db, { userId: wallet.userId, replicaId: replica.id, missing, isFirst });
   }
 
   #serve(wallet: WalletState): void {
@@ -216,20 +251,22 @@ export class WalletLeases {
 
   /**
    * Returns what is free, but only from the known version of the lease: a statement that runs late then changes nothing. After a failed
-   * statement `returning` stays set, and the next attempt only reads the lease, which also counts the version up.
+   * statement `returning` stays set, and the next attempt only reads the lease, which also counts the version up; so does one with
+   * nothing to return.
    */
   async #return(wallet: WalletState): Promise<void> {
     const { db, replica, log } = this.#options;
     const { userId } = wallet;
     const replicaId = replica.id;
     const isUnknown = wallet.returning > 0n;
-    if (!isUnknown) wallet.returning = free(wallet);
+    const unused = free(wallet);
+    if (!isUnknown && unused > 0n) wallet.returning = unused;
     try {
       const lease = await returnLease(db, {
         userId,
         replicaId,
         nanos: isUnknown ? 0n : wallet.returning,
-        version: isUnknown ? undefined : wallet.version,
+        version: isUnknown || wallet.returning === 0n ? undefined : wallet.version,
       });
       if (replicaId !== replica.id) return;
       crashPoint('lease.returned');
@@ -259,6 +296,8 @@ export class WalletLeases {
     return wallet;
   }
 }
+
+const pause = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
 
 function rejectAbove(wallet: WalletState, limit: Nanos): void {
   const rejected = wallet.waiting.filter(({ maxCost }) => maxCost > limit);

@@ -27,6 +27,8 @@ export interface WalletState {
   typicalMaxCost: Nanos;
   readonly waiting: Waiter[];
   isLeasing: boolean;
+  /** Waits for other replicas to return what they do not use. */
+  isAsking: boolean;
   /** The wallet has little left: nothing is leased ahead of need. */
   isLow: boolean;
   /** By `clock.elapsed()`, as is `until` below: a clock that is set back must not prolong a rejection. */
@@ -52,6 +54,7 @@ export const createWalletState = (userId: string): WalletState => ({
   typicalMaxCost: 0n,
   waiting: [],
   isLeasing: false,
+  isAsking: false,
   isLow: false,
   usedAt: 0,
   shortUntil: undefined,

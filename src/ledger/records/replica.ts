@@ -12,7 +12,7 @@ import type { Db } from '../../db/index.ts';
 export const REPLICA_LIFETIME_MS = 60_000;
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 /** After this long without a heartbeat a replica stops using its leases: half a lifetime before others may take them. */
-const TRUST_MS = 30_000;
+export const TRUST_MS = 30_000;
 
 export const newReplicaId = (): string => `rep_${base62(randomBytes(16))}`;
 
