@@ -117,7 +117,7 @@ export const revokeKeyOperation = operation({
 });
 
 /**
- * The new key gets the name and the settings. The old key keeps its row until the overlap ends, so that its usage and its callback
+ * The new key gets the name, the settings and the amounts spent under its limits. The old key keeps its row until the overlap ends, so that its usage and its callback
  * secret stay valid.
  */
 export const rotateKeyOperation = operation({
@@ -154,4 +154,5 @@ const inputOf = (row: Selectable<Rows['keys']>): KeyInput => ({
   store: row.store,
   limits: row.limits as StoredLimits,
   expiresAt: row.expires_at ?? undefined,
+  spendId: row.spend_id ?? row.id,
 });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fail, formatNanos } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
-import { charge } from '../ledger/index.ts';
+import { charge, recordResolved } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -108,7 +108,7 @@ const quarantineView = (row: QuarantineRow) => ({
 });
 
 /** The record as the journal held it. Its user may not exist. */
-function parseRecord(raw: string): { readonly userId?: unknown } | null {
+function parseRecord(raw: string): Readonly<Record<string, unknown>> | null {
   try {
     return JSON.parse(raw);
   } catch {
@@ -123,16 +123,18 @@ const ResolveBody = z.strictObject({
 
 export const resolveRecord = operation({
   body: ResolveBody,
-  async handle({ call, by, body: { amount: nanos, reason } }, { db }) {
-    const closed = await close(db, { id: call.params.record ?? '', outcome: 'charged', nanos, reason, by });
+  async handle({ call, by, body: { amount: nanos, reason } }, { db, clock }) {
+    const id = call.params.record ?? '';
+    const closed = await close(db, { id, outcome: 'charged', nanos, reason, by, now: clock.now() });
     sendJson(call, 200, closed);
   },
 });
 
 export const dismissRecord = operation({
   body: z.strictObject({ reason }),
-  async handle({ call, by, body: { reason } }, { db }) {
-    const closed = await close(db, { id: call.params.record ?? '', outcome: 'dismissed', nanos: 0n, reason, by });
+  async handle({ call, by, body: { reason } }, { db, clock }) {
+    const id = call.params.record ?? '';
+    const closed = await close(db, { id, outcome: 'dismissed', nanos: 0n, reason, by, now: clock.now() });
     sendJson(call, 200, closed);
   },
 });
@@ -143,10 +145,11 @@ interface Decision {
   readonly nanos: bigint;
   readonly reason: string;
   readonly by: Actor;
+  readonly now: number;
 }
 
-/** The outcome, the charge and the audit line are one transaction. A record is closed once. */
-function close(db: Db, { id, outcome, nanos, reason, by }: Decision): Promise<object> {
+/** The outcome, the charge, its usage record and the audit line are one transaction. A record is closed once. */
+function close(db: Db, { id, outcome, nanos, reason, by, now }: Decision): Promise<object> {
   return db.transaction().execute(async (tx) => {
     const row = await tx.selectFrom('usage_quarantine').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!row) throw notFound('record in quarantine', id);
@@ -156,6 +159,7 @@ function close(db: Db, { id, outcome, nanos, reason, by }: Decision): Promise<ob
       const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', userId).executeTakeFirst();
       if (!known) throw fail('conflict', 'The user of the record does not exist; dismiss the record instead.');
       await charge(tx, { userId, nanos, reference: `quarantine:${id}`, reason });
+      await recordResolved(tx, { id, userId, raw: parseRecord(row.raw) ?? {}, nanos, now });
     }
     const closed = await tx
       .updateTable('usage_quarantine')

@@ -22,6 +22,8 @@ export interface Limits {
 /** A key with its limits. A request must fit the limits of the key and of its user. */
 export interface LimitedKey {
   readonly id: string;
+  /** The first of the keys that this one replaces: they share what is spent. `id` by default. */
+  readonly spendId?: string | undefined;
   readonly userId: string;
   /** Undefined when the key has no limit at all, so that its requests skip the limiter. */
   readonly limits?: Limits | undefined;

@@ -255,6 +255,7 @@ export interface KeysRow {
   revoked_at: Timestamp | null;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   store: Generated<boolean>;
+  spend_id: string | null;
 }
 
 export interface LeasesRow {

@@ -9,6 +9,8 @@ import { hintOf, newKeyValue } from './key-format.ts';
 /** The settings of a key that the gateway needs during a call. */
 export interface Key {
   readonly id: string;
+  /** The first of the keys that this one replaces, or its own id: they share what is spent. */
+  readonly spendId: string;
   readonly userId: string;
   readonly groupId: string;
   readonly name: string;
@@ -37,6 +39,8 @@ export interface KeyInput {
   readonly limits?: StoredLimits | undefined;
   readonly expiresAt?: Date | undefined;
   readonly store?: boolean | undefined;
+  /** The `spendId` of the key that a new one replaces. */
+  readonly spendId?: string | undefined;
 }
 
 export interface KeySecrets {
@@ -78,7 +82,7 @@ export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Pro
 async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const id = newId('key');
   const token = input.token ?? newKeyValue();
-  const owner = { id, user_id: input.user, group_id: input.group, name: input.name };
+  const owner = { id, user_id: input.user, group_id: input.group, name: input.name, spend_id: input.spendId ?? null };
   await db
     .insertInto('keys')
     .values({ ...owner, ...settingsOf(input), ...tokenColumns(id, token, secrets) })
@@ -154,6 +158,7 @@ export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | 
 
 const toKey = (row: Selectable<Rows['keys']> & { multiplier_ppm: bigint; user_limits: unknown }): Key => ({
   id: row.id,
+  spendId: row.spend_id ?? row.id,
   userId: row.user_id,
   groupId: row.group_id,
   name: row.name,

@@ -15,6 +15,7 @@ export { crashPoint, crashPointAfter } from './crash-points.ts';
 export { Metering, type MeteringState } from './metering.ts';
 export { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } from './pricing/rates.ts';
 export { fenceIfStale, removeReplica, staleReplicas } from './records/replica.ts';
+export { recordResolved } from './records/resolved-record.ts';
 export { removeOldMonths, removeOldQuarantine } from './records/retention.ts';
 export { recordUsage } from './records/usage-writer.ts';
 export {

@@ -559,6 +559,40 @@ test('API keys are created, used, limited, rotated with an overlap and revoked',
   assert.deepEqual(body.data.map(({ state }) => state).toSorted(), ['expired', 'revoked', 'valid']);
 });
 
+test('a rotated key keeps what was spent under its limits', async () => {
+  await userWithKeys('spender', '100');
+  const made = await admin<{ id: string; value: string }>('POST', '/keys', {
+    user: 'spender',
+    group: 'claude',
+    name: 'app',
+    spend_day: '0.0005',
+  });
+  const send = async (key: string): Promise<number> => {
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'demo-messages', max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  let status = await send(made.body.value);
+  assert.equal(status, 200);
+  for (let n = 0; n < 100 && status === 200; n += 1) status = await send(made.body.value);
+  assert.equal(status, 429, 'the limit of the day is reached');
+  const spent = async (key: string): Promise<string | undefined> => {
+    const response = await fetch(`${gateway.url}/v1/usage`, { headers: { authorization: `Bearer ${key}` } });
+    return ((await response.json()) as { limits: { spent_day?: string } }).limits.spent_day;
+  };
+  let key = made.body;
+  for (let n = 0; n < 2; n += 1) {
+    key = (await admin<{ id: string; value: string }>('POST', `/keys/${key.id}/rotate`, { overlap_seconds: 60 })).body;
+    assert.equal(await send(key.value), 429, 'the new key goes on where the old one stopped');
+    const amount = await until('the usage to be recorded', async () => Number(await spent(key.value)));
+    assert.ok(amount <= 0.0005, `${amount}`);
+  }
+});
+
 test('PUT /config reports changes in a dry run and then applies the same document', async () => {
   const yaml =
     'groups:\n  - { id: later, style: messages }\nusers:\n  - { id: configured, balance: "3" }\nkeys:\n  - { user: configured, group: later }\n';
@@ -601,6 +635,12 @@ test('quarantined usage record is charged or dismissed once, with a reason', asy
   assert.equal((await resolve(three)).status, 409, 'its user does not exist');
   assert.equal((await resolve(two)).status, 409);
   assert.deepEqual(await open(), [three]);
+  const usage = await admin<Page<{ requests: number; revenue: string }>>('GET', '/usage?by=user&user=doubtful');
+  assert.deepEqual(
+    usage.body.data.map(({ requests, revenue }) => [requests, revenue]),
+    [[1, '0.25']],
+    'reports include what was charged',
+  );
   assert.equal((await admin<Page>('GET', '/quarantine?state=charged')).body.data.length, 1);
   assert.equal((await admin('GET', '/users/doubtful/balance')).body.available, '0.75');
 });

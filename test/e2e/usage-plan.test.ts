@@ -10,7 +10,7 @@ import { fillUsage } from '../support/usage-rows.ts';
 const ROWS = 500_000;
 const DAYS = 92;
 /** The tables that GET /v1/usage may read. */
-const EXPECTED_TABLES = ['leases', 'usage_daily', 'wallets'];
+const EXPECTED_TABLES = ['keys', 'leases', 'usage_daily', 'wallets'];
 /** 92 days, two keys and three models are some 550 roll-ups, stored side by side per day: 225 blocks, plus a margin. */
 const MAX_BLOCKS = 400;
 

@@ -176,6 +176,7 @@ export const callerOf = (style: Style): Caller => ({
   group: groupOf(style),
   key: {
     id: 'key_1',
+    spendId: 'key_1',
     userId: 'ana',
     groupId: 'group',
     name: 'test',

@@ -26,8 +26,9 @@ export interface SpendCounter {
   /** The maximum costs of calls in flight. They count in the period in which the calls end. */
   reserved: Nanos;
   isLoaded: boolean;
+  /** By `clock.elapsed()`. */
   usedAt: number;
-  /** When the whole month was last read. */
+  /** When the whole month was last read, by `clock.elapsed()`. */
   monthReadAt: number;
 }
 
@@ -55,7 +56,7 @@ export const createCounter = (
   unrecorded: { day: 0n, month: 0n },
   reserved: 0n,
   isLoaded: false,
-  usedAt: now,
+  usedAt: 0,
   monthReadAt: Number.NEGATIVE_INFINITY,
 });
 

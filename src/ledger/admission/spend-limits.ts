@@ -50,6 +50,8 @@ const IDLE_MS = 60_000;
 export class SpendLimits {
   readonly #options: SpendLimitsOptions;
   readonly #counters = new Map<string, SpendCounter>();
+  /** The counters of keys that replace others, by key. */
+  readonly #spendIds = new Map<string, string>();
   readonly #toRead = new Set<SpendCounter>();
   #reading: Promise<void> | undefined;
 
@@ -95,19 +97,28 @@ export class SpendLimits {
 
   /** Reads what other replicas have recorded; to be called every few seconds. */
   async refresh(): Promise<void> {
-    const now = this.#options.clock.now();
+    const { clock } = this.#options;
+    const now = clock.elapsed();
     for (const [name, counter] of this.#counters) {
-      startPeriod(counter, now);
+      startPeriod(counter, clock.now());
       const isBusy = counter.reserved > 0n || counter.unrecorded.month > 0n || !counter.isLoaded;
-      if (!isBusy && now - counter.usedAt >= IDLE_MS) this.#counters.delete(name);
+      if (!isBusy && now - counter.usedAt >= IDLE_MS) this.#drop(name, counter);
       else this.#toRead.add(counter);
     }
     if (this.#toRead.size > 0) await this.#read();
   }
 
-  #scopesOf({ id, userId, limits, userLimits }: LimitedKey): SpendScope[] {
+  #drop(name: string, counter: SpendCounter): void {
+    this.#counters.delete(name);
+    for (const [keyId, spendId] of this.#spendIds) if (spendId === counter.id) this.#spendIds.delete(keyId);
+  }
+
+  #scopesOf({ id, spendId = id, userId, limits, userLimits }: LimitedKey): SpendScope[] {
     const scopes: SpendScope[] = [];
-    if (limits && hasSpendLimit(limits)) scopes.push({ counter: this.#counterOf('key', id, userId), limits });
+    if (limits && hasSpendLimit(limits)) {
+      if (spendId !== id) this.#spendIds.set(id, spendId);
+      scopes.push({ counter: this.#counterOf('key', spendId, userId), limits });
+    }
     if (userLimits && hasSpendLimit(userLimits))
       scopes.push({ counter: this.#counterOf('user', userId, userId), limits: userLimits });
     return scopes;
@@ -121,13 +132,14 @@ export class SpendLimits {
       counter = createCounter(owner, { id, userId, now });
       this.#counters.set(name, counter);
     }
-    counter.usedAt = now;
+    counter.usedAt = this.#options.clock.elapsed();
     startPeriod(counter, now);
     return counter;
   }
 
   #countersOf({ keyId, userId }: UsageRecord): SpendCounter[] {
-    const found = [this.#counters.get(counterName('key', keyId)), this.#counters.get(counterName('user', userId))];
+    const spendId = this.#spendIds.get(keyId) ?? keyId;
+    const found = [this.#counters.get(counterName('key', spendId)), this.#counters.get(counterName('user', userId))];
     return found.filter((counter) => counter?.isLoaded === true) as SpendCounter[];
   }
 
@@ -214,7 +226,8 @@ export class SpendLimits {
 
   async #readAll(counters: readonly SpendCounter[]): Promise<void> {
     const at = this.#options.clock.now();
-    const isMonthDue = ({ monthReadAt }: SpendCounter): boolean => at - monthReadAt >= MONTH_REFRESH_MS;
+    const elapsed = this.#options.clock.elapsed();
+    const isMonthDue = ({ monthReadAt }: SpendCounter): boolean => elapsed - monthReadAt >= MONTH_REFRESH_MS;
     const monthDue = counters.filter(isMonthDue);
     const dayDue = counters.filter((counter) => !isMonthDue(counter));
     const months = await this.#sums(monthDue, at, 'month');
@@ -228,7 +241,7 @@ export class SpendLimits {
     }
     for (const counter of monthDue) {
       startPeriod(counter, at);
-      counter.monthReadAt = at;
+      counter.monthReadAt = elapsed;
       counter.recorded = { ...sumOf(months, counter) };
     }
     this.#countPending(counters.filter(({ isLoaded }) => !isLoaded));
@@ -239,8 +252,8 @@ export class SpendLimits {
     const users = [...new Set(counters.map(({ userId }) => userId))];
     const sums = new Map<string, Amounts>();
     if (users.length === 0) return sums;
-    for (const { keyId, userId, day, month } of await readSpent(this.#options.db, users, at, since)) {
-      for (const name of [counterName('key', keyId), counterName('user', userId)]) {
+    for (const { spendId, userId, day, month } of await readSpent(this.#options.db, users, at, since)) {
+      for (const name of [counterName('key', spendId), counterName('user', userId)]) {
         const sum = sums.get(name) ?? ZERO;
         sums.set(name, { day: sum.day + day, month: sum.month + month });
       }
@@ -273,7 +286,8 @@ function rejectUnavailable(cause: unknown): never {
 
 export interface SpentRow {
   readonly userId: string;
-  readonly keyId: string;
+  /** A key, or the first of the keys that replaced one another. */
+  readonly spendId: string;
   readonly day: Nanos;
   readonly month: Nanos;
 }
@@ -290,10 +304,10 @@ export async function readSpent(
 ): Promise<readonly SpentRow[]> {
   const today = new Date(at).toISOString().slice(0, 10);
   const { rows } = await sql<SpentRow>`
-    select user_id as "userId", key_id as "keyId", sum(nanos)::bigint as month,
-      coalesce(sum(nanos) filter (where day = ${today}::date), 0)::bigint as day
-    from usage_daily
-    where user_id = any(${userIds}) and day between date_trunc(${since}, ${today}::date)::date and ${today}::date
-    group by user_id, key_id`.execute(db);
+    select d.user_id as "userId", coalesce(k.spend_id, d.key_id) as "spendId", sum(d.nanos)::bigint as month,
+      coalesce(sum(d.nanos) filter (where d.day = ${today}::date), 0)::bigint as day
+    from usage_daily d left join keys k on k.id = d.key_id
+    where d.user_id = any(${userIds}) and d.day between date_trunc(${since}, ${today}::date)::date and ${today}::date
+    group by 1, 2`.execute(db);
   return rows;
 }

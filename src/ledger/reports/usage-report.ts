@@ -121,7 +121,7 @@ export interface LimitsReport extends StoredLimits {
 /** The limits of the key; under `user`, those that all keys of the user share. */
 export async function limitsReport(
   db: Db,
-  { id, userId, limits, userLimits }: LimitedKey,
+  { id, spendId = id, userId, limits, userLimits }: LimitedKey,
   now: number,
 ): Promise<LimitsReport & { readonly user?: LimitsReport }> {
   const hasSpendLimit = [limits, userLimits].some(
@@ -137,7 +137,7 @@ export async function limitsReport(
   });
   const keyReport = report(
     limits,
-    rows.filter(({ keyId }) => keyId === id),
+    rows.filter((row) => row.spendId === spendId),
   );
   return { ...keyReport, ...(userLimits && { user: report(userLimits, rows) }) };
 }
