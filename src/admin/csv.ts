@@ -61,14 +61,23 @@ async function send(call: Call, { name, columns, chunks }: Csv, clock: Clock): P
   response.end();
 }
 
-export const csvText = (rows: readonly (readonly CsvCell[])[]): string =>
-  rows.map((cells) => `${cells.map(cellText).join(',')}\r\n`).join('');
+export function csvText(rows: readonly (readonly CsvCell[])[]): string {
+  let text = '';
+  for (const cells of rows) {
+    for (let n = 0; n < cells.length; n += 1) text += n === 0 ? cellText(cells[n]) : `,${cellText(cells[n])}`;
+    text += '\r\n';
+  }
+  return text;
+}
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
+const FORMULA = /^[=+\-@\t\r]/;
+const QUOTED = /[",\r\n]/;
 
 /** Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay as they are. */
 function cellText(cell: CsvCell): string {
-  const text = cell === null || cell === undefined ? '' : String(cell);
-  const safe = /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  if (typeof cell === 'number') return String(cell);
+  if (cell === null || cell === undefined) return '';
+  const safe = FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell;
+  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

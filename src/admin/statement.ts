@@ -9,7 +9,7 @@ import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param, period } from './query-params.ts';
 
-const EXPORT_PAGE = 1_000;
+const EXPORT_PAGE = 5_000;
 const COLUMNS = ['entry', 'at', 'kind', 'amount', 'balance', 'reference', 'reason', 'price'] as const;
 
 const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.id), format: param.format });

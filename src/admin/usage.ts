@@ -9,6 +9,7 @@ import {
   type Dimension,
   periodOf,
   readBreakdown,
+  usageCells,
   usageColumns,
   usageLine,
 } from '../ledger/index.ts';
@@ -35,10 +36,13 @@ const UsageParams = z
     ...pageParams(rowKey.texts),
     format: param.format,
   })
-  .refine(({ by, cursor }) => cursor === undefined || cursor.length === by.length, {
+  .refine(({ by, cursor }) => cursor === undefined || isRowKey(by, cursor), {
     path: ['cursor'],
     error: CURSOR_EXPECTED,
   });
+
+const isRowKey = (by: readonly Dimension[], cursor: readonly string[]): boolean =>
+  cursor.length === by.length && by.every((name, n) => name !== 'day' || z.iso.date().safeParse(cursor[n]).success);
 
 export const getUsageBreakdown = operation({
   query: UsageParams,
@@ -67,5 +71,5 @@ const withoutAbsent = (filters: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
 
 async function* cells(batches: AsyncIterable<readonly BreakdownRow[]>, by: readonly Dimension[]) {
-  for await (const rows of batches) yield rows.map((row) => Object.values(usageLine(row, by)));
+  for await (const rows of batches) yield rows.map((row) => usageCells(row, by));
 }

@@ -424,6 +424,32 @@ export interface UsageRecordsRow {
   cost_nanos: bigint | null;
 }
 
+export interface UsageTotalsRow {
+  day: string;
+  group_id: string;
+  model: string;
+  account_id: string;
+  operation: string;
+  requests: bigint;
+  input_tokens: bigint;
+  cached_input_tokens: bigint;
+  cache_write_tokens: bigint;
+  output_tokens: bigint;
+  reasoning_tokens: bigint;
+  audio_tokens: bigint;
+  image_tokens: bigint;
+  searches: bigint;
+  images: bigint;
+  nanos: bigint;
+  estimated: bigint;
+  cost_nanos: bigint;
+  cost_unknown: bigint;
+}
+
+export interface UsageTotalsDaysRow {
+  day: string;
+}
+
 export interface UsersRow {
   id: string;
   email: string | null;
@@ -527,6 +553,8 @@ export interface Rows {
   usage_kept: UsageKeptRow;
   usage_quarantine: UsageQuarantineRow;
   usage_records: UsageRecordsRow;
+  usage_totals: UsageTotalsRow;
+  usage_totals_days: UsageTotalsDaysRow;
   users: UsersRow;
   video_task_assets: VideoTaskAssetsRow;
   video_tasks: VideoTasksRow;

@@ -17,6 +17,7 @@ export { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } f
 export { fenceIfStale, removeReplica, staleReplicas } from './records/replica.ts';
 export { recordResolved } from './records/resolved-record.ts';
 export { removeOldMonths, removeOldQuarantine } from './records/retention.ts';
+export { sumOldDays } from './records/usage-totals.ts';
 export { recordUsage } from './records/usage-writer.ts';
 export {
   type BreakdownQuery,
@@ -25,6 +26,7 @@ export {
   DIMENSIONS,
   type Dimension,
   readBreakdown,
+  usageCells,
   usageColumns,
   usageLine,
 } from './reports/usage-breakdown.ts';

@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
-import { checkAlarms, LEDGER_CHECKS, removeOldMonths, removeOldQuarantine } from '../ledger/index.ts';
+import { checkAlarms, LEDGER_CHECKS, removeOldMonths, removeOldQuarantine, sumOldDays } from '../ledger/index.ts';
 import { VIDEO_CHECKS, type Video } from '../video/index.ts';
 import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
@@ -28,6 +28,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, video }: JobServ
       run: () => checkAlarms(database.db, log, { ...LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
     },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
+    { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
     ...video.jobs,
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },

@@ -107,6 +107,7 @@ export async function recordUsage(
   costs: ProviderCosts = new Map(),
 ): Promise<void> {
   for (const first of monthsOf(records)) await sql`select usage_month(${first}::date)`.execute(tx);
+  await reopenDays(tx, records);
   await sql`with ${recordStatement(records, costs)} select 1`.execute(tx);
 }
 
@@ -134,6 +135,7 @@ async function chargeUsage(
   costs: ProviderCosts,
 ): Promise<LeaseState[]> {
   if (records.length === 0) return [];
+  await reopenDays(tx, records);
   const { rows } = await sql<LeaseState>`
     with ${recordStatement(records, costs)},
     spent as (
@@ -157,6 +159,16 @@ async function chargeUsage(
     where l.replica_id = ${replicaId} and l.user_id = any(${records.map(({ userId }) => userId)})`.execute(tx);
   return rows;
 }
+
+/** Days that were summed for reports are summed again with the new records. */
+async function reopenDays(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
+  const days = [...new Set(records.map(({ at }) => Math.floor(at / DAY_MS)))].sort((a, b) => a - b);
+  await sql`select reopen_usage_days(${days.map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10))}::date[])`.execute(
+    tx,
+  );
+}
+
+const DAY_MS = 86_400_000;
 
 /**
  * `inserted` are the records that are neither recorded nor quarantined yet: an operator decides on quarantined ones. The roll-ups grow

@@ -3,7 +3,10 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { makeUser } from '../../../test/support/ledger-process.ts';
+import { until } from '../../../test/support/wait.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
+import { checkNewEntries } from './recheck.ts';
+import { SEGMENT_ENTRIES } from './segments.ts';
 import { readStatement, readStatementPages } from './statement.ts';
 import { charge, credit } from './wallets.ts';
 
@@ -77,4 +80,42 @@ test('readStatement() continues behind the last line of a page', async () => {
   }
   assert.equal(all.length, 14);
   assert.deepEqual(pages, all);
+});
+
+test('readStatement() reads an old day from its segment, with the right balances', async (t) => {
+  const userId = await makeUser(db, 'aged', 10n ** 9n);
+  await makeUser(db, 'crowd', 10n ** 9n);
+  const count = 5 * SEGMENT_ENTRIES;
+  // A hundred days; every second entry is of the other user.
+  await sql`
+    insert into entries (debit, credit, nanos, kind, reference, reason, created_at)
+      select case when n % 2 = 0 then 'aged' else 'crowd' end, '@revenue', 1 + n % 3, 'charge', 'aged:' || n, 'x',
+        '2026-01-01'::timestamptz + n * 100.0 / ${count} * interval '1 day'
+      from generate_series(1, ${count}::int) n`.execute(db);
+  await sql`update wallets w set debits = (select coalesce(sum(nanos), 0) from entries where debit = w.user_id)`.execute(
+    db,
+  );
+  await sql`analyze entries`.execute(db);
+  const read = () =>
+    readStatement(db, userId, { start: new Date('2026-01-11'), end: new Date('2026-01-12'), limit: 2_000 });
+  const before = await read();
+  await until('segments', async () => {
+    await sql`update ledger_checkpoint set marked_at = now() - interval '1 minute'`.execute(db);
+    assert.deepEqual((await checkNewEntries(db))?.faults, []);
+    return (await db.selectFrom('ledger_segments').select('last_id').execute()).length >= 5;
+  });
+  assert.equal(before.length, count / 2 / 100);
+  assert.deepEqual(await read(), before, 'the same lines and balances as without segments');
+  const reads = await countReads((one) =>
+    readStatement(one, userId, { start: new Date('2026-01-11'), end: new Date('2026-01-12'), limit: 100 }),
+  );
+  t.diagnostic(`${reads} entries read of ${count / 2}`);
+  assert.ok(reads <= 3 * SEGMENT_ENTRIES, `${reads} rows read`);
+  // Pages, before and behind all segments, and a period without entries.
+  const all: unknown[] = [];
+  for await (const page of readStatementPages(db, userId, { start: new Date('2026-03-01'), limit: 700 }))
+    all.push(...page);
+  assert.deepEqual(all, await readStatement(db, userId, { start: new Date('2026-03-01'), limit: 100_000 }));
+  assert.deepEqual(await readStatement(db, userId, { end: new Date('2020-01-01') }), []);
+  assert.equal((await readStatement(db, userId, { start: new Date('2026-06-01') }))[0]?.kind, 'credit');
 });

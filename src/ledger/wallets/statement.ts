@@ -39,44 +39,84 @@ export async function readStatement(
 }
 
 /**
- * Reads all pages, newest entry first. Call it in a snapshot: the balance after a line is the wallet's balance less all later entries.
- * Reads each entry that is newer than the page once, and no older ones.
+ * Reads all pages, newest entry first. Call it in a snapshot, so that all statements see the same entries. Entries outside of the
+ * requested period are read only within the segments at its ends.
  */
 export async function* readStatementPages(
   db: Db,
   userId: string,
   { limit = 100, ...query }: StatementQuery,
 ): AsyncGenerator<readonly StatementLine[]> {
-  const { credits, debits } = await readWallet(db, userId);
-  let balance = credits - debits;
-  let above: bigint | undefined;
+  const hasPeriod = query.start !== undefined || query.end !== undefined;
+  const range = await idRange(db, query);
+  let balance: Nanos | undefined;
   let { before } = query;
   for (;;) {
-    const lines = await readLines(db, userId, { ...query, before, limit });
+    const lines = await readLines(db, userId, { ...query, ...range, before, limit });
     const [first, last] = [lines[0], lines.at(-1)];
     if (!first || !last) return;
-    balance -= await sumBetween(db, userId, first.id, above);
+    if (balance === undefined) balance = await balanceAfter(db, userId, first.id);
+    // Entries outside of the period change the balance too.
+    else if (hasPeriod) balance -= await sumBetween(db, userId, first.id, before);
     const linesById = new Map(lines.map((line) => [line.id, line]));
     const page: StatementLine[] = [];
-    // Entries outside of the period change the balance too.
-    for (const { id, nanos } of await movesBetween(db, userId, last.id, first.id)) {
+    for (const { id, nanos } of hasPeriod ? await movesBetween(db, userId, last.id, first.id) : lines) {
       const line = linesById.get(id);
       if (line) page.push({ ...line, balance });
       balance -= nanos;
     }
     yield page;
     if (lines.length < limit) return;
-    above = last.id;
     before = last.id;
   }
 }
 
+interface IdRange {
+  readonly from: bigint | undefined;
+  readonly to: bigint | undefined;
+}
+
+/**
+ * The entries that can be in the period, by whole segments: ids follow the time, but not exactly. Without an upper bound when the newest
+ * segment is in the period, because the entries behind it can be as well.
+ */
+async function idRange(db: Db, { start, end }: StatementQuery): Promise<IdRange> {
+  const { rows } = await sql<{ from: bigint | null; to: bigint | null }>`
+    select
+      coalesce((select min(first_id) from ledger_segments where last_at >= ${start ?? null}), max(last_id) + 1) as from,
+      case when count(*) > 0
+        then nullif(coalesce((select max(last_id) from ledger_segments where first_at < ${end ?? null}), 0), max(last_id)) end as to
+    from ledger_segments`.execute(db);
+  return {
+    from: start === undefined ? undefined : (rows[0]?.from ?? undefined),
+    to: end === undefined ? undefined : (rows[0]?.to ?? undefined),
+  };
+}
+
+/** The balance after an entry: from the balance before its segment, or for a new entry from that of the wallet. */
+async function balanceAfter(db: Db, userId: string, id: bigint): Promise<Nanos> {
+  const { rows } = await sql<{ last: bigint; nanos: Nanos }>`
+    select s.first_id - 1 as last, coalesce((
+      select b.nanos from ledger_balances b where b.account = ${userId} and b.last_id < s.first_id order by b.last_id desc limit 1), 0) as nanos
+    from ledger_segments s where s.last_id >= ${id} order by s.last_id limit 1`.execute(db);
+  const [segment] = rows;
+  if (segment) return segment.nanos + (await sumBetween(db, userId, segment.last, id + 1n));
+  const { credits, debits } = await readWallet(db, userId);
+  return credits - debits - (await sumBetween(db, userId, id, undefined));
+}
+
 /** Two ordered index scans: one filter over both columns would sort the whole history. */
-async function readLines(db: Db, userId: string, { before, start, end, limit }: StatementQuery & { limit: number }) {
+async function readLines(
+  db: Db,
+  userId: string,
+  { before, start, end, from, to, limit }: StatementQuery & IdRange & { limit: number },
+) {
   const filters = sql.join(
     [
       sql``,
       ...(before === undefined ? [] : [sql`id < ${before}`]),
+      ...(from === undefined ? [] : [sql`id >= ${from}`]),
+      ...(to === undefined ? [] : [sql`id <= ${to}`]),
       ...(start === undefined ? [] : [sql`created_at >= ${start}`]),
       ...(end === undefined ? [] : [sql`created_at < ${end}`]),
     ],

@@ -1,0 +1,133 @@
+/**
+ * `npm run bench:reports`: pages, reports and exports of the admin API over five million records and as many ledger entries, in a
+ * temporary database. `--rows 1000000` for fewer. Takes several minutes and about 6 GB of disk in the temporary folder.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadConfig } from '../src/config.ts';
+import { silentLog } from '../src/core/index.ts';
+import { connect } from '../src/db/index.ts';
+import { checkAlarms, sumOldDays } from '../src/ledger/index.ts';
+import { openContext, serve } from '../src/main.ts';
+import { fillUsage } from '../test/support/usage-rows.ts';
+import { median } from './fixture.ts';
+import { describeMachine } from './machine.ts';
+
+const { values } = parseArgs({ options: { rows: { type: 'string', default: '5000000' } } });
+const ROWS = Number(values.rows);
+const DAYS = 365;
+const REPEATS = 7;
+const ADMIN_TOKEN = `bench-${'token-'.repeat(8)}`;
+/** Has a fifth of all entries. */
+const HEAVY = 'u1';
+
+const folder = mkdtempSync(join(tmpdir(), 'dragoman-bench-'));
+// PostgreSQL does not run as root; its own user must be able to traverse this folder.
+chmodSync(folder, 0o711);
+const env = { DATA_DIR: join(folder, 'data'), DEMO: 'off', ADMIN_TOKEN, HOST: '127.0.0.1', PORT: '0' };
+const context = await openContext(loadConfig(env), { log: silentLog });
+const { db, url } = context.database;
+const client = await connect(url);
+const server = await serve(context, { worker: false });
+try {
+  const now = context.clock.now();
+  const dayOf = (daysAgo: number): string => new Date(now - daysAgo * 86_400_000).toISOString().slice(0, 10);
+  await fill(dayOf(0));
+  const year = `start_date=${dayOf(DAYS - 1)}&end_date=${dayOf(0)}`;
+  await page('GET /users/u77/balance', '/users/u77/balance');
+  await page('balances', '/balances');
+  await page('records', '/records');
+  await page('records of a user, a year', `/records?user=u77&start=${dayOf(DAYS - 1)}`);
+  await page('records of a key, a year', `/records?key=key_rare&start=${dayOf(DAYS - 1)}`);
+  await page('records of an unused model, a year', `/records?model=model-none&start=${dayOf(DAYS - 1)}`);
+  await page('statement', `/users/${HEAVY}/statement`);
+  await page('statement, one old day', `/users/${HEAVY}/statement?start=${dayOf(300)}&end=${dayOf(299)}`);
+  await page('usage by day, 30 days', '/usage');
+  await page('usage by day, a year', `/usage?${year}`);
+  await page('usage by day, user, model, 30 days', '/usage?by=day,user,model');
+  await page('usage by day, user, model, a year', `/usage?by=day,user,model&${year}`);
+  await page('usage by user, a year', `/usage?by=user&${year}`);
+  await page('usage by model, a year', `/usage?by=model&${year}`);
+  await page('usage by model, user, a year', `/usage?by=model,user&${year}`);
+  await exportCsv('statement', `/users/${HEAVY}/statement?format=csv`);
+  await exportCsv('usage by day, user, model, a year', `/usage?by=day,user,model&${year}&format=csv`);
+} finally {
+  await client.end();
+  await server.stop();
+  await context.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function fill(lastDay: string): Promise<void> {
+  const begun = performance.now();
+  await client.query('set synchronous_commit = off');
+  await fillUsage(client, { rows: ROWS, users: 1_000, days: DAYS, lastDay });
+  await client.query(
+    `insert into entries (debit, credit, nanos, kind, reference, reason, created_at)
+     select case when n % 5 = 0 then $1 else 'u' || (1 + n % 1000) end, '@revenue', 1000 + n % 5000, 'usage', 'bench:' || n, '1 calls',
+       $2::date - ($3::int - 1) + n * ($3::float8 / $4::float8) * interval '1 day'
+     from generate_series(1, $4::int) n`,
+    [HEAVY, lastDay, DAYS, ROWS],
+  );
+  await client.query(
+    `update wallets w set credits = coalesce(c.nanos, 0), debits = coalesce(d.nanos, 0)
+     from users u left join (select credit, sum(nanos)::bigint as nanos from entries group by credit) c on c.credit = u.id
+       left join (select debit, sum(nanos)::bigint as nanos from entries group by debit) d on d.debit = u.id
+     where w.user_id = u.id`,
+  );
+  await client.query('vacuum (analyze) entries');
+  console.log(`Machine: ${describeMachine()}. ${ROWS} records and entries in ${seconds(begun)} s.`);
+  await measure('sums of old days, first time', async () => {
+    while ((await sumOldDays(db)) > 0);
+  });
+  for (const about of ['the first pass', 'all entries', 'what is new']) {
+    await client.query("update ledger_checkpoint set marked_at = now() - interval '1 minute'");
+    await measure(`check of the ledger, ${about}`, () => checkAlarms(db, silentLog));
+  }
+  const { rows } = await client.query(
+    'select (select count(*) from usage_daily) as daily, (select count(*) from ledger_segments) as segments',
+  );
+  console.log(`${rows[0].daily} daily sums, ${rows[0].segments} segments.`);
+}
+
+async function measure(about: string, task: () => Promise<unknown>): Promise<void> {
+  const begun = performance.now();
+  await task();
+  console.log(`${about}: ${seconds(begun)} s`);
+}
+
+async function page(about: string, path: string): Promise<void> {
+  const times: number[] = [];
+  for (let n = 0; n < REPEATS; n += 1) {
+    const begun = performance.now();
+    const response = await get(path);
+    await response.arrayBuffer();
+    times.push(performance.now() - begun);
+  }
+  console.log(`${about}: ${median(times).toFixed(0)} ms (at most ${Math.max(...times).toFixed(0)})`);
+}
+
+async function exportCsv(about: string, path: string): Promise<void> {
+  const begun = performance.now();
+  let lines = 0;
+  for await (const chunk of (await get(path)).body ?? [])
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+  const ms = performance.now() - begun;
+  console.log(
+    `CSV of ${about}: ${lines} lines in ${(ms / 1000).toFixed(1)} s, ${Math.round((lines / ms) * 1000)} per second`,
+  );
+}
+
+async function get(path: string): Promise<Response> {
+  const response = await fetch(`${server.url}/admin/v1${path}`, {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return response;
+}
+
+function seconds(begun: number): string {
+  return ((performance.now() - begun) / 1000).toFixed(1);
+}
