@@ -16,11 +16,17 @@ export function parseNanos(text: string): Nanos | undefined {
   return sign ? -nanos : nanos;
 }
 
+const ZERO = '0'.charCodeAt(0);
+
 /** 1_250_000_000n -> "1.25". */
 export function formatNanos(nanos: Nanos): string {
   const digits = (nanos < 0n ? -nanos : nanos).toString().padStart(DECIMALS + 1, '0');
-  const fraction = digits.slice(-DECIMALS).replace(/0+$/, '');
-  return `${nanos < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${fraction && `.${fraction}`}`;
+  const point = digits.length - DECIMALS;
+  // Without a regular expression, because exports format millions of amounts.
+  let end = digits.length;
+  while (end > point && digits.charCodeAt(end - 1) === ZERO) end -= 1;
+  const fraction = end > point ? `.${digits.slice(point, end)}` : '';
+  return `${nanos < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}`;
 }
 
 /** Parses a multiplier into parts per million: "1.5" -> 1_500_000. Rejects finer values instead of rounding them. */
