@@ -10,11 +10,18 @@ const BACKSLASH = 0x5c;
 const LF = 0x0a;
 
 export class JsonElider {
+  /** Written at the end of every cut string, followed by its length in bytes. */
+  readonly #mark: string | undefined;
+  #length = 0;
   #isInString = false;
   /** Bytes of the current string that are kept so far; Infinity after the point where it is cut. */
   #kept = 0;
   /** The last byte of the previous chunk was a backslash that escapes the first byte of this one. */
   #isEscaped = false;
+
+  constructor(mark?: string) {
+    this.#mark = mark;
+  }
 
   /** Returns the parts of the chunk that are kept. */
   push(chunk: Buffer): Buffer[] {
@@ -31,6 +38,7 @@ export class JsonElider {
     if (quote >= 0) {
       this.#isInString = true;
       this.#kept = 0;
+      this.#length = 0;
     }
     return end;
   }
@@ -43,8 +51,11 @@ export class JsonElider {
     const keptEnd = backslash < 0 ? limit : at + backslash;
     if (keptEnd > at) kept.push(chunk.subarray(at, keptEnd));
     this.#kept = keptEnd < end ? Number.POSITIVE_INFINITY : this.#kept + (keptEnd - at);
+    this.#length += end - at;
     if (end === chunk.length) return end;
     this.#isInString = false;
+    if (this.#mark !== undefined && this.#kept === Number.POSITIVE_INFINITY)
+      kept.push(Buffer.from(this.#mark + this.#length));
     kept.push(chunk.subarray(end, end + 1));
     return end + 1;
   }

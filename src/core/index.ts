@@ -30,6 +30,7 @@ export {
   type Span,
   scanMembers,
   splice,
+  spliceAll,
   valueAt,
 } from './json.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';

@@ -68,6 +68,18 @@ const UNBOUNDED: JsonLimits = { depth: Number.POSITIVE_INFINITY, tokens: Number.
 export const splice = (bytes: Buffer, span: Span, replacement: Buffer): Buffer =>
   Buffer.concat([bytes.subarray(0, span.start), replacement, bytes.subarray(span.end)]);
 
+/** Returns `bytes` with several spans replaced; they must not overlap. */
+export function spliceAll(bytes: Buffer, changes: readonly { readonly span: Span; readonly bytes: Buffer }[]): Buffer {
+  if (changes.length === 0) return bytes;
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const change of [...changes].sort((a, b) => a.span.start - b.span.start)) {
+    pieces.push(bytes.subarray(at, change.span.start), change.bytes);
+    at = change.span.end;
+  }
+  return Buffer.concat([...pieces, bytes.subarray(at)]);
+}
+
 /** Parses the value of a span. */
 export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
   try {

@@ -360,6 +360,7 @@ export interface StoredResponsesRow {
   sealed: string | null;
   expires_at: Timestamp;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  tokens: bigint | null;
 }
 
 export interface UsageDailyRow {

@@ -108,6 +108,8 @@ export interface StreamDecoder {
   end(): readonly HubEvent[];
   /** True when all content has arrived and only usage or end of stream is pending. Only for dialects without a terminal event. */
   readonly isComplete?: boolean;
+  /** What the provider has reported so far, for a stream that does not reach its end. Only for dialects that report early. */
+  readonly usage?: HubUsage | undefined;
 }
 
 export interface StreamEncoder {

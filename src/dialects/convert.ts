@@ -6,7 +6,7 @@ import type { ClientSide, DecodeContext, EncodedRequest, UpstreamSide, UpstreamT
 import { withClientFieldName } from './errors/rejection.ts';
 import { checkSupport, type FieldNames } from './hub/fields.ts';
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
-import { type HubEvent, type HubReply, type HubRequest, NO_USAGE } from './hub/types.ts';
+import { type HubEvent, type HubReply, type HubRequest, type HubUsage, NO_USAGE } from './hub/types.ts';
 import { signEvent, signItem } from './opaque/sign.ts';
 import { restoreEvent, restoreItem } from './tools/restore-names.ts';
 
@@ -65,6 +65,8 @@ export interface StreamDecoding {
   end(): readonly HubEvent[];
   /** See `StreamDecoder.isComplete`. */
   readonly isComplete: boolean;
+  /** See `StreamDecoder.usage`. */
+  readonly usage: HubUsage | undefined;
   /** True after an emulated stop sequence matched: the client gets no more content, only usage is pending. */
   readonly isCut: boolean;
   /** Returns the finish of a cut stream whose upstream takes too long to report usage. */
@@ -86,6 +88,9 @@ export function openDecoding(upstream: UpstreamSide, encoded: EncodedRequest, co
     end: () => transform(decoder.end()),
     get isComplete() {
       return decoder.isComplete === true;
+    },
+    get usage() {
+      return decoder.usage;
     },
     get isCut() {
       return cutter?.isCut === true;

@@ -36,7 +36,7 @@ export interface UpstreamCall {
   build(account: Account): UpstreamRequest;
   /** A success status arrived; the handler gets the rest of the response. */
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
-  classify(failure: UpstreamFailure): Fault;
+  classify(failure: UpstreamFailure, account: Account): Fault;
   /** The request itself is at fault: sends the provider's error to the client, or throws one. */
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void;
 }
@@ -164,7 +164,7 @@ class Failover {
 
   onErrorStatus({ status, headers, chunks }: ErrorResponse, account: Account): void {
     const failure = { status, headers, body: Buffer.concat(chunks).toString('utf8') };
-    this.fail(this.#upstreamCall.classify(failure), account, failure);
+    this.fail(this.#upstreamCall.classify(failure, account), account, failure);
   }
 
   /** Without `failure` there was no error status: the transport failed, or the response itself was an error. */
@@ -182,6 +182,10 @@ class Failover {
     const { withoutOpaque } = this.#upstreamCall;
     if (fault.kind === 'opaque_rejected' && withoutOpaque) {
       this.#upstreamCall = { ...withoutOpaque, affinity: { accountId: account.id } };
+      this.#tried.pop();
+      return this.#next(undefined);
+    }
+    if (fault.kind === 'option_rejected') {
       this.#tried.pop();
       return this.#next(undefined);
     }

@@ -13,7 +13,15 @@ export {
 } from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
 export { Metering, type MeteringState } from './metering.ts';
-export { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } from './pricing/rates.ts';
+export {
+  costOf,
+  maxCostOf,
+  parseRates,
+  type Rates,
+  type RequestFacts,
+  videoCostOf,
+  videoRateOf,
+} from './pricing/rates.ts';
 export { fenceIfStale, removeReplica, staleReplicas } from './records/replica.ts';
 export { recordResolved } from './records/resolved-record.ts';
 export { removeOldMonths, removeOldQuarantine } from './records/retention.ts';

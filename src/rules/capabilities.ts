@@ -40,6 +40,8 @@ export interface Capabilities {
   readonly resultMedia: boolean;
   /** Images and files may be named by https address. */
   readonly urlMedia: boolean;
+  /** The most tokens that one image in the input counts; admission reserves them. */
+  readonly imageTokens: number;
   /** Replies may contain generated images. */
   readonly imageOutput: boolean;
   /** The images endpoint reaches the model by conversion, where the matrix offers that; only the operator sets it. */
@@ -71,6 +73,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     functionsWithSchema: true,
     resultMedia: true,
     urlMedia: true,
+    imageTokens: 5_000,
     imageOutput: false,
     imagesEndpoint: false,
     maxOutput: 64_000,
@@ -94,6 +97,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     functionsWithSchema: true,
     resultMedia: true,
     urlMedia: true,
+    imageTokens: 16_000,
     imageOutput: true,
     imagesEndpoint: false,
     maxOutput: 128_000,
@@ -117,6 +121,7 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     functionsWithSchema: true,
     resultMedia: true,
     urlMedia: false,
+    imageTokens: 5_000,
     imageOutput: false,
     imagesEndpoint: false,
     maxOutput: 65_536,

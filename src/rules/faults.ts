@@ -30,6 +30,13 @@ export const FAULTS = {
     cools: 'nothing',
     code: 'invalid_encrypted_content',
   },
+  option_rejected: {
+    means: 'the provider rejects an option that the gateway added; the request is sent again without it',
+    failover: false,
+    cooldownMs: 0,
+    cools: 'nothing',
+    code: 'invalid_request',
+  },
   model: {
     means: 'the account does not have the model',
     failover: true,

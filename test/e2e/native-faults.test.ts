@@ -503,7 +503,9 @@ for (const dialect of DIALECTS) {
         response.end(`${whole}\n\n`);
       });
       const stream = await (await send('demo-x', { stream: true })).text();
-      assert.equal(stream, `data: {"a":1}\n\nevent: error\ndata: ${whole}\n\n`);
+      // A chat event is passed on when it is complete, so heartbeats may stand before it.
+      const text = dialect === 'chat' ? stream.replace(/^(data: .*\n\n)(?:: hb\n\n)+(?=event: )/, '$1') : stream;
+      assert.equal(text, `data: {"a":1}\n\nevent: error\ndata: ${whole}\n\n`);
       const large = `{"t":"${'x'.repeat(200_000)}"}`;
       canned.respondWith(async (response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -600,7 +602,7 @@ describe('client disconnect', () => {
   test('G 6: a client disconnect in a unary response aborts the upstream call', (t) =>
     disconnect(t, 'silent_mid', false, 0));
 
-  test('failover does not charge the failed attempt when the client disconnects', async () => {
+  test('a call that its client leaves before the response costs its input once, not that of the failed attempt', async () => {
     const { send, used } = await testGroup('messages');
     sim.next('eof_mid');
     sim.next('hang');
@@ -614,12 +616,21 @@ describe('client disconnect', () => {
     const charged = () =>
       gateway.context.database.db
         .selectFrom('usage_records')
-        .select('id')
+        .select(['estimated', 'output_tokens'])
         .where('group_id', '=', `g${groupCount}`)
+        .orderBy('id')
         .execute();
-    // Records are written in the order of the calls.
-    await until('the record of the second call', async () => (await charged()).length > 0);
-    assert.equal((await charged()).length, 1);
+    const records = await until('the record of the second call', async () => {
+      const rows = await charged();
+      return rows.length > 1 ? rows : undefined;
+    });
+    assert.deepEqual(
+      records.map(({ estimated, output_tokens: output }) => [estimated, output > 0]),
+      [
+        [true, false],
+        [false, true],
+      ],
+    );
   });
 });
 

@@ -81,6 +81,10 @@ export function decodeUsage(counts: UsageCounts, hasOutput: boolean, searches: n
   });
 }
 
+/** Models before the third generation bill one search per reply, later ones each query. */
+export const billedSearches = (model: string, queries: number): number =>
+  /^gemini-[12]\b/.test(model) ? Math.min(1, queries) : queries;
+
 export function readUsage(wire: unknown): HubUsage | undefined {
   if (!isObject(wire)) return undefined;
   const counts: UsageCounts = {};

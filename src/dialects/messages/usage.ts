@@ -43,8 +43,11 @@ export function decodeUsage(usage: JsonObject, isFinal: boolean): HubUsage {
   });
 }
 
+/** An object without counts is no report. */
 export const readUsage = (usage: unknown): HubUsage | undefined =>
-  isObject(usage) ? decodeUsage(usage, true) : undefined;
+  isObject(usage) && (isGiven(usage.input_tokens) || isGiven(usage.output_tokens) || isGiven(usage.iterations))
+    ? decodeUsage(usage, true)
+    : undefined;
 
 /** Sums over sampling iterations: the top-level counts cover only the last one, but the provider bills all. */
 function totalOver(usage: JsonObject): (name: string) => number {

@@ -158,6 +158,7 @@ const MESSAGES: Readonly<Record<FaultKind, string>> = {
   unreachable: 'The provider could not be reached.',
   failed: 'The provider failed.',
   timeout: 'The provider did not respond in time.',
+  option_rejected: 'The provider rejected an option that the gateway added.',
   no_result: 'The provider sent no result.',
 };
 

@@ -2,7 +2,7 @@
  * Billing on the path of a request: admitted against the balance before anything is sent, charged once by the usage that the
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  */
-import { type Model, priceAt } from '../../catalog/index.ts';
+import { capabilitiesFor, type Model, priceAt } from '../../catalog/index.ts';
 import { type ApiError, type Clock, fail, formatNanos, type MaybePromise, whenReady } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import {
@@ -15,6 +15,7 @@ import {
   newRecordId,
   parseRates,
   type Rates,
+  type RequestFacts,
   type Reservation,
 } from '../../ledger/index.ts';
 import type { Limiter } from '../../pool/index.ts';
@@ -26,9 +27,17 @@ import type { Caller } from '../caller.ts';
 export interface CallFacts {
   readonly operation: InferenceOperation;
   readonly model: Model;
+  /** Bytes that the model reads as text. */
   readonly bodyBytes: number;
-  /** Input tokens of media, beside the body. */
-  readonly mediaTokens?: number | undefined;
+  /** Images that it reads; each counts as the capabilities of the model say. */
+  readonly inputImages?: number | undefined;
+  /** Other input tokens, such as those of stored turns. */
+  readonly moreInput?: number | undefined;
+  /** The request refers to input of unknown size. */
+  readonly readsWholeContext?: boolean | undefined;
+  readonly maxSearches?: number | undefined;
+  /** Output tokens beside the limit of the request: pictures that a tool draws. */
+  readonly moreOutput?: number | undefined;
   /** Largest number of output tokens, where the request limits it. */
   readonly maxOutput?: number | undefined;
   readonly images?: ImageCount | undefined;
@@ -56,7 +65,7 @@ export interface Admission {
 }
 
 /** Reserved for requests that set no limit to their output. A longer output is charged in full all the same. */
-const DEFAULT_MAX_OUTPUT = 32_000;
+export const DEFAULT_MAX_OUTPUT = 32_000;
 const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
 
 export interface BillingServices {
@@ -86,13 +95,7 @@ export class Billing {
     const tier = price && chosenTier(facts, rates);
     const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
     const maxCost = maxCostOf(
-      {
-        bodyBytes: facts.bodyBytes,
-        ...(facts.mediaTokens !== undefined && { mediaTokens: facts.mediaTokens }),
-        maxOutput: facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, line.maxOutput ?? DEFAULT_MAX_OUTPUT),
-        ...(line.context !== null && { context: line.context }),
-        ...(facts.images && { images: byKind(facts.images) }),
-      },
+      requestFacts(caller, facts),
       (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates,
       multipliers,
     );
@@ -113,6 +116,22 @@ export class Billing {
     }
     return rates;
   }
+}
+
+function requestFacts({ group }: Caller, facts: CallFacts): RequestFacts {
+  const { model, inputImages = 0, moreInput = 0, moreOutput = 0 } = facts;
+  const { line } = model;
+  const maxOutput = facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, line.maxOutput ?? DEFAULT_MAX_OUTPUT);
+  const imageInput = inputImages === 0 ? 0 : inputImages * capabilitiesFor(group.style, model).imageTokens;
+  return {
+    bodyBytes: facts.bodyBytes,
+    moreInput: moreInput + imageInput,
+    maxOutput: maxOutput + moreOutput,
+    maxSearches: facts.maxSearches ?? 0,
+    readsWholeContext: facts.readsWholeContext === true,
+    ...(line.context !== null && { context: line.context }),
+    ...(facts.images && { images: byKind(facts.images) }),
+  };
 }
 
 /** The model has no price, or only an announced one. Serving it would give it away. */

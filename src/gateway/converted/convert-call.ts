@@ -12,6 +12,7 @@ import {
   TIER_DIALECTS,
 } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
+import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
@@ -51,7 +52,8 @@ export async function convertCall(
   const facts = {
     operation,
     model,
-    bodyBytes: inputBytes,
+    ...inputBoundsOf(body, inputBytes),
+    ...toolBoundsOf(body.tools, body.web_search_options),
     maxOutput: request.limits.maxOutput,
     tiers: tiersOf(pair, request),
   };

@@ -128,24 +128,24 @@ test('converted call merges the rounds of a paused reply into one stream and cha
   assert.equal(messages.length, 2, 'the second round carries the output of the first');
 });
 
-test('converted call charges an estimate when the client disconnects in the middle of a round', async () => {
+test('converted call charges the reported input and an estimate when the client disconnects in the middle of a round', async () => {
   provider.script(respondStream(begin(10) + text('x'.repeat(40)), { isOpen: true }));
   const { client, admission, run } = openCall();
   const running = run();
   await once(client, 'received');
   client.destroy();
   await running;
-  assert.deepEqual(tokens(admission), [[100, 10, true, 'a']], '400 bytes of input, 40 characters of output');
+  assert.deepEqual(tokens(admission), [[10, 10, true, 'a']], 'the reported input, 40 characters of output');
 });
 
-test('converted call charges the completed rounds when the client disconnects before the next response', async () => {
+test('converted call charges the completed rounds and the input of the next when the client disconnects before its response', async () => {
   provider.script(respondStream(PAUSED), hang);
   const { client, admission, run } = openCall();
   const running = run();
   await until('the second round', () => provider.calls.length === 2);
   client.destroy();
   await running;
-  assert.deepEqual(tokens(admission), [[10, 5, false, 'a']]);
+  assert.deepEqual(tokens(admission), [[110, 5, true, 'a']], '400 bytes of input are 100 tokens');
 });
 
 test('converted call adds an estimate of the open round to the completed ones', async () => {
@@ -155,7 +155,7 @@ test('converted call adds an estimate of the open round to the completed ones', 
   await until('the second round', () => client.text.includes('yyyy'));
   client.destroy();
   await running;
-  assert.deepEqual(tokens(admission), [[110, 10, true, 'a']]);
+  assert.deepEqual(tokens(admission), [[30, 10, true, 'a']]);
 });
 
 test('converted call ends a begun stream with an error event and charges only the completed rounds', async () => {

@@ -33,6 +33,7 @@ export class ConvertedCall implements RoundHost {
   readonly #accounts: readonly Account[];
   /** The newest response of the current round; undefined until an account responds. */
   #response: RoundResponse | undefined;
+  #sentTo: Account | undefined;
 
   constructor(context: CallContext) {
     this.context = context;
@@ -89,8 +90,13 @@ export class ConvertedCall implements RoundHost {
 
   #upstreamCall(round: HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, round);
+    const call = request.upstreamCall(this.#accounts, (head, upstream) => this.#open(request, head, upstream));
     return {
-      ...request.upstreamCall(this.#accounts, (head, upstream) => this.#open(request, head, upstream)),
+      ...call,
+      build: (account) => {
+        this.#sentTo = account;
+        return call.build(account);
+      },
       affinity: this.#affinityOf(round),
       withoutOpaque: hasOpaque(round) ? this.#withoutOpaque(round) : undefined,
     };
@@ -138,10 +144,18 @@ export class ConvertedCall implements RoundHost {
    * of the open one, because the upstream is aborted before it reports usage. A failed round costs nothing.
    */
   #abandon(): void {
-    const open = this.#state === 'open' ? this.#response?.estimate() : undefined;
+    const open = this.#openUsage();
     const usage = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
-    const account = open ? this.#response?.account : this.rounds.spent?.account;
+    const account = open ? (this.#response?.account ?? this.#sentTo) : this.rounds.spent?.account;
     if (!usage || !account || this.#state === 'complete') return;
     this.#settle(usage, account, this.rounds.items);
+  }
+
+  /** Before the head of a response nothing is known but what the provider was sent. */
+  #openUsage(): HubUsage | undefined {
+    const { call } = this.context;
+    if (this.#state === 'open') return this.#response?.estimate();
+    const isWaiting = this.#response === undefined && this.#sentTo !== undefined;
+    return isWaiting && call.isClientGone && !call.isInterrupted ? this.estimate([], 0) : undefined;
   }
 }

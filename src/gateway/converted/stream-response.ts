@@ -74,8 +74,12 @@ export class StreamResponse implements RoundResponse {
     this.#upstream.resume();
   }
 
+  /** What the provider reported so far counts. Input comes early, and a reported output of an unfinished reply is a lower bound. */
   estimate(): HubUsage {
-    return this.#host.estimate(this.#items, this.#outputChars);
+    const estimate = this.#host.estimate(this.#items, this.#outputChars);
+    const reported = this.#decoding.usage;
+    if (!reported || reported.input === 0) return estimate;
+    return { ...reported, output: Math.max(reported.output, estimate.output), estimated: true };
   }
 
   onData(chunk: Buffer): boolean {

@@ -11,11 +11,13 @@ import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
 import { affinityFromHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
+import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { redact } from '../redact.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { requestedCount } from './images/usage.ts';
+import { noteUsageRefusal } from './hidden-usage.ts';
+import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import type { NativeRequest, NativeServices } from './native-request.ts';
 import { readRequest } from './read-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
@@ -35,7 +37,7 @@ export async function forward(
   { operation, dialect, feature }: Forwarding,
 ): Promise<void> {
   const request = await readRequest(services, call, caller, { operation, dialect });
-  const { model, isStream, bytes, mediaTokens, maxOutput, images, tiers, accountId } = request;
+  const { model, isStream, bounds, images, tiers, accountId } = request;
   const wanted = [feature, request.feature].filter((name) => name !== undefined);
   call.addLogFields({ model: model?.name, stream: isStream });
   const accounts = services
@@ -47,9 +49,7 @@ export async function forward(
   const facts = model && {
     operation,
     model,
-    bodyBytes: bytes,
-    mediaTokens,
-    maxOutput,
+    ...bounds,
     images: images && requestedCount(images),
     tiers,
   };
@@ -57,7 +57,7 @@ export async function forward(
   const native = new NativeCall({ services, call, caller, operation, dialect, request, admission }, accounts);
   try {
     await runWithFailover(call, native, services);
-    if (call.isClientGone) native.response?.onClientGone();
+    if (call.isClientGone) native.onClientGone();
   } finally {
     admission?.release();
   }
@@ -77,6 +77,7 @@ class NativeCall implements UpstreamCall {
   readonly use: AccountUse;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
+  #sentTo: Account | undefined;
 
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
@@ -92,6 +93,7 @@ class NativeCall implements UpstreamCall {
     const { style } = caller.group;
     // The failed attempt sent nothing to the client. If the client disconnects during this one, do not charge for the failed one.
     this.response = undefined;
+    this.#sentTo = account;
     const { origin, path } = locateUpstream(style, account.baseUrl, request.pathFor(account));
     return {
       method,
@@ -110,8 +112,23 @@ class NativeCall implements UpstreamCall {
     return this.response;
   }
 
-  classify(failure: UpstreamFailure): Fault {
-    return codecOf(this.#context.dialect).upstream.decodeError(failure);
+  classify(failure: UpstreamFailure, account: Account): Fault {
+    const fault = codecOf(this.#context.dialect).upstream.decodeError(failure);
+    const isOurs = this.#context.request.hidesUsage === true && noteUsageRefusal(account, failure);
+    return isOurs ? { ...fault, kind: 'option_rejected' } : fault;
+  }
+
+  /** The client disconnected. Before the head of a response nothing is known but what the provider was sent. */
+  onClientGone(): void {
+    const { admission, call, request } = this.#context;
+    if (this.response) return this.response.onClientGone();
+    const account = this.#sentTo;
+    if (!account || call.isInterrupted) return;
+    const { images, bytes } = request;
+    const made = images && requestedCount(images);
+    const usage = images && made ? estimateImageUsage(images, made) : estimateUsage(bytes, 0);
+    call.addLogFields({ account: account.id, ...usageLogFields(usage) });
+    admission?.settle(usage, { accountId: account.id, ...(made && { images: made }) });
   }
 
   onRejected(failure: UpstreamFailure, _fault: Fault, account: Account): void {

@@ -3,6 +3,7 @@ import type { Account, Model } from '../../catalog/index.ts';
 import type { StreamedBody } from '../../core/index.ts';
 import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
 import type { Spool } from '../../web/index.ts';
+import type { CallFacts } from '../billing/admission.ts';
 import type { GatewayServices } from '../services.ts';
 import type { RequestedImages } from './images/usage.ts';
 
@@ -11,19 +12,26 @@ export interface NativeServices extends GatewayServices {
   readonly spool: Spool;
 }
 
+/** The most that a request makes a provider read and write. */
+export type RequestBounds = Pick<
+  CallFacts,
+  'bodyBytes' | 'inputImages' | 'moreInput' | 'readsWholeContext' | 'maxSearches' | 'maxOutput' | 'moreOutput'
+>;
+
 export interface NativeRequest {
   /** Undefined for requests about a stored response. */
   readonly model?: Model;
-  /** Bytes that the model reads as text. */
+  /** Size of the body, for the estimate where the provider reports no usage. */
   readonly bytes: number;
-  /** Tokens that the model may read beside them. */
-  readonly mediaTokens?: number;
-  readonly maxOutput?: number | undefined;
+  /** What the request may cost, for admission. */
+  readonly bounds: RequestBounds;
   readonly images?: RequestedImages;
   /** Fields that were removed from the body. */
   readonly dropped?: readonly string[];
   readonly tiers?: readonly ChosenTier[];
   readonly isStream: boolean;
+  /** The gateway asks for usage that the client did not ask for. */
+  readonly hidesUsage?: boolean;
   /** Only this account holds the stored response that the request refers to. */
   readonly accountId?: string | undefined;
   /** Only accounts with this feature may serve the request. */

@@ -5,10 +5,10 @@ import { type Call, readBody } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
-import { previousNotFound, responseNotFound } from '../stored/store.ts';
+import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { readImageRequest } from './images/request.ts';
-import type { NativeRequest, NativeServices, NativeTarget } from './native-request.ts';
+import type { NativeRequest, NativeServices, NativeTarget, RequestBounds } from './native-request.ts';
 import { findProviderIds } from './provider-ids.ts';
 import { placeProviderIds } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
@@ -41,13 +41,13 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
-    const { maxOutput, tiers } = checkNativeBody(body);
+    const { bounds, tiers } = checkNativeBody(body);
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const verb = call.path.slice(call.path.lastIndexOf(':'));
     return {
       model,
       bytes: body.length,
-      maxOutput,
+      bounds,
       tiers,
       isStream: verb === ':streamGenerateContent',
       pathFor: (account) => `/v1beta/models/${encodeURIComponent(upstreamName(model, account))}${verb}${query}`,
@@ -65,6 +65,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const body = hasBody ? await readBody(call, services.bodyLimit(bodyClassOf(operation))) : null;
     return {
       bytes: 0,
+      bounds: { bodyBytes: 0 },
       isStream: call.query.includes('stream=true'),
       accountId,
       pathFor: () => canonicalPath(call),
@@ -84,15 +85,21 @@ function jsonRequest(
   { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
 ): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
-  const { model, maxOutput, tiers, isStream, previousId, bytesFor } = readNative(operation, body, caller, catalog());
-  const requestFor = (accountId?: string, feature?: Feature): NativeRequest => ({
+  const { model, bounds, tiers, isStream, hidesUsage, previousId, bytesFor } = readNative(
+    operation,
+    body,
+    caller,
+    catalog(),
+  );
+  const requestFor = (place: Place = {}): NativeRequest => ({
     model,
     bytes: body.length,
-    maxOutput,
+    bounds: { ...bounds, ...place.bounds },
     tiers,
     isStream,
-    accountId,
-    feature,
+    hidesUsage,
+    accountId: place.accountId,
+    feature: place.feature,
     pathFor: () => canonicalPath(call),
     bodyFor: bytesFor,
   });
@@ -104,6 +111,23 @@ function jsonRequest(
     const found = previousId === undefined ? undefined : await store.find(previousId, userId);
     if (previousId !== undefined && found?.accountId === undefined) throw previousNotFound(previousId);
     const { accountId, feature } = ids ? await placeProviderIds(ids, { store, userId, accounts }) : {};
-    return requestFor(found?.accountId ?? accountId, feature);
+    return requestFor({
+      accountId: found?.accountId ?? accountId,
+      feature,
+      bounds: storedBounds(found, ids !== undefined || bounds.readsWholeContext === true),
+    });
   })();
 }
+
+/** Where a request must go, and what it reads there. */
+interface Place {
+  readonly accountId?: string | undefined;
+  readonly feature?: Feature | undefined;
+  readonly bounds?: Partial<RequestBounds>;
+}
+
+/** The provider reads the stored turns too. Their size is that of the response before, which older rows do not have. */
+const storedBounds = (previous: StoredResponse | undefined, readsWholeContext: boolean): Partial<RequestBounds> => ({
+  moreInput: previous?.tokens ?? 0,
+  readsWholeContext: readsWholeContext || (previous !== undefined && previous.tokens === undefined),
+});

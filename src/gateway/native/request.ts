@@ -3,7 +3,7 @@
  * replaces the model's name in them and nothing else.
  */
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
-import { fail, JsonScanError, type Span, scanMembers, splice, valueAt } from '../../core/index.ts';
+import { fail, JsonScanError, type Span, scanMembers, splice, spliceAll, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import {
   type ChosenTier,
@@ -12,21 +12,28 @@ import {
   JSON_LIMITS,
   TIER_FIELD_NAMES,
 } from '../../rules/index.ts';
+import { DEFAULT_MAX_OUTPUT } from '../billing/admission.ts';
+import { inputBoundsOfBody, type ToolBounds, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
+import { asksForUsage, refusesUsageOption, usageOptionChange } from './hidden-usage.ts';
+import type { RequestBounds } from './native-request.ts';
 
 export interface NativeBody {
   readonly model: Model;
   readonly isStream: boolean;
   readonly previousId: string | undefined;
-  readonly maxOutput: number | undefined;
+  readonly bounds: RequestBounds;
   readonly tiers: readonly ChosenTier[];
+  /** The gateway asks for usage that the client did not ask for. */
+  readonly hidesUsage: boolean;
   bytesFor(account: Account): Buffer;
 }
 
 const WANTED: ReadonlySet<string> = new Set([
   'model',
   'stream',
+  'stream_options',
   'previous_response_id',
   'background',
   'contents',
@@ -39,6 +46,7 @@ const WANTED: ReadonlySet<string> = new Set([
   'generationConfig',
   'generation_config',
   'tools',
+  'web_search_options',
   'conversation',
   ...TIER_FIELD_NAMES,
 ]);
@@ -56,22 +64,70 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
   }
   const model = resolveModel(catalog, caller, read('model'));
   const previousId = read('previous_response_id');
+  const isStream = read('stream') === true;
+  const options = operation === 'chat.create' && isStream ? read('stream_options') : undefined;
+  const hidesUsage = operation === 'chat.create' && isStream && !asksForUsage(options);
+  const named = members.get('model');
   return {
     model,
-    isStream: read('stream') === true,
+    isStream,
+    hidesUsage,
     previousId: typeof previousId === 'string' ? previousId : undefined,
-    maxOutput: maxOutputOf(operation, read),
+    bounds: {
+      ...asJson(() => inputBoundsOfBody(body)),
+      ...toolBounds(body, members),
+      maxOutput: operation === 'embeddings.create' ? 0 : maxOutputOf(operation, read),
+    },
     tiers: chosenTiers(read),
-    bytesFor: (account) => withModel(body, members.get('model'), model.name, upstreamName(model, account)),
+    bytesFor(account) {
+      const upstream = upstreamName(model, account);
+      const rename = named && model.name !== upstream ? [{ span: named, bytes: jsonBytes(upstream) }] : [];
+      const brace = body.indexOf(OPEN_BRACE) + 1;
+      const ask =
+        hidesUsage && !refusesUsageOption(account)
+          ? [usageOptionChange(options, members.get('stream_options'), brace)]
+          : [];
+      return spliceAll(body, [...rename, ...ask]);
+    },
   };
 }
 
+/** Names of the output limit by operation. Others mean nothing to the provider. */
+const OUTPUT_LIMITS: Partial<Record<InferenceOperation, readonly string[]>> = {
+  'chat.create': ['max_completion_tokens', 'max_tokens'],
+  'messages.create': ['max_tokens'],
+  'responses.create': ['max_output_tokens'],
+};
+
 /** Largest number of output tokens, all choices together; undefined when the request sets no limit. */
 function maxOutputOf(operation: InferenceOperation, read: (name: string) => unknown): number | undefined {
-  const choices = choicesOf(read('n'));
-  if (operation === 'embeddings.create') return 0;
-  const limit = read('max_completion_tokens') ?? read('max_output_tokens') ?? read('max_tokens');
-  return typeof limit === 'number' && limit >= 0 ? limit * choices : undefined;
+  const limit = oneLimit(OUTPUT_LIMITS[operation] ?? [], read);
+  return limit === undefined ? undefined : limit * choicesOf(read('n'));
+}
+
+/** The value of a limit with several names. Different values are rejected: providers differ on which one counts. */
+function oneLimit(names: readonly string[], read: (name: string) => unknown): number | undefined {
+  const limits = names.flatMap((name) => {
+    const value = read(name);
+    return typeof value === 'number' && value > 0 ? [{ name, value }] : value === 0 ? [{ name, value: 0 }] : [];
+  });
+  const [first, second] = limits;
+  if (first && second && first.value !== second.value)
+    throw fail('invalid_value', `${second.name}: contradicts ${first.name}; send one of them.`, { param: second.name });
+  return first && first.value > 0 ? first.value : undefined;
+}
+
+const EMPTY = Buffer.alloc(0);
+const SEARCH = Buffer.from('earch');
+const DRAW = Buffer.from('image_generation');
+
+/** Reads the tools only when they may search or draw. */
+function toolBounds(body: Buffer, members: ReadonlyMap<string, Span>): ToolBounds {
+  const span = members.get('tools');
+  const bytes = span ? body.subarray(span.start, span.end) : EMPTY;
+  const tools =
+    span && (bytes.includes(SEARCH) || bytes.includes(DRAW)) ? asJson(() => valueAt(body, span)) : undefined;
+  return toolBoundsOf(tools, members.has('web_search_options'));
 }
 
 /** A provider may round a fraction up. */
@@ -79,19 +135,43 @@ const choicesOf = (value: unknown): number =>
   typeof value === 'number' ? Math.min(Math.max(1, Math.ceil(value) || 1), MAX_CHOICES) : 1;
 const MAX_CHOICES = 1_000_000_000;
 
-/** Checks a generate-content body, whose model stands in the path. Returns its output limit, if it sets one, and its tier. */
-export function checkNativeBody(body: Buffer): Pick<NativeBody, 'maxOutput' | 'tiers'> {
+/** Checks a generate-content body, whose model stands in the path. */
+export function checkNativeBody(body: Buffer): Pick<NativeBody, 'bounds' | 'tiers'> {
   const members = scanBody(body, WANTED);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
     rejectWrongDialect(asJson(() => JSON.parse(new TextDecoder().decode(body))));
-  const config = members.get('generationConfig') ?? members.get('generation_config');
-  const { maxOutputTokens } =
-    ((config ? asJson(() => valueAt(body, config)) : {}) as { maxOutputTokens?: unknown } | null) ?? {};
   const read = (name: string): unknown => {
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
   };
-  return { maxOutput: typeof maxOutputTokens === 'number' ? maxOutputTokens : undefined, tiers: chosenTiers(read) };
+  return {
+    bounds: {
+      ...asJson(() => inputBoundsOfBody(body)),
+      ...toolBounds(body, members),
+      maxOutput: maxCandidateOutput(read),
+    },
+    tiers: chosenTiers(read),
+  };
+}
+
+/** Both spellings of a name are accepted, but not together. */
+function maxCandidateOutput(read: (name: string) => unknown): number | undefined {
+  const config = oneOf(['generationConfig', 'generation_config'], read);
+  if (typeof config !== 'object' || config === null) return undefined;
+  const member = (name: string): unknown => (config as Record<string, unknown>)[name];
+  const limit = oneOf(['maxOutputTokens', 'max_output_tokens'], member);
+  const candidates = choicesOf(oneOf(['candidateCount', 'candidate_count'], member));
+  if (typeof limit === 'number' && limit > 0) return limit * candidates;
+  return candidates > 1 ? DEFAULT_MAX_OUTPUT * candidates : undefined;
+}
+
+function oneOf(names: readonly [string, string], read: (name: string) => unknown): unknown {
+  const [first, second] = names.map(read);
+  if (first !== undefined && second !== undefined)
+    throw fail('invalid_value', `${names[1]}: the field occurs twice, also as ${names[0]}; send one of them.`, {
+      param: names[1],
+    });
+  return first ?? second;
 }
 
 /** Spans of the wanted members of a JSON body within its limits. */
@@ -111,12 +191,15 @@ export function asJson<T>(read: () => T): T {
   }
 }
 
+const OPEN_BRACE = 0x7b;
+const jsonBytes = (text: string): Buffer => Buffer.from(JSON.stringify(text));
+
 /** The body with the model's name replaced, or put in where the body has none. `named` is the name in the body. */
 export function withModel(body: Buffer, span: Span | undefined, named: string | undefined, upstream: string): Buffer {
   if (span && named === upstream) return body;
-  const value = Buffer.from(JSON.stringify(upstream));
+  const value = jsonBytes(upstream);
   if (span) return splice(body, span, value);
-  const brace = body.indexOf(0x7b) + 1;
+  const brace = body.indexOf(OPEN_BRACE) + 1;
   const isEmpty = /^\s*\}/.test(body.toString('latin1', brace, brace + 64));
   return splice(
     body,

@@ -14,6 +14,7 @@ import { droppedHeaders } from '../dropped.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
 import type { ResponseStore } from '../stored/store.ts';
 import { responseHeaders } from './headers.ts';
+import { UsageFilter } from './hidden-usage.ts';
 import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
 import { StreamTap, type Tap, type TapResult, tapUnary } from './usage-tap.ts';
@@ -28,6 +29,7 @@ export interface NativeResponseContext {
     readonly bytes: number;
     readonly images?: RequestedImages;
     readonly dropped?: readonly string[];
+    readonly hidesUsage?: boolean;
   };
   readonly admission: Admission | undefined;
 }
@@ -52,6 +54,7 @@ export class NativeResponse implements ResponseHandler {
   #lastChunk: Buffer | undefined;
   #bytes = 0;
   #isSettled = false;
+  readonly #filter: UsageFilter | undefined;
 
   constructor(context: NativeResponseContext, head: ResponseHead, upstream: UpstreamControl) {
     const { call, dialect } = context;
@@ -61,6 +64,7 @@ export class NativeResponse implements ResponseHandler {
     this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
     const { images } = context.request;
     this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
+    this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
     call.addLogFields({ account: head.account.id });
     if (!this.#isSse) this.#held = [];
     else {
@@ -73,6 +77,7 @@ export class NativeResponse implements ResponseHandler {
   onData(chunk: Buffer): boolean {
     this.#tap.push(chunk);
     this.#bytes += chunk.length;
+    if (this.#filter) return this.#writeFiltered(this.#filter.push(chunk));
     if (!this.#held) return this.#stream?.write(this.#isSse ? chunk : this.#holdBackLastChunk(chunk)) ?? true;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
@@ -83,6 +88,10 @@ export class NativeResponse implements ResponseHandler {
     return true;
   }
 
+  #writeFiltered(bytes: Buffer): boolean {
+    return bytes.length === 0 || (this.#stream?.write(bytes) ?? true);
+  }
+
   #holdBackLastChunk(chunk: Buffer): Buffer {
     const before = this.#lastChunk ?? EMPTY;
     this.#lastChunk = chunk;
@@ -91,8 +100,10 @@ export class NativeResponse implements ResponseHandler {
 
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
     const result = this.#tap.end();
-    if (error === undefined && result.isComplete) {
-      this.#settle(result);
+    // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
+    if (result.isComplete && (error === undefined || this.#isSse)) {
+      // A call that ends in the provider's error costs nothing (ADR 13).
+      if (!result.isError) this.#settle(result);
       this.#finish(result);
       return undefined;
     }
@@ -141,11 +152,17 @@ export class NativeResponse implements ResponseHandler {
     return images && made ? estimateImageUsage(images, made) : estimateUsage(bytes, this.#bytes * this.#tap.textRatio);
   }
 
-  #finish({ id, ownedIds }: TapResult): void {
+  #finish({ id, ownedIds, usage, isError }: TapResult): void {
     const { operation, caller, call, services } = this.#context;
     const { userId, store: isStoring } = caller.key;
-    if (operation === 'responses.create' && id !== undefined && isStoring)
-      services.store.save({ id, userId, accountId: this.#head.account.id, itemIds: ownedIds });
+    if (operation === 'responses.create' && id !== undefined && isStoring && !isError)
+      services.store.save({
+        id,
+        userId,
+        accountId: this.#head.account.id,
+        itemIds: ownedIds,
+        tokens: usage && usage.input + usage.output,
+      });
     if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
     this.#whenCharged(() => this.#end());
   }
@@ -157,7 +174,7 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #end(): void {
-    if (!this.#held) return this.#stream?.end(this.#lastChunk);
+    if (!this.#held) return this.#stream?.end(this.#filter?.end() ?? this.#lastChunk);
     this.#writeHead().end(concatBuffers(this.#held));
   }
 
@@ -173,7 +190,9 @@ export class NativeResponse implements ResponseHandler {
     const { call, dialect } = this.#context;
     const unfinished = { requestId: call.id, id, sequence, end };
     const event = this.#context.request.images ? imageStreamError(unfinished) : streamErrorEvent[dialect](unfinished);
-    this.#stream?.end((this.#stream.isAtBoundary ? '' : '\n\n') + event);
+    const rest = this.#filter?.end().toString('utf8') ?? '';
+    const isAtBoundary = rest === '' && this.#stream?.isAtBoundary === true;
+    this.#stream?.end(rest + (isAtBoundary ? '' : '\n\n') + event);
   }
 
   #writeHead(): ClientStream {

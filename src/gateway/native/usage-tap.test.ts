@@ -247,6 +247,7 @@ describe('usage tap on a unary response', () => {
     assert.deepEqual(tap.end(), {
       usage: undefined,
       isComplete: true,
+      isError: false,
       id: undefined,
       ownedIds: [],
       sequence: undefined,

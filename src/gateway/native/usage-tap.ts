@@ -19,11 +19,14 @@ import type { ImageCount } from '../billing/admission.ts';
 import { outputChars } from '../billing/output-chars.ts';
 import { withServiceTier } from '../billing/usage.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
+import { mayHaveSearches, searchesIn, searchesInBody } from './searches.ts';
 
 export interface TapResult {
   readonly usage: HubUsage | undefined;
   /** The response ended with the terminal event or the error of its dialect. */
   readonly isComplete: boolean;
+  /** It ended with the provider's error. */
+  readonly isError: boolean;
   /** The provider's id of the response, where the dialect has one. */
   readonly id: string | undefined;
   /** Ids in the response that later requests may name, where the dialect stores responses. */
@@ -61,7 +64,14 @@ export function tapUnary(dialect: Dialect): Tap {
   };
 }
 
-const NOTHING: TapResult = { usage: undefined, isComplete: false, id: undefined, ownedIds: [], sequence: undefined };
+const NOTHING: TapResult = {
+  usage: undefined,
+  isComplete: false,
+  isError: false,
+  id: undefined,
+  ownedIds: [],
+  sequence: undefined,
+};
 
 const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'tool_usage', 'service_tier', 'id', 'output']);
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
@@ -92,6 +102,17 @@ function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
 }
 
 function readUnary(dialect: Dialect, body: Buffer): TapResult {
+  return withSearches(readMembers(dialect, body), () => searchesInBody(dialect, body, UNARY_LIMITS));
+}
+
+/** Adds the searches that the reported usage does not count. */
+function withSearches(result: TapResult, count: () => number): TapResult {
+  if (!result.usage || result.usage.searches !== undefined) return result;
+  const searches = count();
+  return searches === 0 ? result : { ...result, usage: { ...result.usage, searches } };
+}
+
+function readMembers(dialect: Dialect, body: Buffer): TapResult {
   const end = readEnd(dialect, body);
   if (end) return end;
   if (body.length <= PARSED_BYTES) return readParsed(dialect, body);
@@ -108,6 +129,7 @@ function readUnary(dialect: Dialect, body: Buffer): TapResult {
         tool_usage: read('tool_usage'),
       }),
       isComplete: true,
+      isError: false,
       id: typeof id === 'string' ? id : undefined,
       ownedIds: dialect === 'responses' ? scanOwnedIds(body, members.get('output')) : [],
       sequence: undefined,
@@ -138,6 +160,7 @@ function readParsed(dialect: Dialect, body: Buffer): TapResult {
     return {
       usage: readReported(dialect, reporting?.[USAGE[dialect].member], reporting ?? {}),
       isComplete: true,
+      isError: events.some((event) => event !== null && isErrorBody(event)),
       id: typeof id === 'string' ? id : undefined,
       ownedIds: dialect === 'responses' ? ownedIds(events[0]?.output) : [],
       sequence: undefined,
@@ -153,7 +176,11 @@ const readReported = (
   { service_tier, tool_usage }: Pick<Event, 'service_tier' | 'tool_usage'>,
 ) => codecOf(dialect).upstream.readUsage(withServiceTier(usage, service_tier), tool_usage);
 
-/** Where each dialect reports usage, and which events are terminal. */
+/** A body with the status of a success that is an error all the same. */
+const isErrorBody = (body: Event): boolean =>
+  (isObject(body.error) && body.output === undefined) || body.type === 'error' || body.status === 'failed';
+
+/** Where each dialect reports usage, which events are terminal, and which of those are errors. */
 const USAGE: Readonly<
   Record<
     Dialect,
@@ -162,6 +189,7 @@ const USAGE: Readonly<
       usageOf: (event: Event) => unknown;
       idOf: (event: Event) => unknown;
       isLast: (event: Event, data: string) => boolean;
+      isError: (event: Event) => boolean;
     }
   >
 > = {
@@ -170,12 +198,14 @@ const USAGE: Readonly<
     usageOf: (event) => event.usage ?? event.message?.usage,
     idOf: (event) => event.message?.id,
     isLast: (event) => event.type === 'message_stop' || event.type === 'error',
+    isError: (event) => event.type === 'error',
   },
   chat: {
     member: 'usage',
     usageOf: (event) => withServiceTier(event.usage, event.service_tier),
     idOf: (event) => event.id,
     isLast: (event, data) => data === '[DONE]' || event.error !== undefined,
+    isError: (event) => event.error !== undefined,
   },
   responses: {
     member: 'usage',
@@ -184,6 +214,7 @@ const USAGE: Readonly<
     isLast: (event) =>
       /^(?:response\.(?:completed|failed|incomplete|cancelled)|error)$/.test(event.type ?? '') ||
       event.error !== undefined,
+    isError: (event) => event.type === 'response.failed' || event.type === 'error' || event.error !== undefined,
   },
   generate: {
     member: 'usageMetadata',
@@ -193,12 +224,14 @@ const USAGE: Readonly<
       event.candidates?.some((candidate) => candidate.finishReason !== undefined) === true ||
       event.promptFeedback !== undefined ||
       event.error !== undefined,
+    isError: (event) => event.error !== undefined,
   },
 };
 
 /** The members that the tap reads, of all dialects. */
 interface Event {
   readonly type?: string;
+  readonly status?: unknown;
   readonly sequence_number?: number;
   readonly id?: unknown;
   readonly usage?: unknown;
@@ -237,6 +270,7 @@ export class StreamTap implements Tap {
   #firstUsage: Buffer | undefined;
   #lastUsage: Buffer | undefined;
   #lastFinish: Buffer | undefined;
+  #lastSearches: Buffer | undefined;
   #lastBlocks: Buffer | undefined;
 
   constructor(dialect: Dialect) {
@@ -259,7 +293,9 @@ export class StreamTap implements Tap {
       this.#firstUsage ??= blocks;
       this.#lastUsage = blocks;
     }
-    if (this.#dialect === 'generate' && blocks.includes(FINISH_REASON)) this.#lastFinish = blocks;
+    if (this.#dialect !== 'generate') return;
+    if (blocks.includes(FINISH_REASON)) this.#lastFinish = blocks;
+    if (mayHaveSearches('generate', blocks)) this.#lastSearches = blocks;
   }
 
   #keep(chunk: Buffer): void {
@@ -276,7 +312,7 @@ export class StreamTap implements Tap {
   }
 
   end(): TapResult {
-    const { usageOf, idOf, isLast } = USAGE[this.#dialect];
+    const { usageOf, idOf, isLast, isError } = USAGE[this.#dialect];
     // Pings may come before the event with the response id and the input usage.
     const opening = eventsOf(this.#first, this.#firstUsage).find(({ event }) => typeof idOf(event) === 'string');
     const id = opening && idOf(opening.event);
@@ -292,13 +328,24 @@ export class StreamTap implements Tap {
             Object.assign({}, ...reported.map(withoutNulls)),
             closing?.event.response?.tool_usage,
           );
-    return {
-      usage: usage && closing?.event.type === 'message_start' ? { ...usage, estimated: true } : usage,
-      isComplete: latestOf(tail, this.#lastBlocks, this.#lastFinish).some(({ event, data }) => isLast(event, data)),
+    // Without a later report, the opening one of the messages dialect holds the input and a first guess at the output.
+    const isOpening = this.#dialect === 'messages' && (!closing || closing.event.type === 'message_start');
+    const last = latestOf(tail, this.#lastBlocks, this.#lastFinish).find(({ event, data }) => isLast(event, data));
+    const result: TapResult = {
+      usage: usage && isOpening ? { ...usage, estimated: true } : usage,
+      isComplete: last !== undefined,
+      isError: last !== undefined && isError(last.event),
       id: typeof id === 'string' ? id : undefined,
       ownedIds: this.#dialect === 'responses' ? ownedIds(closing?.event.response?.output) : [],
       sequence: latestOf(tail, this.#lastBlocks).find(() => true)?.event.sequence_number,
     };
+    return withSearches(result, () => this.#searches(closing));
+  }
+
+  #searches(closing: ParsedEvent | undefined): number {
+    if (this.#dialect === 'responses') return searchesIn('responses', closing?.event.response);
+    const grounded = latestOf(this.#lastSearches).map(({ event }) => searchesIn('generate', event));
+    return grounded.find((count) => count > 0) ?? 0;
   }
 
   get textRatio(): number {

@@ -13,6 +13,8 @@ export interface StoredResponse {
   readonly accountId?: string;
   /** Ids of the items in a response that the provider holds. */
   readonly itemIds?: readonly string[];
+  /** Input and output tokens together: what a following response reads. */
+  readonly tokens?: number | undefined;
   readonly content?: StoredContent;
 }
 export interface StoredContent {
@@ -140,6 +142,7 @@ export class ResponseStore {
         id: response.id,
         user_id: response.userId,
         account_id: response.accountId ?? null,
+        tokens: response.tokens === undefined ? null : BigInt(response.tokens),
         item_ids: [...(response.itemIds ?? itemsOf(response).flatMap((item) => idOf(item) ?? []))],
         sealed: response.content ? sealer.seal(JSON.stringify(response.content), sealLocation(response.id)) : null,
         expires_at: expires,
@@ -208,7 +211,14 @@ export class ResponseStore {
 
   #open(
     row:
-      | { id: string; user_id: string; account_id: string | null; sealed: string | null; expires_at: Date }
+      | {
+          id: string;
+          user_id: string;
+          account_id: string | null;
+          tokens: bigint | null;
+          sealed: string | null;
+          expires_at: Date;
+        }
       | undefined,
   ): StoredResponse | undefined {
     const { clock, sealer } = this.#options;
@@ -219,6 +229,7 @@ export class ResponseStore {
       id: row.id,
       userId: row.user_id,
       ...(row.account_id !== null && { accountId: row.account_id }),
+      ...(row.tokens !== null && { tokens: Number(row.tokens) }),
       ...(content && { content }),
     };
   }

@@ -9,6 +9,7 @@ import { locateUpstream } from '../../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
 import { affinityFromHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
+import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
@@ -33,6 +34,12 @@ interface RelayedTurnsOptions {
   readonly caller: Caller;
   /** Takes the turns that no provider WebSocket can take. */
   readonly httpTurns: HttpTurns;
+}
+
+/** The response that a turn continues: the account that holds it, and the tokens that the provider reads again. */
+interface PreviousResponse {
+  readonly accountId: string;
+  readonly tokens: number | undefined;
 }
 
 interface AdmittedTurn {
@@ -88,8 +95,9 @@ export class RelayedTurns implements TurnRunner {
     // Only the HTTP path checks whose objects a request names.
     if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
-    const accountId = previousId === undefined ? undefined : await this.#accountOf(previousId);
-    const admission = await this.#admit(call, turn, model);
+    const previous = previousId === undefined ? undefined : await this.#previous(previousId);
+    const accountId = previous?.accountId;
+    const admission = await this.#admit(call, turn, model, previous);
     try {
       let session = await this.#sessionFor(previousId, accountId);
       const acquiring = session && this.#services.acquireSlot(call);
@@ -107,13 +115,22 @@ export class RelayedTurns implements TurnRunner {
     await this.#httpTurns.run(call, turn);
   }
 
-  #admit(call: Call, { create, text }: Turn, model: Model): Admission | Promise<Admission> {
+  #admit(
+    call: Call,
+    { create, text }: Turn,
+    model: Model,
+    previous: PreviousResponse | undefined,
+  ): Admission | Promise<Admission> {
     const maxOutput = create.max_output_tokens;
+    const input = inputBoundsOf(create, Buffer.byteLength(text ?? JSON.stringify(create)));
     return this.#services.billing.admit(call, this.#caller, {
       operation: 'responses.create',
       model,
-      bodyBytes: Buffer.byteLength(text ?? JSON.stringify(create)),
-      maxOutput: typeof maxOutput === 'number' && maxOutput >= 0 ? maxOutput : undefined,
+      ...input,
+      ...toolBoundsOf(create.tools),
+      moreInput: previous?.tokens,
+      readsWholeContext: input.readsWholeContext || (previous !== undefined && previous.tokens === undefined),
+      maxOutput: typeof maxOutput === 'number' && maxOutput > 0 ? maxOutput : undefined,
       tiers: chosenTiers((name) => create[name]),
     });
   }
@@ -140,11 +157,13 @@ export class RelayedTurns implements TurnRunner {
   }
 
   /** The account that holds the response. Unknown responses and those of other users are both not found. */
-  async #accountOf(responseId: string): Promise<string> {
-    if (this.#session?.hasResponse(responseId)) return this.#session.account.id;
-    const accountId = (await this.#services.store.find(responseId, this.#caller.key.userId))?.accountId;
-    if (accountId === undefined) throw previousNotFound(responseId);
-    return accountId;
+  async #previous(responseId: string): Promise<PreviousResponse> {
+    const session = this.#session;
+    if (session?.hasResponse(responseId))
+      return { accountId: session.account.id, tokens: session.tokensOf(responseId) };
+    const found = await this.#services.store.find(responseId, this.#caller.key.userId);
+    if (found?.accountId === undefined) throw previousNotFound(responseId);
+    return { accountId: found.accountId, tokens: found.tokens };
   }
 
   async #sessionFor(
@@ -189,8 +208,8 @@ export class RelayedTurns implements TurnRunner {
     const session = new UpstreamSession(lease, this.#client, {
       clock,
       log,
-      onStored: (id, output) => {
-        if (key.store) store.save({ id, userId: key.userId, accountId: account.id, itemIds: ownedIds(output) });
+      onStored: (id, output, tokens) => {
+        if (key.store) store.save({ id, userId: key.userId, accountId: account.id, itemIds: ownedIds(output), tokens });
       },
       onRejected: (status) => {
         refusals.add(account.id);

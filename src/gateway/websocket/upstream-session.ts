@@ -21,7 +21,7 @@ export interface UpstreamSessionOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** The provider stores this response with these items. */
-  onStored(responseId: string, output: unknown): void;
+  onStored(responseId: string, output: unknown, tokens: number | undefined): void;
   /** The provider rejected the upgrade with this status. */
   onRejected(status: number): void;
   /** The session takes no new turns from here on. */
@@ -41,7 +41,7 @@ export class UpstreamSession {
   readonly #client: WebSocketConnection;
   readonly #options: UpstreamSessionOptions;
   readonly #turns = new Map<string, RelayedTurn>();
-  readonly #responseIds = new Set<string>();
+  readonly #responses = new Map<string, number | undefined>();
   #upstream: UpstreamSocket | undefined;
   #isClosing = false;
   #isPaused = false;
@@ -85,7 +85,12 @@ export class UpstreamSession {
 
   /** True when this connection created the response. */
   hasResponse(responseId: string | undefined): boolean {
-    return responseId !== undefined && this.#responseIds.has(responseId);
+    return responseId !== undefined && this.#responses.has(responseId);
+  }
+
+  /** Input and output tokens of a response of this connection, once it has ended. */
+  tokensOf(responseId: string): number | undefined {
+    return this.#responses.get(responseId);
   }
 
   run(task: RelayedTurnTask): Promise<void> {
@@ -171,10 +176,13 @@ export class UpstreamSession {
   #recordResponse(event: LifecycleEvent): void {
     const id = event.response?.id;
     if (id === undefined) return;
-    this.#responseIds.add(id);
-    const [oldest] = this.#responseIds;
-    if (this.#responseIds.size > WEBSOCKET.ownIds && oldest !== undefined) this.#responseIds.delete(oldest);
-    if (isSuccessEvent(event) && event.response?.store !== false) this.#options.onStored(id, event.response?.output);
+    const usage = isTerminalEvent(event) ? usageOf(event) : undefined;
+    const tokens = usage && usage.input + usage.output;
+    this.#responses.set(id, tokens);
+    const [oldest] = this.#responses.keys();
+    if (this.#responses.size > WEBSOCKET.ownIds && oldest !== undefined) this.#responses.delete(oldest);
+    if (isSuccessEvent(event) && event.response?.store !== false)
+      this.#options.onStored(id, event.response?.output, tokens);
   }
 
   /** An account error reaches the client in our own wording, and the account is not used for the next turn. */

@@ -294,10 +294,10 @@ test('maxCostOf() considers the context size and input that the body only refers
     );
   assert.equal(maxCostOf({ bodyBytes: 10_000_000, context: 1000, maxOutput: 0 }, rates, []), 1_000_000n);
   assert.equal(
-    maxCostOf({ bodyBytes: 100, context: 1000, readsStoredInput: true, maxOutput: 0 }, rates, []),
+    maxCostOf({ bodyBytes: 100, context: 1000, readsWholeContext: true, maxOutput: 0 }, rates, []),
     1_000_000n,
   );
-  assert.equal(maxCostOf({ bodyBytes: 100, readsStoredInput: true, maxOutput: 0 }, rates, []), 200_000_000n);
+  assert.equal(maxCostOf({ bodyBytes: 100, readsWholeContext: true, maxOutput: 0 }, rates, []), 200_000_000n);
 });
 
 test('costOf() is exact up to the largest safe integer', () => {

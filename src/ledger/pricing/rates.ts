@@ -199,12 +199,12 @@ function applyMultipliers(femtoDollars: bigint, multipliersPpm: readonly bigint[
 /** Facts about a request that are known before it is sent. */
 export interface RequestFacts {
   readonly bodyBytes: number;
-  /** Input tokens of media, beside the body. */
-  readonly mediaTokens?: number;
+  /** Input tokens beside the body: media, and stored turns of known size. */
+  readonly moreInput?: number;
   /** Context size of the model in tokens, if known. The input cannot cost more than that, however large the images in the body are. */
   readonly context?: number;
-  /** The body refers to input that it does not contain: a stored conversation, a file, a URL. */
-  readonly readsStoredInput?: boolean;
+  /** The body refers to input of unknown size: a file, a video, stored items. */
+  readonly readsWholeContext?: boolean;
   /** Maximum output tokens, all choices together. */
   readonly maxOutput: number;
   readonly maxSearches?: number;
@@ -219,9 +219,9 @@ const DEFAULT_CONTEXT = 200_000;
 
 /** The maximum cost of a request, for admission: all possible input and output, each at its highest rate. */
 export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
-  const bodyTokens = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN + whole(facts.mediaTokens);
-  const context = whole(facts.context ?? (facts.readsStoredInput ? DEFAULT_CONTEXT : undefined));
-  const input = facts.readsStoredInput ? most(bodyTokens, context) : bodyTokens;
+  const bodyTokens = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN + whole(facts.moreInput);
+  const context = whole(facts.context ?? (facts.readsWholeContext ? DEFAULT_CONTEXT : undefined));
+  const input = facts.readsWholeContext ? most(bodyTokens, context) : bodyTokens;
   const read = facts.context === undefined ? input : least(input, context);
   const { cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput } = rates;
   const inputRate = highest([rates.input, cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput]);

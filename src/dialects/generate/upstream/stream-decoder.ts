@@ -9,7 +9,7 @@ import { itemId } from '../../wire/ids.ts';
 import { compact, isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
-import { checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
+import { billedSearches, checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
 import { queriesOf, searchCall } from './grounding.ts';
 import { closeItem, type DecoderState, failStream, isCallPartial, newDecoderState, openItem } from './open-items.ts';
 import { readPart } from './part-reader.ts';
@@ -32,6 +32,9 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     },
     get isComplete() {
       return state.finishReason !== undefined && !state.done;
+    },
+    get usage() {
+      return state.usage && decodeUsage(mergedCounts(state), true, searchesOf(state));
     },
   };
 }
@@ -134,8 +137,5 @@ function stopOf(state: DecoderState): HubStop | undefined {
 const refusalText = (state: DecoderState): string =>
   state.finishMessage ?? state.blockMessage ?? `The provider stopped the reply: ${state.finishReason}.`;
 
-/** Models before the third generation bill one search per reply, later ones each query. */
-function searchesOf(state: DecoderState): number {
-  const count = state.grounding ? queriesOf(state.grounding).length : 0;
-  return /^gemini-[12]\b/.test(state.model) ? Math.min(1, count) : count;
-}
+const searchesOf = (state: DecoderState): number =>
+  billedSearches(state.model, state.grounding ? queriesOf(state.grounding).length : 0);

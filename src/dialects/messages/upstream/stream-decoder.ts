@@ -27,6 +27,9 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
       if (state.stopReason !== undefined) return finish(state);
       return failStream(state, 'The upstream closed the stream before completion.');
     },
+    get usage() {
+      return state.started ? decodeUsage(state.usage, state.hasFinalUsage) : undefined;
+    },
   };
 }
 

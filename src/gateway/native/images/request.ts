@@ -28,8 +28,11 @@ export async function readImageRequest(
   return {
     model,
     bytes: settings.promptBytes,
-    mediaTokens: files * TOKENS_PER_INPUT_IMAGE,
-    maxOutput: settings.count * imageTokens(settings),
+    bounds: {
+      bodyBytes: settings.promptBytes,
+      moreInput: files * TOKENS_PER_INPUT_IMAGE,
+      maxOutput: settings.count * imageTokens(settings),
+    },
     images: { settings, files },
     isStream: settings.isStream,
     dropped,

@@ -47,17 +47,25 @@ export class ImageTap implements Tap {
     // Too much beside the pictures: the response counts as complete, because its HTTP framing was.
     if (this.#keptBytes > MAX_KEPT_BYTES)
       return { ...NOTHING, isComplete: true, images: requestedCount(this.#requested) };
-    const { pictures, isComplete } = this.#isSse ? readEvents(text) : readBody(text);
+    const { pictures, isComplete, isError } = this.#isSse ? readEvents(text) : readBody(text);
     return {
       ...NOTHING,
       usage: usageOf(pictures.findLast(({ usage }) => usage !== undefined)?.usage),
       isComplete,
+      isError,
       images: { kind: kindOf(pictures.at(-1) ?? {}, settings), count: pictures.length },
     };
   }
 }
 
-const NOTHING = { usage: undefined, isComplete: false, id: undefined, ownedIds: [], sequence: undefined };
+const NOTHING = {
+  usage: undefined,
+  isComplete: false,
+  isError: false,
+  id: undefined,
+  ownedIds: [],
+  sequence: undefined,
+};
 
 /** A picture of the response with what stands beside it. */
 interface Picture {
@@ -68,12 +76,14 @@ interface Picture {
 interface Pictures {
   readonly pictures: readonly Picture[];
   readonly isComplete: boolean;
+  readonly isError: boolean;
 }
 
 function readBody(text: Buffer): Pictures {
   const body = parse(text.toString('utf8'));
   const { data } = (body ?? {}) as { data?: unknown };
-  return { pictures: body && Array.isArray(data) ? data.map(() => body) : [], isComplete: body !== undefined };
+  const pictures = body && Array.isArray(data) ? data.map(() => body) : [];
+  return { pictures, isComplete: body !== undefined, isError: pictures.length === 0 && body?.error !== undefined };
 }
 
 function readEvents(text: Buffer): Pictures {
@@ -87,6 +97,7 @@ function readEvents(text: Buffer): Pictures {
   return {
     pictures: events.filter(isCompleted),
     isComplete: last !== undefined && (isCompleted(last) || last.error !== undefined),
+    isError: last?.error !== undefined,
   };
 }
 

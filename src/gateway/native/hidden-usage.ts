@@ -1,0 +1,80 @@
+/**
+ * Usage of native chat streams. Providers report it only when `stream_options.include_usage` asks for it, in a chunk of its own at the
+ * end. The gateway always asks, because a charge by estimate is wrong, and hides the chunk from a client that did not.
+ */
+
+import type { Account } from '../../catalog/index.ts';
+import { blockData, lastBlockEnd, nextBlockEnd, type Span } from '../../core/index.ts';
+
+/** Accounts whose provider rejects the option. Forgotten when the configuration changes. */
+const REFUSING = new WeakSet<Account>();
+
+export const refusesUsageOption = (account: Account): boolean => REFUSING.has(account);
+
+/** True when the provider rejects the option that the gateway added; the request is then sent without it. */
+export function noteUsageRefusal(account: Account, { status, body }: { status: number; body: string }): boolean {
+  if ((status !== 400 && status !== 422) || !/stream_options|include_usage/.test(body)) return false;
+  if (REFUSING.has(account)) return false;
+  REFUSING.add(account);
+  return true;
+}
+
+export const asksForUsage = (streamOptions: unknown): boolean =>
+  (streamOptions as { include_usage?: unknown } | null | undefined)?.include_usage === true;
+
+/** The change of a body that asks for usage. `span` is the value of `stream_options`, `brace` the offset after the first brace. */
+export function usageOptionChange(
+  options: unknown,
+  span: Span | undefined,
+  brace: number,
+): { readonly span: Span; readonly bytes: Buffer } {
+  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
+  const value = JSON.stringify({ ...(isObject && options), include_usage: true });
+  return span
+    ? { span, bytes: Buffer.from(value) }
+    : { span: { start: brace, end: brace }, bytes: Buffer.from(`"stream_options":${value},`) };
+}
+
+const COUNTS = Buffer.from('prompt_tokens');
+const EMPTY = Buffer.alloc(0);
+/** A longer event is not the one with the usage. */
+const MAX_HELD_BYTES = 64 * 1024;
+
+/** Passes a chat stream on without the chunk that holds nothing but usage. Holds back an event until it is complete. */
+export class UsageFilter {
+  #held: Buffer = EMPTY;
+
+  push(chunk: Buffer): Buffer {
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const end = bytes.length > MAX_HELD_BYTES ? bytes.length : lastBlockEnd(bytes);
+    this.#held = bytes.subarray(end);
+    const blocks = bytes.subarray(0, end);
+    return blocks.includes(COUNTS) ? withoutUsage(blocks) : blocks;
+  }
+
+  end(): Buffer {
+    const rest = this.#held;
+    this.#held = EMPTY;
+    return isUsageOnly(rest) ? EMPTY : rest;
+  }
+}
+
+function withoutUsage(blocks: Buffer): Buffer {
+  const kept: Buffer[] = [];
+  for (let start = 0, end = 0; start < blocks.length; start = end) {
+    end = nextBlockEnd(blocks, start);
+    const block = blocks.subarray(start, end);
+    if (!isUsageOnly(block)) kept.push(block);
+  }
+  return Buffer.concat(kept);
+}
+
+function isUsageOnly(block: Buffer): boolean {
+  if (!block.includes(COUNTS)) return false;
+  try {
+    const { usage, choices } = JSON.parse(blockData(block.toString('utf8')));
+    return typeof usage === 'object' && usage !== null && Array.isArray(choices) && choices.length === 0;
+  } catch {
+    return false;
+  }
+}
