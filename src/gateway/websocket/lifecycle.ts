@@ -1,6 +1,7 @@
 /** Events that begin or end a response on a WebSocket. All other events only pass through. */
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import { withServiceTier } from '../billing/usage.ts';
+import { searchesIn } from '../native/searches.ts';
 
 /** The members of an event that the gateway reads. */
 export interface LifecycleEvent {
@@ -38,8 +39,11 @@ export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
   }
 }
 
-export const usageOf = ({ response }: LifecycleEvent): HubUsage | undefined =>
-  codecOf('responses').upstream.readUsage(
-    withServiceTier(response?.usage, response?.service_tier),
-    response?.tool_usage,
-  );
+/** What the response costs: nothing when it failed (ADR 13). */
+export function usageOf({ type, response }: LifecycleEvent): HubUsage | undefined {
+  if (type === 'response.failed') return undefined;
+  const { readUsage } = codecOf('responses').upstream;
+  const usage = readUsage(withServiceTier(response?.usage, response?.service_tier), response?.tool_usage);
+  const searches = usage?.searches ?? searchesIn('responses', response);
+  return usage && searches > 0 ? { ...usage, searches } : usage;
+}

@@ -98,6 +98,25 @@ test('relayed turn sums usage over responses, estimates a missing one, and charg
   assert.deepEqual([silent.charged[0]?.input, silent.charged[0]?.output, silent.charged[0]?.estimated], [10, 20, true]);
 });
 
+test('relayed turn costs nothing when its response failed', async () => {
+  const { task, charged } = taskOf('x');
+  const turn = new RelayedTurn(task, 'a');
+  turn.onEvent(event('response.failed', { response: { id: 'r', usage: usage(9) } }));
+  turn.settle();
+  await turn.ended;
+  assert.deepEqual(charged, []);
+});
+
+test('relayed turn charges the searches of its output', async () => {
+  const { task, charged } = taskOf('x');
+  const turn = new RelayedTurn(task, 'a');
+  const output = [{ type: 'web_search_call' }, { type: 'message' }, { type: 'web_search_call' }];
+  turn.onEvent(event('response.completed', { response: { id: 'r', usage: usage(9), output } }));
+  turn.settle();
+  await turn.ended;
+  assert.equal(charged[0]?.searches, 2);
+});
+
 test('relayed turn charges the tokens of the image tool', async () => {
   const { task, charged } = taskOf('x');
   const turn = new RelayedTurn(task, 'a');
