@@ -1,3 +1,5 @@
+export { askForLeases } from './admission/lease-queries.ts';
+export { RETURN_WANTED_MS } from './admission/wallet-leases.ts';
 export type { Reservation } from './admission/wallet-state.ts';
 export {
   ALARMS,

@@ -97,6 +97,31 @@ test('a balance below the hold gives 402 and leaves no task, no hold and no upst
   assert.equal(await holds('poor'), 0n);
 });
 
+test('money that idles in the lease of a server covers the hold of a task', async () => {
+  const { gateway, sim } = fixture;
+  const tokens = Math.ceil((1280 * 720 * (24 * 5 + 1)) / 1024);
+  const needed = BigInt(tokens) * 7_000n;
+  const keys = await gateway.apply({
+    groups: [{ id: 'text', style: 'responses' }],
+    accounts: [{ id: 'text1', group: 'text', base_url: `${sim.url}/v1`, api_key: 'sk-text' }],
+    models: [{ id: 'demo-responses', groups: ['text'], prices: { input: '1', output: '10' } }],
+    users: [{ id: 'lender', balance: `0.${String(needed + 5_000_000n).padStart(9, '0')}` }],
+    keys: [{ user: 'lender', group: 'text' }],
+  });
+  const text = await callVideo(gateway.url, '/v1/responses', {
+    key: keys.text,
+    body: { model: 'demo-responses', input: 'hi', max_output_tokens: 100 },
+  });
+  assert.equal(text.status, 200);
+  const leased = () =>
+    gateway.context.database.db.selectFrom('leases').select('nanos').where('user_id', '=', 'lender').executeTakeFirst();
+  assert.ok(((await leased())?.nanos ?? 0n) > 5_000_000n, 'the lease leaves too little for the hold');
+  const { status, body } = await create(taskBody('A', { duration: 5, resolution: '720p', ratio: '16:9' }), {
+    key: keys.text ?? '',
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+});
+
 const fault = (words: string, variant: (typeof TEST_VARIANTS)[number] = 'EP') =>
   taskBody(variant, { content: [textItem(`[sim:${words}]`)] });
 

@@ -86,8 +86,8 @@ export async function returnLease(db: Db, input: ReturnInput): Promise<LeaseStat
 
 export interface AskInput {
   readonly userId: string;
-  /** The replica that asks. */
-  readonly replicaId: string;
+  /** The replica that asks; null to ask all. */
+  readonly replicaId: string | null;
   /** What its call lacks. Nothing is asked for when the other replicas have less than that altogether. */
   readonly missing: Nanos;
   /** False to only look at what was asked for before and is not returned yet. */
@@ -98,7 +98,7 @@ export interface AskInput {
 export async function askForLeases(db: Db, { userId, replicaId, missing, isFirst }: AskInput): Promise<Nanos> {
   const others = sql`
     select l.replica_id, l.nanos from leases l join replicas r on r.id = l.replica_id
-    where l.user_id = ${userId} and l.replica_id <> ${replicaId} and l.nanos > 0 ${isFirst ? sql`` : sql`and l.is_wanted`}
+    where l.user_id = ${userId} and l.replica_id is distinct from ${replicaId} and l.nanos > 0 ${isFirst ? sql`` : sql`and l.is_wanted`}
       and not r.fenced and r.seen_at > now() - ${TRUST_MS} * interval '1 millisecond'`;
   const { rows } = await sql<{ nanos: Nanos }>`
     with wallet as (select user_id from wallets where user_id = ${userId} for no key update),

@@ -4,10 +4,10 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { type ApiError, fail, newId } from '../../core/index.ts';
+import { ApiError, fail, type Nanos, newId } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { Key } from '../../identity/index.ts';
-import { crashPoint, hold } from '../../ledger/index.ts';
+import { askForLeases, crashPoint, hold, RETURN_WANTED_MS, readBalance } from '../../ledger/index.ts';
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import { claimRecord } from '../idempotency/records.ts';
 import { inProgress, onLockTimeout } from '../idempotency/replay.ts';
@@ -76,7 +76,7 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
     references,
     idempotent,
   };
-  const inserted = await insertTask(services, order);
+  const inserted = await insertOnceCovered(services, order);
   if (!inserted) return replayLost(services, order);
   crashPoint('task.committed');
   return submitTask(services, { ...order, ...inserted });
@@ -85,13 +85,38 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
 const errorFrom = ({ code, message, param }: RequestError): ApiError =>
   fail(code, message, param === undefined ? {} : { param });
 
+/** How often a create waits for money that idles in the leases of servers. */
+const ASK_TURNS = 4;
+
+/** A balance that is short may be leased to servers that do not use it; they return it when they are asked. */
+async function insertOnceCovered(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
+  const { db, clock } = services;
+  const { userId } = order.key;
+  for (let turn = 0; ; turn += 1) {
+    try {
+      return await insertTask(services, order);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'insufficient_balance' || turn === ASK_TURNS) throw error;
+      const { available } = await readBalance(db, userId);
+      const missing = maxCostOf(services, order) - available;
+      const coming = await askForLeases(db, { userId, replicaId: null, missing, isFirst: turn === 0 });
+      if (coming === 0n) throw error;
+      await new Promise<void>((resolve) => void clock.after(RETURN_WANTED_MS, resolve));
+    }
+  }
+}
+
+function maxCostOf({ clock }: VideoServices, { key, target, request }: Order): Nanos {
+  const { rates } = videoRates(target, clock.now());
+  const multipliers = [target.group.multiplierPpm, key.userMultiplierPpm];
+  return maxCostOfTask(request, target.capabilities, rates, multipliers).nanos;
+}
+
 /** Claim, hold and task, together or not at all. Undefined when another request has claimed the key meanwhile. */
 async function insertTask(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
   const { key, target, request, idempotent } = order;
   const { db, clock, replicaId } = services;
-  const { rates } = videoRates(target, clock.now());
-  const multipliers = [target.group.multiplierPpm, key.userMultiplierPpm];
-  const { nanos } = maxCostOfTask(request, target.capabilities, rates, multipliers);
+  const nanos = maxCostOf(services, order);
   const id = newId('task');
   const owner = `${replicaId}:${id}`;
   const callbackToken = randomBytes(24).toString('base64url');
