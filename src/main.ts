@@ -164,6 +164,11 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     { ...services, video, isStarting: () => isStarting },
     closers,
   );
+  // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
+  closers.push(async () => {
+    await web.drain(0);
+    await gateway.flush();
+  });
   const port = await listenOn(web, config.HOST, config.PORT, 'PORT');
   if (metricsWeb) {
     closers.push(() => metricsWeb.drain(0));
@@ -171,13 +176,13 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     log.info('metrics.ready', { host: config.HOST, port: metricsPort });
   }
   url = publicUrlOf(config, port);
-  await prepare(options, services).catch(async (error: unknown) => {
-    await web.drain(0);
-    throw error;
-  });
-  isStarting = false;
-  const worker = options.worker ? runWorker({ ...context, video }) : undefined;
+  await prepare(options, services);
   for (const model of await findUnpriced(context.database.db)) log.warn('model.unpriced', { model });
+  isStarting = false;
+  if (options.worker) {
+    const worker = runWorker({ ...context, video });
+    closers.push(() => worker.stop());
+  }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
   return {
@@ -188,7 +193,6 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
       gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
       await web.drain(config.DRAIN_MS);
       await gateway.flush();
-      await worker?.stop();
       await closeAll(closers);
       log.info('server.stopped');
       log.flush();

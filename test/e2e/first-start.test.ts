@@ -97,16 +97,19 @@ test('a demo start that is refused exits, and the next start shows the keys and 
   assert.equal(new Set(stderr.match(TOKEN)).size, 1);
 });
 
-test('serve --config with a taken port applies nothing on a shared database', async () => {
+test('serve --config with a taken port of its API or its metrics exits, and applies nothing on a shared database', async () => {
   const database = await testDatabase();
   const occupant = createServer().listen(0, '127.0.0.1');
   await until('the port', () => occupant.listening);
   const address = occupant.address();
   const env = { DATA_DIR: join(folder, 'shared'), DATABASE_URL: database.url };
   try {
-    const PORT = String(typeof address === 'object' && address?.port);
-    const refused = await run(['serve', '--config', setupFile], { env: { ...env, PORT } });
-    assert.deepEqual([refused.code, refused.stdout], [1, '']);
+    const port = String(typeof address === 'object' && address?.port);
+    for (const setting of ['PORT', 'METRICS_PORT']) {
+      const refused = await run(['serve', '--config', setupFile], { env: { ...env, [setting]: port } });
+      assert.deepEqual([refused.code, refused.stdout], [1, ''], setting);
+      assert.match(refused.stderr, new RegExp(`or set ${setting} to another one`));
+    }
     const doctor = await run(['doctor'], { env });
     assert.match(
       doctor.stdout,
@@ -125,7 +128,10 @@ test('serve --config after the demo says that its keys fail, and that apply --pr
   const { stderr } = await server.stop();
   assert.match(stderr, /demo keys get 502. To remove it: npx dragoman apply \S+setup\.yaml --prune$/m);
   assert.match(stderr, /^Not in the file, and kept: .* and \d+ more\. To see and remove .*--prune$/m);
-  assert.match(stderr, /^Models without a price: .*free-model.*\. .*prices import/m);
+  assert.match(
+    stderr,
+    /^Models without a price: free-model of claude\. Requests get model_not_priced: .*prices import/m,
+  );
   const pruned = await run(['apply', setupFile, '--prune', '--yes'], { env });
   assert.equal(pruned.code, 0, pruned.stderr);
   assert.doesNotMatch(pruned.stderr, /Not in the file/);
