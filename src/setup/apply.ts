@@ -4,13 +4,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sql, type Transaction } from 'kysely';
-import { credentialLocation } from '../catalog/index.ts';
+import { credentialLocation, readModelLines } from '../catalog/index.ts';
 import { newId, parseNanos, parsePpm, type SealLocation, type StoredLimits, WrongMasterKey } from '../core/index.ts';
 import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
 import { FEATURES, type VideoVariant } from '../rules/index.ts';
-import { effectsOf, isUnnamedRepricing, type NameEffect, RepricingError, readNames } from './effects.ts';
+import { findEffects, isUnnamedRepricing, type NameEffect, RepricingError } from './effects.ts';
 import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, prune } from './prune.ts';
 import { checkReferences } from './references.ts';
@@ -59,11 +59,11 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
       await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(tx);
       const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
       if (lines.length > 0) throw new SetupError(lines);
-      const before = await readNames(tx);
+      const before = await readModelLines(tx);
       const done = await applyAll(tx, file, options);
       applied = {
         ...done,
-        effects: done.changes.length === 0 ? [] : effectsOf(before, await readNames(tx), file),
+        effects: done.changes.length === 0 ? [] : await findEffects(tx, before, file),
         unpriced: await findUnpriced(tx),
       };
       if (options.dryRun) throw rollback;
@@ -119,9 +119,7 @@ async function applyAll(
   for (const [position, character] of file.characters.entries())
     recordChange(await applyCharacter(tx, character, position), `character ${character.id}`);
   if (options.prune) await prune(tx, file, recordChange);
-  // Keys are often created beside the file, so they alone are no reason to prune.
-  const unnamed = (await findUnnamed(tx, file)).filter(({ what }) => what === 'removed').map(({ object }) => object);
-  return { changes, keys, unnamed };
+  return { changes, keys, unnamed: (await findUnnamed(tx, file)).map(({ object }) => object) };
 }
 
 const applyGroup = (tx: Tx, group: SetupFile['groups'][number], position: number) =>

@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { Catalog, priceAt, readModelLines } from '../catalog/index.ts';
 import { isGlob } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import { readBreakdown } from '../ledger/index.ts';
 import { SetupError, type SetupFile } from './schema.ts';
 
 /** A pattern of the catalog, and the rates that are charged for it now; `free`, or null when it has no price. */
@@ -24,15 +25,11 @@ export interface NameEffect {
   readonly named: boolean;
 }
 
-/** Model names by group, and what they resolve to. */
-export interface KnownNames {
-  readonly catalog: Catalog;
-  readonly names: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly now: number;
-}
+/** The models of each group. */
+export type ModelLines = Awaited<ReturnType<typeof readModelLines>>;
 
 /** Names that were used longer ago are of no interest. */
-const USED_DAYS = 30;
+const USED_MS = 30 * 86_400_000;
 /** Bounds the work: callers choose names where the catalog has patterns. */
 const MAX_USED_NAMES = 10_000;
 
@@ -43,38 +40,46 @@ export class RepricingError extends SetupError {
   }
 }
 
-export async function readNames(db: Db): Promise<KnownNames> {
-  const lines = await readModelLines(db);
-  const names = new Map([...lines].map(([group, own]) => [group, new Set(own.map(({ pattern }) => pattern))]));
+/** Compares the models that are stored now, in the transaction of an apply, with those before it. */
+export async function findEffects(db: Db, before: ModelLines, file: SetupFile): Promise<NameEffect[]> {
+  const after = await readModelLines(db);
   const { rows } = await sql<{ now: Date }>`select now()`.execute(db);
-  const used = await sql<{ group_id: string; model: string }>`
-    select distinct group_id, model from usage_daily where day > current_date - ${USED_DAYS}::int
-    order by 1, 2 limit ${MAX_USED_NAMES}`.execute(db);
-  for (const { group_id, model } of used.rows) names.get(group_id)?.add(model);
-  return { catalog: new Catalog([], [], lines), names, now: rows[0]?.now.getTime() ?? 0 };
-}
-
-export function effectsOf(before: KnownNames, after: KnownNames, file: SetupFile): NameEffect[] {
+  const now = rows[0]?.now.getTime() ?? 0;
   const named = new Set(file.models.flatMap(({ id, groups }) => groups.map((group) => `${group}\n${id}`)));
-  return [...before.names].flatMap(([group, names]) =>
-    [...new Set([...names, ...(after.names.get(group) ?? [])])].flatMap((model) => {
+  const [was, is] = [new Catalog([], [], before), new Catalog([], [], after)];
+  return [...(await readNames(db, [before, after], now))].flatMap(([group, names]) =>
+    [...names].flatMap((model) => {
       // Patterns are no names.
       if (isGlob(model)) return [];
-      const [was, is] = [resolvedPrice(before, group, model), resolvedPrice(after, group, model)];
-      if (!was || JSON.stringify(was) === JSON.stringify(is)) return [];
+      const [old, next] = [resolvedPrice(was, group, model, now), resolvedPrice(is, group, model, now)];
+      if (!old || JSON.stringify(old) === JSON.stringify(next)) return [];
       const isNamed = (pattern: string): boolean => named.has(`${group}\n${pattern}`);
-      return [
-        {
-          group,
-          model,
-          before: was,
-          after: is ?? null,
-          named: isNamed(model) || (was.line === is?.line && isNamed(was.line)),
-        },
-      ];
+      const isNamedEffect = isNamed(model) || (old.line === next?.line && isNamed(old.line));
+      return [{ group, model, before: old, after: next ?? null, named: isNamedEffect }];
     }),
   );
 }
+
+/** By group: the names of the catalog, and those that callers used. */
+async function readNames(db: Db, catalogs: readonly ModelLines[], now: number): Promise<Map<string, Set<string>>> {
+  const names = new Map<string, Set<string>>();
+  for (const [group, lines] of catalogs.flatMap((catalog) => [...catalog])) {
+    const known = names.get(group) ?? new Set();
+    names.set(group, known);
+    for (const { pattern } of lines) known.add(pattern);
+  }
+  const used = await readBreakdown(db, {
+    start: utcDay(now - USED_MS),
+    end: utcDay(now),
+    by: ['group', 'model'],
+    only: {},
+    limit: MAX_USED_NAMES,
+  });
+  for (const { group = '', model = '' } of used) names.get(group)?.add(model);
+  return names;
+}
+
+const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** True for an effect that the reader of the file cannot see in it. */
 export const isUnnamedRepricing = ({ named, before, after }: NameEffect): boolean =>
@@ -99,7 +104,7 @@ const ratesText = (rates: unknown): string =>
         .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
         .join(' ');
 
-function resolvedPrice({ catalog, now }: KnownNames, group: string, model: string): ResolvedPrice | undefined {
+function resolvedPrice(catalog: Catalog, group: string, model: string, now: number): ResolvedPrice | undefined {
   const line = catalog.resolve(group, model)?.line;
   return line && { line: line.pattern, prices: priceAt(line, now)?.rates ?? (line.isFree ? 'free' : null) };
 }

@@ -11,45 +11,50 @@ import type { SetupFile } from './schema.ts';
 type Tx = Transaction<Rows>;
 
 export async function prune(tx: Tx, file: SetupFile, recordChange: RecordChange): Promise<void> {
-  for (const { what, object, remove } of await findUnnamed(tx, file)) {
+  for (const { id, object } of await unnamedKeys(tx, file)) {
+    await markKeyRevoked(tx, id);
+    recordChange('revoked', object);
+  }
+  for (const { object, remove } of await findUnnamed(tx, file)) {
     await remove();
-    recordChange(what, object);
+    recordChange('removed', object);
   }
 }
 
 /** An object of the database that the file does not name. */
 interface Unnamed {
   readonly object: string;
-  readonly what: 'removed' | 'revoked';
   remove(): Promise<unknown>;
 }
 
-/** In the order in which they can be removed: groups last, because the others refer to them. */
+/**
+ * In the order in which they can be removed: groups last, because the others refer to them. Without keys: they are often created beside
+ * the file, so they alone are no reason to prune, and there may be millions.
+ */
 export async function findUnnamed(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
-  const found = [...(await unnamedKeys(tx, file)), ...(await unnamedModels(tx, file))];
+  const found = await unnamedModels(tx, file);
   for (const table of ['characters', 'accounts', 'groups'] as const) {
     const named = new Set(file[table].map(({ id }) => id));
     for (const { id } of await tx.selectFrom(table).select('id').execute())
       if (!named.has(id))
         found.push({
           object: `${table.slice(0, -1)} ${id}`,
-          what: 'removed',
           remove: () => tx.deleteFrom(table).where('id', '=', id).execute(),
         });
   }
   return found;
 }
 
-async function unnamedKeys(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
+async function unnamedKeys(tx: Tx, file: SetupFile): Promise<{ readonly id: string; readonly object: string }[]> {
   const named = new Set(file.keys.map((key) => `${key.user}/${key.group}/${key.name ?? 'default'}`));
-  const keys = await tx.selectFrom('keys').selectAll().where('revoked_at', 'is', null).execute();
+  const keys = await tx
+    .selectFrom('keys')
+    .select(['id', 'name', 'user_id', 'group_id'])
+    .where('revoked_at', 'is', null)
+    .execute();
   return keys
     .filter((key) => !named.has(`${key.user_id}/${key.group_id}/${key.name}`))
-    .map((key) => ({
-      object: `key ${key.name} of ${key.user_id} in ${key.group_id}`,
-      what: 'revoked',
-      remove: () => markKeyRevoked(tx, key.id),
-    }));
+    .map((key) => ({ id: key.id, object: `key ${key.name} of ${key.user_id} in ${key.group_id}` }));
 }
 
 async function unnamedModels(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
@@ -59,7 +64,6 @@ async function unnamedModels(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
     .filter((model) => !named.has(`${model.group_id}/${model.pattern}`))
     .map((model) => ({
       object: `model ${model.pattern} of ${model.group_id}`,
-      what: 'removed',
       remove: () => tx.deleteFrom('models').where('id', '=', model.id).execute(),
     }));
 }
