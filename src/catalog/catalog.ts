@@ -138,6 +138,9 @@ export function priceAt({ prices }: ModelLine, now: number): PriceRow | undefine
   return price && hasRates(price.rates) ? price : undefined;
 }
 
+/** Whether requests for the model are admitted: it has a price in force, or the operator gives it away. */
+export const isUsable = (line: ModelLine, now: number): boolean => line.isFree || priceAt(line, now) !== undefined;
+
 const hasRates = (rates: unknown): boolean =>
   typeof rates === 'object' && rates !== null && Object.keys(rates).length > 0;
 

@@ -5,6 +5,7 @@ export {
   capabilitiesFor,
   type Group,
   hasAssetLibrary,
+  isUsable,
   type Model,
   type ModelLine,
   type PriceRow,

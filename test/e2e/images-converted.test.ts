@@ -16,7 +16,8 @@ const TOKENS = { input: '2', output: '10', image_output: '40' };
 const ON = { capabilities: { imagesEndpoint: true } };
 const PER_IMAGE = { input: '2', per_image: { '1024x1024': '0.04', '1376x768/auto': '0.05', '*': '1' } };
 const MODELS = [
-  // Neither may serve a request without a model: one lacks the capability, the other cannot draw.
+  // None may serve a request without a model: one has no price, one lacks the capability, one cannot draw.
+  { id: 'unpriced-image', groups: ['gemini'], upstream: MODEL, free: false, ...ON },
   { id: 'other-image', groups: ['gemini'], upstream: MODEL, prices: TOKENS },
   { id: 'text-only', groups: ['gemini'], upstream: 'demo-generate', prices: TOKENS, ...ON },
   { id: MODEL, groups: ['gemini'], prices: TOKENS, ...ON },

@@ -180,9 +180,10 @@ describe('early errors', () => {
   test("G 2: a generation without a model gets the group's image model, known by its prices", async () => {
     assert.equal((await post('/v1/images/generations', { prompt: 'a lamp' })).status, 200);
     assert.equal(sim.journal.requests.at(-1)?.model, 'demo-image');
-    await gateway.apply({
-      models: [{ id: 'demo-declared', groups: ['openai'], prices: TOKENS, capabilities: { imageOutput: true } }],
-    });
+    const declared = { groups: ['openai'], capabilities: { imageOutput: true } };
+    await gateway.apply({ models: [{ id: 'demo-unpriced', free: false, ...declared }] });
+    assert.equal((await post('/v1/images/generations', { prompt: 'a lamp' })).status, 200, 'it cannot be used');
+    await gateway.apply({ models: [{ id: 'demo-declared', prices: TOKENS, ...declared }] });
     assert.equal((await post('/v1/images/generations', { prompt: 'a lamp', model: null })).status, 200);
     assert.equal(sim.journal.requests.at(-1)?.model, 'demo-declared');
     await gateway.apply({ models: [{ id: 'demo-declared', groups: ['openai'], prices: TOKENS, capabilities: {} }] });

@@ -56,8 +56,8 @@ export async function convertImages(
   }
 }
 
-function modelFor({ catalog }: ConvertedServices, caller: Caller, name: unknown): Model {
-  const given = name ?? convertedImageModel(catalog(), caller);
+function modelFor({ catalog, clock }: ConvertedServices, caller: Caller, name: unknown): Model {
+  const given = name ?? convertedImageModel(catalog(), caller, clock.now());
   if (given !== undefined) return resolveModel(catalog(), caller, given);
   throw fail('invalid_request', 'model: the field is required; GET /v1/models lists the models of this key.', {
     param: 'model',

@@ -1,5 +1,5 @@
 /** The model of an image request that names none (G 2), on the native and on the converted path. */
-import { type Catalog, capabilitiesFor, type Model, type ModelLine, priceAt } from '../../catalog/index.ts';
+import { type Catalog, capabilitiesFor, isUsable, type Model, type ModelLine, priceAt } from '../../catalog/index.ts';
 import { isGlob } from '../../core/index.ts';
 import { parseRates } from '../../ledger/index.ts';
 import type { Caller } from '../caller.ts';
@@ -10,9 +10,7 @@ import { mayUse } from '../models/resolve.ts';
  * prices for images. A text model may have them too, for images that it draws as a tool, so models without a price for text come first.
  */
 export function defaultImageModel(catalog: Catalog, caller: Caller, now: number): string | undefined {
-  const lines = catalog
-    .lines(caller.group.id)
-    .filter(({ pattern, overrides }) => !isGlob(pattern) && mayUse(caller, pattern) && overrides.imageOutput !== false);
+  const lines = namedLines(catalog, caller, now).filter(({ overrides }) => overrides.imageOutput !== false);
   const priced = lines.filter((line) => hasImagePrice(line, now));
   const line = lines.find(({ overrides }) => overrides.imageOutput) ?? priced.find((one) => !hasTextPrice(one, now));
   return (line ?? priced[0])?.pattern;
@@ -25,14 +23,17 @@ export function isConvertedImageModel({ group }: Caller, model: Model): boolean 
 }
 
 /** The first of these models that the key may use. */
-export const convertedImageModel = (catalog: Catalog, caller: Caller): string | undefined =>
+export const convertedImageModel = (catalog: Catalog, caller: Caller, now: number): string | undefined =>
+  namedLines(catalog, caller, now).find((line) => {
+    const { pattern: name, upstream } = line;
+    return isConvertedImageModel(caller, { name, upstream: upstream ?? name, line });
+  })?.pattern;
+
+/** Models with a full name that the key may use now. */
+const namedLines = (catalog: Catalog, caller: Caller, now: number): ModelLine[] =>
   catalog
     .lines(caller.group.id)
-    .filter(({ pattern }) => !isGlob(pattern) && mayUse(caller, pattern))
-    .find((line) => {
-      const { pattern: name, upstream } = line;
-      return isConvertedImageModel(caller, { name, upstream: upstream ?? name, line });
-    })?.pattern;
+    .filter((line) => !isGlob(line.pattern) && mayUse(caller, line.pattern) && isUsable(line, now));
 
 function hasImagePrice(line: ModelLine, now: number): boolean {
   const { imageOutput, perImage } = ratesOf(line, now);

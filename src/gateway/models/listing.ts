@@ -2,7 +2,7 @@
  * The models that a key may use, for GET /v1/models and GET /v1beta/models: names in the catalog, and for each glob the matching names
  * that the accounts' providers list. A listing that fails is left out; it is never an error.
  */
-import { type Account, type Catalog, type ModelLine, priceAt } from '../../catalog/index.ts';
+import { type Account, type Catalog, isUsable, type ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
 import { DEFAULT_MESSAGES_VERSION, type Style, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamClient } from '../../upstream/index.ts';
@@ -65,9 +65,8 @@ export class ModelListing {
     for (const line of globs) {
       for (const id of offered) if (matchesGlob(line.pattern, id) && !found.has(id)) found.set(id, { id, line });
     }
-    // Requests for models that are neither priced nor free are rejected.
-    const isUsable = (line: ModelLine): boolean => line.isFree || priceAt(line, this.#clock.now()) !== undefined;
-    return [...found.values()].filter(({ id, line }) => mayUse(caller, id) && isUsable(line));
+    const now = this.#clock.now();
+    return [...found.values()].filter(({ id, line }) => mayUse(caller, id) && isUsable(line, now));
   }
 
   async #offered(style: Style, accounts: readonly Account[]): Promise<string[]> {
