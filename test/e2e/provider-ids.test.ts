@@ -139,6 +139,8 @@ for (const [param, body, path] of [
     { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] },
     '/v1/chat/completions',
   ],
+  ['images', { prompt: 'brighter', images: [{ file_id: 'file-1' }] }, '/v1/images/edits'],
+  ['mask', { prompt: 'x', images: [{ image_url: 'data:x' }], mask: { file_id: 'file-1' } }, '/v1/images/edits'],
 ] as const) {
   test(`objects of a shared account in ${param} are 400, and pass on an account with the feature objects`, async () => {
     const rejected = await post(ana.shared, body, path);

@@ -8,6 +8,8 @@ export interface ImageBody {
   readonly settings: ImageSettings;
   /** Images and masks in the request. */
   readonly files: number;
+  /** The field that names files of the provider account. */
+  readonly objectsIn?: string | undefined;
   /** Fields that were removed. */
   readonly dropped: readonly string[];
   /** The body with the model's name replaced. */

@@ -21,7 +21,7 @@ export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBod
     return span && asJson(() => valueAt(sent, span));
   };
   const settings = checkImageFields(read);
-  const files = operation === 'images.edit' ? checkSources(read('images'), read('mask')) : 0;
+  const sources = operation === 'images.edit' ? readSources(read('images'), read('mask')) : [];
   const model = read('model') ?? undefined;
   if (model !== undefined && typeof model !== 'string') throw invalid('model', 'expected a string.');
   const removed = members.get(REMOVED_IMAGE_FIELD);
@@ -30,7 +30,8 @@ export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBod
   return {
     model,
     settings,
-    files,
+    files: sources.length,
+    objectsIn: sources.find(({ isObject }) => isObject)?.field,
     dropped: removed ? [REMOVED_IMAGE_FIELD] : [],
     bodyFor: (name) => withModel(body, span, model, name),
   };
@@ -44,21 +45,23 @@ function withoutMember(body: Buffer, value: Span, name: string): Buffer {
   return splice(body, cut, Buffer.alloc(0));
 }
 
-/** Images and mask of an edit in JSON: each by its address, which may be a data URL, or by the id of a file. Returns their number. */
-function checkSources(images: unknown, mask: unknown): number {
-  if (!Array.isArray(images) || images.length === 0 || images.length > IMAGE_FILES.maxImages)
-    throw invalid('images', `expected a list of 1 to ${IMAGE_FILES.maxImages} images.`);
-  const at = images.findIndex((image) => !isSource(image));
-  if (at >= 0) throw invalid(`images[${at}]`, SOURCE_EXPECTED);
-  if (mask !== undefined && mask !== null && !isSource(mask)) throw invalid('mask', SOURCE_EXPECTED);
-  return images.length + (mask ? 1 : 0);
+/** An image or mask of an edit in JSON: by its address, which may be a data URL, or by the id of a file of the provider account. */
+interface Source {
+  readonly field: 'images' | 'mask';
+  readonly isObject: boolean;
 }
 
-const SOURCE_EXPECTED = 'expected an object with either image_url or file_id.';
+function readSources(images: unknown, mask: unknown): Source[] {
+  if (!Array.isArray(images) || images.length === 0 || images.length > IMAGE_FILES.maxImages)
+    throw invalid('images', `expected a list of 1 to ${IMAGE_FILES.maxImages} images.`);
+  const read = images.map((image, n) => readSource('images', image, `images[${n}]`));
+  return mask === undefined || mask === null ? read : [...read, readSource('mask', mask, 'mask')];
+}
 
-function isSource(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { image_url: url, file_id: id } = value as { image_url?: unknown; file_id?: unknown };
-  const given = [url, id].filter((source) => source !== undefined && source !== null);
-  return given.length === 1 && typeof given[0] === 'string' && given[0] !== '';
+function readSource(field: Source['field'], value: unknown, at: string): Source {
+  const { image_url: url, file_id: id } = (value ?? {}) as { image_url?: unknown; file_id?: unknown };
+  const [first, ...others] = [url, id].filter((source) => source !== undefined && source !== null);
+  if (typeof first !== 'string' || first === '' || others.length > 0)
+    throw invalid(at, 'expected an object with either image_url or file_id.');
+  return { field, isObject: typeof id === 'string' };
 }

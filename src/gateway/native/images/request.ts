@@ -12,6 +12,7 @@ import { resolveModel, upstreamName } from '../../models/resolve.ts';
 import { bodyClassOf, readJsonBody } from '../../services.ts';
 import { canonicalPath } from '../headers.ts';
 import type { NativeRequest, NativeServices } from '../native-request.ts';
+import { placeProviderIds } from '../provider-objects.ts';
 import type { ImageBody } from './body.ts';
 import { notAForm, readImageForm } from './form.ts';
 import { imageJson } from './json.ts';
@@ -23,9 +24,13 @@ export async function readImageRequest(
   operation: InferenceOperation,
 ): Promise<NativeRequest> {
   const body = await readImageBody(services, call, operation);
-  const { settings, files, dropped } = body;
+  const { settings, files, dropped, objectsIn } = body;
   const model = resolveModel(services.catalog(), caller, body.model ?? fallbackModel(operation, caller, services));
+  const accounts = services.catalog().accounts(caller.group.id);
+  const owner = { store: services.store, userId: caller.key.userId, accounts };
+  const place = objectsIn === undefined ? {} : await placeProviderIds({ references: [], objectsIn }, owner);
   return {
+    ...place,
     model,
     bytes: settings.promptBytes,
     bounds: {
