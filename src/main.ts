@@ -275,25 +275,12 @@ interface Services {
 
 /** Opens what outlives a request, in the order in which it depends on one another; `closers` closes it in the opposite order. */
 async function openServices(context: AppContext, closers: Closer[]): Promise<Services> {
-  const { config, database, log, clock, sealer, secrets } = context;
+  const { config, database, log, clock, secrets } = context;
   const role = await claimRole(context);
   closers.push(() => role.release());
   const metrics = createMetrics();
-  const pool = createPool(context);
-  let catalog = await loadCatalog(database.db, sealer, log);
-  pool.reload(catalog.allAccounts());
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
-  const watch = await RevisionWatch.start({
-    database,
-    clock,
-    log,
-    onChange: async (name) => {
-      if (name === 'identity') return keys.clear();
-      catalog = await loadCatalog(database.db, sealer, log);
-      pool.reload(catalog.allAccounts());
-    },
-  });
-  closers.push(() => watch.stop());
+  const { catalog, pool, watch } = await openCatalog(context, closers, () => keys.clear());
   const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
   closers.push(() => upstream.close());
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, context, metrics);
@@ -303,12 +290,32 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   const alarms = await watchAlarms(context);
   closers.push(() => alarms.stop());
   registerLedgerMetrics(metrics, metering, alarms);
-  registerPoolMetrics(metrics, pool, () => catalog);
+  registerPoolMetrics(metrics, pool, catalog);
   const report = new CooldownReport({ db: database.db, pool, replicaId: () => metering.replicaId, clock, log });
   closers.push(() => report.stop());
   const local = new LocalLimiter(clock);
   const limiter = redis ? new RedisLimiter(redis, local) : local;
-  return { metrics, catalog: () => catalog, keys, watch, upstream, metering, limiter, pool };
+  return { metrics, catalog, keys, watch, upstream, metering, limiter, pool };
+}
+
+/** The configuration, read again when it changes, and the accounts in it. `onKeyChange`: a key or user changed. */
+async function openCatalog(
+  context: AppContext,
+  closers: Closer[],
+  onKeyChange: () => void = () => {},
+): Promise<Pick<Services, 'catalog' | 'pool' | 'watch'>> {
+  const { database, sealer, log, clock } = context;
+  const pool = createPool(context);
+  let catalog: Catalog;
+  const load = async (): Promise<void> => {
+    catalog = await loadCatalog(database.db, sealer, log);
+    pool.reload(catalog.allAccounts());
+  };
+  await load();
+  const onChange = async (name: string): Promise<void> => (name === 'identity' ? onKeyChange() : load());
+  const watch = await RevisionWatch.start({ database, clock, log, onChange });
+  closers.push(() => watch.stop());
+  return { catalog: () => catalog, pool, watch };
 }
 
 /** Binds the gateway, the public API and the admin API to one HTTP server. */
@@ -427,24 +434,12 @@ export interface WorkerServices {
 
 /** Opens the services of `dragoman work`: the catalog is read again when the configuration changes. */
 export async function openWorkerServices(context: AppContext): Promise<WorkerServices> {
-  const { config, database, sealer, log, clock } = context;
+  const { config, clock } = context;
   const closers: Closer[] = [];
-  const pool = createPool(context);
-  let catalog = await loadCatalog(database.db, sealer, log);
-  pool.reload(catalog.allAccounts());
-  const watch = await RevisionWatch.start({
-    database,
-    clock,
-    log,
-    onChange: async () => {
-      catalog = await loadCatalog(database.db, sealer, log);
-      pool.reload(catalog.allAccounts());
-    },
-  });
-  closers.push(() => watch.stop());
+  const { catalog, pool } = await openCatalog(context, closers);
   const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
   closers.push(() => upstream.close());
-  const video = openVideo(context, { upstream, catalog: () => catalog, pool }, () => publicUrlOf(config, config.PORT));
+  const video = openVideo(context, { upstream, catalog, pool }, () => publicUrlOf(config, config.PORT));
   closers.push(() => video.close());
   return { video, close: () => closeAll(closers) };
 }

@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 
 let provider: Canned;
 let gateway: TestGateway;
 const keys: Record<string, string> = {};
 
-const STYLES = { openai: 'responses', claude: 'messages', gemini: 'generate-content' } as const;
-const GROUPS = Object.keys(STYLES) as (keyof typeof STYLES)[];
+const GROUPS = ['openai', 'claude', 'gemini'];
 
 before(async () => {
   provider = await startCanned();
@@ -19,15 +18,7 @@ before(async () => {
   Object.assign(
     keys,
     await gateway.apply({
-      groups: GROUPS.map((id) => ({ id, style: STYLES[id] })),
-      accounts: GROUPS.map((group) => ({
-        id: group,
-        group,
-        base_url: provider.url + (group === 'openai' ? '/v1' : ''),
-        api_key: 'sk-up',
-      })),
-      users: [{ id: 'ana', balance: '10' }],
-      keys: GROUPS.map((group) => ({ user: 'ana', group })),
+      ...basicSetup(provider.url),
       models: [
         { id: 'plain', groups: GROUPS, prices: base },
         {

@@ -4,14 +4,13 @@ import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { run } from '../support/command.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
 const keys: Record<string, string> = {};
 
-const STYLES = { openai: 'responses', claude: 'messages', gemini: 'generate-content' } as const;
-const GROUPS = Object.keys(STYLES) as (keyof typeof STYLES)[];
+const GROUPS = ['openai', 'claude', 'gemini'];
 
 before(async () => {
   sim = await startSim();
@@ -19,15 +18,7 @@ before(async () => {
   Object.assign(
     keys,
     await gateway.apply({
-      groups: GROUPS.map((id) => ({ id, style: STYLES[id] })),
-      accounts: GROUPS.map((group) => ({
-        id: group,
-        group,
-        base_url: sim.url + (group === 'openai' ? '/v1' : ''),
-        api_key: 'sk-up',
-      })),
-      users: [{ id: 'ana', balance: '10' }],
-      keys: GROUPS.map((group) => ({ user: 'ana', group })),
+      ...basicSetup(sim.url),
       models: [
         { id: 'demo-unpriced', groups: GROUPS, free: false },
         { id: 'demo-announced', groups: GROUPS, prices: { input: '1' }, valid_from: '2099-01-01T00:00:00Z' },
