@@ -87,6 +87,11 @@ const connectionClosed = () => fail('invalid_request', 'The connection closed be
 export const tooLarge = (limit: number) =>
   fail('request_too_large', `The body is larger than ${limit} bytes, the limit of this endpoint.`);
 
+/** Chunks below this size are joined: each takes hundreds of bytes of its own, which a client that sends single bytes would exploit. */
+const SMALL_CHUNK_BYTES = 1024;
+/** So many small chunks in a row become one. */
+const JOINED_CHUNKS = 256;
+
 /** The bytes of a body so far. `add` throws when there are too many. */
 class Chunks {
   readonly #limit: number;
@@ -95,6 +100,8 @@ class Chunks {
   readonly #uncountedBytes: number;
   #reservation: BodyReservation | undefined;
   #chunks: Buffer[] = [];
+  /** How many of the last chunks are small. */
+  #smallChunks = 0;
   #size = 0;
 
   constructor(limit: number, reserve: () => BodyReservation, uncountedBytes: number) {
@@ -114,7 +121,14 @@ class Chunks {
       throw error;
     }
     this.#chunks.push(chunk);
+    this.#smallChunks = chunk.length < SMALL_CHUNK_BYTES ? this.#smallChunks + 1 : 0;
+    if (this.#smallChunks === JOINED_CHUNKS) this.#joinSmall();
     return true;
+  }
+
+  #joinSmall(): void {
+    this.#chunks.push(Buffer.concat(this.#chunks.splice(-JOINED_CHUNKS)));
+    this.#smallChunks = 0;
   }
 
   /** The first count includes the bytes before it. */

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { readBody } from './body.ts';
+import { Call, type ResponseWriter } from './call.ts';
+import { IncomingRequest } from './request.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const memoryUsed = (): number => {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+const BYTES = 200_000;
+
+test('a body that arrives byte by byte takes little more memory than its bytes', async () => {
+  const line = { method: 'POST', url: '/', version: '1.1' } as const;
+  const connection = { address: '', requestBody: () => {} };
+  const request = new IncomingRequest(line, { line: '', headers: {}, rawHeaders: [] }, connection);
+  const response = { once() {} } as unknown as ResponseWriter;
+  const route = { operation: 'none', errorFormat: 'openai', params: {}, path: '/', query: '' } as const;
+  const body = readBody(new Call({ id: '', ...route, request, response, address: '', startedAt: 0 }), BYTES);
+  const before = memoryUsed();
+  // Every read of a socket has its own memory, as here.
+  for (let n = 0; n < BYTES; n += 1) request.push(Buffer.from(new Uint8Array([n % 251]).buffer));
+  const growth = memoryUsed() - before;
+  request.end();
+  assert.ok(growth < 4 * BYTES, `${growth} bytes for a body of ${BYTES}`);
+  const received = await body;
+  assert.equal(received.length, BYTES);
+  assert.ok(received.every((byte, n) => byte === n % 251));
+});
