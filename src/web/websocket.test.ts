@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ApiError } from '../core/index.ts';
+import { BodyBudget } from './body-budget.ts';
 import { Call, type ResponseWriter } from './call.ts';
 import type { IncomingRequest } from './request.ts';
 import { WebSocketServer } from './websocket.ts';
@@ -50,6 +52,7 @@ function openUpgrade(headers: Readonly<Record<string, string>> = HANDSHAKE): Ope
     address: '',
     startedAt: 0,
     upgrade: { socket, release: () => HELLO },
+    bodyBudget: new BodyBudget(2 ** 20),
   });
   return { call, client, read };
 }
@@ -68,6 +71,22 @@ test('ws reads only the method and the headers of an upgrade request', async () 
   call.upgrade?.socket.destroy();
   await closed;
   assert.deepEqual(read, new Set(['method', 'headers']));
+});
+
+test('a message that arrives byte by byte counts with the memory of its chunks', async () => {
+  const { call, client } = openUpgrade();
+  client.resume();
+  const connection = await new WebSocketServer(1_000).accept(call);
+  connection.onMessage(() => {});
+  // The head of a masked text frame of 64 KiB.
+  client.write(Buffer.from('81ff000000000001000037fa213d', 'hex'));
+  let sent = 0;
+  for (; sent < 10_000 && !client.readableEnded; sent += 1) {
+    client.write('x');
+    await turn();
+  }
+  call.upgrade?.socket.destroy();
+  assert.ok(sent < 5_000, `closed after ${sent} chunks`);
 });
 
 for (const [description, changes] of [

@@ -65,6 +65,9 @@ function isHandshake({ request: { method, headers } }: Call): boolean {
   );
 }
 
+/** The least memory of a chunk, which is kept until its message is complete: a client may send single bytes. */
+const CHUNK_BYTES = 256;
+
 /** Time for the client to see why its connection closes. */
 const DISCARD_MS = 2_000;
 
@@ -82,7 +85,7 @@ class LiveWebSocket implements WebSocketConnection {
   readonly #pings: NodeJS.Timeout;
   #stallTimer: NodeJS.Timeout | undefined;
   #onDrain: (() => void)[] = [];
-  /** Bytes of the message that is arriving, and its part of the memory for bodies once it is large. */
+  /** Memory of the message that is arriving, and its part of the memory for bodies once it is large. */
   #arrived = 0;
   #incoming: BodyReservation | undefined;
 
@@ -97,7 +100,7 @@ class LiveWebSocket implements WebSocketConnection {
     // Pongs fill the buffer too, which a client that only sends pings never reads.
     socket.on('ping', () => this.#hasRoom());
     socket.on('message', () => this.#endMessage());
-    stream.prependListener('data', (chunk: Buffer) => this.#countArrived(chunk.length));
+    stream.prependListener('data', (chunk: Buffer) => this.#countArrived(Math.max(chunk.length, CHUNK_BYTES)));
     socket.once('close', () => {
       clearInterval(this.#pings);
       clearTimeout(this.#stallTimer);

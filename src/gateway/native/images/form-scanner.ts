@@ -24,11 +24,13 @@ interface OpenPart {
   readonly isFile: boolean;
   readonly start: number;
   readonly contentStart: number;
-  readonly kept: Buffer[];
+  /** Grows by doubling: a list of chunks would take far more memory when a client sends single bytes. */
+  kept: Buffer;
   keptBytes: number;
 }
 
 const CRLF = '\r\n';
+const EMPTY = Buffer.alloc(0);
 
 export class FormScanner {
   readonly parts: FormPart[] = [];
@@ -96,9 +98,7 @@ export class FormScanner {
       throw fail('invalid_request', `${part.name}: the field is longer than ${MULTIPART.fieldBytes} bytes.`, {
         param: part.name,
       });
-    // A copy: the chunk must not stay in memory for twelve bytes of it.
-    if (kept.length > 0) part.kept.push(Buffer.from(kept));
-    part.keptBytes += kept.length;
+    keep(part, kept);
   }
 
   #closePart(): void {
@@ -109,7 +109,7 @@ export class FormScanner {
       isFile: part.isFile,
       content: { start: part.contentStart, end: Math.max(this.#at, part.contentStart) },
       whole: { start: part.start, end: this.#at + CRLF.length },
-      bytes: Buffer.concat(part.kept),
+      bytes: Buffer.from(part.kept.subarray(0, part.keptBytes)),
     });
     this.#open = undefined;
   }
@@ -142,7 +142,7 @@ export class FormScanner {
     const { name, isFile } = readHeader(this.#rest.toString('utf8', 0, end));
     this.#consume(end + CRLF.length);
     const contentStart = this.#at + CRLF.length;
-    this.#open = { name, isFile, start: this.#partStart, contentStart, kept: [], keptBytes: 0 };
+    this.#open = { name, isFile, start: this.#partStart, contentStart, kept: EMPTY, keptBytes: 0 };
     this.#stage = 'content';
     return true;
   }
@@ -151,6 +151,18 @@ export class FormScanner {
     this.#rest = this.#rest.subarray(length);
     this.#at += length;
   }
+}
+
+/** Copies, so that the chunk does not stay in memory for a few bytes of it. */
+function keep(part: OpenPart, bytes: Buffer): void {
+  const needed = part.keptBytes + bytes.length;
+  if (needed > part.kept.length) {
+    const larger = Buffer.alloc(Math.max(needed, 2 * part.kept.length));
+    part.kept.copy(larger);
+    part.kept = larger;
+  }
+  bytes.copy(part.kept, part.keptBytes);
+  part.keptBytes = needed;
 }
 
 const HEADER_END = Buffer.from(CRLF + CRLF);
