@@ -51,7 +51,8 @@ function openUpgrade(headers: Readonly<Record<string, string>> = HANDSHAKE): Ope
     query: '',
     address: '',
     startedAt: 0,
-    upgrade: { socket, release: () => HELLO },
+    // A copy, because ws unmasks it in place.
+    upgrade: { socket, release: () => Buffer.from(HELLO) },
     bodyBudget: new BodyBudget(2 ** 20),
   });
   return { call, client, read };
