@@ -88,6 +88,9 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
   return key;
 }
 
+/** Each may cost a query and a place in the key cache, and the headers of one request have room for a thousand. */
+const MAX_CREDENTIALS = 8;
+
 /** Returns every credential of the request once. */
 export function credentialsOf(call: Call): string[] {
   const isGeneratePath = call.path.startsWith('/v1beta');
@@ -113,5 +116,8 @@ export function credentialsOf(call: Call): string[] {
   }
   if (credentials.length === 0)
     throw fail('invalid_api_key', 'No API key was given. Send it as "Authorization: Bearer <key>".');
-  return credentials.length === 1 ? credentials : [...new Set(credentials)];
+  const different = credentials.length === 1 ? credentials : [...new Set(credentials)];
+  if (different.length > MAX_CREDENTIALS)
+    throw fail('invalid_api_key', `The request carries more than ${MAX_CREDENTIALS} credentials; send one API key.`);
+  return different;
 }

@@ -132,7 +132,7 @@ test('G 5 r1: two different gateway keys are rejected', async () => {
   }
 });
 
-test('G 2: a mistyped key is rejected without a database query', async () => {
+test('G 2: a mistyped key, or too many, are rejected without a database query', async () => {
   const fresh = newKeyValue();
   const mistyped = `${fresh.slice(0, -1)}${fresh.endsWith('a') ? 'b' : 'a'}`;
   const locker = await connect(gateway.database.url);
@@ -142,6 +142,8 @@ test('G 2: a mistyped key is rejected without a database query', async () => {
     assert.equal(await statusOf(PLAIN, [bearer(mistyped)]), 401);
     for (const malformed of ['short', 'x'.repeat(257), 'with spaces in the middle of it', 'dg-nothing-of-the-kind-00'])
       assert.equal(await statusOf(PLAIN, [bearer(malformed)]), 401);
+    const many = Array.from({ length: 9 }, () => ['x-api-key', newKeyValue()] as const);
+    assert.equal(await statusOf(PLAIN, many), 401, 'one request cannot cause many queries');
     const wellFormed = statusOf(PLAIN, [bearer(fresh)]);
     await until('the well-formed key to wait for the table', async () => {
       const { rows } = await locker.query(
