@@ -117,8 +117,8 @@ export const revokeKeyOperation = operation({
 });
 
 /**
- * The new key gets the name, the settings and the amounts spent under its limits. The old key keeps its row until the overlap ends, so that its usage and its callback
- * secret stay valid.
+ * The new key gets the name, the settings and the amounts spent under its limits. The old key keeps its row until the overlap ends, so
+ * that its usage and its callback secret stay valid.
  */
 export const rotateKeyOperation = operation({
   body: RotateBody,

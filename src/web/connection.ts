@@ -41,7 +41,7 @@ const MAX_EARLY_BYTES = 64 * 1024;
 /** Bytes of an unread body to discard before closing. Closing with unread bytes resets the connection and can lose the response. */
 const DISCARD_BYTES = 64 * 1024;
 const DISCARD_MS = 500;
-/** The same for authenticated clients whose body is too large: most send all of it before they read why it was rejected. */
+/** The same for authenticated clients: most send the whole body before they read why it was rejected. */
 const REST_BYTES = 128 * 2 ** 20;
 const REST_MS = 10_000;
 const CR = 0x0d;
@@ -76,7 +76,6 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   #discardLimit = DISCARD_BYTES;
   #cancelDestroy: (() => void) | undefined;
 
-  /** `onLeave`: it is closed. */
   constructor(socket: Socket, host: ConnectionHost, onClosed: (connection: ServerConnection) => void) {
     this.socket = socket;
     this.#host = host;
