@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { loadConfig } from '../src/config.ts';
 import { silentLog } from '../src/core/index.ts';
 import { connect } from '../src/db/index.ts';
-import { checkAlarms, sumOldDays } from '../src/ledger/index.ts';
+import { checkAlarms, sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
 import { openContext, serve } from '../src/main.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
 import { median } from './fixture.ts';
@@ -51,6 +51,10 @@ try {
   await page('usage by user, a year', `/usage?by=user&${year}`);
   await page('usage by model, a year', `/usage?by=model&${year}`);
   await page('usage by model, user, a year', `/usage?by=model,user&${year}`);
+  await page('usage by key, user, a year', `/usage?by=key,user&${year}`);
+  await page('usage by account, user, model, a year', `/usage?by=account,user,model&${year}`);
+  await page('usage by model, user, day, a year', `/usage?by=model,user,day&${year}`);
+  await page('usage by model, day, user, a year', `/usage?by=model,day,user&${year}`);
   await exportCsv('statement', `/users/${HEAVY}/statement?format=csv`);
   await exportCsv('usage by day, user, model, a year', `/usage?by=day,user,model&${year}&format=csv`);
 } finally {
@@ -81,6 +85,9 @@ async function fill(lastDay: string): Promise<void> {
   console.log(`Machine: ${describeMachine()}. ${ROWS} records and entries in ${seconds(begun)} s.`);
   await measure('sums of old days, first time', async () => {
     while ((await sumOldDays(db)) > 0);
+  });
+  await measure('sums of old months, first time', async () => {
+    while ((await sumOldMonths(context.database)) > 0);
   });
   for (const about of ['the first pass', 'all entries', 'what is new']) {
     await client.query("update ledger_checkpoint set marked_at = now() - interval '1 minute'");

@@ -392,6 +392,35 @@ export interface UsageKeptRow {
   is_single: Generated<boolean>;
 }
 
+export interface UsageMonthlyRow {
+  user_id: string;
+  month: string;
+  key_id: string;
+  group_id: string;
+  model: string;
+  account_id: string;
+  operation: string;
+  requests: bigint;
+  input_tokens: bigint;
+  cached_input_tokens: bigint;
+  cache_write_tokens: bigint;
+  output_tokens: bigint;
+  reasoning_tokens: bigint;
+  audio_tokens: bigint;
+  image_tokens: bigint;
+  searches: bigint;
+  images: bigint;
+  nanos: bigint;
+  estimated: bigint;
+  cost_nanos: bigint;
+  cost_unknown: bigint;
+}
+
+export interface UsageMonthlyMonthsRow {
+  month: string;
+  is_complete: boolean;
+}
+
 export interface UsageQuarantineRow {
   id: string;
   fault: string;
@@ -552,6 +581,8 @@ export interface Rows {
   stored_responses: StoredResponsesRow;
   usage_daily: UsageDailyRow;
   usage_kept: UsageKeptRow;
+  usage_monthly: UsageMonthlyRow;
+  usage_monthly_months: UsageMonthlyMonthsRow;
   usage_quarantine: UsageQuarantineRow;
   usage_records: UsageRecordsRow;
   usage_totals: UsageTotalsRow;

@@ -33,14 +33,14 @@ export {
   type BreakdownQuery,
   type BreakdownRow,
   breakdownQuery,
-  DIMENSIONS,
-  type Dimension,
   readBreakdown,
   usageCells,
   usageColumns,
   usageLine,
 } from './reports/usage-breakdown.ts';
+export { sumOldMonths } from './reports/usage-months.ts';
 export { balanceReport, limitsReport, periodOf, usageReport, walletReports } from './reports/usage-report.ts';
+export { DIMENSIONS, type Dimension } from './reports/usage-sums.ts';
 export { createUsageRecord, newRecordId, type UsageRecord } from './usage-record.ts';
 export { checkLedger } from './wallets/check.ts';
 export { checkAllEntries } from './wallets/recheck.ts';

@@ -2,7 +2,14 @@
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
-import { checkAlarms, LEDGER_CHECKS, removeOldMonths, removeOldQuarantine, sumOldDays } from '../ledger/index.ts';
+import {
+  checkAlarms,
+  LEDGER_CHECKS,
+  removeOldMonths,
+  removeOldQuarantine,
+  sumOldDays,
+  sumOldMonths,
+} from '../ledger/index.ts';
 import { VIDEO_CHECKS, type Video } from '../video/index.ts';
 import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
@@ -29,6 +36,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, video }: JobServ
     },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
+    { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
     ...video.jobs,
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },

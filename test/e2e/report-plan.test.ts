@@ -1,10 +1,10 @@
-/** Query plans of the admin reports: pages read an index, and a report over all users reads sums of days. */
+/** Query plans of the admin reports: pages read an index, and a report over all users reads sums of days or months. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import type { Client } from 'pg';
 import { connect } from '../../src/db/index.ts';
-import { breakdownQuery, recordUsage, sumOldDays } from '../../src/ledger/index.ts';
+import { breakdownQuery, recordUsage, sumOldDays, sumOldMonths } from '../../src/ledger/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { usageRecord } from '../support/ledger-process.ts';
@@ -28,7 +28,8 @@ before(async () => {
   client = await connect(gateway.database.url);
   await fillUsage(client, { rows: ROWS, users: 200, days: DAYS, lastDay: dayOf(0) });
   while ((await sumOldDays(db())) > 0);
-  await client.query('vacuum (analyze) usage_totals, usage_totals_days');
+  while ((await sumOldMonths(gateway.context.database)) > 0);
+  await client.query('vacuum (analyze) usage_totals, usage_totals_days, usage_monthly, usage_monthly_months');
 });
 after(async () => {
   await client.end();
@@ -45,6 +46,12 @@ const PAGES: readonly (readonly [about: string, path: string, maxBlocks: number]
   ['usage by day, user and model', `/usage?by=day,user,model&${year}`, 1_500],
   ['usage by day', `/usage?${year}`, 1_500],
   ['usage by model', `/usage?by=model&${year}`, 1_500],
+  ['usage by user', `/usage?by=user&${year}`, 1_500],
+  ['usage by key', `/usage?by=key&${year}`, 1_500],
+  ['usage by model and user', `/usage?by=model,user&${year}`, 1_500],
+  ['usage by account, user and model', `/usage?by=account,user,model&${year}`, 1_500],
+  ['usage by model, user and day', `/usage?by=model,user,day&${year}`, 1_500],
+  ['usage by model, day and user', `/usage?by=model,day,user&${year}`, 1_500],
   ['usage of a user by day and model', `/usage?by=day,model&user=u7&${year}`, 1_500],
   ['usage of an unused key', `/usage?by=day&key=key_none&${year}`, 100],
   ['records of an unused model', `/records?model=model-none&start=${dayOf(DAYS)}`, 300],

@@ -3,19 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
-
-/** Dimension -> column of the roll-ups. */
-const COLUMNS = {
-  user: sql`sums.user_id`,
-  key: sql`sums.key_id`,
-  model: sql`sums.model`,
-  group: sql`sums.group_id`,
-  account: sql`sums.account_id`,
-  operation: sql`sums.operation`,
-  day: sql`sums.day`,
-} as const;
-export type Dimension = keyof typeof COLUMNS;
-export const DIMENSIONS = Object.keys(COLUMNS) as Dimension[];
+import { DIMENSION_COLUMNS, type Dimension, isDaily, sumsOf } from './usage-sums.ts';
 
 export interface BreakdownQuery {
   /** UTC days, both included. */
@@ -31,48 +19,80 @@ export interface BreakdownQuery {
 export type BreakdownRow = Readonly<Record<(typeof DAILY_SUMS)[number], bigint>> &
   Readonly<Partial<Record<Dimension, string>>>;
 
-/**
- * Rows ordered by their dimensions, so that a cursor stays valid while rows are added. Groups and order name plain columns: PostgreSQL
- * then reads the first rows of a page from an index, instead of sorting the whole period.
- */
+/** Rows ordered by their dimensions, so that a cursor stays valid while rows are added. */
 export function breakdownQuery(query: BreakdownQuery): RawBuilder<BreakdownRow> {
-  const { by, only, after, limit } = query;
-  const columns = by.map((name) => COLUMNS[name]);
-  const filters = Object.entries(only).map(([name, value]) => sql`and ${COLUMNS[name as Dimension]} = ${value}`);
-  const list = sql.join([
-    ...by.map((name) => sql`${name === 'day' ? sql`sums.day::text` : COLUMNS[name]} as ${sql.ref(name)}`),
-    ...DAILY_SUMS.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0)::bigint as ${sql.ref(name)}`),
-  ]);
+  const { by, only, limit } = query;
+  const isOfUser = only.user !== undefined || only.key !== undefined;
+  const hasIndex = by[0] === 'day' || by[0] === 'user' || by[0] === 'key';
+  if (limit === undefined || !isDaily(by) || isOfUser || hasIndex) return allRows(query);
+  return pageOfGroups(query, limit);
+}
+
+/**
+ * Groups and order name plain columns: PostgreSQL then reads the first rows of a page from an index, instead of sorting the whole
+ * period.
+ */
+function allRows({ start, end, by, only, after, limit }: BreakdownQuery): RawBuilder<BreakdownRow> {
+  const columns = by.map((name) => columnOf('sums', name));
   return sql<BreakdownRow>`
-    select ${list} from ${sourceOf(query)}
-    where sums.day between ${query.start}::date and ${query.end}::date ${sql.join(filters, sql` `)} ${after ? laterThan(by, after) : sql``}
+    select ${sql.join([...by.map((name) => sql`${shown('sums', name)} as ${sql.ref(name)}`), ...SUMS])}
+    from ${sumsOf({ start, end }, [...by, ...namesOf(only)])} sums
+    where ${matching('sums', only)} ${after ? laterThan('sums', by, after) : sql``}
     ${columns.length > 0 ? sql`group by ${sql.join(columns)} order by ${sql.join(columns)}` : sql``}
     ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
 
-/** Also repeats the condition for the first column alone, which an index supports for any order of the others. */
-function laterThan(by: readonly Dimension[], after: readonly string[]): RawBuilder<unknown> {
-  const values = by.map((name, n) => (name === 'day' ? sql`${after[n]}::date` : sql`${after[n]}::text`));
-  const columns = by.map((name) => COLUMNS[name]);
-  return sql`and ${columns[0]} >= ${values[0]} and (${sql.join(columns)}) > (${sql.join(values)})`;
+/**
+ * A page by, say, model, user and day: no index has this order, and no sums are smaller than the daily ones. Larger sums give the
+ * first groups of model and user. Each has a row at least, so the page is in as many groups as it has rows, and one more for the rest
+ * of the group in which the previous page ended. PostgreSQL reads their days group by group, until the page is full.
+ */
+function pageOfGroups({ start, end, by, only, after }: BreakdownQuery, limit: number): RawBuilder<BreakdownRow> {
+  const count = by.findIndex((_, n) => isDaily(by.slice(0, n + 1)));
+  const leading = by.slice(0, count);
+  const columns = sql.join(leading.map((name) => columnOf('sums', name)));
+  const groups = sql`
+    select ${columns} from ${sumsOf({ start, end }, [...leading, ...namesOf(only)])} sums
+    where ${matching('sums', only)} ${after ? sql`and (${columns}) >= (${valuesOf(leading, after)})` : sql``}
+    group by ${columns} order by ${columns} limit ${limit + 1}`;
+  const sameGroup = leading.map((name) => sql`${columnOf('days', name)} = ${columnOf('leading', name)}`);
+  const rest = by.slice(count);
+  const restColumns = sql.join(rest.map((name) => columnOf('days', name)));
+  const tableOf = (name: Dimension): string => (leading.includes(name) ? 'leading' : 'sums');
+  const order = sql.join(by.map((name) => columnOf(tableOf(name), name)));
+  return sql<BreakdownRow>`
+    select ${sql.join([
+      ...by.map((name) => sql`${shown(tableOf(name), name)} as ${sql.ref(name)}`),
+      ...DAILY_SUMS.map((name) => sql.ref(`sums.${name}`)),
+    ])}
+    from (${groups}) "leading" cross join lateral (
+      select ${restColumns}, ${sql.join(SUMS)} from usage_daily days
+      where day between ${start}::date and ${end}::date and ${sql.join(sameGroup, sql` and `)} and ${matching('days', only)}
+      group by ${restColumns}) sums
+    where ${after ? sql`(${order}) > (${valuesOf(by, after)})` : sql`true`}
+    order by ${order} limit ${limit}`;
 }
 
-/** Sums over all users are read by day where days have been summed, which is a hundredth of the rows or less. */
-function sourceOf({ start, end, by, only }: BreakdownQuery): RawBuilder<unknown> {
-  const isByUser = [...by, ...Object.keys(only)].some((name) => name === 'user' || name === 'key');
-  if (isByUser) return sql`usage_daily sums`;
-  const columns = sql.join(
-    ['day', 'group_id', 'model', 'account_id', 'operation', ...DAILY_SUMS].map((name) => sql.ref(name)),
-  );
-  return sql`(
-    select ${columns} from usage_totals where day between ${start}::date and ${end}::date
-      and day in (select day from usage_totals_days)
-    union all
-    select ${columns} from usage_daily where day = any(array(
-      select d::date from generate_series(${start}::date, ${end}::date, interval '1 day') d
-      where not exists (select from usage_totals_days t where t.day = d::date)))
-  ) sums`;
+const SUMS = DAILY_SUMS.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0)::bigint as ${sql.ref(name)}`);
+
+const columnOf = (table: string, name: Dimension) => sql.ref(`${table}.${DIMENSION_COLUMNS[name]}`);
+
+const shown = (table: string, name: Dimension) =>
+  name === 'day' ? sql`${columnOf(table, name)}::text` : columnOf(table, name);
+
+const namesOf = (only: BreakdownQuery['only']) => Object.keys(only) as Dimension[];
+
+const matching = (table: string, only: BreakdownQuery['only']): RawBuilder<unknown> =>
+  sql.join([sql`true`, ...namesOf(only).map((name) => sql`${columnOf(table, name)} = ${only[name]}`)], sql` and `);
+
+/** Also repeats the condition for the first column alone, which an index supports for any order of the others. */
+function laterThan(table: string, by: readonly Dimension[], after: readonly string[]): RawBuilder<unknown> {
+  const columns = by.map((name) => columnOf(table, name));
+  return sql`and ${columns[0]} >= ${valuesOf(by.slice(0, 1), after)} and (${sql.join(columns)}) > (${valuesOf(by, after)})`;
 }
+
+const valuesOf = (by: readonly Dimension[], after: readonly string[]): RawBuilder<unknown> =>
+  sql.join(by.map((name, n) => (name === 'day' ? sql`${after[n]}::date` : sql`${after[n]}::text`)));
 
 export const readBreakdown = async (db: Db, query: BreakdownQuery): Promise<readonly BreakdownRow[]> =>
   (await breakdownQuery(query).execute(db)).rows;

@@ -1,0 +1,40 @@
+/** Sums of old months by user and key, for reports. A month is summed when it is over, and again after a record arrived late. */
+import { connect, type Database } from '../../db/index.ts';
+
+/** Of one run. A month of 200,000 daily sums takes about a second. */
+const MAX_MONTHS = 3;
+/** Advisory lock: one process at a time sums months. "msum" in ASCII. */
+const LOCK = 0x6d73756d;
+
+/** Returns the number of months that were summed. A month waits for two days, because records arrive after its end. */
+export async function sumOldMonths(database: Database): Promise<number> {
+  // A connection of its own, because a large month takes longer than statements of the pool may.
+  const client = await connect(database.url);
+  try {
+    const { rows: locks } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+      LOCK,
+    ]);
+    if (!locks[0]?.locked) return 0;
+    const { rows } = await client.query<{ month: string }>(
+      `select m::date::text as month
+       from generate_series(date_trunc('month', (select min(day) from usage_daily)::timestamp),
+         date_trunc('month', (now() at time zone 'UTC') - interval '2 days') - interval '1 month', interval '1 month') m
+       where not exists (select from usage_monthly_months where month = m::date and is_complete) order by m desc limit $1`,
+      [MAX_MONTHS],
+    );
+    let summed = 0;
+    for (const { month } of rows) {
+      const { rows: begun } = await client.query<{ done: boolean }>('select begin_usage_month($1::date) as done', [
+        month,
+      ]);
+      if (!begun[0]?.done) continue;
+      const { rows: ended } = await client.query<{ done: boolean }>('select sum_usage_month($1::date) as done', [
+        month,
+      ]);
+      if (ended[0]?.done) summed += 1;
+    }
+    return summed;
+  } finally {
+    await client.end();
+  }
+}
