@@ -74,3 +74,6 @@ begin
   update usage_monthly_months set is_complete = true where month = first;
   return found;
 end $$;
+
+-- The sum of PostgreSQL is numeric, which takes longer to compute and to convert. Zero without rows; fails when it exceeds a bigint.
+create aggregate bigint_sum(bigint) (sfunc = int8pl, stype = bigint, initcond = '0', combinefunc = int8pl, parallel = safe);

@@ -5,17 +5,18 @@ import { type Call, idHeaders } from '../web/index.ts';
 
 export type CsvCell = string | number | null | undefined;
 
-export interface Csv {
+export interface Csv<Row> {
   readonly name: string;
   readonly columns: readonly string[];
-  readonly chunks: AsyncIterable<readonly (readonly CsvCell[])[]>;
+  readonly batches: AsyncIterable<readonly Row[]>;
+  cells(row: Row): readonly CsvCell[];
 }
 
 /** An export holds a database connection until its client has read everything; the other connections stay free for short reads. */
 const MAX_EXPORTS = 2;
 let running = 0;
 
-export async function sendCsv(call: Call, csv: Csv, clock: Clock): Promise<void> {
+export async function sendCsv<Row>(call: Call, csv: Csv<Row>, clock: Clock): Promise<void> {
   if (running >= MAX_EXPORTS)
     throw fail('rate_limit_exceeded', `${MAX_EXPORTS} exports are running; retry when one has ended.`, {
       retryAfter: 5,
@@ -28,8 +29,8 @@ export async function sendCsv(call: Call, csv: Csv, clock: Clock): Promise<void>
   }
 }
 
-/** A failure before the first chunk becomes an error response; a later one breaks the connection, so that the client sees a truncated body. */
-async function send(call: Call, { name, columns, chunks }: Csv, clock: Clock): Promise<void> {
+/** A failure before the first batch becomes an error response; a later one breaks the connection, so that the client sees a truncated body. */
+async function send<Row>(call: Call, { name, columns, batches, cells }: Csv<Row>, clock: Clock): Promise<void> {
   const { response } = call;
   let resume = (): void => {};
   call.onClose(() => resume());
@@ -50,15 +51,32 @@ async function send(call: Call, { name, columns, chunks }: Csv, clock: Clock): P
     });
     response.write(csvText([columns]));
   };
-  for await (const rows of chunks) {
+  for await (const rows of readAhead(batches)) {
     // After a disconnect neither 'drain' nor another close event follows: waiting would never end.
     if (call.isClientGone) return;
     begin();
-    if (!response.write(csvText(rows))) await drained();
+    if (!response.write(csvText(rows.map(cells)))) await drained();
   }
   if (call.isClientGone) return;
   begin();
   response.end();
+}
+
+/** Asks for the next batch before it returns one, so that the database works while rows are formatted and sent. */
+async function* readAhead<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
+  const iterator = batches[Symbol.asyncIterator]();
+  try {
+    for (let next = iterator.next(); ; ) {
+      const { done, value } = await next;
+      if (done) return;
+      next = iterator.next();
+      // Its failure is thrown when its turn comes. A reader that stops earlier does not need it.
+      next.catch(() => {});
+      yield value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
 }
 
 export function csvText(rows: readonly (readonly CsvCell[])[]): string {

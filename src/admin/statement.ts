@@ -23,8 +23,9 @@ export const getStatement = operation({
       const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
       if (!known) throw notFound('user', user);
       if (format === 'csv') {
-        const chunks = cells(readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE }));
-        return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, chunks }, clock);
+        const batches = readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE });
+        const cells = (line: StatementLine) => Object.values(viewOf(line));
+        return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, batches, cells }, clock);
       }
       const lines = await readStatement(tx, user, { ...range, limit: limit + 1 });
       const { held } = await readBalance(tx, user);
@@ -48,7 +49,3 @@ const viewOf = (line: StatementLine): Record<(typeof COLUMNS)[number], string | 
   reason: line.reason,
   price: line.priceId === null ? null : String(line.priceId),
 });
-
-async function* cells(pages: AsyncIterable<readonly StatementLine[]>) {
-  for await (const lines of pages) yield lines.map((line) => Object.values(viewOf(line)));
-}

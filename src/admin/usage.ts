@@ -52,8 +52,9 @@ export const getUsageBreakdown = operation({
     const breakdown: BreakdownQuery = { start, end, by, only: withoutAbsent(filters) };
     await snapshot(db, async (tx) => {
       if (format === 'csv') {
-        const chunks = cells(streamRows(tx, breakdownQuery(breakdown)), by);
-        return sendCsv(call, { name: `usage-${start}-${end}`, columns: usageColumns(by), chunks }, clock);
+        const batches = streamRows(tx, breakdownQuery(breakdown));
+        const cells = (row: BreakdownRow) => usageCells(row, by);
+        return sendCsv(call, { name: `usage-${start}-${end}`, columns: usageColumns(by), batches, cells }, clock);
       }
       const rows = await readBreakdown(tx, { ...breakdown, after, limit: limit + 1 });
       const [total] = await readBreakdown(tx, { ...breakdown, by: [] });
@@ -69,7 +70,3 @@ export const getUsageBreakdown = operation({
 
 const withoutAbsent = (filters: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
-
-async function* cells(batches: AsyncIterable<readonly BreakdownRow[]>, by: readonly Dimension[]) {
-  for await (const rows of batches) yield rows.map((row) => usageCells(row, by));
-}

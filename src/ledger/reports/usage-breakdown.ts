@@ -73,7 +73,7 @@ function pageOfGroups({ start, end, by, only, after }: BreakdownQuery, limit: nu
     order by ${order} limit ${limit}`;
 }
 
-const SUMS = DAILY_SUMS.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0)::bigint as ${sql.ref(name)}`);
+const SUMS = DAILY_SUMS.map((name) => sql`bigint_sum(${sql.ref(name)}) as ${sql.ref(name)}`);
 
 const columnOf = (table: string, name: Dimension) => sql.ref(`${table}.${DIMENSION_COLUMNS[name]}`);
 
