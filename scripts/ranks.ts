@@ -46,7 +46,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   gateway: [
-    ['caller', 'affinity', 'dropped', 'redact', 'stored'],
+    ['caller', 'affinity', 'dropped', 'redact', 'stored', 'stream-headers'],
     ['failure-reason'],
     ['failover'],
     ['billing', 'models'],

@@ -56,6 +56,11 @@ export class ClientStreams {
     more();
   }
 
+  /** Calls `task` once after the time in which a silent stream gets a heartbeat. Returns a function that cancels it. */
+  afterSilence(task: () => void): () => void {
+    return this.#clock.after(this.#limits.heartbeatMs, task);
+  }
+
   get size(): number {
     return this.#open.size;
   }

@@ -148,6 +148,28 @@ describe('G 4.8: pictures', () => {
     assert.equal(typeof JSON.parse(await unary.text()).created, 'number');
   });
 
+  test('G 6: a stream gets heartbeats before the provider responds, and then its events once', async () => {
+    const body = { model: 'demo-image@delay=450', prompt: 'a hill', stream: true, response_format: 'url' };
+    const response = await post('/v1/images/generations', body);
+    assert.equal(response.headers.get('x-gateway-dropped'), 'response_format');
+    const text = await response.text();
+    assert.match(text, /^(?:: hb\n\n){2,}event: image_generation\.completed\n/);
+    assert.equal(text.split('image_generation.completed').length, 3, 'one event with its name and type');
+  });
+
+  for (const [fault, message] of [
+    ['status=400', /Simulated failure with status 400/],
+    ['status=500', /not sent again/],
+    ['garbage', /did not respond with a stream/],
+  ] as const)
+    test(`an error after heartbeats is an event that the SDK throws (${fault})`, async () => {
+      const own = await groupOf(`late-${fault.replace('=', '-')}`, [`${sim.url}/v1`]);
+      const body = { model: `demo-image@delay=450;${fault}`, prompt: 'a hill', stream: true as const };
+      await assert.rejects(async () => {
+        for await (const _ of await own.images.generate(body));
+      }, message);
+    });
+
   test('a stream that the provider cuts off ends in an error event that the SDK throws', async () => {
     const body = { model: 'demo-image@eof_mid=1', prompt: 'a hill', stream: true as const, partial_images: 2 };
     await assert.rejects(async () => {

@@ -4,8 +4,9 @@
  */
 import type { HubEvent, JsonObject, StreamEncoder } from '../../dialects/index.ts';
 import type { ClientStream } from '../../web/index.ts';
+import { STREAM_HEADERS } from '../stream-headers.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
-import { conversionHeaders, STREAM_HEADERS } from './headers.ts';
+import { conversionHeaders } from './headers.ts';
 
 const SHUTDOWN_MESSAGE = 'The server is restarting; send the request again.';
 

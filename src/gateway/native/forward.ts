@@ -13,10 +13,18 @@ import { affinityFromHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
-import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
+import { droppedHeaders } from '../dropped.ts';
+import {
+  clientErrorFor,
+  type ResponseHead,
+  runWithFailover,
+  type UpstreamCall,
+  type UpstreamControl,
+} from '../failover.ts';
 import { redact } from '../redact.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { noteUsageRefusal } from './hidden-usage.ts';
+import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import type { NativeRequest, NativeServices } from './native-request.ts';
 import { readRequest } from './read-request.ts';
@@ -54,10 +62,16 @@ export async function forward(
     tiers,
   };
   const admission = facts && (await services.billing.admit(call, caller, facts));
-  const native = new NativeCall({ services, call, caller, operation, dialect, request, admission }, accounts);
+  const early =
+    images && isStream
+      ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
+      : undefined;
+  const native = new NativeCall({ services, call, caller, operation, dialect, request, admission, early }, accounts);
   try {
     await runWithFailover(call, native, services);
     if (call.isClientGone) native.onClientGone();
+  } catch (error) {
+    if (!early?.fail(error)) throw error;
   } finally {
     admission?.release();
   }
@@ -131,7 +145,8 @@ class NativeCall implements UpstreamCall {
     admission?.settle(usage, { accountId: account.id, ...(made && { images: made }) });
   }
 
-  onRejected(failure: UpstreamFailure, _fault: Fault, account: Account): void {
+  onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void {
+    if (this.#context.early?.isOpen) throw clientErrorFor(fault);
     sendRejection(this.#context.call, failure, account);
   }
 }

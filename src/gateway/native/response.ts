@@ -15,6 +15,7 @@ import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover
 import type { ResponseStore } from '../stored/store.ts';
 import { responseHeaders } from './headers.ts';
 import { UsageFilter } from './hidden-usage.ts';
+import type { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
 import { StreamTap, type Tap, type TapResult, tapUnary } from './usage-tap.ts';
@@ -32,11 +33,14 @@ export interface NativeResponseContext {
     readonly hidesUsage?: boolean;
   };
   readonly admission: Admission | undefined;
+  /** Only for streams of images. */
+  readonly early?: EarlyStream | undefined;
 }
 
 /** A unary response up to this size is written together with its head. */
 const HELD_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
+const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
 const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 
 export class NativeResponse implements ResponseHandler {
@@ -77,6 +81,7 @@ export class NativeResponse implements ResponseHandler {
   onData(chunk: Buffer): boolean {
     this.#tap.push(chunk);
     this.#bytes += chunk.length;
+    if (!this.#isSse && this.#context.early?.isOpen) return true;
     if (this.#filter) return this.#writeFiltered(this.#filter.push(chunk));
     if (!this.#held) return this.#stream?.write(this.#isSse ? chunk : this.#holdBackLastChunk(chunk)) ?? true;
     this.#held.push(chunk);
@@ -100,6 +105,8 @@ export class NativeResponse implements ResponseHandler {
 
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
     const result = this.#tap.end();
+    // The client already has the head of a stream, and this is none.
+    if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
     if (result.isComplete && (error === undefined || this.#isSse)) {
       // A call that ends in the provider's error costs nothing (ADR 13).
@@ -182,7 +189,7 @@ export class NativeResponse implements ResponseHandler {
   #endInterrupted(): void {
     if (this.#isSettled) return;
     const result = this.#tap.end();
-    if (result.isComplete) this.#stream?.end();
+    if (result.isComplete) this.#stream?.end(this.#filter?.end());
     else this.#endWithError(result, 'shutdown');
   }
 
@@ -196,7 +203,12 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #writeHead(): ClientStream {
-    const { call, dialect, services, request } = this.#context;
+    const { call, dialect, services, request, early } = this.#context;
+    const opened = early?.take(() => this.#upstream.resume());
+    if (opened) {
+      this.#stream = opened;
+      return opened;
+    }
     const headers = { ...responseHeaders(call, this.#head.headers), ...droppedHeaders(request.dropped ?? []) };
     call.response.writeHead(this.#head.status, this.#isSse ? asStream(headers) : headers);
     this.#stream = services.clientStreams.open(call, {
