@@ -11,6 +11,7 @@ import {
   type Clock,
   createLog,
   createSealer,
+  errorFields,
   fail,
   hmac,
   type Log,
@@ -147,7 +148,7 @@ export async function serve(context: AppContext, options: ServeOptions): Promise
   const closers: Closer[] = [];
   return start(context, options, closers).catch(async (error: unknown) => {
     // An open connection would keep the process alive after a failed start.
-    await closeAll(closers);
+    await closeAll(closers).catch((closing: unknown) => context.log.error('server.stop_failed', errorFields(closing)));
     throw error;
   });
 }
@@ -532,9 +533,11 @@ const ALARM_READ_MS = 2_000;
 
 type Closer = () => Promise<void>;
 
-/** Closes in the opposite order of opening. */
+/** Closes in the opposite order of opening. One that fails must not leave the others open, which would keep the process alive. */
 async function closeAll(closers: Closer[]): Promise<void> {
-  for (const closer of closers.splice(0).reverse()) await closer();
+  const errors: unknown[] = [];
+  for (const closer of closers.splice(0).reverse()) await closer().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }
 
 /** One server per DATA_DIR: two would share an embedded database and a journal without coordinating. */
