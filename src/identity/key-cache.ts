@@ -87,7 +87,8 @@ export class KeyCache {
   }
 
   #lookUpUnlessSuspect(digest: string, token: string, isSuspect: boolean): Promise<Key | undefined> | undefined {
-    const isUnknown = isSuspect && !this.#wasValid.has(digest);
+    // A query that runs already costs nothing more.
+    const isUnknown = isSuspect && !this.#wasValid.has(digest) && !this.#pending.has(digest);
     return isUnknown && this.#pending.size >= MAX_SUSPECT_QUERIES ? undefined : this.#lookUp(digest, token);
   }
 

@@ -1,6 +1,7 @@
 /** API keys: where a request may carry them, expiry, revocation, allowed addresses and failed attempts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { systemClock } from '../../src/core/index.ts';
 import { connect } from '../../src/db/index.ts';
 import { markKeyRevoked, newKeyValue } from '../../src/identity/index.ts';
 import { ENDPOINTS, type ErrorFormat, OPERATIONS } from '../../src/rules/index.ts';
@@ -272,6 +273,43 @@ test('authentication failures are limited per address', async () => {
       assert.notEqual(await statusOf(PLAIN, from(address, bearer(openai)), strict.url), 429, 'a valid key passes');
   } finally {
     await strict.stop();
+  }
+});
+
+test('above the limit of failures, keys that nothing is known about cause few queries at a time', async () => {
+  // The time of day stands still, because a new minute resets the count.
+  const at = systemClock.now();
+  const other = await startGateway({
+    database: gateway.database,
+    env: { AUTH_FAILURES_PER_MINUTE: '1' },
+    clock: { ...systemClock, now: () => at },
+  });
+  const locker = await connect(gateway.database.url);
+  // In the transaction of the lock, pg_stat_activity would never change.
+  const watcher = await connect(gateway.database.url);
+  const status = (token: string): Promise<number> => statusOf(PLAIN, [bearer(token)], other.url);
+  try {
+    assert.equal(await status(openai), 200);
+    assert.deepEqual([await status(newKeyValue()), await status(newKeyValue())], [401, 429]);
+    await locker.query('begin; lock table keys in access exclusive mode');
+    const waiting = [claude, ...Array.from({ length: 15 }, () => newKeyValue())].map(status);
+    await until('the queries', async () => {
+      const { rows } = await watcher.query(
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return rows.length > 8;
+    });
+    assert.equal(await status(newKeyValue()), 429, 'no query more');
+    assert.equal(await status(openai), 200, 'a key that was valid a moment ago');
+    const again = status(claude);
+    await locker.query('rollback');
+    assert.equal(await again, 200, 'a key whose query runs already');
+    assert.equal(await waiting[0], 200);
+    for (const rejected of await Promise.all(waiting.slice(1))) assert.equal(rejected, 429);
+  } finally {
+    await watcher.end();
+    await locker.end();
+    await other.stop();
   }
 });
 
