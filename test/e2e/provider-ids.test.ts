@@ -171,3 +171,25 @@ test('a WebSocket turn that is relayed to the provider cannot name objects of a 
   assert.equal((await client.turn({ model: 'demo-responses', input: 'hi' })).type, 'response.completed');
   client.socket.close();
 });
+
+test('a file beside previous_response_id needs the feature on the account that holds the response', async () => {
+  const keys = await gateway.apply({
+    groups: [{ id: 'mixed', style: 'responses' }],
+    accounts: [
+      { id: 'm1', group: 'mixed', base_url: `${upstream.url}/plain/v1`, api_key: 'sk-7', priority: -1 },
+      { id: 'm2', group: 'mixed', base_url: `${upstream.url}/objects/v1`, api_key: 'sk-8', ...OBJECTS },
+    ],
+    models: [{ id: 'demo-*', groups: ['mixed'] }],
+    keys: [{ user: 'ana', group: 'mixed' }],
+  });
+  upstream.respondWith(jsonResponse('{"id":"resp_plain","output":[],"usage":{"input_tokens":1,"output_tokens":1}}'));
+  assert.equal((await post(keys.mixed, { input: 'hi' })).status, 200);
+  assert.match(upstream.requests[0]?.target ?? '', /^\/plain\//);
+  const response = await post(keys.mixed, {
+    previous_response_id: 'resp_plain',
+    input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }],
+  });
+  assert.equal(response.status, 400);
+  assert.equal(errorCode('openai', 400, await response.json()), 'unsupported_parameter');
+  assert.equal(upstream.requests.length, 1);
+});

@@ -110,7 +110,9 @@ function jsonRequest(
   return (async () => {
     const found = previousId === undefined ? undefined : await store.find(previousId, userId);
     if (previousId !== undefined && found?.accountId === undefined) throw previousNotFound(previousId);
-    const { accountId, feature } = ids ? await placeProviderIds(ids, { store, userId, accounts }) : {};
+    // A continued response fixes the account, so that only its features count.
+    const possible = found ? accounts.filter(({ id }) => id === found.accountId) : accounts;
+    const { accountId, feature } = ids ? await placeProviderIds(ids, { store, userId, accounts: possible }) : {};
     return requestFor({
       accountId: found?.accountId ?? accountId,
       feature,
