@@ -117,7 +117,7 @@ test('estimateTokens takes linear time for any repeated character', () => {
   }
 });
 
-test('estimateTokens takes less than 100 ms for two megabytes', () => {
+test('estimateTokens takes less than half a second for two megabytes', () => {
   const all = Buffer.from(samples.map(({ text }) => text).join('\n'));
   const text = Buffer.alloc(2_000_000, all).toString();
   // The fastest of several runs, because other processes may use the machine.
@@ -126,5 +126,5 @@ test('estimateTokens takes less than 100 ms for two megabytes', () => {
     estimateTokens(text);
     return performance.now() - start;
   });
-  assert.ok(Math.min(...elapsedMs) < 100, `${elapsedMs}`);
+  assert.ok(Math.min(...elapsedMs) < 500, `${elapsedMs}`);
 });

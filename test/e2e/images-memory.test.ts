@@ -13,7 +13,7 @@ const KEY = 'test-key-of-the-memory-test';
 const MIB = 2 ** 20;
 /** `npm run bench:images` runs all 20. Fewer are enough to see that bodies are held: each has 20 or 40 MiB. */
 const PARALLEL = Number(process.env.IMAGE_CALLS ?? 8);
-const LIMIT = (PARALLEL < 20 ? 120 : 200) * MIB;
+const LIMIT = 200 * MIB;
 
 let sim: Sim;
 let database: TestDatabase;
