@@ -74,6 +74,10 @@ const overloaded = (): ApiError =>
   fail('server_is_overloaded', 'Too many large requests are being received. Try again shortly.', { retryAfter: 1 });
 
 const shareIsTaken = (): ApiError =>
-  fail('rate_limit_exceeded', 'The large requests of this API key fill its share of this server; send fewer at a time.', {
-    retryAfter: 1,
-  });
+  fail(
+    'rate_limit_exceeded',
+    'The large requests of this API key fill its share of this server; send fewer at a time.',
+    {
+      retryAfter: 1,
+    },
+  );

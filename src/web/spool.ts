@@ -17,7 +17,7 @@ export interface SpooledBody {
 }
 
 /** Bytes that wait to be written; beyond this the sender is paused. */
-const MAX_PENDING_BYTES = 512 * 1024;
+const MAX_PENDING_BYTES = 256 * 1024;
 const READ_BYTES = 128 * 1024;
 
 export interface SpoolOptions {
@@ -142,7 +142,7 @@ class SpoolWriter implements BodySink {
         const chunks = this.#pending;
         this.#pending = [];
         this.#pendingBytes = 0;
-        await this.#file.appendFile(Buffer.concat(chunks));
+        await writeAll(this.#file, chunks);
         if (this.#isPaused) this.transfer?.resume();
         this.#isPaused = false;
       }
@@ -157,6 +157,13 @@ class SpoolWriter implements BodySink {
     if (this.#rejection) this.fail(this.#rejection);
     else this.#done.resolve(this.#size);
   }
+}
+
+/** Without copying the chunks, unless the system takes only a part of them. */
+async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks);
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  if (bytesWritten < length) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten));
 }
 
 class SpoolFile implements SpooledBody {

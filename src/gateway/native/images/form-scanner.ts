@@ -49,12 +49,24 @@ export class FormScanner {
 
   push(chunk: Buffer): void {
     if (this.#stage === 'epilogue') return;
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#rest = this.#rest.length === 0 || this.#skipRest(chunk) ? chunk : Buffer.concat([this.#rest, chunk]);
     while (this.#step());
   }
 
   end(): void {
     if (this.#stage !== 'epilogue') throw invalidForm('The multipart form ends before its closing boundary.');
+  }
+
+  /** In a file the rest is rarely the beginning of a boundary; then the chunk is not copied. */
+  #skipRest(chunk: Buffer): boolean {
+    const length = this.#rest.length;
+    if (this.#stage !== 'content' || length >= this.#delimiter.length) return false;
+    const overlap = Buffer.concat([this.#rest, chunk.subarray(0, this.#delimiter.length - 1)]);
+    // A chunk that is shorter than a boundary may still be a part of one.
+    if (chunk.length < this.#delimiter.length || overlap.includes(this.#delimiter)) return false;
+    this.#takeContent(length);
+    this.#consume(length);
+    return true;
   }
 
   /** Returns false when the next step needs more bytes. */
