@@ -23,6 +23,7 @@ export { imageSize, MAX_IMAGE_HEAD } from './image-size.ts';
 export { IndexedList, type IndexedMember } from './indexed-list.ts';
 export {
   elementsAt,
+  hasEscapedLetters,
   type JsonLimits,
   JsonScanError,
   measureMembers,

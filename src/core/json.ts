@@ -80,6 +80,13 @@ export function spliceAll(bytes: Buffer, changes: readonly { readonly span: Span
   return Buffer.concat([...pieces, bytes.subarray(at)]);
 }
 
+const ESCAPE = Buffer.from('\\u00');
+const ESCAPED_LETTER = /\\u00(?:5f|[46][1-9a-f]|[57][0-9a])/i;
+
+/** Whether a letter or underscore is written as an escape. No JSON writer does that; it could hide a word from a search for its bytes. */
+export const hasEscapedLetters = (bytes: Buffer): boolean =>
+  bytes.includes(ESCAPE) && ESCAPED_LETTER.test(bytes.toString('latin1'));
+
 /** Parses the value of a span. */
 export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
   try {

@@ -3,7 +3,7 @@
  * draws. Admission reserves for all of it, because a small body can cause a large charge.
  */
 import { randomUUID } from 'node:crypto';
-import { JsonElider } from '../../core/index.ts';
+import { hasEscapedLetters, JsonElider } from '../../core/index.ts';
 import { imageTokens } from '../../rules/index.ts';
 
 export interface InputBounds {
@@ -109,16 +109,12 @@ const MARKERS = [
   '_screenshot"',
   '_url"',
 ].map((text) => Buffer.from(text));
-const ESCAPE = Buffer.from('\\u00');
-/** A letter or underscore that is written as an escape could hide a marker. No JSON writer does that. */
-const ESCAPED_LETTER = /\\u00(?:5f|[46][1-9a-f]|[57][0-9a])/i;
 /** Marks the length of a cut string. Random, so that no caller can write one. */
 const MARK = randomUUID();
 
 /** Bounds of a JSON body, which is not parsed unless it has media, and then without its long strings. */
 export function inputBoundsOfBody(body: Buffer): InputBounds {
-  if (body.includes(ESCAPE) && ESCAPED_LETTER.test(body.toString('latin1')))
-    return inputBoundsOf(parseText(body), body.length);
+  if (hasEscapedLetters(body)) return inputBoundsOf(parseText(body), body.length);
   if (!MARKERS.some((marker) => body.includes(marker)))
     return { bodyBytes: body.length, inputImages: 0, readsWholeContext: false };
   const skeleton = Buffer.concat(new JsonElider(MARK).push(body));

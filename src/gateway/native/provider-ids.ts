@@ -3,7 +3,7 @@
  * conversations. An account is shared by users, so the gateway has to know whose they are (ADR 12). Bodies without a marker word, which
  * are nearly all, cost a few native searches.
  */
-import { elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
+import { elementsAt, hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 
 export interface ProviderIds {
@@ -19,8 +19,7 @@ type Json = Readonly<Record<string, unknown>>;
 export function findProviderIds(body: Buffer, dialect: Dialect): ProviderIds | undefined {
   const { words, names } = MARKERS[dialect];
   if (names.size === 0) return undefined;
-  const hasEscapes = body.includes(ESCAPE) && ESCAPED_LETTER.test(body.toString('latin1'));
-  const isMarked = hasEscapes || words.some((word) => body.includes(word));
+  const isMarked = hasEscapedLetters(body) || words.some((word) => body.includes(word));
   if (!isMarked && !(dialect === 'responses' && body.includes(ID))) return undefined;
   const members = scanMembers(body, names, JSON_LIMITS);
   if (!isMarked && !hasBareReference(body, members.get('input'))) return undefined;
@@ -59,9 +58,6 @@ const MARKERS: Readonly<Record<Dialect, { readonly words: readonly Buffer[]; rea
   generate: { words: [], names: new Set() },
 };
 
-/** A letter or underscore that is written as an escape could hide a marker. No JSON writer does that. */
-const ESCAPE = Buffer.from('\\u00');
-const ESCAPED_LETTER = /\\u00(?:5f|[46][1-9a-f]|[57][0-9a])/i;
 const ID = Buffer.from('"id"');
 const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
