@@ -22,6 +22,9 @@ export class HttpParseError extends Error {
 
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 const TAB = 0x09;
+const CR = 0x0d;
+const LF = 0x0a;
+const DEL = 0x7f;
 const SPACE = 0x20;
 
 /** Non-empty lines of printable characters, separated by CR LF, without obsolete line folding. */
@@ -36,6 +39,20 @@ const UNSAFE_VALUE = /[^\t -~\x80-\xff]/;
 export function headEnd(bytes: Buffer, from = 0): number {
   const at = bytes.indexOf(BLANK_LINE, from);
   return at < 0 ? -1 : at + BLANK_LINE.length;
+}
+
+/**
+ * Checks the bytes of an incomplete head from offset `from`: no control characters, and line breaks of CR LF only. A peer that sends
+ * anything else waits for a response, or is not an HTTP peer, so the end of its head would never come.
+ */
+export function checkHeadBytes(bytes: Buffer, from: number): void {
+  let previous = from > 0 ? bytes[from - 1] : undefined;
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const isText = byte >= SPACE ? byte !== DEL : byte === TAB || byte === CR || byte === LF;
+    if (!isText || (previous === CR) !== (byte === LF)) throw new HttpParseError('malformed header block');
+    previous = byte;
+  }
 }
 
 /** Parses a head. `text` holds one character per byte (Latin-1), without the blank line. */

@@ -7,7 +7,9 @@ export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
 export { ApiError, type FailureDetails, fail, toApiError, Unavailable } from './errors.ts';
 export { isGlob, matchesGlob } from './glob.ts';
+export { GrowingBuffer } from './growing-buffer.ts';
 export {
+  checkHeadBytes,
   type Framing,
   framingOf,
   type HttpHead,

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
 import { seededRandom } from '../../test/support/random.ts';
 import { RawServer } from '../../test/support/raw-server.ts';
 import { until } from '../../test/support/wait.ts';
@@ -111,6 +112,35 @@ test('a response is parsed the same wherever the network splits it, and its conn
     assert.equal(sockets.length, 1);
   }
 });
+
+test('a response head that arrives byte by byte costs work that grows linearly with its size', async () => {
+  const costs: number[] = [];
+  for (const size of [25_000, 50_000]) {
+    await resetConnections();
+    const result = call();
+    await until('the request', () => server.requests.length === 1);
+    const [socket] = sockets;
+    const head = `HTTP/1.1 200 OK\r\nx-big: ${'x'.repeat(size)}\r\ncontent-length: 0\r\n\r\n`;
+    costs.push(countBufferBytes(() => drip(socket ?? assert.fail(), head)));
+    assert.equal((await result).headers['x-big']?.length, size);
+  }
+  const [half = 0, whole = 0] = costs;
+  assert.ok(whole <= 2.5 * half, `${half} bytes handled, then ${whole}`);
+  assert.ok(whole <= 12 * 50_000, `${whole} bytes handled`);
+});
+
+for (const [description, bytes] of [
+  ['bare line feeds', 'HTTP/1.1 200 OK\ncontent-length: 0\n\n'],
+  ['a bare carriage return', 'HTTP/1.1 200 OK\rcontent-length: 0'],
+  ['a control character', 'HTTP/1.1 200 OK\r\nserver: \0'],
+] as const) {
+  test(`a response head with ${description} fails at once, before the time limit`, async () => {
+    server.respond = ({ socket }) => void socket.write(bytes);
+    const startedAt = performance.now();
+    assert.deepEqual((await call()).error, { kind: 'failed', code: 'BAD_HTTP' });
+    assert.ok(performance.now() - startedAt < TIMEOUTS.firstByte / 2);
+  });
+}
 
 test('a response without a length ends with its connection, wherever it is split', async () => {
   const response = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\none two';

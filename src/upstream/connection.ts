@@ -5,6 +5,8 @@
 import type { Socket } from 'node:net';
 import {
   ChunkedBody,
+  checkHeadBytes,
+  GrowingBuffer,
   type HttpHeaders,
   HttpParseError,
   headEnd,
@@ -79,6 +81,8 @@ export class ClientConnection implements IndexedMember {
   #user: ConnectionUser | undefined;
   /** Start of an incomplete head. */
   #partial: Buffer | undefined;
+  /** Memory of `#partial` when it came in several reads. */
+  #growing: GrowingBuffer | undefined;
   /** Decoder of a chunked body. Otherwise `#remaining` counts the missing bytes; Infinity when the connection ends the body. */
   #chunked: ChunkedBody | undefined;
   #remaining = 0;
@@ -200,7 +204,7 @@ export class ClientConnection implements IndexedMember {
 
   #readHead(bytes: Buffer): void {
     const before = this.#partial;
-    const all = before ? Buffer.concat([before, bytes]) : bytes;
+    const all = before ? this.#join(before, bytes) : bytes;
     this.#partial = undefined;
     // The blank line may be split between two reads.
     let searchFrom = before ? Math.max(0, before.length - BLANK_LINE_BYTES + 1) : 0;
@@ -209,6 +213,8 @@ export class ClientConnection implements IndexedMember {
       const end = headEnd(all, searchFrom);
       if ((end < 0 ? all.length : end) - start > MAX_HEAD_BYTES) throw new HttpParseError('response head too large');
       if (end < 0) {
+        // What an earlier read brought was checked then.
+        checkHeadBytes(all, Math.max(start, before?.length ?? 0));
         this.#partial = start === 0 ? all : all.subarray(start);
         return;
       }
@@ -222,10 +228,16 @@ export class ClientConnection implements IndexedMember {
       this.#chunked = framing === 'chunked' ? new ChunkedBody() : undefined;
       this.#remaining = typeof framing === 'number' ? framing : Number.POSITIVE_INFINITY;
       this.#phase = 'body';
+      this.#growing = undefined;
       this.#user?.onHead(status, headers);
       // Also without further bytes, because the body may be empty.
       return this.#readBody(all, end);
     }
+  }
+
+  #join(before: Buffer, bytes: Buffer): Buffer {
+    this.#growing ??= new GrowingBuffer();
+    return this.#growing.join(before, bytes);
   }
 
   /** Passes the payload of one read on as one chunk. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, test } from 'node:test';
+import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
@@ -17,6 +18,7 @@ class Fixture {
   readonly clock = new FakeClock();
   readonly internalErrors: unknown[] = [];
   readonly calls: { incoming: IncomingRequest; outgoing: OutgoingResponse }[] = [];
+  readonly sockets: ServerConnection['socket'][] = [];
   url = '';
   isDraining = false;
   readonly listener: Listener;
@@ -30,6 +32,7 @@ class Fixture {
       },
       onRequest(incoming, outgoing, connection) {
         fixture.calls.push({ incoming, outgoing });
+        fixture.sockets.push(connection.socket);
         handler(incoming, outgoing, connection);
       },
       onInternalError: (error) => void this.internalErrors.push(error),
@@ -381,6 +384,69 @@ test('the connection stops reading a client that pipelines more than 64 KiB, unt
   );
   wire.end();
 });
+
+/** Opens a connection whose first request was served, and returns the server's side of it. */
+async function serveFirst(fixture: Fixture, wire: Wire): Promise<ServerConnection['socket']> {
+  const before = fixture.calls.length;
+  wire.send(request('GET /first HTTP/1.1'));
+  assert.equal((await wire.response())?.status, 200);
+  await until('the response to be sent', () => fixture.calls[before]?.outgoing.writableFinished);
+  return fixture.sockets.at(-1) ?? assert.fail();
+}
+
+test('the connection reads a head that arrives byte by byte at a cost that grows linearly with its size', async () => {
+  const fixture = await open(respondHello);
+  const costs: number[] = [];
+  for (const size of [12_000, 24_000]) {
+    const wire = fixture.wire();
+    const socket = await serveFirst(fixture, wire);
+    costs.push(countBufferBytes(() => drip(socket, request('GET / HTTP/1.1', [['x-big', 'x'.repeat(size)]]))));
+    assert.equal((await wire.response())?.text, 'hello');
+    assert.equal(fixture.calls.at(-1)?.incoming.headers['x-big']?.length, size);
+    wire.end();
+  }
+  const [half = 0, whole = 0] = costs;
+  assert.ok(whole <= 2.5 * half, `${half} bytes handled, then ${whole}`);
+  assert.ok(whole <= 12 * 24_000, `${whole} bytes handled`);
+});
+
+test('the connection buffers pipelined bytes that arrive one by one at a cost that grows linearly', async () => {
+  const fixture = await open((incoming, outgoing) => {
+    if (incoming.url !== '/pending') respondHello(incoming, outgoing);
+  });
+  const costs: number[] = [];
+  for (const size of [500, 1_000]) {
+    const wire = fixture.wire();
+    const socket = await serveFirst(fixture, wire);
+    const pipelined = GET.repeat(size);
+    costs.push(countBufferBytes(() => drip(socket, request('GET /pending HTTP/1.1') + pipelined)));
+    const { incoming, outgoing } = fixture.calls.at(-1) ?? assert.fail();
+    assert.equal(incoming.url, '/pending');
+    respondHello(incoming, outgoing);
+    for (let n = 0; n <= size; n += 1) assert.equal((await wire.response())?.text, 'hello');
+    wire.end();
+  }
+  const [half = 0, whole = 0] = costs;
+  assert.ok(whole <= 2.5 * half, `${half} bytes handled, then ${whole}`);
+});
+
+for (const [description, bytes] of [
+  ['a bare line feed', 'GET / HTTP/1.1\r\nhost: a\n'],
+  ['a bare carriage return', 'GET / HTTP/1.1\r\nhost: a\rx'],
+  ['a control character', 'GET / HTTP/1.1\r\nhost: \x01'],
+  ['a lower-case method', 'g'],
+] as const) {
+  test(`the connection rejects an incomplete head with ${description} at once, in one read or in many`, async () => {
+    const fixture = await open(respondHello);
+    const whole = fixture.wire();
+    whole.send(bytes);
+    assert.equal((await whole.response())?.status, 400);
+    const wire = fixture.wire();
+    drip(await serveFirst(fixture, wire), bytes);
+    assert.equal((await wire.response())?.status, 400);
+    wire.end();
+  });
+}
 
 test('the connection serves pipelined requests one after the other, in order', async () => {
   const fixture = await open(() => {});

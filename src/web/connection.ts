@@ -7,7 +7,9 @@ import type { Socket } from 'node:net';
 import {
   ChunkedBody,
   type Clock,
+  checkHeadBytes,
   framingOf,
+  GrowingBuffer,
   HttpParseError,
   headEnd,
   type IndexedMember,
@@ -47,8 +49,9 @@ const REST_MS = 10_000;
 const CR = 0x0d;
 const LF = 0x0a;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
-/** Matches the start of another protocol, or a bare LF. Such a client waits for a response, so reject it before the head ends. */
-const CANNOT_BE_HTTP = /^[^A-Z\r]|[^\t\r\n -~\x80-\xff]|(?<!\r)\n/;
+/** Methods start with a capital letter, other protocols mostly do not. */
+const UPPER_A = 0x41;
+const UPPER_Z = 0x5a;
 const EMPTY = Buffer.alloc(0);
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 
@@ -60,6 +63,8 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   readonly address: string;
   /** An incomplete head, or bytes after a request whose response is pending. */
   #buffered: Buffer | undefined;
+  /** Memory of `#buffered` when it came in several reads. */
+  #growing: GrowingBuffer | undefined;
   #incoming: IncomingRequest | undefined;
   #outgoing: OutgoingResponse | undefined;
   /** The rest of the body: a number of bytes, or the decoder of a chunked body. */
@@ -130,7 +135,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     const early = this.#buffered;
     this.#buffered = undefined;
     try {
-      this.#read(early ? Buffer.concat([early, bytes]) : bytes, early?.length ?? 0);
+      this.#read(early ? this.#join(early, bytes) : bytes, early?.length ?? 0);
     } catch (error) {
       if (error instanceof HttpParseError) return this.#reject('malformed', error);
       // A bug in one request must not affect other connections.
@@ -138,6 +143,11 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
       this.socket.destroy();
     }
   };
+
+  #join(early: Buffer, bytes: Buffer): Buffer {
+    this.#growing ??= new GrowingBuffer();
+    return this.#growing.join(early, bytes);
+  }
 
   readonly #onDrain = (): void => this.#outgoing?.onDrain();
 
@@ -188,7 +198,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     // Line breaks alone must not restart the time limit of the head.
     if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.#host.clock.now();
     if (end >= 0) return this.#beginRequest(bytes, start, end);
-    if (CANNOT_BE_HTTP.test(bytes.toString('latin1', start))) throw new HttpParseError('not an HTTP request');
+    checkIncompleteHead(bytes, start, seen);
     return start;
   }
 
@@ -280,7 +290,10 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     this.#outgoing = undefined;
     this.#buffered = undefined;
     this.#stateSince = this.#host.clock.now();
-    if (!early) return;
+    if (!early) {
+      this.#growing = undefined;
+      return;
+    }
     this.socket.resume();
     this.#onData(early);
   }
@@ -311,6 +324,13 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     this.#discarded += bytes.length;
     if (this.#discarded > this.#discardLimit) this.socket.destroy();
   }
+}
+
+/** Such a client waits for a response, so it is rejected before its head ends. The first `seen` bytes were checked before. */
+function checkIncompleteHead(bytes: Buffer, start: number, seen: number): void {
+  const first = bytes[start] ?? CR;
+  if (first !== CR && (first < UPPER_A || first > UPPER_Z)) throw new HttpParseError('not an HTTP request');
+  checkHeadBytes(bytes, Math.max(start, seen));
 }
 
 function readRequestLine(line: string): RequestLine {

@@ -1,0 +1,32 @@
+/**
+ * Joins the bytes of several reads. The memory doubles when it is full, so that a message of n bytes copies at most 3n bytes,
+ * however small its reads are. Never rewrites bytes that it has returned, because views of them may still be in use.
+ */
+
+/** Holds most heads that arrive in pieces. */
+const MIN_BYTES = 1024;
+
+export class GrowingBuffer {
+  #memory = Buffer.alloc(0);
+  #used = 0;
+
+  /** Returns `before` followed by `bytes`. Copies `before` unless it is the end of what the last `join` returned. */
+  join(before: Buffer, bytes: Buffer): Buffer {
+    if (!this.#endsWith(before) || bytes.length > this.#memory.length - this.#used)
+      this.#moveToNewMemory(before, bytes);
+    const start = this.#used - before.length;
+    bytes.copy(this.#memory, this.#used);
+    this.#used += bytes.length;
+    return this.#memory.subarray(start, this.#used);
+  }
+
+  #endsWith({ buffer, byteOffset, length }: Buffer): boolean {
+    const memory = this.#memory;
+    return buffer === memory.buffer && byteOffset + length === memory.byteOffset + this.#used;
+  }
+
+  #moveToNewMemory(before: Buffer, bytes: Buffer): void {
+    this.#memory = Buffer.allocUnsafeSlow(Math.max(MIN_BYTES, 2 * (before.length + bytes.length)));
+    this.#used = before.copy(this.#memory);
+  }
+}
