@@ -26,6 +26,7 @@ const SEMICOLON = 0x3b;
 const MAX_DIGITS = 8;
 /** Limit for all extensions and trailers of a body together. They are discarded, so reading unlimited ones only costs time. */
 const MAX_EXTRA_BYTES = 16 * 1024;
+const MAX_TRAILERS = 64;
 const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
 /** RFC 9112 chunk extensions without optional whitespace: a proxy in front may reject or read such whitespace differently. */
 const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);
@@ -131,7 +132,7 @@ export class ChunkedBody {
 
 /** Trailers are discarded but must be syntactically valid header fields. */
 function checkTrailers(text: string): void {
-  const { headers } = readHead(`0${text}`);
+  const { headers } = readHead(`0${text}`, MAX_TRAILERS);
   if (FORBIDDEN_TRAILERS.some((name) => headers[name] !== undefined)) throw invalidChunk();
 }
 

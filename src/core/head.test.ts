@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { law } from '../../test/laws/runs.ts';
-import { framingOf, HEADER_NAME_CACHE, HttpParseError, headEnd, headerLine, readHead } from './head.ts';
+import {
+  framingOf,
+  HEADER_NAME_CACHE,
+  HeadTooLargeError,
+  HttpParseError,
+  headEnd,
+  headerLine,
+  readHead as parse,
+} from './head.ts';
+
+const readHead = (text: string) => parse(text, 100);
 
 const TOKEN_CHARS = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const VALUE_CHARS = ['\t', ...Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code))].filter((char) =>
@@ -194,3 +204,9 @@ for (const headers of [
   test(`framingOf rejects ${JSON.stringify(headers.join(' and '))}`, () => {
     assert.throws(() => framing(...headers), HttpParseError);
   });
+
+test('readHead rejects a head with more headers than its limit', () => {
+  const head = (count: number): string => `GET / HTTP/1.1${'\r\na: b'.repeat(count)}`;
+  assert.equal(parse(head(3), 3).rawHeaders.length, 6);
+  assert.throws(() => parse(head(4), 3), HeadTooLargeError);
+});

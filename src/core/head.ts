@@ -20,6 +20,9 @@ export class HttpParseError extends Error {
   readonly code = 'BAD_HTTP';
 }
 
+/** The head has too many bytes or too many headers. */
+export class HeadTooLargeError extends HttpParseError {}
+
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 const TAB = 0x09;
 const CR = 0x0d;
@@ -55,8 +58,8 @@ export function checkHeadBytes(bytes: Buffer, from: number): void {
   }
 }
 
-/** Parses a head. `text` holds one character per byte (Latin-1), without the blank line. */
-export function readHead(text: string): HttpHead {
+/** Parses a head of at most `maxHeaders` header lines. `text` holds one character per byte (Latin-1), without the blank line. */
+export function readHead(text: string, maxHeaders: number): HttpHead {
   if (!HEADER_BLOCK.test(text)) throw new HttpParseError('malformed header block');
   let lineEnd = endOfLine(text, 0);
   const line = text.slice(0, lineEnd);
@@ -71,7 +74,7 @@ export function readHead(text: string): HttpHead {
     const value = trimBlanks(text, colon + 1, lineEnd);
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
-    fields.push(name, value);
+    if (fields.push(name, value) > 2 * maxHeaders) throw new HeadTooLargeError('too many headers');
   }
   return { line, headers, rawHeaders: fields };
 }

@@ -12,6 +12,7 @@ export {
   checkHeadBytes,
   type Framing,
   framingOf,
+  HeadTooLargeError,
   type HttpHead,
   type HttpHeaders,
   HttpParseError,

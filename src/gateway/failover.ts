@@ -68,7 +68,7 @@ export interface ResponseHandler {
 }
 
 const MAX_ATTEMPTS = 3;
-/** More of an error body is not kept. */
+/** More of an error body is not read: its beginning says what failed. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Resolves when the client has its response or is gone; rejects with the error for the client. */
@@ -244,9 +244,13 @@ class Attempt implements UpstreamListener, UpstreamControl {
     crashPoint('upstream.data_received');
     if (this.#handler) return this.#handler.onData(chunk);
     const response = this.#errorResponse;
-    if (response && response.bytes < MAX_ERROR_BYTES) response.chunks.push(chunk);
-    if (response) response.bytes += chunk.length;
-    return true;
+    if (!response) return true;
+    response.chunks.push(chunk);
+    response.bytes += chunk.length;
+    if (response.bytes < MAX_ERROR_BYTES) return true;
+    this.exchange?.abort();
+    this.onEnd();
+    return false;
   }
 
   onEnd(): void {

@@ -142,6 +142,30 @@ for (const [description, bytes] of [
   });
 }
 
+for (const [description, bytes, repeated] of [
+  ['more than 16 informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ['more than 256 headers', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n', 'a: b\r\n'],
+] as const) {
+  test(`${description} fail the request`, async () => {
+    const limit = Number(/\d+/.exec(description));
+    const ok = bytes === '' ? SIZED : '\r\n';
+    // The head of the second case has one header more.
+    for (const [count, error] of [
+      [limit - 1, undefined],
+      [limit + 1, { kind: 'failed', code: 'BAD_HTTP' }],
+    ] as const) {
+      server.respond = ({ socket }) => void socket.write(bytes + repeated.repeat(count) + ok);
+      assert.deepEqual((await call()).error, error, `${count}`);
+    }
+  });
+}
+
+test('informational responses are counted for each request of a connection', async () => {
+  server.respond = ({ socket }) => void socket.write(`${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(10)}${SIZED}`);
+  for (let n = 0; n < 3; n += 1) assert.equal((await call()).body, 'one two');
+  assert.equal(sockets.length, 1);
+});
+
 test('a response without a length ends with its connection, wherever it is split', async () => {
   const response = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\none two';
   for (let cut = 0; cut <= response.length; cut++) {

@@ -64,6 +64,8 @@ export class ConnectionError extends Error {
 const ONE_WRITE_BYTES = 16 * 1024;
 /** Limit of a response head. Providers send 1 to 2 KiB. */
 const MAX_HEAD_BYTES = 64 * 1024;
+/** Informational responses before the response itself. Servers send one or two. */
+const MAX_INFORMATIONAL = 16;
 const BLANK_LINE_BYTES = 4;
 /** NAT gateways drop connections without traffic after a few minutes, and a reasoning model is silent for longer. */
 const TCP_KEEPALIVE_MS = 60_000;
@@ -87,6 +89,7 @@ export class ClientConnection implements IndexedMember {
   #chunked: ChunkedBody | undefined;
   #remaining = 0;
   #keepMs = 0;
+  #informational = 0;
   /** A streamed body is not yet sent completely. */
   #isSending = false;
 
@@ -116,6 +119,7 @@ export class ClientConnection implements IndexedMember {
   send(user: ConnectionUser, head: string, body: RequestBytes): void {
     this.#user = user;
     this.#phase = 'head';
+    this.#informational = 0;
     if (!body || body.length === 0) this.#socket.write(head, 'latin1');
     else if (typeof body === 'object' && !Buffer.isBuffer(body)) void this.#sendStreamed(head, body);
     else if (head.length + body.length > ONE_WRITE_BYTES) this.#write(head, body);
@@ -223,7 +227,11 @@ export class ClientConnection implements IndexedMember {
       );
       start = searchFrom = end;
       // Informational responses (100, 103) precede the final head.
-      if (status < 200) continue;
+      if (status < 200) {
+        this.#informational += 1;
+        if (this.#informational > MAX_INFORMATIONAL) throw new HttpParseError('too many informational responses');
+        continue;
+      }
       this.#keepMs = keepMs;
       this.#chunked = framing === 'chunked' ? new ChunkedBody() : undefined;
       this.#remaining = typeof framing === 'number' ? framing : Number.POSITIVE_INFINITY;

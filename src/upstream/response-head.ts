@@ -14,11 +14,14 @@ const KEEP_ALIVE_MS = 4_000;
 /** The server starts its announced timeout earlier than the gateway does. */
 const HINT_MARGIN_MS = 1_000;
 
+/** Providers send some 30, with those of their proxies. */
+const MAX_HEADERS = 256;
+
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 
 /** Parses a head. `text` holds one character per byte (Latin-1), without the blank line. */
 export function readResponseHead(text: string): UpstreamResponseHead {
-  const head = readHead(text);
+  const head = readHead(text, MAX_HEADERS);
   const [, minor, digits] = STATUS_LINE.exec(head.line) ?? [];
   if (digits === undefined) throw new HttpParseError('invalid status line');
   const status = Number(digits);

@@ -10,12 +10,13 @@ import {
   checkHeadBytes,
   framingOf,
   GrowingBuffer,
+  HeadTooLargeError,
   HttpParseError,
   headEnd,
   type IndexedMember,
   readHead,
 } from '../core/index.ts';
-import { HEADER_BYTES } from '../rules/index.ts';
+import { HEADER_BYTES, HEADER_COUNT } from '../rules/index.ts';
 import { IncomingRequest, type RequestConnection, type RequestLine } from './request.ts';
 import { KEEP_ALIVE_MS, OutgoingResponse, type ResponseConnection } from './response.ts';
 
@@ -137,6 +138,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     try {
       this.#read(early ? this.#join(early, bytes) : bytes, early?.length ?? 0);
     } catch (error) {
+      if (error instanceof HeadTooLargeError) return this.#reject('headers_too_large', error);
       if (error instanceof HttpParseError) return this.#reject('malformed', error);
       // A bug in one request must not affect other connections.
       this.#host.onInternalError(error);
@@ -191,10 +193,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     // Some clients send an extra line break after a body (RFC 9112, section 2.2).
     while (bytes[start] === CR && bytes[start + 1] === LF) start += 2;
     const end = headEnd(bytes, Math.max(start, seen - 3));
-    if ((end < 0 ? bytes.length : end) - start > HEADER_BYTES) {
-      this.#reject('headers_too_large', new HttpParseError('request head too large'));
-      return bytes.length;
-    }
+    if ((end < 0 ? bytes.length : end) - start > HEADER_BYTES) throw new HeadTooLargeError('request head too large');
     // Line breaks alone must not restart the time limit of the head.
     if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.#host.clock.now();
     if (end >= 0) return this.#beginRequest(bytes, start, end);
@@ -203,7 +202,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   }
 
   #beginRequest(bytes: Buffer, start: number, end: number): number {
-    const head = readHead(bytes.toString('latin1', start, end - 4));
+    const head = readHead(bytes.toString('latin1', start, end - 4), HEADER_COUNT);
     const line = readRequestLine(head.line);
     const framing = framingOf(head.headers) ?? 0;
     const incoming = new IncomingRequest(line, head, this);

@@ -254,7 +254,7 @@ function rejectRequest(options: WebState, exchange: Exchange, status: number, me
 
 const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, string]>> = {
   malformed: [400, 'invalid_request', 'The request is not valid HTTP.'],
-  headers_too_large: [431, 'headers_too_large', 'The request headers are too large.'],
+  headers_too_large: [431, 'headers_too_large', 'The request has more than 100 headers, or they are too large.'],
   too_slow: [408, 'request_timeout', 'The request was not received in time.'],
 };
 

@@ -1,5 +1,6 @@
 /** Converted calls that fail: the error that the client receives, the failover, and what must not leave the gateway. */
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { type JournalEntry, type Sim, startSim } from '../../sim/index.ts';
 import {
@@ -96,6 +97,14 @@ async function requestError(pair: Pair, token: string, input: ChatInput): Promis
   return { ...response, code, message: body.error.message, param: body.error.param };
 }
 
+const MEBIBYTE = Buffer.alloc(2 ** 20, ' ');
+
+/** Writes spaces until the gateway closes the connection. */
+function sendForever(response: ServerResponse): void {
+  while (!response.destroyed)
+    if (!response.write(MEBIBYTE)) return void response.once('drain', () => sendForever(response));
+}
+
 const lineOf = (headers: Headers) =>
   until('the log line', () =>
     gateway.log.find(({ msg, request }) => msg === 'request.completed' && request === headers.get('x-request-id')),
@@ -167,6 +176,23 @@ for (const pair of PAIRS) {
         const left = Number(again.headers.get('retry-after-ms'));
         if (!isMessages(pair)) assert.ok(left > 0 && left <= 2_000, `during the cooldown: ${left}`);
       });
+
+      const endless = declareGroup(pair, [{}], () => scripted.url);
+      for (const [status, code] of [
+        [200, 'upstream_error'],
+        [413, 'request_too_large'],
+      ] as const) {
+        test(`an endless body with status ${status} is cut off and becomes ${code} (${name}, ${how})`, async () => {
+          const token = endless();
+          const isClosed = Promise.withResolvers<void>();
+          scripted.respondWith(groupOf(token), (response) => {
+            response.on('close', isClosed.resolve);
+            sendForever(response.writeHead(status, { 'content-type': 'application/json' }));
+          });
+          assert.equal((await requestError(pair, token, { text: TEXT, stream })).code, code);
+          await isClosed.promise;
+        });
+      }
 
       test(`an HTML page with status 200 is 502 upstream_error and not shown (${name}, ${how})`, async () => {
         const error = await requestError(pair, key(pair.group), { model: 'demo-text@html', text: TEXT, stream });

@@ -121,16 +121,19 @@ for (const [about, bytes] of [
   });
 }
 
-test('HTTP server returns 431 when the headers are too large', async () => {
+test('HTTP server returns 431 when the headers are too large or too many', async () => {
   for (const headers of [
     [['x-big', 'x'.repeat(40_000)]],
     Array.from({ length: 900 }, (_, n) => [`x-${n}`, 'y'.repeat(40)]),
+    Array.from({ length: 100 }, () => ['x', 'y']),
   ] as [string, string][][]) {
     const response = await assertClosesAfter(request('GET /healthz HTTP/1.1', headers), 431);
     assert.equal(errorCode('openai', 431, jsonOf(response)), 'headers_too_large');
   }
   assert.equal((await exchange(request(`GET /${'x'.repeat(40_000)} HTTP/1.1`))).status, 431);
   assert.equal((await exchange(request('GET /healthz HTTP/1.1', [['x-big', 'x'.repeat(20_000)]]))).status, 200);
+  const many = Array.from({ length: 99 }, () => ['x', 'y'] as const);
+  assert.equal((await exchange(request('GET /healthz HTTP/1.1', many))).status, 200);
 });
 
 test('HTTP server returns 400 in the error format of the path when a path cannot be decoded', async () => {

@@ -23,7 +23,7 @@ function messageAt(bytes: Buffer, from: number, otherwise: 0 | 'close'): Message
   const bodyAt = headEnd(bytes, from);
   if (bodyAt < 0) return undefined;
   try {
-    const head = readHead(bytes.toString('latin1', from, bodyAt - 4));
+    const head = readHead(bytes.toString('latin1', from, bodyAt - 4), 100);
     const framing = framingOf(head.headers) ?? otherwise;
     if (framing === 'chunked') return chunkedAt(Buffer.from(bytes), bodyAt, head);
     const end = framing === 'close' ? bytes.length : bodyAt + framing;

@@ -116,7 +116,7 @@ export class ConvertedCall implements RoundHost {
     const isStream = request.hub.stream && head.headers['content-type']?.includes('text/event-stream') === true;
     this.#response = isStream
       ? new StreamResponse(this, request, head, upstream)
-      : new UnaryResponse(this, request, head);
+      : new UnaryResponse(this, request, head, upstream);
     return this.#response;
   }
 

@@ -5,7 +5,7 @@ import { type Fault, type HubItem, type HubReply, type HubUsage, readReply, unfo
 import { type FaultKind, faultRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
 import { isUsageMissing } from '../billing/usage.ts';
-import type { ResponseHead } from '../failover.ts';
+import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders } from './headers.ts';
 import { faultFromReply, faultOfReply } from './reply-error.ts';
@@ -18,14 +18,16 @@ export class UnaryResponse implements RoundResponse {
   readonly account: Account;
   readonly #host: RoundHost;
   readonly #request: RoundRequest;
+  readonly #upstream: UpstreamControl;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
   #state: RoundState = 'open';
 
-  constructor(host: RoundHost, request: RoundRequest, head: ResponseHead) {
+  constructor(host: RoundHost, request: RoundRequest, head: ResponseHead, upstream: UpstreamControl) {
     this.account = head.account;
     this.#host = host;
     this.#request = request;
+    this.#upstream = upstream;
   }
 
   get state(): RoundState {
@@ -42,8 +44,11 @@ export class UnaryResponse implements RoundResponse {
 
   onData(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
-    if (this.#bytes <= MAX_BYTES) this.#chunks.push(chunk);
-    return true;
+    if (this.#bytes <= MAX_BYTES) return this.#chunks.push(chunk) > 0;
+    this.#chunks.length = 0;
+    this.#state = 'failed';
+    this.#upstream.reject(TOO_LARGE);
+    return false;
   }
 
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
@@ -55,7 +60,6 @@ export class UnaryResponse implements RoundResponse {
   /** A fault here leaves the client without a response head, so another account may be tried. */
   #read(error?: TransportError): Fault | undefined {
     if (error) return truncated(error.kind);
-    if (this.#bytes > MAX_BYTES) return truncated('failed');
     try {
       return this.#onReply(this.#decode(JSON.parse(concatBuffers(this.#chunks).toString('utf8'))));
     } catch (thrown) {
@@ -131,6 +135,14 @@ function charsOf(item: HubItem): number {
   if (item.kind !== 'message') return 0;
   return item.parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0);
 }
+
+const TOO_LARGE: Fault = {
+  kind: 'failed',
+  error: {
+    code: faultRow('failed').code,
+    message: `The provider's response is larger than ${MAX_BYTES / 2 ** 20} MiB.`,
+  },
+};
 
 const truncated = (kind: FaultKind): Fault => ({
   kind,
