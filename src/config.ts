@@ -81,6 +81,16 @@ const Environment = z.strictObject({
     .describe(
       'bytes of all large request bodies in memory, after decompression; further ones get 503, and a key with more than its share 429; default 512 MiB',
     ),
+  MAX_CONNECTIONS: integer(1)
+    .optional()
+    .describe(
+      'open client connections; at the limit idle ones are closed, else further ones get 503; default: half of the open files that the system allows, less a reserve of 256, at most 10000',
+    ),
+  MAX_CONNECTIONS_PER_ADDRESS: integer(1)
+    .optional()
+    .describe(
+      'open connections of one client address (IPv6: /64 network), further ones get 503; not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
+    ),
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
     .describe('days that responses are stored for later reference; 0 stores none'),

@@ -49,6 +49,7 @@ import {
   type AnyOperation,
   BodyBudget,
   type ClientStreamLimits,
+  connectionLimits,
   createMetrics,
   createWeb,
   type Handler,
@@ -380,18 +381,26 @@ function createApp(
     secrets,
     video,
   });
+  const trustedProxies = listOf(config.TRUST_PROXY);
   const web: Web = createWeb({
     handlers: { ...handlers, ...adminHandlers },
     renderError,
     log,
     clock,
     metrics,
-    trustedProxies: listOf(config.TRUST_PROXY),
+    trustedProxies,
     bodyBudget,
+    connectionLimits: connectionLimits(
+      { total: config.MAX_CONNECTIONS, perAddress: config.MAX_CONNECTIONS_PER_ADDRESS },
+      trustedProxies,
+    ),
   });
   const metricsWeb = config.METRICS_PORT === undefined ? undefined : createMetricsWeb(context, metrics, metricsAccess);
   return { gateway, web, metricsWeb };
 }
+
+/** Not counted among the connections of callers: an overloaded server can still be observed. */
+const METRICS_CONNECTIONS = 64;
 
 /** A server of its own for the metrics; every other path is 404. */
 function createMetricsWeb({ log, clock }: AppContext, metrics: Metrics, access: MetricsAccess): Web {
@@ -411,6 +420,7 @@ function createMetricsWeb({ log, clock }: AppContext, metrics: Metrics, access: 
     metrics: createMetrics(),
     trustedProxies: [],
     bodyBudget: new BodyBudget(BODY_BYTES.small),
+    connectionLimits: connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
   });
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hopAddress, isAddressIn, parseRange } from './address.ts';
+import { hopAddress, isAddressIn, networkOf, parseRange } from './address.ts';
 
 test('isAddressIn compares addresses by bytes, not by text', () => {
   const inside: [string, string][] = [
@@ -51,4 +51,12 @@ test('hopAddress removes the port and the brackets of a hop', () => {
     ['', ''],
   ] as const)
     assert.equal(hopAddress(hop), address);
+});
+
+test('networkOf is the same for all addresses that one client has', () => {
+  assert.equal(networkOf('192.0.2.1'), '192.0.2.1');
+  assert.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1');
+  assert.equal(networkOf('2001:db8:0:1::1'), networkOf('2001:db8:0:1:ffff::2'));
+  assert.notEqual(networkOf('2001:db8:0:1::1'), networkOf('2001:db8:0:2::1'));
+  assert.equal(networkOf(''), '');
 });

@@ -24,6 +24,18 @@ export function isAddressIn(address: string, ranges: readonly string[]): boolean
   });
 }
 
+/** What one client has: an IPv4 address, or the first 64 bits of an IPv6 address. An invalid text is returned as it is. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || !ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return 'parts' in parsed
+    ? `${parsed.parts
+        .slice(0, 4)
+        .map((part) => part.toString(16))
+        .join(':')}::/64`
+    : parsed.toString();
+}
+
 /** The address in an entry of X-Forwarded-For, which some proxies write with a port: `192.0.2.1:80`, `[2001:db8::1]:80`. */
 export function hopAddress(entry: string): string {
   const hop = entry.trim();

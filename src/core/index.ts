@@ -1,4 +1,4 @@
-export { hopAddress, isAddressIn, isPublicAddress, isSameAddress, parseRange } from './address.ts';
+export { hopAddress, isAddressIn, isPublicAddress, isSameAddress, networkOf, parseRange } from './address.ts';
 export { base62 } from './base62.ts';
 export { concatBuffers } from './buffers.ts';
 export { ChunkedBody } from './chunks.ts';

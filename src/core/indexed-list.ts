@@ -29,6 +29,10 @@ export class IndexedList<M extends IndexedMember> {
     last.index = index;
   }
 
+  at(index: number): M | undefined {
+    return this.#members[index];
+  }
+
   /** Returns a copy, so that a loop over it may remove members. */
   all(): M[] {
     return [...this.#members];

@@ -6,39 +6,50 @@ import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
 import type { ProtocolViolation, ServerConnection } from './connection.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { Listener } from './listener.ts';
 import type { IncomingRequest } from './request.ts';
 import type { OutgoingResponse } from './response.ts';
 
 type Handler = (incoming: IncomingRequest, outgoing: OutgoingResponse, connection: ServerConnection) => void;
 
-const STATUS: Readonly<Record<ProtocolViolation, number>> = { malformed: 400, headers_too_large: 431, too_slow: 408 };
+const STATUS: Readonly<Record<ProtocolViolation, number>> = {
+  malformed: 400,
+  headers_too_large: 431,
+  too_slow: 408,
+  too_many_connections: 503,
+};
 
 class Fixture {
   readonly clock = new FakeClock();
   readonly internalErrors: unknown[] = [];
+  readonly refused: number[] = [];
   readonly calls: { incoming: IncomingRequest; outgoing: OutgoingResponse }[] = [];
   readonly sockets: ServerConnection['socket'][] = [];
   url = '';
   isDraining = false;
   readonly listener: Listener;
 
-  constructor(handler: Handler) {
+  constructor(handler: Handler, limits: ConnectionLimits) {
     const fixture = this;
-    this.listener = new Listener({
-      clock: this.clock,
-      get isDraining() {
-        return fixture.isDraining;
+    this.listener = new Listener(
+      {
+        clock: this.clock,
+        get isDraining() {
+          return fixture.isDraining;
+        },
+        onRequest(incoming, outgoing, connection) {
+          fixture.calls.push({ incoming, outgoing });
+          fixture.sockets.push(connection.socket);
+          handler(incoming, outgoing, connection);
+        },
+        onInternalError: (error) => void this.internalErrors.push(error),
+        onRefused: (count) => void this.refused.push(count),
+        onViolation: (violation) =>
+          `HTTP/1.1 ${STATUS[violation]} Refused\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
       },
-      onRequest(incoming, outgoing, connection) {
-        fixture.calls.push({ incoming, outgoing });
-        fixture.sockets.push(connection.socket);
-        handler(incoming, outgoing, connection);
-      },
-      onInternalError: (error) => void this.internalErrors.push(error),
-      onViolation: (violation) =>
-        `HTTP/1.1 ${STATUS[violation]} Refused\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
-    });
+      limits,
+    );
   }
 
   wire(): Wire {
@@ -48,8 +59,10 @@ class Fixture {
 
 const fixtures: Fixture[] = [];
 
-async function open(handler: Handler): Promise<Fixture> {
-  const fixture = new Fixture(handler);
+const UNLIMITED: ConnectionLimits = { total: 1_000, perAddress: 1_000, isExempt: () => false };
+
+async function open(handler: Handler, limits = UNLIMITED): Promise<Fixture> {
+  const fixture = new Fixture(handler, limits);
   const { port } = await fixture.listener.listen('127.0.0.1', 0);
   fixture.url = `http://127.0.0.1:${port}`;
   fixtures.push(fixture);
@@ -547,4 +560,77 @@ test('a pipelined request is dropped when the client closes its side', async () 
   wire.socket.resume();
   await wire.closed();
   assert.deepEqual([fixture.calls.length, fixture.calls[0]?.outgoing.writableFinished], [1, true]);
+});
+
+/** Opens a connection with a request that stays pending. */
+async function occupy(fixture: Fixture): Promise<Wire> {
+  const before = fixture.calls.length;
+  const wire = fixture.wire();
+  wire.send(request('GET /pending HTTP/1.1'));
+  await until('the call', () => fixture.calls.length > before);
+  return wire;
+}
+
+const respondUnlessPending: Handler = (incoming, outgoing) => {
+  if (incoming.url !== '/pending') respondHello(incoming, outgoing);
+};
+
+test('the listener refuses connections above the limit with 503, and accepts others once one closes', async () => {
+  const fixture = await open(respondUnlessPending, { ...UNLIMITED, total: 2 });
+  const [first] = [await occupy(fixture), await occupy(fixture)];
+  const refused = fixture.wire();
+  refused.send(GET);
+  const response = await refused.response();
+  assert.deepEqual([response?.status, response?.headers.get('connection')], [503, 'close']);
+  await refused.closed();
+  assert.deepEqual([fixture.listener.openConnections, fixture.listener.refusedConnections], [2, 1]);
+  fixture.clock.advance(1_000);
+  assert.deepEqual(fixture.refused, [1]);
+  first.end();
+  await until('the end of the connection', () => fixture.listener.openConnections === 1);
+  const next = fixture.wire();
+  next.send(GET);
+  assert.equal((await next.response())?.status, 200);
+  fixture.clock.advance(1_000);
+  assert.deepEqual(fixture.refused, [1], 'nothing to report');
+});
+
+test('the listener closes the connection that is idle for the longest time when a new one would exceed the limit', async () => {
+  const fixture = await open(respondUnlessPending, { ...UNLIMITED, total: 3 });
+  const busy = await occupy(fixture);
+  const [older, newer] = [fixture.wire(), fixture.wire()];
+  for (const wire of [newer, older]) await serveFirst(fixture, wire);
+  fixture.clock.advance(5_000);
+  await serveFirst(fixture, newer);
+  const latest = fixture.wire();
+  latest.send(GET);
+  assert.equal((await latest.response())?.status, 200);
+  await older.closed();
+  assert.deepEqual([busy.isClosed, newer.isClosed, fixture.listener.openConnections], [false, false, 3]);
+});
+
+test('the listener limits the connections of one address, trusted proxies excepted', async () => {
+  for (const [isExempt, status] of [
+    [false, 503],
+    [true, 200],
+  ] as const) {
+    const fixture = await open(respondUnlessPending, { total: 10, perAddress: 2, isExempt: () => isExempt });
+    for (let n = 0; n < 2; n += 1) await occupy(fixture);
+    const wire = fixture.wire();
+    wire.send(GET);
+    assert.equal((await wire.response())?.status, status);
+  }
+});
+
+test('the listener closes further connections at once while many are being refused', async () => {
+  const fixture = await open(respondUnlessPending, { ...UNLIMITED, total: 1 });
+  await occupy(fixture);
+  const wires = Array.from({ length: 100 }, () => fixture.wire());
+  // They do not read, so that no refused connection ends early.
+  for (const { socket } of wires) socket.pause();
+  await until('all connections', () => fixture.listener.refusedConnections === 100);
+  for (const { socket } of wires) socket.resume();
+  const responses = await Promise.all(wires.map((wire) => wire.response()));
+  assert.equal(responses.filter((response) => response?.status === 503).length, 64);
+  assert.equal(responses.filter((response) => response === undefined).length, 36);
 });

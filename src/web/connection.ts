@@ -21,7 +21,7 @@ import { IncomingRequest, type RequestConnection, type RequestLine } from './req
 import { KEEP_ALIVE_MS, OutgoingResponse, type ResponseConnection } from './response.ts';
 
 /** Why the server rejects the bytes of a client before they form a request. */
-export type ProtocolViolation = 'malformed' | 'headers_too_large' | 'too_slow';
+export type ProtocolViolation = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many_connections';
 
 /** The server that owns the connections. */
 export interface ConnectionHost {
@@ -32,6 +32,8 @@ export interface ConnectionHost {
   onInternalError(error: unknown): void;
   /** Returns the raw response for a message that cannot be parsed. */
   onViolation(violation: ProtocolViolation, error: HttpParseError): string;
+  /** Connections were refused since the last call. */
+  onRefused(count: number): void;
 }
 
 /** Time limits for the head and for the whole request. 5 minutes allow 64 MiB on a slow connection. */
@@ -58,6 +60,8 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 
 export class ServerConnection implements IndexedMember, ResponseConnection, RequestConnection {
   index = -1;
+  /** Set by the listener only: where an open connection comes from. */
+  network: string | undefined;
   readonly socket: Socket;
   readonly #host: ConnectionHost;
   readonly #onClosed: (connection: ServerConnection) => void;
@@ -101,6 +105,16 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
 
   get isIdle(): boolean {
     return !this.#incoming && !this.#buffered;
+  }
+
+  /** Since when a connection that has served a request waits for the next one; Infinity while it does not. */
+  get idleSince(): number {
+    return this.#hasServed && this.isIdle ? this.#stateSince : Number.POSITIVE_INFINITY;
+  }
+
+  /** Responds that there are too many connections, and closes. */
+  refuse(): void {
+    this.#reject('too_many_connections', new HttpParseError('too many connections'));
   }
 
   /** Hands the socket over (WebSocket upgrade) and returns bytes already read. Close events and shutdown still apply. */

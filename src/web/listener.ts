@@ -1,26 +1,49 @@
-/** Listening socket of the HTTP server: accepts connections, enforces their timeouts, and closes them at shutdown. */
+/**
+ * Listening socket of the HTTP server: accepts connections up to their limits, enforces their timeouts, and closes them at
+ * shutdown.
+ */
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { IndexedList } from '../core/index.ts';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { IndexedList, networkOf } from '../core/index.ts';
 import { type ConnectionHost, ServerConnection } from './connection.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
 /** Time for clients to receive the last bytes after the time limit of a shutdown. */
 const LAST_BYTES_MS = 1_000;
+/** Refused connections that get a response at the same time. Further ones are closed at once. */
+const MAX_REFUSED = 64;
+/** Connections to examine for one that can be closed. A bound, because clients can open connections faster than a long search. */
+const MAX_EXAMINED = 64;
 
 export class Listener {
   readonly #connections = new IndexedList<ServerConnection>();
+  /** Open connections by network. Clients choose the networks, but each entry needs an open connection. */
+  readonly #byNetwork = new Map<string, number>();
+  /** Connections that only get the response that they are refused. */
+  readonly #refused = new IndexedList<ServerConnection>();
   readonly #host: ConnectionHost;
+  readonly #limits: ConnectionLimits;
   readonly #server;
+  #refusedTotal = 0;
+  #reportedRefused = 0;
+  /** Where the next search for an idle connection begins. */
+  #cursor = 0;
   #cancelCheck: () => void = () => {};
 
-  constructor(host: ConnectionHost) {
+  constructor(host: ConnectionHost, limits: ConnectionLimits) {
     this.#host = host;
-    const remove = (connection: ServerConnection): void => this.#connections.remove(connection);
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      this.#connections.add(new ServerConnection(socket, host, remove)),
-    );
+    this.#limits = limits;
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  get openConnections(): number {
+    return this.#connections.size;
+  }
+
+  get refusedConnections(): number {
+    return this.#refusedTotal;
   }
 
   async listen(host: string, port: number): Promise<{ host: string; port: number }> {
@@ -47,8 +70,62 @@ export class Listener {
     this.#cancelCheck();
   }
 
+  #accept(socket: Socket): void {
+    const network = networkOf(socket.remoteAddress ?? '');
+    if (!this.#hasRoom(socket.remoteAddress ?? '', network)) return this.#refuse(socket);
+    const connection = new ServerConnection(socket, this.#host, this.#remove);
+    connection.network = network;
+    this.#connections.add(connection);
+    this.#byNetwork.set(network, this.#openFrom(network) + 1);
+  }
+
+  #hasRoom(address: string, network: string): boolean {
+    const { total, perAddress, isExempt } = this.#limits;
+    if (this.#openFrom(network) >= perAddress && !isExempt(address)) return false;
+    return this.#connections.size < total || this.#closeIdle();
+  }
+
+  #openFrom(network: string): number {
+    return this.#byNetwork.get(network) ?? 0;
+  }
+
+  /** Closes the connection that is idle for the longest time, of a sample. Returns false when none of them is idle. */
+  #closeIdle(): boolean {
+    const { size } = this.#connections;
+    let longest: ServerConnection | undefined;
+    for (let n = 0; n < Math.min(size, MAX_EXAMINED); n += 1) {
+      this.#cursor = (this.#cursor + 1) % size;
+      const connection = this.#connections.at(this.#cursor);
+      if (connection && connection.idleSince < (longest?.idleSince ?? Number.POSITIVE_INFINITY)) longest = connection;
+    }
+    if (!longest) return false;
+    this.#remove(longest);
+    longest.socket.destroy();
+    return true;
+  }
+
+  readonly #remove = (connection: ServerConnection): void => {
+    const { network } = connection;
+    // Removed before its socket has closed.
+    if (network === undefined) return;
+    connection.network = undefined;
+    this.#connections.remove(connection);
+    const open = this.#openFrom(network) - 1;
+    if (open > 0) this.#byNetwork.set(network, open);
+    else this.#byNetwork.delete(network);
+  };
+
+  #refuse(socket: Socket): void {
+    this.#refusedTotal += 1;
+    if (this.#refused.size >= MAX_REFUSED) return void socket.destroy();
+    const connection = new ServerConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
+    this.#refused.add(connection);
+    connection.refuse();
+  }
+
   #destroyAll(which: (connection: ServerConnection) => boolean): void {
-    for (const connection of this.#connections.all()) if (which(connection)) connection.socket.destroy();
+    for (const connection of [...this.#connections.all(), ...this.#refused.all()])
+      if (which(connection)) connection.socket.destroy();
   }
 
   #check(): void {
@@ -56,6 +133,9 @@ export class Listener {
     this.#cancelCheck = clock.after(CHECK_MS, () => {
       const now = clock.now();
       for (const connection of this.#connections.all()) connection.checkTimeouts(now);
+      // Here, so that a flood of connections does not become a flood of log lines.
+      if (this.#refusedTotal > this.#reportedRefused) this.#host.onRefused(this.#refusedTotal - this.#reportedRefused);
+      this.#reportedRefused = this.#refusedTotal;
       this.#check();
     });
   }

@@ -20,6 +20,7 @@ import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { ProtocolViolation, ServerConnection } from './connection.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { Listener } from './listener.ts';
 import type { Metrics } from './metrics.ts';
 import type { IncomingRequest } from './request.ts';
@@ -37,6 +38,7 @@ export interface WebOptions {
   /** Addresses and CIDR blocks of proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
   readonly bodyBudget: BodyBudget;
+  readonly connectionLimits: ConnectionLimits;
 }
 
 export interface Web {
@@ -65,18 +67,30 @@ export function createWeb(options: WebOptions): Web {
     () => [{ value: options.log.droppedLines }],
   );
   const reportProxy = proxyReporter(options);
-  const listener = new Listener({
-    clock: options.clock,
-    get isDraining() {
-      return draining;
+  const listener: Listener = new Listener(
+    {
+      clock: options.clock,
+      get isDraining() {
+        return draining;
+      },
+      onRequest: (request, response, connection) => {
+        reportProxy(request);
+        dispatch(state, handlers, exchangeOf(request, response), connection);
+      },
+      onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
+      onViolation: (violation, error) => violationResponse(violation, error, options.log),
+      onRefused: (count) => options.log.warn('connections.refused', { count, open: listener.openConnections }),
     },
-    onRequest: (request, response, connection) => {
-      reportProxy(request);
-      dispatch(state, handlers, exchangeOf(request, response), connection);
-    },
-    onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
-    onViolation: (violation, error) => violationResponse(violation, error, options.log),
-  });
+    options.connectionLimits,
+  );
+  options.metrics.gauge('dragoman_open_connections', 'Open client connections', () => [
+    { value: listener.openConnections },
+  ]);
+  options.metrics.counter(
+    'dragoman_connections_refused_total',
+    'Connections refused because too many were open',
+    () => [{ value: listener.refusedConnections }],
+  );
   return {
     get isDraining() {
       return draining;
@@ -256,15 +270,18 @@ const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, s
   malformed: [400, 'invalid_request', 'The request is not valid HTTP.'],
   headers_too_large: [431, 'headers_too_large', 'The request has more than 100 headers, or they are too large.'],
   too_slow: [408, 'request_timeout', 'The request was not received in time.'],
+  too_many_connections: [503, 'server_is_overloaded', 'Too many connections are open; reuse them, or retry later.'],
 };
 
 /** Raw response for bytes that are not a request. It has no path, so it always uses the OpenAI error format. */
 function violationResponse(violation: ProtocolViolation, error: HttpParseError, log: Log): string {
   const [status, code, message] = VIOLATIONS[violation];
   const id = newRequestId();
-  log.info('request.malformed', { request: id, status, ...errorFields(error) });
-  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code, param: null } });
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
+  const isOverload = violation === 'too_many_connections';
+  if (!isOverload) log.info('request.malformed', { request: id, status, ...errorFields(error) });
+  const type = isOverload ? 'service_unavailable_error' : 'invalid_request_error';
+  const body = JSON.stringify({ error: { message, type, code, param: null } });
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n${isOverload ? 'retry-after: 1\r\n' : ''}\r\n${body}`;
 }
 
 /** Warns once when a proxy forwards requests and is not trusted: all its clients then share one address, in limits and in the log. */

@@ -634,3 +634,30 @@ test('readiness is 503 and liveness 200 without the database', async () => {
     await own.stop();
   }
 });
+
+test('MAX_CONNECTIONS_PER_ADDRESS refuses further connections with 503, and the metrics count them', async () => {
+  const limited = await startGateway({ env: { MAX_CONNECTIONS_PER_ADDRESS: '2', METRICS_PORT: '0' } });
+  const held = [new Wire(limited.url), new Wire(limited.url)];
+  try {
+    for (const wire of held) {
+      wire.send(HEALTH);
+      assert.equal((await wire.response())?.status, 200);
+    }
+    const refused = await sendRaw(limited.url, HEALTH);
+    assert.equal(refused?.status, 503);
+    assert.equal(refused.headers.get('connection'), 'close');
+    assert.equal(refused.headers.get('retry-after'), '1');
+    assert.match(refused.headers.get('x-request-id') ?? '', /^req_/);
+    assert.equal(errorCode('openai', 503, jsonOf(refused)), 'server_is_overloaded');
+    const port = limited.log.find(({ msg }) => msg === 'metrics.ready')?.port;
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    assert.match(metrics, /^dragoman_open_connections 2$/m);
+    assert.match(metrics, /^dragoman_connections_refused_total 1$/m);
+    await until('the log line', () => limited.log.find(({ msg }) => msg === 'connections.refused'));
+    for (const wire of held) wire.end();
+    await until('a free connection', async () => (await sendRaw(limited.url, HEALTH))?.status === 200);
+  } finally {
+    for (const wire of held) wire.end();
+    await limited.stop();
+  }
+});

@@ -8,6 +8,7 @@ import { createLog, systemClock } from '../../src/core/index.ts';
 import {
   type AnyOperation,
   BodyBudget,
+  connectionLimits,
   createMetrics,
   createWeb,
   type Handler,
@@ -47,6 +48,7 @@ before(async () => {
     metrics: createMetrics(),
     trustedProxies: [],
     bodyBudget: new BodyBudget(2 ** 30),
+    connectionLimits: connectionLimits({ total: 1_000, perAddress: 1_000 }, []),
   });
   const { port } = await web.listen('127.0.0.1', 0);
   url = `http://127.0.0.1:${port}`;
