@@ -51,6 +51,7 @@ const REST_BYTES = 128 * 2 ** 20;
 const REST_MS = 10_000;
 const CR = 0x0d;
 const LF = 0x0a;
+const SLASH = 0x2f;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 /** Methods start with a capital letter, other protocols mostly do not. */
 const UPPER_A = 0x41;
@@ -349,5 +350,20 @@ function checkIncompleteHead(bytes: Buffer, start: number, seen: number): void {
 function readRequestLine(line: string): RequestLine {
   const [, method = '', url = '', minor] = /^([A-Z-]+) ([!-~]+) HTTP\/1\.([01])$/.exec(line) ?? [];
   if (!KNOWN_METHODS.has(method)) throw new HttpParseError('invalid request line');
-  return { method, url, version: minor === '0' ? '1.0' : '1.1' };
+  return {
+    method,
+    url: url.charCodeAt(0) === SLASH ? url : originForm(url),
+    version: minor === '0' ? '1.0' : '1.1',
+  };
+}
+
+/** Scheme and host of a target in absolute form (RFC 9112, section 3.2.2). User information is not allowed: readers disagree on it. */
+const ABSOLUTE_FORM = /^https?:\/\/[\w.~%!$&'()*+,;=:[\]-]+(?=[/?]|$)/i;
+
+/** Path and query of a target in absolute form, which clients send when they take the gateway for a proxy. */
+function originForm(target: string): string {
+  const base = ABSOLUTE_FORM.exec(target)?.[0];
+  if (base === undefined) return target;
+  const rest = target.slice(base.length);
+  return rest.charCodeAt(0) === SLASH ? rest : `/${rest}`;
 }

@@ -2,8 +2,9 @@
 import type { IncomingRequest } from './request.ts';
 
 /** The message of the rejection; undefined when the request is acceptable. */
-export function rejectionFor({ url, headers, version, rawHeaders }: IncomingRequest): string | undefined {
-  if (url.charCodeAt(0) !== 0x2f) return 'The request target must be a path that starts with a slash.';
+export function rejectionFor({ method, url, headers, version, rawHeaders }: IncomingRequest): string | undefined {
+  if (url.charCodeAt(0) !== 0x2f && !(url === '*' && method === 'OPTIONS'))
+    return 'The request target must be a path that starts with a slash.';
   // PostgreSQL cannot store NUL, and no valid id or model name contains it.
   if (url.includes('%00')) return 'The request target contains a NUL byte.';
   const { host } = headers;

@@ -11,7 +11,7 @@ export interface BodyReader {
 
 export interface RequestLine {
   readonly method: string;
-  /** Path and query as received. */
+  /** Path and query as received, `*` for the server as a whole, or an invalid target. */
   readonly url: string;
   readonly version: '1.0' | '1.1';
 }

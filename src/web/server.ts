@@ -27,7 +27,7 @@ import type { IncomingRequest } from './request.ts';
 import { rejectionFor } from './request-checks.ts';
 import type { OutgoingResponse } from './response.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
-import { type RenderError, sendError } from './send.ts';
+import { type RenderError, sendError, sendNoContent } from './send.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
@@ -116,6 +116,7 @@ function dispatch(
   if (request.headers.expect !== undefined && !/^100-continue$/i.test(request.headers.expect))
     return rejectRequest(options, exchange, 417, 'expect: only 100-continue is supported.');
   if (isUpgrade(request)) return upgrade(options, handlers, exchange, connection);
+  if (path === '*') return void runCall(options, toCall(options, exchange), sendNoContent);
   const match = matchRoute(request.method, path);
   if (!match) return respondUnrouted(options, toCall(options, exchange));
   void runCall(options, toCall(options, exchange, match), handlers[match.route.operation]);

@@ -60,8 +60,11 @@ for (const [about, bytes] of [
     ]),
   ],
   ['no Host header', 'GET /healthz HTTP/1.1\r\n\r\n'],
-  ['a target in absolute form', request('GET http://elsewhere.test/healthz HTTP/1.1')],
-  ['an asterisk as target', request('OPTIONS * HTTP/1.1')],
+  ['user information in an absolute target', request('GET http://user@gateway.test/healthz HTTP/1.1')],
+  ['an absolute target without a host', request('GET http:///healthz HTTP/1.1')],
+  ['an absolute target of another scheme', request('GET ftp://gateway.test/healthz HTTP/1.1')],
+  ['an absolute target without a Host header', 'GET http://gateway.test/healthz HTTP/1.1\r\n\r\n'],
+  ['an asterisk as target of GET', request('GET * HTTP/1.1')],
   ['a zero byte in the path', request('GET /v1/responses/%00 HTTP/1.1')],
   ['a target without a leading slash', request('GET healthz HTTP/1.1')],
   ['HTTP/1.0 with a chunked body', request('POST /v1/messages HTTP/1.0', CHUNKED, '0\r\n\r\n')],
@@ -120,6 +123,31 @@ for (const [about, bytes] of [
     assert.ok(error.message.length > 10);
   });
 }
+
+test('HTTP server routes a target in absolute form by its path', async () => {
+  for (const [target, status] of [
+    ['http://gateway.test/healthz', 200],
+    ['HTTPS://gateway.test:8443/healthz?a=b', 200],
+    ['http://[2001:db8::1]:80/healthz', 200],
+    ['http://gateway.test/nothing', 404],
+    ['http://gateway.test', 404],
+    ['http://gateway.test?a=/healthz', 404],
+  ] as const)
+    assert.equal((await exchange(request(`GET ${target} HTTP/1.1`))).status, status, target);
+  const models = request('GET http://gateway.test/v1/models HTTP/1.1', [['authorization', `Bearer ${key}`]]);
+  assert.deepEqual(Object.keys(jsonOf(await exchange(models)) as object).includes('data'), true);
+});
+
+test('HTTP server returns 204 for OPTIONS *, and keeps the connection', async () => {
+  const wire = new Wire(gateway.url);
+  for (let n = 0; n < 2; n += 1) {
+    wire.send(request('OPTIONS * HTTP/1.1'));
+    const response = await wire.response();
+    assert.equal(response?.status, 204);
+    assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
+  }
+  wire.end();
+});
 
 test('HTTP server returns 431 when the headers are too large or too many', async () => {
   for (const headers of [
