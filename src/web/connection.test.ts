@@ -366,6 +366,31 @@ test('an exception in a handler closes only its own connection', async () => {
   assert.equal(fixture.internalErrors.length, 1);
 });
 
+test('the connection stops reading a body of more than 64 KiB until the handler reads it', async () => {
+  const fixture = await open((incoming, outgoing) => {
+    if (incoming.url === '/other') respondHello(incoming, outgoing);
+  });
+  const wire = fixture.wire();
+  const size = 16 * 2 ** 20;
+  wire.send(request('POST / HTTP/1.1', [['content-length', String(size)]]));
+  await until('the call', () => fixture.calls.length === 1);
+  const bytesRead = (): number => fixture.sockets[0]?.bytesRead ?? 0;
+  wire.send(Buffer.alloc(size));
+  await until('more than 64 KiB', () => bytesRead() > 64 * 1024);
+  // Every other request takes several turns of the event loop, in each of which the server would read on.
+  const other = fixture.wire();
+  for (let n = 0; n < 20; n += 1) {
+    other.send(request('GET /other HTTP/1.1'));
+    assert.equal((await other.response())?.status, 200);
+  }
+  other.end();
+  assert.ok(bytesRead() <= 8 * 64 * 1024, `${bytesRead()} bytes read`);
+  const { incoming, outgoing } = fixture.calls[0] ?? assert.fail();
+  respondSize(incoming, outgoing);
+  assert.deepEqual(jsonOf((await wire.response()) ?? assert.fail()), { size });
+  wire.end();
+});
+
 test('the connection stops reading a client that pipelines more than 64 KiB, until the response is sent', async () => {
   let socket: ServerConnection['socket'] | undefined;
   const fixture = await open((incoming, outgoing, connection) => {
