@@ -33,3 +33,9 @@ test('loadConfig does not repeat the value of a secret setting', () => {
   assert.equal(new Set(lines.map((line) => line.trim().split(':')[0])).size, 4);
   assert.ok(!lines.join('\n').includes(secret), lines.join('\n'));
 });
+
+test('loadConfig requires TLS_CERT and TLS_KEY together', () => {
+  assert.deepEqual(linesFor({ TLS_CERT: '/a.pem' }), ['  TLS_KEY: must be set together with TLS_CERT']);
+  assert.deepEqual(linesFor({ TLS_KEY: '/a.pem' }), ['  TLS_CERT: must be set together with TLS_KEY']);
+  assert.equal(loadConfig({ TLS_CERT: '/a.pem', TLS_KEY: '/b.pem' }).TLS_KEY, '/b.pem');
+});

@@ -24,7 +24,7 @@ function originOf(text: string): string | undefined {
   return isOrigin ? url.origin : undefined;
 }
 
-const Environment = z.strictObject({
+const Settings = z.strictObject({
   HOST: z.string().default('127.0.0.1').describe('address the public API listens on'),
   PORT: port.default(8080).describe('port the public API listens on; 0 picks a free one'),
   DATABASE_URL: z
@@ -45,10 +45,18 @@ const Environment = z.strictObject({
     .describe(
       'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
     ),
+  TLS_CERT: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'PEM file of the certificate and its chain; with TLS_KEY the server speaks HTTPS, and reads both files again when they change',
+    ),
+  TLS_KEY: z.string().min(1).optional().describe('PEM file of the private key of TLS_CERT, not encrypted'),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
     .optional()
-    .describe('base URL of links in responses; default http://HOST:PORT'),
+    .describe('base URL of links in responses; default http://HOST:PORT, https:// with TLS_CERT'),
   MASTER_KEY: z
     .string()
     .refine((text) => parseMasterKeys(text), 'must be k1:SECRET or k2:NEW,k1:OLD, each secret at least 32 characters')
@@ -146,6 +154,12 @@ const Environment = z.strictObject({
     ),
 });
 
+const Environment = Settings.superRefine(({ TLS_CERT, TLS_KEY }, context) => {
+  if ((TLS_CERT === undefined) === (TLS_KEY === undefined)) return;
+  const [missing, given] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT'];
+  context.addIssue({ code: 'custom', path: [missing], message: `must be set together with ${given}` });
+});
+
 export type Config = Readonly<z.infer<typeof Environment>>;
 
 export class ConfigError extends Error {}
@@ -155,7 +169,7 @@ const SECRET = new Set(['DATABASE_URL', 'REDIS_URL', 'MASTER_KEY', 'ADMIN_TOKEN'
 
 /** An empty variable counts as unset, as in `PORT= npm start`. */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const given = Object.keys(Environment.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  const given = Object.keys(Settings.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   const result = Environment.safeParse(Object.fromEntries(given));
   if (result.success) return Object.freeze(result.data);
   const lines = new Set(result.error.issues.map((issue) => describeIssue(issue, env)));
@@ -164,12 +178,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
 
 function describeIssue({ path, message }: z.core.$ZodIssue, env: NodeJS.ProcessEnv): string {
   const name = path.join('.');
-  return SECRET.has(name) ? `${name}: ${message}` : `${name}: ${message}, found "${env[name]}"`;
+  return SECRET.has(name) || !env[name] ? `${name}: ${message}` : `${name}: ${message}, found "${env[name]}"`;
 }
 
 /** For docs/config.md. */
 export const environmentTable = (): { name: string; about: string; fallback: string }[] =>
-  Object.entries(Environment.shape).map(([name, schema]) => {
+  Object.entries(Settings.shape).map(([name, schema]) => {
     const parsed = schema.safeParse(undefined);
     return {
       name,

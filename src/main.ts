@@ -48,6 +48,8 @@ import { createVideo, type MirrorSettings, type Video } from './video/index.ts';
 import {
   type AnyOperation,
   BodyBudget,
+  Certificate,
+  CertificateError,
   type ClientStreamLimits,
   connectionLimits,
   createMetrics,
@@ -160,10 +162,11 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   let url = publicUrlOf(config, config.PORT);
   const video = openVideo(context, services, () => url);
   closers.push(() => video.close());
+  const certificate = await openCertificate(context, closers);
   let isStarting = true;
   const { gateway, web, metricsWeb } = createApp(
     context,
-    { ...services, video, isStarting: () => isStarting },
+    { ...services, video, certificate, isStarting: () => isStarting },
     closers,
   );
   // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
@@ -202,6 +205,21 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   };
 }
 
+/** The certificate of the server, read again when its files change; undefined without TLS. */
+async function openCertificate(
+  { config: { TLS_CERT, TLS_KEY }, clock, log }: AppContext,
+  closers: Closer[],
+): Promise<Certificate | undefined> {
+  if (TLS_CERT === undefined || TLS_KEY === undefined) return undefined;
+  try {
+    const certificate = await Certificate.open({ files: { cert: TLS_CERT, key: TLS_KEY }, clock, log });
+    closers.push(() => certificate.stop());
+    return certificate;
+  } catch (error) {
+    throw error instanceof CertificateError ? new CliError(error.message) : error;
+  }
+}
+
 async function prepare(options: ServeOptions, { watch }: Services): Promise<void> {
   if (!options.prepare) return;
   await options.prepare();
@@ -226,8 +244,8 @@ function listenFailure(host: string, port: number, setting: string, error: NodeJ
 }
 
 /** The address of this installation for links: `PUBLIC_URL`, or the address that the server listens on. */
-export const publicUrlOf = ({ PUBLIC_URL, HOST }: Config, port: number): string =>
-  PUBLIC_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
+export const publicUrlOf = ({ PUBLIC_URL, HOST, TLS_CERT }: Config, port: number): string =>
+  PUBLIC_URL ?? `${TLS_CERT === undefined ? 'http' : 'https'}://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
 
 function openVideo(
   { config, database, sealer, clock, log }: AppContext,
@@ -323,11 +341,15 @@ async function openCatalog(
 /** Binds the gateway, the public API and the admin API to one HTTP server. */
 function createApp(
   context: AppContext,
-  services: Services & { readonly video: Video; readonly isStarting: () => boolean },
+  services: Services & {
+    readonly video: Video;
+    readonly certificate: Certificate | undefined;
+    readonly isStarting: () => boolean;
+  },
   closers: Closer[],
 ): { gateway: Gateway; web: Web; metricsWeb: Web | undefined } {
   const { config, database, log, clock, sealer, secrets } = context;
-  const { metrics, catalog, keys, upstream, metering, limiter, pool, video, isStarting } = services;
+  const { metrics, catalog, keys, upstream, metering, limiter, pool, video, certificate, isStarting } = services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
   const gateway = createGateway({
     db: database.db,
@@ -394,8 +416,12 @@ function createApp(
       { total: config.MAX_CONNECTIONS, perAddress: config.MAX_CONNECTIONS_PER_ADDRESS },
       trustedProxies,
     ),
+    certificate,
   });
-  const metricsWeb = config.METRICS_PORT === undefined ? undefined : createMetricsWeb(context, metrics, metricsAccess);
+  const metricsWeb =
+    config.METRICS_PORT === undefined
+      ? undefined
+      : createMetricsWeb(context, { metrics, access: metricsAccess, certificate });
   return { gateway, web, metricsWeb };
 }
 
@@ -403,7 +429,14 @@ function createApp(
 const METRICS_CONNECTIONS = 64;
 
 /** A server of its own for the metrics; every other path is 404. */
-function createMetricsWeb({ log, clock }: AppContext, metrics: Metrics, access: MetricsAccess): Web {
+function createMetricsWeb(
+  { log, clock }: AppContext,
+  {
+    metrics,
+    access,
+    certificate,
+  }: { readonly metrics: Metrics; readonly access: MetricsAccess; readonly certificate: Certificate | undefined },
+): Web {
   const elsewhere: Handler = () => {
     throw fail('not_found', 'This port serves GET /metrics only.');
   };
@@ -421,6 +454,7 @@ function createMetricsWeb({ log, clock }: AppContext, metrics: Metrics, access: 
     trustedProxies: [],
     bodyBudget: new BodyBudget(BODY_BYTES.small),
     connectionLimits: connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
+    certificate,
   });
 }
 

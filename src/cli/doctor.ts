@@ -13,6 +13,7 @@ import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
 import { canReport, VIDEO_CHECKS } from '../video/index.ts';
+import { readCertificate } from '../web/index.ts';
 import { openCommandContext } from './context.ts';
 import { print } from './output.ts';
 import { folderElsewhere } from './where-data-is.ts';
@@ -27,22 +28,27 @@ const LABELS = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
 const MIN_FREE_BYTES = 2 ** 30;
 const MIN_POSTGRES = 15;
 const REDIS_MS = 3_000;
+/** Certificates are usually renewed a month before they expire. */
+const RENEWAL_MS = 30 * 86_400_000;
 
 export const doctorCommand = (): Command =>
-  new Command('doctor').description('check Node, database, Redis, disk, port and configuration').action(async () => {
-    const config = loadConfig(process.env);
-    const findings = [
-      checkNode(),
-      await checkDisk(config),
-      await checkPort(config),
-      ...checkProxy(config),
-      ...checkMetrics(config),
-      ...(await checkRedis(config)),
-      ...(await checkInstallation(config)),
-    ];
-    for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
-    if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
-  });
+  new Command('doctor')
+    .description('check Node, database, Redis, disk, port, certificate and configuration')
+    .action(async () => {
+      const config = loadConfig(process.env);
+      const findings = [
+        checkNode(),
+        await checkDisk(config),
+        await checkPort(config),
+        ...(await checkCertificate(config)),
+        ...checkProxy(config),
+        ...checkMetrics(config),
+        ...(await checkRedis(config)),
+        ...(await checkInstallation(config)),
+      ];
+      for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
+      if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
+    });
 
 const checkNode = (): Finding => ({ about: 'Node', state: 'good', text: `${process.version}, at ${process.execPath}` });
 
@@ -74,9 +80,28 @@ function checkPort({ HOST, PORT }: Config): Promise<Finding> {
   return promise;
 }
 
-/** The server itself speaks HTTP, so an HTTPS address means a proxy in front of it. */
-function checkProxy({ PUBLIC_URL, TRUST_PROXY }: Config): Finding[] {
-  if (TRUST_PROXY !== '' || !PUBLIC_URL?.startsWith('https:')) return [];
+async function checkCertificate({ TLS_CERT, TLS_KEY }: Config): Promise<Finding[]> {
+  if (TLS_CERT === undefined || TLS_KEY === undefined) return [];
+  try {
+    const { validUntil } = await readCertificate({ cert: TLS_CERT, key: TLS_KEY });
+    const left = validUntil - systemClock.now();
+    const [state, text] =
+      left <= 0
+        ? (['bad', 'has expired; clients refuse it. Renew it'] as const)
+        : left < RENEWAL_MS
+          ? (['note', 'expires soon; renew it'] as const)
+          : (['good', 'can be used'] as const);
+    return [{ about: 'Certificate', state, text: `${TLS_CERT}, valid until ${isoDate(validUntil)}, ${text}` }];
+  } catch (error) {
+    return [{ about: 'Certificate', state: 'bad', text: messageOf(error) }];
+  }
+}
+
+const isoDate = (ms: number): string => new Date(ms).toISOString();
+
+/** Without a certificate the server speaks HTTP, so an HTTPS address means a proxy in front of it. */
+function checkProxy({ PUBLIC_URL, TRUST_PROXY, TLS_CERT }: Config): Finding[] {
+  if (TLS_CERT !== undefined || TRUST_PROXY !== '' || !PUBLIC_URL?.startsWith('https:')) return [];
   const text =
     'PUBLIC_URL is HTTPS, so a proxy forwards requests, but TRUST_PROXY is empty: all clients share the address of the proxy in limits, allowed addresses and the log. Set TRUST_PROXY to the addresses of the proxy';
   return [{ about: 'Proxy', state: 'note', text }];

@@ -1,6 +1,7 @@
 export { expectJson, mediaType, readBody } from './body.ts';
 export { BodyBudget, type BodyReservation } from './body-budget.ts';
 export { type AnyOperation, Call, type Handler, type ResponseWriter } from './call.ts';
+export { Certificate, CertificateError, type CertificateFiles, readCertificate } from './certificate.ts';
 export { type ClientStream, type ClientStreamLimits, ClientStreams } from './client-stream.ts';
 export { type ConnectionLimits, connectionLimits } from './connection-limits.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';

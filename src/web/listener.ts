@@ -1,10 +1,12 @@
 /**
- * Listening socket of the HTTP server: accepts connections up to their limits, enforces their timeouts, and closes them at
- * shutdown.
+ * Listening socket of the HTTP server, with TLS or without: accepts connections up to their limits, enforces their timeouts, and closes
+ * them at shutdown.
  */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { IndexedList, networkOf } from '../core/index.ts';
+import { type Certificate, MIN_TLS_VERSION } from './certificate.ts';
 import { type ConnectionHost, ServerConnection } from './connection.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 
@@ -16,6 +18,10 @@ const LAST_BYTES_MS = 1_000;
 const MAX_REFUSED = 64;
 /** Connections to examine for one that can be closed. A bound, because clients can open connections faster than a long search. */
 const MAX_EXAMINED = 64;
+/** Time limit of a TLS handshake; the same as for the head of a request. */
+const HANDSHAKE_MS = 10_000;
+
+const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true } as const;
 
 export class Listener {
   readonly #connections = new IndexedList<ServerConnection>();
@@ -25,17 +31,20 @@ export class Listener {
   readonly #refused = new IndexedList<ServerConnection>();
   readonly #host: ConnectionHost;
   readonly #limits: ConnectionLimits;
-  readonly #server;
+  readonly #server: Server;
+  /** The TCP connections below TLS, of which some have not finished their handshake. */
+  readonly #encrypted = new Set<Socket>();
   #refusedTotal = 0;
   #reportedRefused = 0;
   /** Where the next search for an idle connection begins. */
   #cursor = 0;
   #cancelCheck: () => void = () => {};
 
-  constructor(host: ConnectionHost, limits: ConnectionLimits) {
+  constructor(host: ConnectionHost, limits: ConnectionLimits, certificate?: Certificate) {
     this.#host = host;
     this.#limits = limits;
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+    const accept = (socket: Socket): void => this.#accept(socket);
+    this.#server = certificate ? this.#createTls(certificate, accept) : createServer(SOCKET_OPTIONS, accept);
   }
 
   get openConnections(): number {
@@ -44,6 +53,33 @@ export class Listener {
 
   get refusedConnections(): number {
     return this.#refusedTotal;
+  }
+
+  #createTls(certificate: Certificate, accept: (socket: Socket) => void): Server {
+    const { cert, key } = certificate.pair;
+    const server = createTlsServer(
+      {
+        ...SOCKET_OPTIONS,
+        cert,
+        key,
+        minVersion: MIN_TLS_VERSION,
+        ALPNProtocols: ['http/1.1'],
+        handshakeTimeout: HANDSHAKE_MS,
+      },
+      accept,
+    );
+    server.on('connection', (socket: Socket) => {
+      // Beyond the limit and the refusals that get a response, handshakes would only cost time and descriptors.
+      if (this.#encrypted.size >= this.#limits.total + MAX_REFUSED) return void socket.destroy();
+      this.#encrypted.add(socket);
+      socket.once('close', () => this.#encrypted.delete(socket));
+    });
+    // Node leaves the connection open when the time limit of the handshake is over.
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    certificate.onChange((pair) =>
+      server.setSecureContext({ cert: pair.cert, key: pair.key, minVersion: MIN_TLS_VERSION }),
+    );
+    return server;
   }
 
   async listen(host: string, port: number): Promise<{ host: string; port: number }> {
@@ -59,7 +95,10 @@ export class Listener {
     let lastBytes: NodeJS.Timeout | undefined;
     const deadline = setTimeout(() => {
       interrupt();
-      lastBytes = setTimeout(() => this.#destroyAll(() => true), LAST_BYTES_MS);
+      lastBytes = setTimeout(() => {
+        this.#destroyAll(() => true);
+        for (const socket of this.#encrypted) socket.destroy();
+      }, LAST_BYTES_MS);
     }, ms);
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
     const sweep = setInterval(() => this.#destroyAll(({ isIdle }) => isIdle), SWEEP_MS);

@@ -19,7 +19,8 @@ import {
 import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
-import type { ProtocolViolation, ServerConnection } from './connection.ts';
+import type { Certificate } from './certificate.ts';
+import type { ConnectionHost, ProtocolViolation, ServerConnection } from './connection.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { Listener } from './listener.ts';
 import type { Metrics } from './metrics.ts';
@@ -39,6 +40,8 @@ export interface WebOptions {
   readonly trustedProxies: readonly string[];
   readonly bodyBudget: BodyBudget;
   readonly connectionLimits: ConnectionLimits;
+  /** Serves HTTPS with this certificate; without it HTTP. */
+  readonly certificate?: Certificate | undefined;
 }
 
 export interface Web {
@@ -67,22 +70,20 @@ export function createWeb(options: WebOptions): Web {
     () => [{ value: options.log.droppedLines }],
   );
   const reportProxy = proxyReporter(options);
-  const listener: Listener = new Listener(
-    {
-      clock: options.clock,
-      get isDraining() {
-        return draining;
-      },
-      onRequest: (request, response, connection) => {
-        reportProxy(request);
-        dispatch(state, handlers, exchangeOf(request, response), connection);
-      },
-      onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
-      onViolation: (violation, error) => violationResponse(violation, error, options.log),
-      onRefused: (count) => options.log.warn('connections.refused', { count, open: listener.openConnections }),
+  const host: ConnectionHost = {
+    clock: options.clock,
+    get isDraining() {
+      return draining;
     },
-    options.connectionLimits,
-  );
+    onRequest: (request, response, connection) => {
+      reportProxy(request);
+      dispatch(state, handlers, exchangeOf(request, response), connection);
+    },
+    onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
+    onViolation: (violation, error) => violationResponse(violation, error, options.log),
+    onRefused: (count) => options.log.warn('connections.refused', { count, open: listener.openConnections }),
+  };
+  const listener: Listener = new Listener(host, options.connectionLimits, options.certificate);
   options.metrics.gauge('dragoman_open_connections', 'Open client connections', () => [
     { value: listener.openConnections },
   ]);
