@@ -148,16 +148,16 @@ class Failover {
   finish(handler: ResponseHandler, account: Account, error?: TransportError): void {
     try {
       const outcome = handler.onEnd(error);
-      if (typeof outcome === 'object') this.fail(outcome, account, undefined);
-      else this.done(outcome);
+      if (typeof outcome === 'object') this.fail(outcome, account, undefined, error);
+      else this.done(outcome, error);
     } catch (thrown) {
       this.#release();
       this.#done.reject(thrown);
     }
   }
 
-  done(kind: FaultKind | undefined): void {
-    this.#release(kind && { kind });
+  done(kind: FaultKind | undefined, transport?: TransportError): void {
+    this.#release(kind && { kind, providerCode: transport?.code });
     this.#logOutcome(kind);
     this.#done.resolve();
   }
@@ -169,7 +169,7 @@ class Failover {
 
   /** Without `failure` there was no error status: the transport failed, or the response itself was an error. */
   fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined, transport?: TransportError): void {
-    const providerCode = fault.providerCode ?? (failure && `http_${failure.status}`);
+    const providerCode = fault.providerCode ?? (failure ? `http_${failure.status}` : transport?.code);
     this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode });
     this.#logOutcome(fault.kind);
     this.#services.log.warn('attempt.failed', {

@@ -1,8 +1,12 @@
 /** Health of upstream accounts: which failures put an account out of use, for what, for how long, and where operators see it. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { type Canned, jsonResponse, type Script, startCanned } from '../support/canned.ts';
+import { certificateFor } from '../support/certificate.ts';
 import { run } from '../support/command.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { callVideo, TASKS, taskBody, videoSetup } from '../support/video.ts';
@@ -42,10 +46,10 @@ async function applyKeys(apiKey: string): Promise<string | undefined> {
   return keys.claude;
 }
 
-const send = (model: string): Promise<Response> =>
+const send = (model: string, token = key): Promise<Response> =>
   fetch(`${gateway.url}/v1/messages`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] }),
   });
 
@@ -156,6 +160,47 @@ test('operators see a cooldown in the log, the metrics, the admin API and doctor
   await until('the recovery', async () => (await accounts()).every(({ cooldowns }) => cooldowns.length === 0));
   const recovered = gateway.log.findLast(({ msg, account }) => msg === 'account.recovered' && account === 'a');
   assert.deepEqual([recovered?.reason, recovered?.because], ['credential', 'changed']);
+});
+
+test('operators see why a provider cannot be reached: its name, its port, its certificate', async () => {
+  const tls = createTlsServer(certificateFor('provider.test', -1)).listen(0, '127.0.0.1');
+  tls.on('tlsClientError', () => {});
+  await once(tls, 'listening');
+  const { port } = tls.address() as AddressInfo;
+  const groups = {
+    name: 'http://nowhere.invalid',
+    port: 'http://127.0.0.1:9',
+    certificate: `https://127.0.0.1:${port}`,
+  };
+  const ids = Object.keys(groups);
+  try {
+    const keys = await gateway.apply({
+      groups: ids.map((id) => ({ id, style: 'messages' })),
+      accounts: Object.entries(groups).map(([id, base_url]) => ({ id, group: id, base_url, api_key: 'sk-secret-1' })),
+      models: [{ id: '*', groups: ids }],
+      users: [{ id: 'ana' }],
+      keys: ids.map((group) => ({ user: 'ana', group })),
+    });
+    for (const id of ids) assert.ok((await send('usual', keys[id])).status >= 500);
+    const EXPECTED = { name: /^(?:ENOTFOUND|EAI_AGAIN)$/, port: /^ECONNREFUSED$/, certificate: /CERT/ };
+    await until(
+      'the report',
+      async () => (await accounts()).filter(({ cooldowns }) => cooldowns.length > 0).length >= 3,
+    );
+    const { DATABASE_URL, MASTER_KEY, DATA_DIR } = gateway.context.config;
+    const { stdout } = await run(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+    for (const [id, code] of Object.entries(EXPECTED)) {
+      const failed = gateway.log.findLast(({ msg, account }) => msg === 'attempt.failed' && account === id);
+      assert.equal(failed?.fault, 'unreachable');
+      assert.match(String(failed.reason), code);
+      const [cooldown] = (await accounts()).find((account) => account.id === id)?.cooldowns ?? [];
+      assert.equal(cooldown?.provider_code, failed.reason);
+      assert.match(stdout, new RegExp(`Account +${id} cools down .*: unreachable, ${failed.reason}, faults`));
+    }
+    assert.doesNotMatch(stdout + JSON.stringify(gateway.log), /sk-secret-1/);
+  } finally {
+    tls.close();
+  }
 });
 
 test('a video task that one account refuses leaves it open, unless the provider blames the account or its model', async () => {

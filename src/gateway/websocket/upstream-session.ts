@@ -235,7 +235,7 @@ export class UpstreamSession {
     const isUnexpected = turns.length > 0 || kind === 'unreachable';
     if (isUnexpected) this.#warn(kind, code);
     this.#turns.clear();
-    this.#lease.release(isUnexpected ? { kind } : undefined);
+    this.#lease.release(isUnexpected ? { kind, providerCode: code } : undefined);
     this.close();
     const error = fail(faultRow(kind).code, kind === 'timeout' ? TIMED_OUT : TRUNCATED);
     for (const turn of turns) turn.fail(kind, error);

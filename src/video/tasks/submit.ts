@@ -39,7 +39,7 @@ export async function submitTask(services: VideoServices, submission: Submission
     }
     if (!outcome) return recordUnsent(services, submission, notSubmitted());
     if (outcome.kind !== 'not_sent') return recordOutcome(services, submission, outcome);
-    services.log.warn('task.not_sent', { task: submission.task.id, account: account.id });
+    services.log.warn('task.not_sent', { task: submission.task.id, account: account.id, reason: outcome.reason });
   }
 }
 
@@ -102,7 +102,7 @@ async function markSending(
 }
 
 function faultOf(outcome: CreateOutcome): Parameters<AccountLease<Account>['release']>[0] {
-  if (outcome.kind === 'not_sent') return { kind: 'unreachable' };
+  if (outcome.kind === 'not_sent') return { kind: 'unreachable', providerCode: outcome.reason };
   if (outcome.kind === 'unknown') return { kind: 'failed', providerCode: outcome.reason };
   if (outcome.kind === 'accepted') return undefined;
   const { error, retryAfter } = outcome;

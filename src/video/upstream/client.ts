@@ -14,7 +14,7 @@ export type CreateOutcome =
   | { readonly kind: 'accepted'; readonly upstreamId: string }
   | { readonly kind: 'rejected'; readonly error: ProviderError; readonly retryAfter: number | undefined }
   /** No byte of the request left this process. */
-  | { readonly kind: 'not_sent' }
+  | { readonly kind: 'not_sent'; readonly reason: string }
   /** The provider may have created the task. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
@@ -64,7 +64,9 @@ export class VideoProvider {
     const headers = traits.takesIdempotencyKey ? ['idempotency-key', taskId] : [];
     const response = await this.#send(account, 'POST', '', { body: concatBuffers(body), headers });
     if ('kind' in response)
-      return response.kind === 'unreachable' ? { kind: 'not_sent' } : { kind: 'unknown', reason: response.code };
+      return response.kind === 'unreachable'
+        ? { kind: 'not_sent', reason: response.code }
+        : { kind: 'unknown', reason: response.code };
     const { status } = response;
     const upstreamId = response.body?.id;
     if (status >= 200 && status < 300)
