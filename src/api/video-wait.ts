@@ -11,7 +11,8 @@ export async function waitForChange(video: Video, call: Call, task: TaskRow, sec
   return isChanged ? video.readAgain(task) : task;
 }
 
-export const wantsEvents = (call: Call): boolean => call.header('accept')?.includes('text/event-stream') === true;
+export const wantsEvents = (call: Call): boolean =>
+  call.header('accept')?.toLowerCase().includes('text/event-stream') === true;
 
 /** The task goes on; the client reads it again. */
 const SHUTDOWN_EVENT = sse(

@@ -1,11 +1,13 @@
 /**
  * HTTP/1.1 client for providers, with timeouts and back-pressure. Reports failures as values with a kind, because callers branch
- * on it. Never retries, follows redirects, logs, or reads into a body.
+ * on it. Decodes compressed bodies, but never retries, follows redirects, logs, or
+ * reads into a body.
  */
 import type { Clock, HttpHeaders } from '../core/index.ts';
 import type { FaultKind, Timeouts } from '../rules/index.ts';
 import type { ClientConnection, ConnectionUser, RequestBytes } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
+import { ContentDecoder, canDecode, encodingOf, withoutEncoding } from './content-decoder.ts';
 import { Deadlines, type HasDeadline } from './deadlines.ts';
 import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
 import { requestHead } from './request-head.ts';
@@ -25,6 +27,8 @@ export interface UpstreamRequest {
   readonly connection?: 'any' | 'new';
   /** Connects only to one of these addresses, which `PublicGuard` has checked, on a connection of its own. */
   readonly addresses?: readonly string[] | undefined;
+  /** `keep`: a compressed body is handed on as it is, for files whose bytes are counted. Else it is decoded. */
+  readonly encoding?: 'decode' | 'keep';
 }
 
 /** Exactly one of `onEnd` and `onError` comes last. After `abort` nothing more is called. */
@@ -57,7 +61,7 @@ export class UpstreamClient {
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamExchange {
-    const exchange = new LiveExchange(request.timeouts, listener, this.#deadlines);
+    const exchange = new LiveExchange(request, listener, this.#deadlines);
     exchange.begin(request, this.#connections);
     return exchange;
   }
@@ -74,18 +78,22 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
   index = 0;
   deadline: number;
   readonly #timeouts: Timeouts;
+  readonly #keepsEncoding: boolean;
   readonly #listener: UpstreamListener;
   readonly #deadlines: Deadlines;
   readonly #totalDeadline: number;
   #stage: Stage = 'connection';
   #isAborted = false;
   #connection: ClientConnection | undefined;
+  /** Between the connection and the listener when the body is compressed. It may outlive the connection. */
+  #decoder: ContentDecoder | undefined;
   /** Released after the write: a body may be large, and its response may take an hour. */
   #head = '';
   #body: RequestBytes = null;
 
-  constructor(timeouts: Timeouts, listener: UpstreamListener, deadlines: Deadlines) {
+  constructor({ timeouts, encoding }: UpstreamRequest, listener: UpstreamListener, deadlines: Deadlines) {
     this.#timeouts = timeouts;
+    this.#keepsEncoding = encoding === 'keep';
     this.#listener = listener;
     this.#deadlines = deadlines;
     this.#totalDeadline = deadlines.now() + timeouts.total;
@@ -122,11 +130,34 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
 
   onHead(status: number, headers: HttpHeaders): void {
     this.#awaitBody();
-    this.#listener.onHead(status, headers);
+    const encoding = this.#keepsEncoding ? undefined : encodingOf(headers);
+    if (encoding === undefined) return this.#listener.onHead(status, headers);
+    if (!canDecode(encoding)) return this.#stop('CONTENT_ENCODING');
+    this.#decoder = this.#openDecoder(encoding);
+    this.#listener.onHead(status, withoutEncoding(headers));
+  }
+
+  #openDecoder(encoding: string): ContentDecoder {
+    return new ContentDecoder(encoding, {
+      onData: (chunk) => this.#listener.onData(chunk),
+      onDrain: () => this.#resumeConnection(),
+      onEnd: () => {
+        // The compressed data may end before the body does.
+        this.#finish()?.close();
+        this.#listener.onEnd();
+      },
+      onError: (error) => this.#stop(errorCode(error)),
+    });
+  }
+
+  /** Gives up on the response. */
+  #stop(code: string): void {
+    this.#finish()?.close();
+    this.#reportError({ kind: 'failed', code });
   }
 
   onData(chunk: Buffer): boolean {
-    const wantsMore = this.#listener.onData(chunk);
+    const wantsMore = this.#decoder ? this.#decoder.write(chunk) : this.#listener.onData(chunk);
     if (this.#stage !== 'body') return wantsMore;
     this.deadline = this.#totalDeadline;
     if (wantsMore) this.deadline = Math.min(this.deadline, this.#deadlines.now() + this.#timeouts.idle);
@@ -136,21 +167,29 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
 
   onEnd(): void {
     this.#finish();
-    this.#listener.onEnd();
+    if (this.#decoder) this.#decoder.end();
+    else this.#listener.onEnd();
   }
 
   onError(error: Error, wasOpen: boolean): void {
     this.#finish();
+    this.#decoder?.close();
     this.#reportError({ kind: wasOpen ? 'failed' : 'unreachable', code: errorCode(error) });
   }
 
   onDeadline(now: number): void {
     const code = now >= this.#totalDeadline ? 'TOTAL_TIME' : this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
     this.#finish()?.close();
+    this.#decoder?.close();
     this.#reportError({ kind: 'timeout', code });
   }
 
   resume(): void {
+    if (this.#decoder) this.#decoder.resume();
+    else this.#resumeConnection();
+  }
+
+  #resumeConnection(): void {
     if (this.#stage !== 'listener') return;
     this.#awaitBody();
     this.#connection?.resume();
@@ -158,6 +197,7 @@ class LiveExchange implements UpstreamExchange, ConnectionUser, HasDeadline {
 
   abort(): void {
     this.#isAborted = true;
+    this.#decoder?.close();
     this.#finish()?.close();
   }
 

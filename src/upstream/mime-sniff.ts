@@ -1,5 +1,5 @@
 /** Media type detection by magic bytes. Trusts the content-type header only where the bytes cannot decide. */
-import { hasSignature, type SignedMime } from '../core/index.ts';
+import { hasSignature, mediaTypeOf, type SignedMime } from '../core/index.ts';
 
 const UNKNOWN = 'application/octet-stream';
 
@@ -40,7 +40,7 @@ export function detectMime(bytes: Buffer, header: string | undefined): string {
 
 /** `Image/JPG; charset=x` -> `image/jpeg`; without a usable header `application/octet-stream`. */
 export function claimedMime(header: string | undefined): string {
-  const mime = header?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const mime = mediaTypeOf(header);
   if (!/^[\w.+-]+\/[\w.+-]+$/.test(mime) || mime === 'binary/octet-stream') return UNKNOWN;
   return ALIASES[mime] ?? mime;
 }

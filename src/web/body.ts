@@ -1,7 +1,7 @@
 /** Reader of request bodies: applies the size limit, decompresses, and hands on raw bytes. Never parses them. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { ApiError, concatBuffers, fail, type MaybePromise } from '../core/index.ts';
+import { ApiError, concatBuffers, fail, type MaybePromise, mediaTypeOf } from '../core/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
 import type { Call } from './call.ts';
 import type { IncomingRequest } from './request.ts';
@@ -183,8 +183,7 @@ function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Read
 }
 
 /** `application/json; charset=utf-8` -> `application/json`. The endpoint chooses the parser; this header never does. */
-export const mediaType = (call: Call): string =>
-  (call.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+export const mediaType = (call: Call): string => mediaTypeOf(call.header('content-type'));
 
 /** Accepts JSON types, no type, and the types that plain curl sends by default. Throws for any other type. */
 export function expectJson(call: Call): void {

@@ -54,7 +54,7 @@ test('wait must be an integer from 1 to 60', async () => {
 test('a status stream sends every state of the task and ends with the last one', async () => {
   const id = await create();
   const response = await fetch(`${fixture.gateway.url}${TASKS}/${id}`, {
-    headers: { authorization: `Bearer ${KEYS.ana}`, accept: 'text/event-stream' },
+    headers: { authorization: `Bearer ${KEYS.ana}`, accept: 'Text/Event-Stream' },
   });
   assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
   const reader = (response.body ?? assert.fail()).pipeThrough(new TextDecoderStream()).getReader();

@@ -3,7 +3,7 @@
  * Charges exactly once: the complete reply, or what is known when the reply is abandoned.
  */
 import type { Account } from '../../catalog/index.ts';
-import { ApiError } from '../../core/index.ts';
+import { ApiError, isEventStream } from '../../core/index.ts';
 import {
   accountTagsIn,
   type HubItem,
@@ -113,7 +113,7 @@ export class ConvertedCall implements RoundHost {
 
   /** Some servers respond to a stream request with one JSON body; the client gets a stream all the same. */
   #open(request: RoundRequest, head: ResponseHead, upstream: UpstreamControl): RoundResponse {
-    const isStream = request.hub.stream && head.headers['content-type']?.includes('text/event-stream') === true;
+    const isStream = request.hub.stream && isEventStream(head.headers['content-type']);
     this.#response = isStream
       ? new StreamResponse(this, request, head, upstream)
       : new UnaryResponse(this, request, head, upstream);

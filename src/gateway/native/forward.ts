@@ -3,7 +3,7 @@
  * headers and the model's alias change.
  */
 import type { Account } from '../../catalog/index.ts';
-import { type ApiError, fail } from '../../core/index.ts';
+import { type ApiError, fail, isJsonType } from '../../core/index.ts';
 import { codecOf, type Fault, type UpstreamFailure } from '../../dialects/index.ts';
 import type { AccountUse, Affinity } from '../../pool/index.ts';
 import { type Dialect, type Feature, type InferenceOperation, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
@@ -159,8 +159,7 @@ function timeoutsFor(operation: InferenceOperation, isStream: boolean): Upstream
 
 /** Sends the provider's own error body with our secrets removed: clients switch features off by its wording. */
 function sendRejection(call: Call, failure: UpstreamFailure, account: Account): void {
-  const isJson = failure.headers['content-type']?.includes('json') === true;
-  if (!isJson) throw nonJsonRejection(failure.status);
+  if (!isJsonType(failure.headers['content-type'])) throw nonJsonRejection(failure.status);
   const body = Buffer.from(redact(failure.body, account));
   call.response.writeHead(failure.status, { ...responseHeaders(call, failure.headers), 'content-length': body.length });
   call.response.end(body);

@@ -2,7 +2,7 @@
  * The response of a native call: bytes as they come, a tap beside them reads usage. Ends the response only when the charge is on
  * disk. Never ends a truncated stream without an error event.
  */
-import { concatBuffers } from '../../core/index.ts';
+import { concatBuffers, isEventStream } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type InferenceOperation } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
@@ -65,7 +65,7 @@ export class NativeResponse implements ResponseHandler {
     this.#context = context;
     this.#head = head;
     this.#upstream = upstream;
-    this.#isSse = head.headers['content-type']?.includes('text/event-stream') === true;
+    this.#isSse = isEventStream(head.headers['content-type']);
     const { images } = context.request;
     this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;

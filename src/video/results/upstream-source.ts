@@ -118,6 +118,7 @@ export class UpstreamSource {
           timeouts: TIMEOUTS.videoResult,
           connection: 'new',
           addresses,
+          encoding: 'keep',
         },
         listener,
       ),
