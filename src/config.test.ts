@@ -39,3 +39,14 @@ test('loadConfig requires TLS_CERT and TLS_KEY together', () => {
   assert.deepEqual(linesFor({ TLS_KEY: '/a.pem' }), ['  TLS_CERT: must be set together with TLS_KEY']);
   assert.equal(loadConfig({ TLS_CERT: '/a.pem', TLS_KEY: '/b.pem' }).TLS_KEY, '/b.pem');
 });
+
+test('loadConfig reads CORS_ORIGINS as origins or a star alone', () => {
+  assert.deepEqual(loadConfig({}).CORS_ORIGINS, []);
+  assert.deepEqual(loadConfig({ CORS_ORIGINS: '*' }).CORS_ORIGINS, ['*']);
+  assert.deepEqual(loadConfig({ CORS_ORIGINS: 'HTTPS://A.example:443/, app://local,' }).CORS_ORIGINS, [
+    'https://a.example',
+    'app://local',
+  ]);
+  for (const CORS_ORIGINS of ['*, https://a.example', 'https://a.example/path', 'a.example', 'https://*.example'])
+    assert.equal(linesFor({ CORS_ORIGINS }).length, 1, CORS_ORIGINS);
+});

@@ -24,6 +24,13 @@ function originOf(text: string): string | undefined {
   return isOrigin ? url.origin : undefined;
 }
 
+/** Also origins of extensions and desktop apps, such as `app://local`. A star inside is no origin and would never match. */
+function browserOriginOf(text: string): string | undefined {
+  if (text.includes('*')) return undefined;
+  if (/^https?:/i.test(text)) return originOf(text);
+  return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/i.test(text) ? text.toLowerCase() : undefined;
+}
+
 const Settings = z.strictObject({
   HOST: z.string().default('127.0.0.1').describe('address the public API listens on'),
   PORT: port.default(8080).describe('port the public API listens on; 0 picks a free one'),
@@ -140,6 +147,19 @@ const Settings = z.strictObject({
     .string()
     .default('')
     .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For header is trusted'),
+  CORS_ORIGINS: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      const items = text.split(',').flatMap((item) => item.trim() || []);
+      const isAny = items.length === 1 && items[0] === '*';
+      if (!isAny && items.some((item) => browserOriginOf(item) === undefined))
+        context.addIssue('must be * or origins such as https://app.example, separated by commas');
+      return isAny ? items : items.flatMap((item) => browserOriginOf(item) ?? []);
+    })
+    .describe(
+      'comma-separated origins whose scripts may call the API from a browser, or * for all; never the admin API; unset allows none',
+    ),
   EGRESS_ALLOW: z
     .string()
     .default('')

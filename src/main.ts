@@ -52,6 +52,7 @@ import {
   CertificateError,
   type ClientStreamLimits,
   connectionLimits,
+  Cors,
   createMetrics,
   createWeb,
   type Handler,
@@ -417,6 +418,7 @@ function createApp(
       trustedProxies,
     ),
     certificate,
+    cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
   });
   const metricsWeb =
     config.METRICS_PORT === undefined

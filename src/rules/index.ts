@@ -1,5 +1,6 @@
 export * from './admin.ts';
 export * from './capabilities.ts';
+export * from './cors.ts';
 export * from './credential-errors.ts';
 export * from './endpoints.ts';
 export * from './errors.ts';

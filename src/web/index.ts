@@ -4,6 +4,7 @@ export { type AnyOperation, Call, type Handler, type ResponseWriter } from './ca
 export { Certificate, CertificateError, type CertificateFiles, readCertificate } from './certificate.ts';
 export { type ClientStream, type ClientStreamLimits, ClientStreams } from './client-stream.ts';
 export { type ConnectionLimits, connectionLimits } from './connection-limits.ts';
+export { Cors } from './cors.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';
 export type { IncomingRequest } from './request.ts';
 export { methodsOf, ROUTES } from './routes.ts';

@@ -22,6 +22,7 @@ import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
 import type { ConnectionHost, ProtocolViolation, ServerConnection } from './connection.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
+import type { Cors } from './cors.ts';
 import { Listener } from './listener.ts';
 import type { Metrics } from './metrics.ts';
 import type { IncomingRequest } from './request.ts';
@@ -42,6 +43,8 @@ export interface WebOptions {
   readonly connectionLimits: ConnectionLimits;
   /** Serves HTTPS with this certificate; without it HTTP. */
   readonly certificate?: Certificate | undefined;
+  /** Lets scripts of other origins call the caller's API. */
+  readonly cors?: Cors | undefined;
 }
 
 export interface Web {
@@ -118,9 +121,17 @@ function dispatch(
     return rejectRequest(options, exchange, 417, 'expect: only 100-continue is supported.');
   if (isUpgrade(request)) return upgrade(options, handlers, exchange, connection);
   if (path === '*') return void runCall(options, toCall(options, exchange), sendNoContent);
+  const preflight = options.cors?.preflightHeaders(request, path);
+  if (preflight) return respondPreflight(options, exchange, preflight);
   const match = matchRoute(request.method, path);
   if (!match) return respondUnrouted(options, toCall(options, exchange));
   void runCall(options, toCall(options, exchange, match), handlers[match.route.operation]);
+}
+
+function respondPreflight(options: WebState, exchange: Exchange, headers: Call['headers']): void {
+  const call = toCall(options, exchange);
+  call.headers = headers;
+  void runCall(options, call, sendNoContent);
 }
 
 /** Ignores upgrades to other protocols, as RFC 9110 permits: some clients offer HTTP/2 with every request. */
@@ -171,9 +182,20 @@ function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: 
     address: clientAddress(request, options.trustedProxies),
     startedAt: options.clock.now(),
     upgrade,
-    headers: match?.route.headers,
+    headers: headersOf(options, request, match),
     bodyBudget: options.bodyBudget,
   });
+}
+
+/** Headers of every response to the request. */
+function headersOf(
+  { cors }: WebState,
+  request: IncomingRequest,
+  match: Match | undefined,
+): Call['headers'] | undefined {
+  if (!cors || !match) return match?.route.headers;
+  const { operation, headers } = match.route;
+  return { ...headers, ...cors.responseHeaders(request, operation) };
 }
 
 interface Exchange {
