@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:https';
+import { get, request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const install = ({ cert, key }: Pair): void => {
 before(async () => {
   install(first);
   sim = await startSim();
-  gateway = await startGateway({ env });
+  gateway = await startGateway({ env: { ...env, METRICS_PORT: '0' } });
   key = (await gateway.apply(withoutWebSocket(basicSetup(sim.url)))).openai ?? '';
 });
 after(async () => {
@@ -77,6 +77,13 @@ test('a gateway with a certificate serves HTTPS, and its links are HTTPS', async
   const { status, body } = await post('/v1/responses', { model: 'demo-responses', input: 'hello' });
   assert.equal(status, 200, body);
   assert.equal(JSON.parse(body).status, 'completed');
+});
+
+test('the metrics port speaks HTTPS too', async () => {
+  const port = gateway.log.find(({ msg }) => msg === 'metrics.ready')?.port;
+  const sent = get(`https://127.0.0.1:${port}/metrics`, { ca: first.cert, servername: HOST, agent: false });
+  const [response] = await once(sent, 'response');
+  assert.match(await text(response), /^# HELP dragoman_/m);
 });
 
 test('a response streams over TLS to its end', async () => {
