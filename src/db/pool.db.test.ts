@@ -87,7 +87,7 @@ test('pool rejects while the server is silent, and recovers by itself', async ()
 });
 
 test('pool reports a refused connection as unavailable, and an invalid statement as it is', async () => {
-  const closed = openDatabase('postgres://nobody@127.0.0.1:9/none', 1, LIMITS);
+  const closed = openDatabase('postgres://user@127.0.0.1:9/none', 1, LIMITS);
   await assert.rejects(answer(closed.db), { name: 'DatabaseUnavailable', code: 'ECONNREFUSED' });
   await closed.close();
   await assert.rejects(sql`select nothing_like_this`.execute(database.db), { name: 'error', code: '42703' });
