@@ -51,6 +51,13 @@ export const TIMEOUTS = {
 } as const satisfies Record<string, Timeouts>;
 export type TimeoutsName = keyof typeof TIMEOUTS;
 
+/** Names of the output limit by operation. Other names mean nothing to the provider, so that they bound nothing. */
+export const OUTPUT_LIMITS: Readonly<Record<string, readonly string[]>> = {
+  'chat.create': ['max_completion_tokens', 'max_tokens'],
+  'messages.create': ['max_tokens'],
+  'responses.create': ['max_output_tokens'],
+};
+
 /** Silence on a stream after which a heartbeat is sent; proxies close idle connections after 30-100 s. */
 export const HEARTBEAT_MS = 15_000;
 /** A client that reads nothing for this long is disconnected. */

@@ -135,6 +135,18 @@ describe('a small request with a large charge', () => {
     assert.ok(admitted <= 1 && balance > -0.04, `${admitted} admitted, ${balance}`);
   });
 
+  test('choices multiply the output, also without a limit', async () => {
+    // Enough for one choice of the default length, not for eight.
+    const wallet = await walletWith('2');
+    respond(chatUsage(10, 60_000));
+    const { admitted } = await flood(wallet, 'openai', '/v1/chat/completions', {
+      model: 'demo-x',
+      messages: [{ role: 'user', content: 'hi' }],
+      n: 8,
+    });
+    assert.equal(admitted, 0);
+  });
+
   test('candidates multiply the output', async () => {
     const wallet = await walletWith('0.05');
     respond(generated(8 * 500));

@@ -123,6 +123,15 @@ describe('usage of native chat streams', () => {
       assert.ok(text.includes('hello'));
     }
     assert.equal(upstream.requests.length - before, 3);
+    // Requests that were on their way together are all sent again without the option.
+    await gateway.apply({
+      accounts: [{ id: 'old1', group: 'old', base_url: `${upstream.url}/v1`, api_key: 'sk-new' }],
+    });
+    const replies = await Promise.all(Array.from({ length: 8 }, () => post('/v1/chat/completions', fresh.old, CHAT)));
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      Array.from({ length: 8 }, () => 200),
+    );
   });
 
   test('the SDK sees a stream without usage', async () => {

@@ -1,6 +1,6 @@
 /**
  * The native path: the group speaks the caller's dialect, so bytes pass both ways as they are. Only credentials, hop-by-hop
- * headers and the model's alias change.
+ * headers and the model's alias change, and chat streams ask for usage.
  */
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, isJsonType } from '../../core/index.ts';
@@ -23,7 +23,7 @@ import {
 } from '../failover.ts';
 import { redact } from '../redact.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { noteUsageRefusal } from './hidden-usage.ts';
+import { isUsageRefusal, noteUsageRefusal, refusesUsageOption } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import type { NativeRequest, NativeServices } from './native-request.ts';
@@ -92,6 +92,8 @@ class NativeCall implements UpstreamCall {
   readonly #context: CallContext;
   response: NativeResponse | undefined;
   #sentTo: Account | undefined;
+  /** The newest attempt carries an option that the gateway added. */
+  #asksForUsage = false;
 
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
@@ -108,6 +110,7 @@ class NativeCall implements UpstreamCall {
     // The failed attempt sent nothing to the client. If the client disconnects during this one, do not charge for the failed one.
     this.response = undefined;
     this.#sentTo = account;
+    this.#asksForUsage = request.hidesUsage === true && !refusesUsageOption(account);
     const { origin, path } = locateUpstream(style, account.baseUrl, request.pathFor(account));
     return {
       method,
@@ -128,8 +131,9 @@ class NativeCall implements UpstreamCall {
 
   classify(failure: UpstreamFailure, account: Account): Fault {
     const fault = codecOf(this.#context.dialect).upstream.decodeError(failure);
-    const isOurs = this.#context.request.hidesUsage === true && noteUsageRefusal(account, failure);
-    return isOurs ? { ...fault, kind: 'option_rejected' } : fault;
+    if (!this.#asksForUsage || !isUsageRefusal(failure)) return fault;
+    noteUsageRefusal(account);
+    return { ...fault, kind: 'option_rejected' };
   }
 
   /** The client disconnected. Before the head of a response nothing is known but what the provider was sent. */

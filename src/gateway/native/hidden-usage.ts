@@ -4,20 +4,19 @@
  */
 
 import type { Account } from '../../catalog/index.ts';
-import { blockData, lastBlockEnd, nextBlockEnd, type Span } from '../../core/index.ts';
+import { blockData, GrowingBuffer, lastBlockEnd, nextBlockEnd, type Span } from '../../core/index.ts';
 
 /** Accounts whose provider rejects the option. Forgotten when the configuration changes. */
 const REFUSING = new WeakSet<Account>();
 
 export const refusesUsageOption = (account: Account): boolean => REFUSING.has(account);
 
-/** True when the provider rejects the option that the gateway added; the request is then sent without it. */
-export function noteUsageRefusal(account: Account, { status, body }: { status: number; body: string }): boolean {
-  if ((status !== 400 && status !== 422) || !/stream_options|include_usage/.test(body)) return false;
-  if (REFUSING.has(account)) return false;
-  REFUSING.add(account);
-  return true;
-}
+/** Following requests to the account do not carry the option. */
+export const noteUsageRefusal = (account: Account): void => void REFUSING.add(account);
+
+/** The provider names the option in its error. */
+export const isUsageRefusal = ({ status, body }: { status: number; body: string }): boolean =>
+  (status === 400 || status === 422) && /stream_options|include_usage/.test(body);
 
 export const asksForUsage = (streamOptions: unknown): boolean =>
   (streamOptions as { include_usage?: unknown } | null | undefined)?.include_usage === true;
@@ -39,14 +38,20 @@ const COUNTS = Buffer.from('prompt_tokens');
 const EMPTY = Buffer.alloc(0);
 /** A longer event is not the one with the usage. */
 const MAX_HELD_BYTES = 64 * 1024;
+const BLANK_LINE_BYTES = 4;
 
 /** Passes a chat stream on without the chunk that holds nothing but usage. Holds back an event until it is complete. */
 export class UsageFilter {
+  readonly #joined = new GrowingBuffer();
   #held: Buffer = EMPTY;
 
   push(chunk: Buffer): Buffer {
-    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const end = bytes.length > MAX_HELD_BYTES ? bytes.length : lastBlockEnd(bytes);
+    const before = this.#held.length;
+    const bytes = before === 0 ? chunk : this.#joined.join(this.#held, chunk);
+    // Only the new bytes, and the blank line that may have begun before them, are searched.
+    const from = Math.max(0, before - BLANK_LINE_BYTES);
+    const found = lastBlockEnd(bytes.subarray(from));
+    const end = bytes.length > MAX_HELD_BYTES ? bytes.length : found === 0 ? 0 : from + found;
     this.#held = bytes.subarray(end);
     const blocks = bytes.subarray(0, end);
     return blocks.includes(COUNTS) ? withoutUsage(blocks) : blocks;

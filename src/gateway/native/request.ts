@@ -1,15 +1,25 @@
 /**
  * The body of a native JSON request, scanned just far enough to route and admit it. The bytes stay as they came; `bytesFor`
- * replaces the model's name in them and nothing else.
+ * replaces the model's name, and asks for the usage of chat streams (ADR 13).
  */
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
-import { fail, JsonScanError, type Span, scanMembers, splice, spliceAll, valueAt } from '../../core/index.ts';
+import {
+  fail,
+  hasEscapedLetters,
+  JsonScanError,
+  type Span,
+  scanMembers,
+  splice,
+  spliceAll,
+  valueAt,
+} from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import {
   type ChosenTier,
   chosenTiers,
   type InferenceOperation,
   JSON_LIMITS,
+  OUTPUT_LIMITS,
   TIER_FIELD_NAMES,
 } from '../../rules/index.ts';
 import { DEFAULT_MAX_OUTPUT } from '../billing/admission.ts';
@@ -92,24 +102,21 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
   };
 }
 
-/** Names of the output limit by operation. Others mean nothing to the provider. */
-const OUTPUT_LIMITS: Partial<Record<InferenceOperation, readonly string[]>> = {
-  'chat.create': ['max_completion_tokens', 'max_tokens'],
-  'messages.create': ['max_tokens'],
-  'responses.create': ['max_output_tokens'],
-};
-
 /** Largest number of output tokens, all choices together; undefined when the request sets no limit. */
-function maxOutputOf(operation: InferenceOperation, read: (name: string) => unknown): number | undefined {
-  const limit = oneLimit(OUTPUT_LIMITS[operation] ?? [], read);
-  return limit === undefined ? undefined : limit * choicesOf(read('n'));
+const maxOutputOf = (operation: InferenceOperation, read: (name: string) => unknown): number | undefined =>
+  times(choicesOf(read('n')), oneLimit(OUTPUT_LIMITS[operation] ?? [], read));
+
+/** The limit holds for each of several choices, and so does the default where a request sets none. */
+function times(choices: number, limit: number | undefined): number | undefined {
+  if (limit !== undefined) return limit * choices;
+  return choices > 1 ? DEFAULT_MAX_OUTPUT * choices : undefined;
 }
 
 /** The value of a limit with several names. Different values are rejected: providers differ on which one counts. */
 function oneLimit(names: readonly string[], read: (name: string) => unknown): number | undefined {
   const limits = names.flatMap((name) => {
     const value = read(name);
-    return typeof value === 'number' && value > 0 ? [{ name, value }] : value === 0 ? [{ name, value: 0 }] : [];
+    return typeof value === 'number' ? [{ name, value }] : [];
   });
   const [first, second] = limits;
   if (first && second && first.value !== second.value)
@@ -125,9 +132,11 @@ const DRAW = Buffer.from('image_generation');
 function toolBounds(body: Buffer, members: ReadonlyMap<string, Span>): ToolBounds {
   const span = members.get('tools');
   const bytes = span ? body.subarray(span.start, span.end) : EMPTY;
-  const tools =
-    span && (bytes.includes(SEARCH) || bytes.includes(DRAW)) ? asJson(() => valueAt(body, span)) : undefined;
-  return toolBoundsOf(tools, members.has('web_search_options'));
+  const isWanted = bytes.includes(SEARCH) || bytes.includes(DRAW) || hasEscapedLetters(bytes);
+  return toolBoundsOf(
+    span && isWanted ? asJson(() => valueAt(body, span)) : undefined,
+    members.has('web_search_options'),
+  );
 }
 
 /** A provider may round a fraction up. */
@@ -161,8 +170,7 @@ function maxCandidateOutput(read: (name: string) => unknown): number | undefined
   const member = (name: string): unknown => (config as Record<string, unknown>)[name];
   const limit = oneOf(['maxOutputTokens', 'max_output_tokens'], member);
   const candidates = choicesOf(oneOf(['candidateCount', 'candidate_count'], member));
-  if (typeof limit === 'number' && limit > 0) return limit * candidates;
-  return candidates > 1 ? DEFAULT_MAX_OUTPUT * candidates : undefined;
+  return times(candidates, typeof limit === 'number' && limit > 0 ? limit : undefined);
 }
 
 function oneOf(names: readonly [string, string], read: (name: string) => unknown): unknown {

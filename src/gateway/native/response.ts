@@ -70,8 +70,11 @@ export class NativeResponse implements ResponseHandler {
     this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
     call.addLogFields({ account: head.account.id });
-    if (!this.#isSse) this.#held = [];
-    else {
+    if (!this.#isSse) {
+      this.#held = [];
+      // The provider responds with JSON although a stream was asked for; the client gets it as it is.
+      if (context.early?.isOpen === false) context.early.take(() => {});
+    } else {
       this.#writeHead();
       call.response.flushHeaders();
       call.onInterrupted(() => this.#endInterrupted());

@@ -2,7 +2,7 @@
  * What an image call made and used, read beside the response without keeping its pictures. Pictures are counted as they were
  * returned, with the size and quality that the provider names: it may make fewer than asked, and `auto` is its choice.
  */
-import { blockData, JsonElider, nextBlockEnd } from '../../../core/index.ts';
+import { blockData, GrowingBuffer, JsonElider, nextBlockEnd } from '../../../core/index.ts';
 import { codecOf, type HubUsage } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import type { ImageCount } from '../../billing/admission.ts';
@@ -25,7 +25,8 @@ export class ImageTap implements Tap {
   readonly #requested: RequestedImages;
   readonly #isSse: boolean;
   readonly #elider = new JsonElider();
-  readonly #kept: Buffer[] = [];
+  readonly #joined = new GrowingBuffer();
+  #kept: Buffer = Buffer.alloc(0);
   #keptBytes = 0;
 
   constructor(requested: RequestedImages, isSse: boolean) {
@@ -37,13 +38,13 @@ export class ImageTap implements Tap {
     for (const piece of this.#elider.push(chunk)) {
       this.#keptBytes += piece.length;
       // A copy: the chunk is a thousand times as long.
-      if (this.#keptBytes <= MAX_KEPT_BYTES) this.#kept.push(Buffer.from(piece));
+      if (this.#keptBytes <= MAX_KEPT_BYTES) this.#kept = this.#joined.join(this.#kept, piece);
     }
   }
 
   end(): TapResult {
     const { settings } = this.#requested;
-    const text = Buffer.concat(this.#kept);
+    const text = this.#kept;
     // Too much beside the pictures: the response counts as complete, because its HTTP framing was.
     if (this.#keptBytes > MAX_KEPT_BYTES)
       return { ...NOTHING, isComplete: true, images: requestedCount(this.#requested) };
