@@ -73,7 +73,7 @@ const { port } = await nextMessage<{ port: number }>(helper);
 const { db, url } = context.database;
 const client = await connect(url);
 const database = openDatabase(url);
-const upstream = new UpstreamClient(systemClock, 5_000);
+const upstream = new UpstreamClient(systemClock);
 try {
   const setup = {
     groups: [{ id: 'video', style: 'video', variant: 'EP' }],

@@ -26,8 +26,8 @@ const BANS: readonly Ban[] = [
   { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
   {
     what: /^import (?!type ).*from '(?:ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
-    allowedIn: /^src\/(upstream|web|cli\/doctor|db\/embedded)/,
-    why: 'only upstream/ and web/ open sockets',
+    allowedIn: /^src\/(http|upstream|web|cli\/doctor|db\/embedded)/,
+    why: 'only http/, upstream/ and web/ open sockets',
   },
   {
     what: /from 'node:(?:child_process|vm)'|\beval\(|\bnew Function\(/,

@@ -2,6 +2,7 @@
 import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
 import { queryParameters } from '../src/api/index.ts';
 import { codecOf, HUB_FIELDS } from '../src/dialects/index.ts';
+import { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from '../src/http/index.ts';
 import {
   ADMIN_OPERATIONS,
   adminRow,
@@ -82,6 +83,30 @@ const adminParameters = (): Map<string, string> => {
 };
 
 const name = (row: EndpointRow): string => `\`${row.method} ${row.path}\`${row.alias ? `<br>\`${row.alias}\`` : ''}`;
+
+/** The README of src/http with its table of bounds. */
+export function withBounds(readme: string): string {
+  const rows = [SERVER_BOUNDS, CHUNK_BOUNDS, CLIENT_BOUNDS].flatMap((bounds, n) =>
+    Object.values<Bound>(bounds).map(({ limit, unit, why }) => [
+      ['from clients', 'chunks', 'from servers'][n] ?? '',
+      amount(limit, unit),
+      why,
+    ]),
+  );
+  return readme.replace(
+    /(<!-- bounds: .*-->\n)[\s\S]*(<!-- end of bounds -->)/,
+    (_all, begin: string, end: string) => `${begin}${table(['side', 'limit', 'what and why'], rows)}\n${end}`,
+  );
+}
+
+function amount(limit: number, unit: Bound['unit']): string {
+  if (unit === 'ms') return limit % 1_000 === 0 ? `${limit / 1_000} s` : `${limit} ms`;
+  if (unit === 'bytes') {
+    if (limit >= 2 ** 20) return `${limit / 2 ** 20} MiB`;
+    return limit >= 1024 ? `${limit / 1024} KiB` : `${limit} bytes`;
+  }
+  return limit.toLocaleString('en-US');
+}
 
 export function renderErrors(): string {
   const rows = Object.entries<ErrorRow>(ERRORS).map(([code, row]) => [

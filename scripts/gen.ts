@@ -10,9 +10,18 @@ import { environmentTable } from '../src/config.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
 import { version } from '../src/version.ts';
 import { readClauseTests } from './clauses.ts';
-import { renderClauses, renderEndpoints, renderEnvironment, renderErrors, renderFidelity } from './gen-docs.ts';
+import {
+  renderClauses,
+  renderEndpoints,
+  renderEnvironment,
+  renderErrors,
+  renderFidelity,
+  withBounds,
+} from './gen-docs.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
+
+const HTTP_README = 'src/http/README.md';
 
 async function generate(): Promise<Map<string, string>> {
   return new Map([
@@ -22,6 +31,7 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/fidelity.md', renderFidelity()],
     ['docs/config.md', renderEnvironment(environmentTable())],
     ['docs/clauses.md', renderClauses(readClauseTests())],
+    [HTTP_README, withBounds(read(HTTP_README) ?? '')],
     ['src/db/rows.ts', await rows()],
   ]);
 }

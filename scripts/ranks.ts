@@ -6,6 +6,7 @@
 export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
   ['core', 'version'],
+  ['http'],
   ['dialects', 'db', 'redis', 'upstream', 'web', 'config', 'data-dir'],
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup'],
@@ -24,6 +25,14 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['codec', 'tools'],
     ['chat', 'messages', 'responses', 'generate', 'images', 'convert'],
     ['client-field'],
+    ['index'],
+  ],
+  http: [
+    ['bounds', 'streamed-body', 'open-socket', 'deadlines'],
+    ['headers', 'pinned-lookup'],
+    ['server', 'client', 'content-decoder'],
+    ['wire', 'node', 'listener', 'exchange', 'request-checks'],
+    ['stack'],
     ['index'],
   ],
   ledger: [

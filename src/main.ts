@@ -40,7 +40,7 @@ import { type AlarmState, Metering, type MeteringState, readAlarms } from './led
 import { loadMasterKeys } from './master-key.ts';
 import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
-import { BODY_BYTES, type BodyClass, SPOOL_BYTES, TIMEOUTS } from './rules/index.ts';
+import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
 import { findUnpriced } from './setup/index.ts';
 import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
@@ -302,7 +302,8 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   const metrics = createMetrics();
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
   const { catalog, pool, watch } = await openCatalog(context, closers, () => keys.clear());
-  const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
+  // No account needs more connections than clients may have.
+  const upstream = new UpstreamClient(clock, { connectionsPerOrigin: config.MAX_CONNECTIONS });
   closers.push(() => upstream.close());
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, context, metrics);
   if (redis) closers.push(() => redis.close());
@@ -484,7 +485,7 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   const { config, clock } = context;
   const closers: Closer[] = [];
   const { catalog, pool } = await openCatalog(context, closers);
-  const upstream = new UpstreamClient(clock, TIMEOUTS.unary.connect);
+  const upstream = new UpstreamClient(clock);
   closers.push(() => upstream.close());
   const video = openVideo(context, { upstream, catalog, pool }, () => publicUrlOf(config, config.PORT));
   closers.push(() => video.close());

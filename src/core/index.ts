@@ -1,26 +1,12 @@
 export { hopAddress, isAddressIn, isPublicAddress, isSameAddress, networkOf, parseRange } from './address.ts';
 export { base62 } from './base62.ts';
 export { concatBuffers } from './buffers.ts';
-export { ChunkedBody } from './chunks.ts';
 export { type Clock, FakeClock, systemClock } from './clock.ts';
 export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
 export { ApiError, type FailureDetails, fail, toApiError, Unavailable } from './errors.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export { GrowingBuffer } from './growing-buffer.ts';
-export {
-  checkHeadBytes,
-  type Framing,
-  framingOf,
-  HeadTooLargeError,
-  type HttpHead,
-  type HttpHeaders,
-  HttpParseError,
-  headEnd,
-  headerLine,
-  isAscii,
-  readHead,
-} from './head.ts';
 export { newId, newRequestId } from './ids.ts';
 export { imageSize, MAX_IMAGE_HEAD } from './image-size.ts';
 export { IndexedList, type IndexedMember } from './indexed-list.ts';
@@ -64,7 +50,6 @@ export {
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
-export type { StreamedBody } from './streamed-body.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { publicUrl, type UrlRejection } from './url.ts';
 export type { Usage } from './usage.ts';

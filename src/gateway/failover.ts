@@ -3,8 +3,9 @@
  * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
 import type { Account } from '../catalog/index.ts';
-import { type ApiError, fail, type HttpHeaders, type Log } from '../core/index.ts';
+import { type ApiError, fail, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
+import type { HttpHeaders } from '../http/index.ts';
 import { crashPoint } from '../ledger/index.ts';
 import type { AccountLease, AccountUse, Affinity, Pool } from '../pool/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';

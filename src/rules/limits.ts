@@ -15,11 +15,6 @@ export const JSON_LIMITS = {
   harmlessChars: 64 * 1024,
 } as const;
 
-/** All headers of one request together. */
-export const HEADER_BYTES = 32 * 1024;
-/** Header lines of one request. Clients send some 20, proxies add a few. */
-export const HEADER_COUNT = 100;
-
 /** Multipart bodies (G 4.8): sixteen images, a mask and every option fit; prompts are the longest text fields. */
 export const MULTIPART = { parts: 40, headerBytes: 8 * 1024, fieldBytes: 256 * 1024 } as const;
 

@@ -3,14 +3,19 @@
  * Never follows redirects, sends cookies or credentials, uses a proxy, or reuses a connection. Reports failures as values whose
  * messages reveal nothing about the internal network.
  */
-import type { Clock, HttpHeaders } from '../core/index.ts';
-import type { ClientConnection, ConnectionUser } from './connection.ts';
+import type { Clock } from '../core/index.ts';
+import {
+  createHttpClient,
+  type Exchange,
+  type HttpClient,
+  type HttpHeaders,
+  type OpenSocket,
+  type ResponseListener,
+  type TransportError,
+} from '../http/index.ts';
 import { claimedMime, detectMime, isUnknown } from './mime-sniff.ts';
-import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
-import { type ConnectionRoute, connectTo } from './pinned-connection.ts';
 import { type AddressRejection, PublicGuard, type ResolveHost } from './public-guard.ts';
-import { type Connect, type PostResponse, type PublicPost, postOnce } from './public-post.ts';
-import { requestHead } from './request-head.ts';
+import { isTimeCode, type PostResponse, type PublicPost, postOnce, type SendOnce } from './public-post.ts';
 
 export interface PublicFetcherOptions {
   /** Origins (EGRESS_ALLOW) that need not be public. All other limits apply to them too. */
@@ -44,68 +49,78 @@ export type PublicResult = { readonly ok: true; readonly mime: string; readonly 
 const CONNECT_MS = 5_000;
 
 export class PublicFetcher {
-  readonly #options: PublicFetcherOptions & Required<Pick<PublicFetcherOptions, 'connectMs' | 'openSocket'>>;
+  readonly #options: PublicFetcherOptions;
   readonly #guard: PublicGuard;
+  readonly #http: HttpClient;
 
   constructor(options: PublicFetcherOptions) {
-    this.#options = { connectMs: CONNECT_MS, openSocket: openTcpOrTls, ...options };
+    this.#options = options;
     this.#guard = new PublicGuard(options);
+    this.#http = createHttpClient(options);
   }
 
   /** Never rejects. */
   fetch(address: string, request: PublicRequest): Promise<PublicResult> {
-    return this.#guarded(address, request.timeoutMs, (url, route, timeout) => fetchOnce(url, route, request, timeout));
+    return this.#guarded(address, request.timeoutMs, (send, timeout) => fetchOnce(send, request, timeout));
   }
 
   /** Sends a POST by the same rules. Any status is a result; never rejects. */
   post(address: string, request: PublicPost): Promise<PostResult> {
     const { clock } = this.#options;
     const begun = clock.now();
-    return this.#guarded(address, request.timeoutMs, async (url, route, timeout) => {
-      const connect: Connect = (user) => connectTo(targetOf(url), route, user);
+    return this.#guarded(address, request.timeoutMs, async (send, timeout) => {
       const headMs = request.headMs - (clock.now() - begun);
-      const result = await postOnce({ url, connect, clock }, { ...request, headMs }, timeout);
+      const result = await postOnce({ send, clock }, { ...request, headMs }, timeout);
       if (typeof result === 'object') return result;
       return result === 'time' ? TOO_LONG : UNREADABLE;
     });
   }
 
-  /** Checks the address, and calls `exchange` with a route to its checked hosts. */
+  /** Checks the address, and calls `exchange` with a way to its checked hosts. */
   async #guarded<T>(
     address: string,
     timeoutMs: number,
-    exchange: (url: URL, route: ConnectionRoute, timeout: AbortSignal) => Promise<T>,
+    exchange: (send: SendOnce, timeout: AbortSignal) => Promise<T>,
   ): Promise<T | PublicFailure> {
-    const { allow, clock, connectMs, openSocket } = this.#options;
+    const { allow, clock } = this.#options;
     const stop = new AbortController();
     const cancel = clock.after(timeoutMs, () => stop.abort());
     try {
       const checked = await this.#guard.check(address, { allow }, stop);
       if ('reason' in checked) return { ok: false, ...checked };
-      const { url, addresses } = checked;
-      return await exchange(url, { addresses, connectMs: Math.min(connectMs, timeoutMs), openSocket }, stop.signal);
+      return await exchange(this.#sendTo(checked.url, checked.addresses, timeoutMs), stop.signal);
     } finally {
       cancel();
     }
   }
+
+  /** The caller of the exchange sets the time limit; only connecting has a shorter one. */
+  #sendTo({ origin, pathname, search }: URL, addresses: readonly string[] | undefined, timeoutMs: number): SendOnce {
+    const connect = Math.min(this.#options.connectMs ?? CONNECT_MS, timeoutMs);
+    const timeouts = { connect, firstByte: timeoutMs, idle: timeoutMs, total: timeoutMs };
+    const fixed = {
+      origin,
+      path: pathname + search,
+      timeouts,
+      addresses,
+      connection: 'single',
+      encoding: 'keep',
+    } as const;
+    return (request, listener) => this.#http.send({ ...request, ...fixed }, listener);
+  }
 }
 
-async function fetchOnce(
-  url: URL,
-  route: ConnectionRoute,
-  request: PublicRequest,
-  timeout: AbortSignal,
-): Promise<PublicResult> {
+async function fetchOnce(send: SendOnce, request: PublicRequest, timeout: AbortSignal): Promise<PublicResult> {
   if (timeout.aborted) return TOO_LONG;
   const { promise, resolve } = Promise.withResolvers<PublicResult>();
   timeout.addEventListener('abort', () => resolve(TOO_LONG), { once: true });
-  const download = new Download(url, request, resolve);
-  const connection = connectTo(targetOf(url), route, download);
-  download.connection = connection;
+  const download = new Download(request, resolve);
+  const exchange = send({ method: 'GET', headers: HEADERS, body: null }, download);
+  download.exchange = exchange;
   try {
     return await promise;
   } finally {
-    connection.close();
+    exchange.abort();
   }
 }
 
@@ -117,25 +132,17 @@ const HEADERS = [
 ].flat();
 
 /** Reads one response and stops at the first failure. */
-class Download implements ConnectionUser {
-  connection: ClientConnection | undefined;
-  readonly #url: URL;
+class Download implements ResponseListener {
+  exchange: Exchange | undefined;
   readonly #request: PublicRequest;
   readonly #done: (result: PublicResult) => void;
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #type: string | undefined;
 
-  constructor(url: URL, request: PublicRequest, done: (result: PublicResult) => void) {
-    this.#url = url;
+  constructor(request: PublicRequest, done: (result: PublicResult) => void) {
     this.#request = request;
     this.#done = done;
-  }
-
-  onOpen(): void {
-    const { host, pathname, search } = this.#url;
-    const head = requestHead({ method: 'GET', path: pathname + search, headers: HEADERS }, host, null);
-    this.connection?.send(this, head, null);
   }
 
   onHead(status: number, headers: HttpHeaders): void {
@@ -158,9 +165,8 @@ class Download implements ConnectionUser {
     this.#done(this.#accepts(mime) ? { ok: true, mime, bytes } : WRONG_TYPE);
   }
 
-  onError(error: Error): void {
-    const isTime = 'code' in error && (error.code === 'CONNECT_TIME' || error.code === 'ETIMEDOUT');
-    this.#done(isTime ? TOO_LONG : UNREADABLE);
+  onError({ kind, code }: TransportError): void {
+    this.#done(kind === 'timeout' || isTimeCode(code) ? TOO_LONG : UNREADABLE);
   }
 
   #headFailure(status: number, headers: HttpHeaders): PublicFailure | undefined {
@@ -174,7 +180,7 @@ class Download implements ConnectionUser {
   /** Fails before the end of the response. */
   #abort(failure: PublicFailure): void {
     this.#done(failure);
-    this.connection?.close();
+    this.exchange?.abort();
   }
 
   #accepts(mime: string): boolean {

@@ -6,7 +6,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { NON_PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
-import type { OpenSocket } from './open-socket.ts';
+import type { OpenSocket } from '../http/index.ts';
 import { type PostResult, PublicFetcher, type PublicFetcherOptions } from './public-fetch.ts';
 import type { PublicPost } from './public-post.ts';
 

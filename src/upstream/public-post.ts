@@ -1,7 +1,6 @@
 /** One POST over a new connection: sends the body, drops the response, and reports its status. Never follows redirects. */
-import type { Clock, HttpHeaders } from '../core/index.ts';
-import type { ClientConnection, ConnectionUser } from './connection.ts';
-import { requestHead } from './request-head.ts';
+import type { Clock } from '../core/index.ts';
+import type { Exchange, HttpHeaders, HttpRequest, ResponseListener, TransportError } from '../http/index.ts';
 
 export interface PublicPost {
   /** Flat name, value, name, value; names in lower case. */
@@ -21,62 +20,55 @@ export interface PostResponse {
   readonly retryAfter: string | undefined;
 }
 
-/** Connects and calls `user`. The connection may go only to checked addresses; the caller of `postOnce` sees to that. */
-export type Connect = (user: ConnectionUser) => ClientConnection;
-
 export interface PostRoute {
-  readonly url: URL;
-  readonly connect: Connect;
+  /** Sends the request over a connection that may go only to checked addresses. */
+  readonly send: SendOnce;
   readonly clock: Clock;
 }
 
+/** Sends a request over a connection of its own. */
+export type SendOnce = (
+  request: Pick<HttpRequest, 'method' | 'headers' | 'body'>,
+  listener: ResponseListener,
+) => Exchange;
+
 export async function postOnce(
-  { url, connect, clock }: PostRoute,
+  { send, clock }: PostRoute,
   post: PublicPost,
   timeout: AbortSignal,
 ): Promise<PostResponse | 'time' | 'network'> {
   if (timeout.aborted) return 'time';
   const { promise, resolve } = Promise.withResolvers<PostResponse | 'time' | 'network'>();
   timeout.addEventListener('abort', () => resolve('time'), { once: true });
-  const exchange = new Posting(url, post, resolve);
+  const posting = new Posting(post, resolve);
   const cancelHead = clock.after(post.headMs, () => {
-    if (!exchange.hasHead) resolve('time');
+    if (!posting.hasHead) resolve('time');
   });
-  const connection = connect(exchange);
-  exchange.connection = connection;
+  const { headers, body } = post;
+  const exchange = send({ method: 'POST', headers: [...headers, ...FIXED_HEADERS], body }, posting);
   try {
     return await promise;
   } finally {
     cancelHead();
-    connection.close();
+    exchange.abort();
   }
 }
 
 const FIXED_HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'dragoman', 'connection', 'close'];
 
-class Posting implements ConnectionUser {
-  connection: ClientConnection | undefined;
-  readonly #url: URL;
+class Posting implements ResponseListener {
   readonly #post: PublicPost;
   readonly #done: (result: PostResponse | 'time' | 'network') => void;
   #response: PostResponse | undefined;
   #size = 0;
 
-  constructor(url: URL, post: PublicPost, done: (result: PostResponse | 'time' | 'network') => void) {
-    this.#url = url;
+  constructor(post: PublicPost, done: (result: PostResponse | 'time' | 'network') => void) {
     this.#post = post;
     this.#done = done;
   }
 
   get hasHead(): boolean {
     return this.#response !== undefined;
-  }
-
-  onOpen(): void {
-    const { host, pathname, search } = this.#url;
-    const { headers, body } = this.#post;
-    const request = { method: 'POST', path: pathname + search, headers: [...headers, ...FIXED_HEADERS] } as const;
-    this.connection?.send(this, requestHead(request, host, body), body);
   }
 
   onHead(status: number, headers: HttpHeaders): void {
@@ -94,8 +86,9 @@ class Posting implements ConnectionUser {
     if (this.#response) this.#done(this.#response);
   }
 
-  onError(error: Error): void {
-    const isTime = 'code' in error && (error.code === 'CONNECT_TIME' || error.code === 'ETIMEDOUT');
-    this.#done(isTime ? 'time' : 'network');
+  onError({ kind, code }: TransportError): void {
+    this.#done(kind === 'timeout' || isTimeCode(code) ? 'time' : 'network');
   }
 }
+
+export const isTimeCode = (code: string): boolean => code === 'CONNECT_TIME' || code === 'ETIMEDOUT';

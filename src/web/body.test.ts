@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { WireRequest } from '../http/wire/request.ts';
 import { readBody } from './body.ts';
 import { Call, type ResponseWriter } from './call.ts';
-import { IncomingRequest } from './request.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -19,7 +19,7 @@ const BYTES = 200_000;
 test('a body that arrives byte by byte takes little more memory than its bytes', async () => {
   const line = { method: 'POST', url: '/', version: '1.1' } as const;
   const connection = { address: '', requestBody: () => {} };
-  const request = new IncomingRequest(line, { line: '', headers: {}, rawHeaders: [] }, connection);
+  const request = new WireRequest(line, { line: '', headers: {}, rawHeaders: [] }, connection);
   const response = { once() {} } as unknown as ResponseWriter;
   const route = { operation: 'none', errorFormat: 'openai', params: {}, path: '/', query: '' } as const;
   const body = readBody(new Call({ id: '', ...route, request, response, address: '', startedAt: 0 }), BYTES);

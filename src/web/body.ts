@@ -2,9 +2,9 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ApiError, concatBuffers, fail, type MaybePromise, mediaTypeOf } from '../core/index.ts';
+import type { IncomingRequest } from '../http/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
 import type { Call } from './call.ts';
-import type { IncomingRequest } from './request.ts';
 
 const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream & Readable> = new Map([
   ['gzip', createGunzip],

@@ -1,31 +1,17 @@
 /** One API call as a handler sees it: request, response, route, client address, and the fields of its log line. */
 import type { Duplex } from 'node:stream';
 import type { LogFields, LogValue } from '../core/index.ts';
+import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { AdminOperation, ErrorFormat, Operation, OperatorOperation } from '../rules/index.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
-import type { IncomingRequest } from './request.ts';
 
 /** Operations of the client API, the operator endpoints and the admin API. */
 export type AnyOperation = Operation | OperatorOperation | AdminOperation;
 
 /** Destination of a response: an HTTP response, or one turn of a WebSocket session. */
-export interface ResponseWriter {
-  statusCode: number;
-  readonly headersSent: boolean;
-  readonly writableEnded: boolean;
-  readonly writableFinished: boolean;
-  readonly destroyed: boolean;
-  writeHead(status: number, headers: Readonly<Record<string, string | number>>): unknown;
-  flushHeaders(): void;
-  /** Returns false when the client reads too slowly; `drain` follows. */
-  write(chunk: Buffer | string): boolean;
-  end(chunk?: Buffer | string): unknown;
+export interface ResponseWriter extends OutgoingResponse {
   /** Takes one event as JSON text, without server-sent-event framing. Only a WebSocket turn has it. */
   writeEvent?(json: string): boolean;
-  destroy(): unknown;
-  /** Set before the head: the client may send the rest of a large body before it reads the response. */
-  readsRest?: boolean;
-  once(event: 'close' | 'drain', listener: () => void): unknown;
 }
 
 /** The connection of a WebSocket upgrade request. */

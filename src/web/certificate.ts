@@ -6,6 +6,7 @@ import { X509Certificate } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { type Clock, type Log, type Repetition, repeat } from '../core/index.ts';
+import { MIN_TLS_VERSION } from '../http/index.ts';
 
 export interface CertificateFiles {
   /** The certificate and its chain. */
@@ -31,8 +32,6 @@ export interface CertificateOptions {
   readonly log: Log;
 }
 
-/** Versions before 1.2 are broken (RFC 8996). */
-export const MIN_TLS_VERSION = 'TLSv1.2';
 const POLL_MS = 2_000;
 /** A chain of a dozen certificates. */
 const MAX_FILE_BYTES = 256 * 1024;

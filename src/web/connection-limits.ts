@@ -1,13 +1,7 @@
 /** Limits of open client connections, and their defaults: every connection holds a file descriptor and some memory. */
 import { readFileSync } from 'node:fs';
 import { isAddressIn } from '../core/index.ts';
-
-export interface ConnectionLimits {
-  readonly total: number;
-  readonly perAddress: number;
-  /** True for trusted proxies: behind one address are many clients. */
-  isExempt(address: string): boolean;
-}
+import type { ConnectionLimits } from '../http/index.ts';
 
 /** Descriptors for the database, the journal, uploads and log files. */
 const OTHER_FILES = 256;
@@ -24,6 +18,7 @@ export function connectionLimits(
     total: all,
     // One client can never take all connections.
     perAddress: perAddress ?? Math.ceil(all / 2),
+    // Behind the one address of a proxy are many clients.
     isExempt: (address) => trustedProxies.length > 0 && isAddressIn(address, trustedProxies),
   };
 }

@@ -3,9 +3,9 @@
  * endpoints never take part, and browsers never send cookies along: the key is in a header.
  */
 import { matchesGlob } from '../core/index.ts';
+import type { IncomingRequest } from '../http/index.ts';
 import { CORS_MAX_AGE_S, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, ENDPOINTS } from '../rules/index.ts';
 import type { AnyOperation } from './call.ts';
-import type { IncomingRequest } from './request.ts';
 import { matchRoute, methodsOf } from './routes.ts';
 
 type Headers = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
  * HTTP server: routes requests by the endpoint table and runs their handlers. Owns request ids, rejections, the log line of every
- * request, and the graceful shutdown. connection.ts reads and writes the bytes.
+ * request, and the graceful shutdown. src/http reads and writes the bytes.
  */
 import { STATUS_CODES } from 'node:http';
 import {
@@ -8,7 +8,6 @@ import {
   type Clock,
   errorFields,
   fail,
-  type HttpParseError,
   hopAddress,
   isAddressIn,
   type Log,
@@ -16,18 +15,24 @@ import {
   toApiError,
   Unavailable,
 } from '../core/index.ts';
+import {
+  type ConnectionLimits,
+  createHttpServer,
+  type HttpParseError,
+  type HttpServer,
+  type IncomingRequest,
+  type OutgoingResponse,
+  type ProtocolViolation,
+  rejectionFor,
+  type ServerHost,
+  type Upgradable,
+} from '../http/index.ts';
 import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
-import type { ConnectionHost, ProtocolViolation, ServerConnection } from './connection.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
 import type { Cors } from './cors.ts';
-import { Listener } from './listener.ts';
 import type { Metrics } from './metrics.ts';
-import type { IncomingRequest } from './request.ts';
-import { rejectionFor } from './request-checks.ts';
-import type { OutgoingResponse } from './response.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { type RenderError, sendError, sendNoContent } from './send.ts';
 
@@ -73,7 +78,7 @@ export function createWeb(options: WebOptions): Web {
     () => [{ value: options.log.droppedLines }],
   );
   const reportProxy = proxyReporter(options);
-  const host: ConnectionHost = {
+  const host: ServerHost = {
     clock: options.clock,
     get isDraining() {
       return draining;
@@ -86,7 +91,11 @@ export function createWeb(options: WebOptions): Web {
     onViolation: (violation, error) => violationResponse(violation, error, options.log),
     onRefused: (count) => options.log.warn('connections.refused', { count, open: listener.openConnections }),
   };
-  const listener: Listener = new Listener(host, options.connectionLimits, options.certificate);
+  const listener: HttpServer = createHttpServer({
+    host,
+    limits: options.connectionLimits,
+    certificate: options.certificate,
+  });
   options.metrics.gauge('dragoman_open_connections', 'Open client connections', () => [
     { value: listener.openConnections },
   ]);
@@ -112,7 +121,7 @@ function dispatch(
   options: WebState,
   handlers: Readonly<Record<AnyOperation, Handler>>,
   exchange: Exchange,
-  connection: ServerConnection,
+  connection: Upgradable,
 ): void {
   const { request, path } = exchange;
   const rejection = rejectionFor(request);
@@ -152,7 +161,7 @@ function upgrade(
   options: WebState,
   handlers: Readonly<Record<AnyOperation, Handler>>,
   exchange: Exchange,
-  connection: ServerConnection,
+  connection: Upgradable,
 ): void {
   const route = ROUTES.find(({ operation, path }) => operation === 'responses.socket' && path === exchange.path);
   const { socket } = connection;

@@ -4,9 +4,9 @@ import { duplexPair } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ApiError } from '../core/index.ts';
+import type { IncomingRequest } from '../http/index.ts';
 import { BodyBudget } from './body-budget.ts';
 import { Call, type ResponseWriter } from './call.ts';
-import type { IncomingRequest } from './request.ts';
 import { WebSocketServer } from './websocket.ts';
 
 const HANDSHAKE = {

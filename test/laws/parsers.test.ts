@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ChunkedBody, framingOf, type HttpHead, HttpParseError, headEnd, readHead } from '../../src/core/index.ts';
+import { HttpParseError } from '../../src/http/index.ts';
+import { ChunkedBody } from '../../src/http/wire/chunks.ts';
+import { framingOf, type HttpHead, headEnd, readHead } from '../../src/http/wire/head.ts';
 import { type Peer, type ReadRequest, type ReadResponse, startPeer } from '../support/peer.ts';
 import { anyRequests, anyResponses, validRequests } from './messages.ts';
 import { asyncLaw } from './runs.ts';

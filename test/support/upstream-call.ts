@@ -7,10 +7,11 @@ import { createLog, type LogFields, systemClock } from '../../src/core/index.ts'
 import type { HubUsage } from '../../src/dialects/index.ts';
 import type { Admission } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
+import type { IncomingRequest } from '../../src/http/index.ts';
 import { Pool } from '../../src/pool/index.ts';
 import type { Style } from '../../src/rules/index.ts';
 import { UpstreamClient } from '../../src/upstream/index.ts';
-import { Call, type IncomingRequest, type ResponseWriter } from '../../src/web/index.ts';
+import { Call, type ResponseWriter } from '../../src/web/index.ts';
 
 /** What the provider does with one request; the account is known by its credential. */
 export type ProviderStep = (response: ServerResponse, accountId: string) => void;
@@ -195,7 +196,7 @@ export const callerOf = (style: Style): Caller => ({
 export function openFailoverServices(style: Style, accounts: readonly Account[]) {
   const lines: (LogFields & { msg: string })[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) });
-  const upstream = new UpstreamClient(systemClock, 5_000);
+  const upstream = new UpstreamClient(systemClock);
   const catalog = new Catalog([groupOf(style)], accounts, new Map());
   return { lines, log, upstream, clock: systemClock, pool: new Pool(systemClock), catalog: () => catalog };
 }

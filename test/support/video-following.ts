@@ -18,7 +18,7 @@ export interface TestWorkers {
 }
 
 export function testWorkers(gateway: TestGateway, clock: Clock = systemClock): TestWorkers {
-  const upstream = new UpstreamClient(clock, 5_000);
+  const upstream = new UpstreamClient(clock);
   const { database, log } = gateway.context;
   const services = {
     db: database.db,

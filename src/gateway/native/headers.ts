@@ -1,6 +1,7 @@
 /** Headers and path of a native call, both ways, by the lists in src/rules/. */
 import type { Account } from '../../catalog/index.ts';
-import { fail, type HttpHeaders } from '../../core/index.ts';
+import { fail } from '../../core/index.ts';
+import type { HttpHeaders } from '../../http/index.ts';
 import {
   DEFAULT_MESSAGES_VERSION,
   NOT_FORWARDED,

@@ -1,6 +1,6 @@
 /** A native request after it was read, and what reading it needs. */
 import type { Account, Model } from '../../catalog/index.ts';
-import type { StreamedBody } from '../../core/index.ts';
+import type { StreamedBody } from '../../http/index.ts';
 import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
 import type { Spool } from '../../web/index.ts';
 import type { CallFacts } from '../billing/admission.ts';

@@ -3,7 +3,8 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { until } from '../../../test/support/wait.ts';
 import { FakeClock } from '../../core/index.ts';
-import { Call, ClientStreams, type IncomingRequest, type ResponseWriter } from '../../web/index.ts';
+import type { IncomingRequest } from '../../http/index.ts';
+import { Call, ClientStreams, type ResponseWriter } from '../../web/index.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 

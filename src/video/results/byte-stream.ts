@@ -1,5 +1,5 @@
 /** Bytes that are pulled piece by piece, so that the reader sets the pace. At most a few pieces are in memory. */
-import type { HttpHeaders } from '../../core/index.ts';
+import type { HttpHeaders } from '../../http/index.ts';
 import type { TransportError, UpstreamExchange, UpstreamListener } from '../../upstream/index.ts';
 
 export interface ByteStream {

@@ -14,7 +14,7 @@ let account: Account;
 
 before(async () => {
   sim = await startSim({ video: { clock: 'manual', rateLimits: false } });
-  upstream = new UpstreamClient(systemClock, 5_000);
+  upstream = new UpstreamClient(systemClock);
   client = new AssetClient(upstream, systemClock);
   account = accountWith({});
 });

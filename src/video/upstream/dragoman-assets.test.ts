@@ -33,7 +33,7 @@ const server = createServer((incoming, outgoing) => {
   });
 });
 
-const upstream = new UpstreamClient(systemClock, 5_000);
+const upstream = new UpstreamClient(systemClock);
 let url = '';
 before(async () => {
   server.listen(0, '127.0.0.1');

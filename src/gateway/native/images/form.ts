@@ -2,7 +2,8 @@
  * The form of an image edit (G 2): spooled to disk while it arrives, checked, and sent with the bytes as they came. Only the model's
  * name changes, and a `response_format` part is cut out.
  */
-import { type ApiError, fail, hasSignature, type Span, type StreamedBody } from '../../../core/index.ts';
+import { type ApiError, fail, hasSignature, type Span } from '../../../core/index.ts';
+import type { StreamedBody } from '../../../http/index.ts';
 import {
   IMAGE_FIELDS,
   IMAGE_FILES,

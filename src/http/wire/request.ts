@@ -1,20 +1,9 @@
-/** An incoming HTTP request: its head, and its body for a single reader. */
-import { concatBuffers, type HttpHead, type HttpHeaders } from '../core/index.ts';
-
-export interface BodyReader {
-  /** Returns false to pause the sender; `resume` continues. */
-  onData(chunk: Buffer): boolean;
-  onEnd(): void;
-  /** The connection closed before the end of the body. */
-  onAborted(): void;
-}
-
-export interface RequestLine {
-  readonly method: string;
-  /** Path and query as received, `*` for the server as a whole, or an invalid target. */
-  readonly url: string;
-  readonly version: '1.0' | '1.1';
-}
+/** A request of the server connection: its head, and its body for a single reader. */
+import { concatBuffers } from '../../core/index.ts';
+import { SERVER_BOUNDS } from '../bounds.ts';
+import type { HttpHeaders } from '../headers.ts';
+import type { BodyReader, IncomingRequest, RequestLine } from '../server.ts';
+import type { HttpHead } from './head.ts';
 
 /** The parts of the connection that a request uses. */
 export interface RequestConnection {
@@ -24,21 +13,17 @@ export interface RequestConnection {
   requestBody(): void;
 }
 
-/** Bytes to buffer before a reader is attached; beyond this the sender is paused. */
-const MAX_BUFFERED_BYTES = 64 * 1024;
+const MAX_BUFFERED_BYTES = SERVER_BOUNDS.unreadBytes.limit;
 /** Replaces a finished reader. The reader holds the body, and the request lives as long as its response. */
 const NO_READER: BodyReader = { onData: () => true, onEnd() {}, onAborted() {} };
 
-export class IncomingRequest implements RequestLine {
+export class WireRequest implements IncomingRequest {
   readonly method: string;
   readonly url: string;
   readonly version: RequestLine['version'];
   readonly headers: HttpHeaders;
-  /** Flat name, value, name, value in the order received; names in lower case. */
   readonly rawHeaders: readonly string[];
-  /** IP address of the client. */
   readonly address: string;
-  /** True when the whole body has arrived. */
   isComplete = false;
   readonly #connection: RequestConnection;
   #buffered: Buffer[] = [];
@@ -56,7 +41,6 @@ export class IncomingRequest implements RequestLine {
     this.#connection = connection;
   }
 
-  /** Attaches the reader of the body. Call it at most once. */
   read(reader: BodyReader): void {
     this.#reader = reader;
     const buffered = this.#buffered;
@@ -72,7 +56,7 @@ export class IncomingRequest implements RequestLine {
     this.#connection.requestBody();
   }
 
-  /** The body when it has arrived completely and no reader is attached, which is the common case. */
+  /** The common case. */
   get completeBody(): Buffer | undefined {
     if (!this.isComplete || this.#reader) return undefined;
     return concatBuffers(this.#buffered);

@@ -2,7 +2,9 @@
  * Incremental decoder of the chunked transfer coding (RFC 9112, section 7.1). Returns the payload of one read as one buffer:
  * servers send every SSE event as its own chunk, and handling them one by one costs several times as much.
  */
-import { HttpParseError, readHead, TOKEN } from './head.ts';
+import { CHUNK_BOUNDS } from '../bounds.ts';
+import { HttpParseError, TOKEN } from '../headers.ts';
+import { readHead } from './head.ts';
 
 /** What the next byte must be part of. */
 type State =
@@ -22,11 +24,9 @@ type State =
 const CR = 0x0d;
 const LF = 0x0a;
 const SEMICOLON = 0x3b;
-/** Limits a chunk to 4 GiB. */
-const MAX_DIGITS = 8;
-/** Limit for all extensions and trailers of a body together. They are discarded, so reading unlimited ones only costs time. */
-const MAX_EXTRA_BYTES = 16 * 1024;
-const MAX_TRAILERS = 64;
+const MAX_DIGITS = CHUNK_BOUNDS.sizeDigits.limit;
+const MAX_EXTRA_BYTES = CHUNK_BOUNDS.extraBytes.limit;
+const MAX_TRAILERS = CHUNK_BOUNDS.trailers.limit;
 const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
 /** RFC 9112 chunk extensions without optional whitespace: a proxy in front may reject or read such whitespace differently. */
 const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);

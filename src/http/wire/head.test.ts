@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { law } from '../../test/laws/runs.ts';
-import {
-  framingOf,
-  HEADER_NAME_CACHE,
-  HeadTooLargeError,
-  HttpParseError,
-  headEnd,
-  headerLine,
-  readHead as parse,
-} from './head.ts';
+import { law } from '../../../test/laws/runs.ts';
+import { HEADER_NAME_CACHE, HeadTooLargeError, HttpParseError, headerLine } from '../headers.ts';
+import { framingOf, headEnd, readHead as parse } from './head.ts';
 
 const readHead = (text: string) => parse(text, 100);
 

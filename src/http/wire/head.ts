@@ -2,9 +2,7 @@
  * Parser and writer of HTTP/1.1 message heads, for requests and responses. Rejects every deviation from RFC 9112 instead of
  * repairing it: two parsers in a row that read a message differently allow request smuggling.
  */
-
-/** Header values by lower-case name. Repeated headers are joined with commas. */
-export type HttpHeaders = Readonly<Record<string, string | undefined>>;
+import { HeadTooLargeError, type HttpHeaders, HttpParseError, headerName } from '../headers.ts';
 
 export interface HttpHead {
   /** The request line or the status line. */
@@ -13,15 +11,6 @@ export interface HttpHead {
   /** Flat name, value, name, value in the order received; names in lower case. */
   readonly rawHeaders: readonly string[];
 }
-
-/** Malformed HTTP, or a feature of HTTP that this implementation does not support. */
-export class HttpParseError extends Error {
-  override readonly name = 'HttpParseError';
-  readonly code = 'BAD_HTTP';
-}
-
-/** The head has too many bytes or too many headers. */
-export class HeadTooLargeError extends HttpParseError {}
 
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 const TAB = 0x09;
@@ -32,11 +21,6 @@ const SPACE = 0x20;
 
 /** Non-empty lines of printable characters, separated by CR LF, without obsolete line folding. */
 const HEADER_BLOCK = /^[!-~\x80-\xff][\t -~\x80-\xff]*(?:\r\n[!-~\x80-\xff][\t -~\x80-\xff]*)*$/;
-/** RFC 9110 `token`, as part of a regular expression. */
-export const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
-const NAME = new RegExp(`^${TOKEN}$`);
-/** Characters that could end the header line, or that are not a single byte. */
-const UNSAFE_VALUE = /[^\t -~\x80-\xff]/;
 
 /** Offset after the blank line that ends the head; -1 when `bytes` does not contain it yet. */
 export function headEnd(bytes: Buffer, from = 0): number {
@@ -84,25 +68,6 @@ function endOfLine(text: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** Cache of validated names. Clients send the same few dozen names, so one lookup replaces a check and a conversion. */
-export const HEADER_NAME_CACHE = new Map<string, string>();
-/** Clients choose the names, so the cache must not grow without limit. */
-const MAX_CACHED_NAMES = 512;
-const MAX_CACHED_LENGTH = 64;
-
-function headerName(written: string): string {
-  const known = HEADER_NAME_CACHE.get(written);
-  if (known !== undefined) return known;
-  if (!NAME.test(written)) throw new HttpParseError('invalid header name');
-  const name = written.toLowerCase();
-  // Copies, because a slice would keep the whole head in memory.
-  if (HEADER_NAME_CACHE.size < MAX_CACHED_NAMES && written.length <= MAX_CACHED_LENGTH)
-    HEADER_NAME_CACHE.set(flatCopy(written), flatCopy(name));
-  return name;
-}
-
-const flatCopy = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
-
 /** Removes surrounding spaces and tabs. `trim` also removes bytes such as 0xA0, which belong to the value. */
 function trimBlanks(text: string, from: number, to: number): string {
   let start = from;
@@ -113,17 +78,6 @@ function trimBlanks(text: string, from: number, to: number): string {
 }
 
 const isBlank = (char: number): boolean => char === SPACE || char === TAB;
-
-/** True when UTF-8 and Latin-1 encode the text to the same bytes. */
-export const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
-
-/** Formats a header line with its line break. Throws when the name or value could inject another header. */
-export function headerLine(name: string, value: string): string {
-  // Validates only: the line keeps the case of `name`.
-  headerName(name);
-  if (UNSAFE_VALUE.test(value)) throw new HttpParseError(`header ${name} contains an invalid character`);
-  return `${name}: ${value}\r\n`;
-}
 
 /** What ends a body: a number of bytes, the last chunk, or the end of the connection. */
 export type Framing = number | 'chunked' | 'close';

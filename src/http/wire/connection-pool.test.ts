@@ -5,19 +5,19 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
-import { certificateFor } from '../../test/support/certificate.ts';
-import { type RawPeer, RawServer } from '../../test/support/raw-server.ts';
-import { FakeClock, systemClock } from '../core/index.ts';
-import type { Timeouts } from '../rules/index.ts';
-import { type TransportError, UpstreamClient } from './client.ts';
-import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
+import { certificateFor } from '../../../test/support/certificate.ts';
+import { type RawPeer, RawServer } from '../../../test/support/raw-server.ts';
+import { type Clock, FakeClock, systemClock } from '../../core/index.ts';
+import type { HttpClient, HttpRequest, RequestTimeouts, TransportError } from '../client.ts';
+import { type OpenSocket, openTcpOrTls, targetOf } from '../open-socket.ts';
+import { createHttpClient } from '../stack.ts';
 
-const TIMEOUTS: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
+const TIMEOUTS: RequestTimeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
 const RESPONSE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 const server = new RawServer();
 let origin = '';
-const open: UpstreamClient[] = [];
+const open: HttpClient[] = [];
 
 before(async () => {
   origin = await server.listen();
@@ -33,30 +33,33 @@ after(async () => {
 
 /** A client with the sockets that it opened, in order. */
 function upstreamOn(
-  clock = systemClock,
-  connectMs = TIMEOUTS.connect,
-): { upstream: UpstreamClient; sockets: Socket[] } {
+  clock: Clock = systemClock,
+  connectionsPerOrigin?: number,
+): { upstream: HttpClient; sockets: Socket[] } {
   const sockets: Socket[] = [];
-  const upstream = new UpstreamClient(clock, connectMs, (target) => {
+  const openSocket: OpenSocket = (target) => {
     const socket = connect(target);
     sockets.push(socket);
     return socket;
-  });
+  };
+  const upstream = createHttpClient({ clock, openSocket, connectionsPerOrigin });
   open.push(upstream);
   return { upstream, sockets };
 }
 
 /** Resolves with the body or the error. */
 function call(
-  upstream: UpstreamClient,
+  upstream: HttpClient,
   path = '/',
   at = origin,
   onEnd = (): void => {},
+  timeouts = TIMEOUTS,
+  connection: HttpRequest['connection'] = 'any',
 ): Promise<string | TransportError> {
   const { promise, resolve } = Promise.withResolvers<string | TransportError>();
   let body = '';
   upstream.send(
-    { method: 'GET', origin: at, path, headers: [], body: null, timeouts: TIMEOUTS },
+    { method: 'GET', origin: at, path, headers: [], body: null, timeouts, connection },
     {
       onHead() {},
       onData(chunk) {
@@ -118,6 +121,22 @@ test('a hundred concurrent requests each get their own response', async () => {
   for (let round = 0; round < 3; round++)
     assert.deepEqual(await Promise.all(paths.map((path) => call(upstream, path))), paths);
   assert.equal(sockets.length, 100);
+});
+
+test('beyond the limit of connections to an origin a request fails before it is sent, and idle connections make room', async () => {
+  const { upstream, sockets } = upstreamOn(systemClock, 2);
+  const waiting: RawPeer[] = [];
+  server.respond = (peer) => waiting.push(peer);
+  const calls = [call(upstream), call(upstream)];
+  while (waiting.length < 2) await turn();
+  assert.deepEqual(await call(upstream), { kind: 'unreachable', code: 'TOO_MANY_CONNECTIONS' });
+  assert.equal(server.requests.length, 2);
+  server.respond = ({ socket }) => socket.write(RESPONSE);
+  for (const peer of waiting) peer.socket.write(RESPONSE);
+  assert.deepEqual(await Promise.all(calls), ['ok', 'ok']);
+  // Both connections are idle now; a request that wants a new one closes the older.
+  assert.equal(await call(upstream, '/', origin, undefined, TIMEOUTS, 'new'), 'ok');
+  assert.deepEqual([sockets.length, sockets.filter(({ destroyed }) => !destroyed).length], [3, 2]);
 });
 
 test('a connection is not reused when its response forbids it or has extra bytes', async () => {
@@ -240,7 +259,7 @@ async function startTls(host = 'localhost') {
 
 test('TLS: the client accepts a trusted certificate and resumes its session', async () => {
   const tls = await startTls();
-  const upstream = new UpstreamClient(systemClock, TIMEOUTS.connect, tls.trusting);
+  const upstream = createHttpClient({ clock: systemClock, openSocket: tls.trusting });
   try {
     for (let n = 0; n < 3; n++) assert.equal(await call(upstream, '/', tls.at), 'ok');
     assert.deepEqual(
@@ -261,7 +280,7 @@ test('TLS: the client rejects an untrusted certificate or another name, whatever
       [own, openTcpOrTls, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
       [other, other.trusting, 'ERR_TLS_CERT_ALTNAME_INVALID'],
     ] as const) {
-      const upstream = new UpstreamClient(systemClock, TIMEOUTS.connect, openSocket);
+      const upstream = createHttpClient({ clock: systemClock, openSocket });
       assert.deepEqual(await call(upstream, '/', tls.at), { kind: 'unreachable', code });
       await upstream.close();
     }
@@ -280,9 +299,10 @@ test('a connection that is not established in time, TLS included, is unreachable
   });
   mute.listen(0, '127.0.0.1');
   await once(mute, 'listening');
-  const upstream = new UpstreamClient(systemClock, 50);
+  const upstream = createHttpClient({ clock: systemClock });
   const at = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`;
-  assert.deepEqual(await call(upstream, '/', at), { kind: 'unreachable', code: 'CONNECT_TIME' });
+  const brief = { ...TIMEOUTS, connect: 50 };
+  assert.deepEqual(await call(upstream, '/', at, undefined, brief), { kind: 'unreachable', code: 'CONNECT_TIME' });
   await Promise.all(sockets.map(closed));
   // A server that does not speak TLS is unreachable too.
   mute.on('connection', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
-import type { HttpHeaders } from '../core/index.ts';
+import type { HttpHeaders } from './headers.ts';
 
 type Decoder = NodeJS.ReadWriteStream & Readable;
 

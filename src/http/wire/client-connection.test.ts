@@ -4,15 +4,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
-import { seededRandom } from '../../test/support/random.ts';
-import { RawServer } from '../../test/support/raw-server.ts';
-import { until } from '../../test/support/wait.ts';
-import { systemClock } from '../core/index.ts';
-import type { Timeouts } from '../rules/index.ts';
-import { type TransportError, UpstreamClient, type UpstreamRequest } from './client.ts';
+import { countBufferBytes, drip } from '../../../test/support/buffer-work.ts';
+import { seededRandom } from '../../../test/support/random.ts';
+import { RawServer } from '../../../test/support/raw-server.ts';
+import { until } from '../../../test/support/wait.ts';
+import { systemClock } from '../../core/index.ts';
+import type { HttpRequest, RequestTimeouts, TransportError } from '../client.ts';
+import { createHttpClient } from '../stack.ts';
 
-const TIMEOUTS: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
+const TIMEOUTS: RequestTimeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
 
 /** The kernel's table of TCP connections. */
 const TABLE = '/proc/net/tcp';
@@ -21,10 +21,13 @@ const server = new RawServer();
 let origin = '';
 /** Sockets of the client, in the order opened. */
 let sockets: Socket[] = [];
-const upstream = new UpstreamClient(systemClock, TIMEOUTS.connect, (target) => {
-  const socket = connect(target);
-  sockets.push(socket);
-  return socket;
+const upstream = createHttpClient({
+  clock: systemClock,
+  openSocket: (target) => {
+    const socket = connect(target);
+    sockets.push(socket);
+    return socket;
+  },
 });
 
 before(async () => {
@@ -51,7 +54,7 @@ interface Result {
   readonly error: TransportError | undefined;
 }
 
-function call(request: Partial<UpstreamRequest> = {}): Promise<Result> {
+function call(request: Partial<HttpRequest> = {}): Promise<Result> {
   const { promise, resolve } = Promise.withResolvers<Result>();
   const heads: { status: number; headers: Result['headers'] }[] = [];
   const chunks: Buffer[] = [];
@@ -242,7 +245,7 @@ test('a request is written exactly once, in the expected bytes', async () => {
       { method: 'POST', body: large },
       `POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 180000\r\n\r\n${large.toString('latin1')}`,
     ],
-  ] as const satisfies [Partial<UpstreamRequest>, string][]) {
+  ] as const satisfies [Partial<HttpRequest>, string][]) {
     const { error } = await call(request);
     assert.equal(error, undefined);
     assert.equal(server.requests.at(-1), expected);
@@ -265,7 +268,7 @@ test('a request with line breaks or framing headers is rejected before it is sen
     { headers: ['content-length', '5'] },
     { headers: ['transfer-encoding', 'chunked'] },
     { headers: ['host', 'elsewhere.test'] },
-  ] satisfies Partial<UpstreamRequest>[])
+  ] satisfies Partial<HttpRequest>[])
     assert.deepEqual((await call(request)).error, { kind: 'failed', code: 'BAD_HTTP' }, JSON.stringify(request));
   assert.equal((await call({ origin: 'not a URL' })).error?.kind, 'failed');
   assert.equal(sockets.length, 0);

@@ -4,51 +4,26 @@
  */
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
-import {
-  ChunkedBody,
-  type Clock,
-  checkHeadBytes,
-  framingOf,
-  GrowingBuffer,
-  HeadTooLargeError,
-  HttpParseError,
-  headEnd,
-  type IndexedMember,
-  readHead,
-} from '../core/index.ts';
-import { HEADER_BYTES, HEADER_COUNT } from '../rules/index.ts';
-import { IncomingRequest, type RequestConnection, type RequestLine } from './request.ts';
-import { KEEP_ALIVE_MS, OutgoingResponse, type ResponseConnection } from './response.ts';
+import { type Clock, GrowingBuffer } from '../../core/index.ts';
+import { SERVER_BOUNDS } from '../bounds.ts';
+import { HeadTooLargeError, HttpParseError } from '../headers.ts';
+import type { ProtocolViolation, RequestLine, ServerConnection, ServerHost } from '../server.ts';
+import { ChunkedBody } from './chunks.ts';
+import { checkHeadBytes, framingOf, headEnd, readHead } from './head.ts';
+import { type RequestConnection, WireRequest } from './request.ts';
+import { type ResponseConnection, WireResponse } from './response.ts';
 
-/** Why the server rejects the bytes of a client before they form a request. */
-export type ProtocolViolation = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many_connections';
-
-/** The server that owns the connections. */
-export interface ConnectionHost {
-  readonly clock: Clock;
-  readonly isDraining: boolean;
-  onRequest(incoming: IncomingRequest, outgoing: OutgoingResponse, connection: ServerConnection): void;
-  /** A handler threw synchronously, which is a bug. */
-  onInternalError(error: unknown): void;
-  /** Returns the raw response for a message that cannot be parsed. */
-  onViolation(violation: ProtocolViolation, error: HttpParseError): string;
-  /** Connections were refused since the last call. */
-  onRefused(count: number): void;
-}
-
-/** Time limits for the head and for the whole request. 5 minutes allow 64 MiB on a slow connection. */
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 300_000;
-/** Time limit for a client to read the rest of a response after the last write. Equal to the time for a request. */
-const RESPONSE_READ_MS = 300_000;
-/** Pipelined bytes that the server buffers while a response is pending. Beyond this it stops reading the socket (ADR 10). */
-const MAX_EARLY_BYTES = 64 * 1024;
-/** Bytes of an unread body to discard before closing. Closing with unread bytes resets the connection and can lose the response. */
-const DISCARD_BYTES = 64 * 1024;
-const DISCARD_MS = 500;
-/** The same for authenticated clients: most send the whole body before they read why it was rejected. */
-const REST_BYTES = 128 * 2 ** 20;
-const REST_MS = 10_000;
+const MAX_HEAD_BYTES = SERVER_BOUNDS.headBytes.limit;
+const MAX_HEADERS = SERVER_BOUNDS.headers.limit;
+const HEAD_MS = SERVER_BOUNDS.headMs.limit;
+const REQUEST_MS = SERVER_BOUNDS.requestMs.limit;
+const RESPONSE_READ_MS = SERVER_BOUNDS.responseReadMs.limit;
+const KEEP_ALIVE_MS = SERVER_BOUNDS.keepAliveMs.limit;
+const MAX_EARLY_BYTES = SERVER_BOUNDS.earlyBytes.limit;
+const DISCARD_BYTES = SERVER_BOUNDS.discardBytes.limit;
+const DISCARD_MS = SERVER_BOUNDS.discardMs.limit;
+const REST_BYTES = SERVER_BOUNDS.restBytes.limit;
+const REST_MS = SERVER_BOUNDS.restMs.limit;
 const CR = 0x0d;
 const LF = 0x0a;
 const SLASH = 0x2f;
@@ -59,20 +34,19 @@ const UPPER_Z = 0x5a;
 const EMPTY = Buffer.alloc(0);
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 
-export class ServerConnection implements IndexedMember, ResponseConnection, RequestConnection {
+export class WireServerConnection implements ServerConnection, ResponseConnection, RequestConnection {
   index = -1;
-  /** Set by the listener only: where an open connection comes from. */
   network: string | undefined;
   readonly socket: Socket;
-  readonly #host: ConnectionHost;
+  readonly #host: ServerHost;
   readonly #onClosed: (connection: ServerConnection) => void;
   readonly address: string;
   /** An incomplete head, or bytes after a request whose response is pending. */
   #buffered: Buffer | undefined;
   /** Memory of `#buffered` when it came in several reads. */
   #growing: GrowingBuffer | undefined;
-  #incoming: IncomingRequest | undefined;
-  #outgoing: OutgoingResponse | undefined;
+  #incoming: WireRequest | undefined;
+  #outgoing: WireResponse | undefined;
   /** The rest of the body: a number of bytes, or the decoder of a chunked body. */
   #body: number | ChunkedBody = 0;
   /** The client sends its body only after `100 Continue`. */
@@ -87,7 +61,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   #discardLimit = DISCARD_BYTES;
   #cancelDestroy: (() => void) | undefined;
 
-  constructor(socket: Socket, host: ConnectionHost, onClosed: (connection: ServerConnection) => void) {
+  constructor(socket: Socket, host: ServerHost, onClosed: (connection: ServerConnection) => void) {
     this.socket = socket;
     this.#host = host;
     this.#onClosed = onClosed;
@@ -108,17 +82,15 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     return !this.#incoming && !this.#buffered;
   }
 
-  /** Since when a connection that has served a request waits for the next one; Infinity while it does not. */
   get idleSince(): number {
     return this.#hasServed && this.isIdle ? this.#stateSince : Number.POSITIVE_INFINITY;
   }
 
-  /** Responds that there are too many connections, and closes. */
   refuse(): void {
     this.#reject('too_many_connections', new HttpParseError('too many connections'));
   }
 
-  /** Hands the socket over (WebSocket upgrade) and returns bytes already read. Close events and shutdown still apply. */
+  /** Close events and shutdown still apply. */
   release(): Buffer {
     const { socket } = this;
     const early = this.#buffered ?? EMPTY;
@@ -132,7 +104,6 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     return early;
   }
 
-  /** Called every second by the listener. */
   checkTimeouts(now: number): void {
     if (this.#isReleased) return;
     if (this.#outgoing && now - this.#outgoing.endedAt >= RESPONSE_READ_MS) return void this.socket.destroy();
@@ -140,7 +111,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     const age = now - this.#stateSince;
     const isWaiting = this.#hasServed && this.isIdle;
     if (isWaiting && age >= KEEP_ALIVE_MS) this.socket.destroy();
-    else if (!isWaiting && age >= (this.#incoming ? REQUEST_MS : HEADERS_MS))
+    else if (!isWaiting && age >= (this.#incoming ? REQUEST_MS : HEAD_MS))
       this.#reject('too_slow', new HttpParseError('request timeout'));
   }
 
@@ -208,7 +179,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
     // Some clients send an extra line break after a body (RFC 9112, section 2.2).
     while (bytes[start] === CR && bytes[start + 1] === LF) start += 2;
     const end = headEnd(bytes, Math.max(start, seen - 3));
-    if ((end < 0 ? bytes.length : end) - start > HEADER_BYTES) throw new HeadTooLargeError('request head too large');
+    if ((end < 0 ? bytes.length : end) - start > MAX_HEAD_BYTES) throw new HeadTooLargeError('request head too large');
     // Line breaks alone must not restart the time limit of the head.
     if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.#host.clock.now();
     if (end >= 0) return this.#beginRequest(bytes, start, end);
@@ -217,11 +188,11 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   }
 
   #beginRequest(bytes: Buffer, start: number, end: number): number {
-    const head = readHead(bytes.toString('latin1', start, end - 4), HEADER_COUNT);
+    const head = readHead(bytes.toString('latin1', start, end - 4), MAX_HEADERS);
     const line = readRequestLine(head.line);
     const framing = framingOf(head.headers) ?? 0;
-    const incoming = new IncomingRequest(line, head, this);
-    const outgoing = new OutgoingResponse(this, incoming);
+    const incoming = new WireRequest(line, head, this);
+    const outgoing = new WireResponse(this, incoming);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#body = framing === 'chunked' ? new ChunkedBody() : framing;
@@ -274,7 +245,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   // ---------------------------------------------------------------- after the response
 
   /** Decides between `connection: keep-alive` and `close` in the response. */
-  canKeepAlive({ isComplete, headers, version }: IncomingRequest): boolean {
+  canKeepAlive({ isComplete, headers, version }: WireRequest): boolean {
     // While draining, still serve requests that were already received.
     if (this.#host.isDraining && !this.#buffered) return false;
     // Without `100 Continue` the client may or may not send its body, and a large body is not worth reading.
@@ -286,7 +257,7 @@ export class ServerConnection implements IndexedMember, ResponseConnection, Requ
   }
 
   onResponseSent(
-    incoming: IncomingRequest,
+    incoming: WireRequest,
     { keepsAlive, readsRest }: { readonly keepsAlive: boolean; readonly readsRest: boolean },
   ): void {
     this.#hasServed = true;

@@ -1,7 +1,9 @@
 /** Parser of response heads: status, framing of the body, and keep-alive time of the connection. Pure. */
-import { type Framing, framingOf, type HttpHead, type HttpHeaders, HttpParseError, readHead } from '../core/index.ts';
+import { CLIENT_BOUNDS } from '../bounds.ts';
+import { type HttpHeaders, HttpParseError } from '../headers.ts';
+import { type Framing, framingOf, type HttpHead, readHead } from './head.ts';
 
-export interface UpstreamResponseHead {
+export interface ParsedResponseHead {
   readonly status: number;
   readonly headers: HttpHeaders;
   readonly framing: Framing;
@@ -9,18 +11,14 @@ export interface UpstreamResponseHead {
   readonly keepMs: number;
 }
 
-/** Below the idle timeout of providers (5 s and more), to avoid sending a request on a connection that is being closed. */
-const KEEP_ALIVE_MS = 4_000;
-/** The server starts its announced timeout earlier than the gateway does. */
-const HINT_MARGIN_MS = 1_000;
-
-/** Providers send some 30, with those of their proxies. */
-const MAX_HEADERS = 256;
+const KEEP_ALIVE_MS = CLIENT_BOUNDS.keepAliveMs.limit;
+const HINT_MARGIN_MS = CLIENT_BOUNDS.keepAliveMarginMs.limit;
+const MAX_HEADERS = CLIENT_BOUNDS.headers.limit;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 
 /** Parses a head. `text` holds one character per byte (Latin-1), without the blank line. */
-export function readResponseHead(text: string): UpstreamResponseHead {
+export function readResponseHead(text: string): ParsedResponseHead {
   const head = readHead(text, MAX_HEADERS);
   const [, minor, digits] = STATUS_LINE.exec(head.line) ?? [];
   if (digits === undefined) throw new HttpParseError('invalid status line');

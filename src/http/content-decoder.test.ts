@@ -4,12 +4,14 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { type HttpHeaders, systemClock } from '../core/index.ts';
-import { type TransportError, UpstreamClient, type UpstreamExchange } from './client.ts';
+import { systemClock } from '../core/index.ts';
+import type { Exchange, TransportError } from './client.ts';
+import type { HttpHeaders } from './headers.ts';
+import { createHttpClient } from './stack.ts';
 
 let respond: (response: ServerResponse) => void = () => {};
 const server = createServer((_request, response) => respond(response));
-const upstream = new UpstreamClient(systemClock, 1_000);
+const upstream = createHttpClient({ clock: systemClock });
 let origin = '';
 
 before(async () => {
@@ -24,7 +26,7 @@ after(async () => {
 });
 
 class Received {
-  readonly exchange: UpstreamExchange;
+  readonly exchange: Exchange;
   headers: HttpHeaders | undefined;
   bytes = 0;
   readonly #chunks: Buffer[] = [];

@@ -3,33 +3,19 @@
  * listeners once, and its user is an object, so that a request allocates no closures. Never resends, never logs.
  */
 import type { Socket } from 'node:net';
-import {
-  ChunkedBody,
-  checkHeadBytes,
-  GrowingBuffer,
-  type HttpHeaders,
-  HttpParseError,
-  headEnd,
-  type IndexedMember,
-  isAscii,
-  type StreamedBody,
-  systemClock,
-} from '../core/index.ts';
+import { GrowingBuffer, type IndexedMember, systemClock } from '../../core/index.ts';
+import { CLIENT_BOUNDS } from '../bounds.ts';
+import { ConnectionError, type RequestBytes, type TransportConnection, type TransportUser } from '../client.ts';
+import { HttpParseError, isAscii } from '../headers.ts';
+import type { StreamedBody } from '../streamed-body.ts';
+import { ChunkedBody } from './chunks.ts';
+import { checkHeadBytes, headEnd } from './head.ts';
 import { readResponseHead } from './response-head.ts';
 
-/** What follows the head of a request. A streamed body is read only as fast as the server takes it. */
-export type RequestBytes = Buffer | string | StreamedBody | null;
-
-/** The current user of a connection. Exactly one of `onEnd` and `onError` comes last. After `close` nothing more is called. */
-export interface ConnectionUser {
-  /** The connection is open and can send a request. */
-  onOpen(): void;
-  onHead(status: number, headers: HttpHeaders): void;
-  /** The user owns `chunk`. Returns false to pause the socket. */
-  onData(chunk: Buffer): boolean;
-  onEnd(): void;
-  /** `wasOpen` is false when the connection was never established, so that no request was sent. */
-  onError(error: Error, wasOpen: boolean): void;
+/** A request as it is written. */
+export interface RequestMessage {
+  readonly head: string;
+  readonly body: RequestBytes;
 }
 
 /** Keeps idle connections. */
@@ -50,37 +36,26 @@ export interface ConnectionOptions {
   readonly owner?: ConnectionOwner;
 }
 
-export class ConnectionError extends Error {
-  override readonly name = 'ConnectionError';
-  readonly code: 'CONNECT_TIME' | 'OTHER_ADDRESS' | 'CLOSED_EARLY' | 'CLOSED' | 'REQUEST_BODY';
-
-  constructor(code: ConnectionError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
 /** Node writes a string of up to this size without allocating, which is cheaper than two writes. */
 const ONE_WRITE_BYTES = 16 * 1024;
-/** Limit of a response head. Providers send 1 to 2 KiB. */
-const MAX_HEAD_BYTES = 64 * 1024;
-/** Informational responses before the response itself. Servers send one or two. */
-const MAX_INFORMATIONAL = 16;
+const MAX_HEAD_BYTES = CLIENT_BOUNDS.headBytes.limit;
+const MAX_INFORMATIONAL = CLIENT_BOUNDS.informational.limit;
 const BLANK_LINE_BYTES = 4;
-/** NAT gateways drop connections without traffic after a few minutes, and a reasoning model is silent for longer. */
-const TCP_KEEPALIVE_MS = 60_000;
+const TCP_KEEPALIVE_MS = CLIENT_BOUNDS.tcpKeepAliveMs.limit;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
-export class ClientConnection implements IndexedMember {
+export class ClientConnection implements IndexedMember, TransportConnection {
   index = 0;
   /** Set by the owner only. */
   keptUntil = 0;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #cancelConnect: () => void;
+  /** The first request, until the connection is open. Released then: a body may be large, and its response may take an hour. */
+  #first: RequestMessage | undefined;
   #phase: Phase = 'opening';
-  #user: ConnectionUser | undefined;
+  #user: TransportUser | undefined;
   /** Start of an incomplete head. */
   #partial: Buffer | undefined;
   /** Memory of `#partial` when it came in several reads. */
@@ -93,10 +68,12 @@ export class ClientConnection implements IndexedMember {
   /** A streamed body is not yet sent completely. */
   #isSending = false;
 
-  constructor(options: ConnectionOptions, user: ConnectionUser) {
+  /** Connects, and sends `first` when the connection is open. */
+  constructor(options: ConnectionOptions, first: RequestMessage, user: TransportUser) {
     const { socket, isTls, connectMs } = options;
     this.#options = options;
     this.#socket = socket;
+    this.#first = first;
     this.#user = user;
     socket.setNoDelay(true);
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
@@ -116,7 +93,7 @@ export class ClientConnection implements IndexedMember {
   }
 
   /** Writes the request immediately; a streamed body follows its head. */
-  send(user: ConnectionUser, head: string, body: RequestBytes): void {
+  send(user: TransportUser, { head, body }: RequestMessage): void {
     this.#user = user;
     this.#phase = 'head';
     this.#informational = 0;
@@ -164,11 +141,11 @@ export class ClientConnection implements IndexedMember {
     this.#socket.resume();
   }
 
-  /** Closes immediately, without notifying the user. */
   close(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
     this.#user = undefined;
+    this.#first = undefined;
     this.#partial = undefined;
     this.#cancelConnect();
     this.#socket.destroy();
@@ -186,9 +163,12 @@ export class ClientConnection implements IndexedMember {
     this.#socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
     if (this.#options.accepts?.(this.#socket.remoteAddress ?? '') === false)
       return this.#fail(new ConnectionError('OTHER_ADDRESS', 'connected to an unexpected address'));
-    this.#phase = 'idle';
+    const [first, user] = [this.#first, this.#user];
+    this.#first = undefined;
+    if (!first || !user) return;
     try {
-      this.#user?.onOpen();
+      this.send(user, first);
+      user.onOpen();
     } catch (error) {
       this.#fail(toError(error));
     }

@@ -22,6 +22,9 @@ export function targetOf(url: URL): Target {
   };
 }
 
+/** Versions before 1.2 are broken (RFC 8996). */
+export const MIN_TLS_VERSION = 'TLSv1.2';
+
 export const openTcpOrTls: OpenSocket = ({ isTls, ...target }) => {
   if (!isTls) return openPlain(target);
   return openTls({
@@ -31,6 +34,6 @@ export const openTcpOrTls: OpenSocket = ({ isTls, ...target }) => {
     ALPNProtocols: ['http/1.1'],
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can disable the default.
     rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
+    minVersion: MIN_TLS_VERSION,
   });
 };

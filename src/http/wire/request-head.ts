@@ -1,21 +1,14 @@
 /** Writer of request heads. Rejects values that could end the head early or change the framing of the body. */
-import { HttpParseError, headerLine } from '../core/index.ts';
-import type { RequestBytes } from './connection.ts';
-
-export interface RequestHead {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: string;
-  /** Flat name, value, name, value; names in lower case. */
-  readonly headers: readonly string[];
-}
+import type { HttpRequest } from '../client.ts';
+import { HttpParseError, headerLine } from '../headers.ts';
 
 /** Characters that could end the request line. */
 const UNSAFE_PATH = /[^!-~\x80-\xff]/;
 /** Written by this module only, because a second value could contradict the first. */
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
 
-/** Formats the head of a request. Throws `HttpParseError`. `host` is the host of the URL; `body` is sent after the head. */
-export function requestHead({ method, path, headers }: RequestHead, host: string, body: RequestBytes): string {
+/** Formats the head of a request. Throws `HttpParseError`. `host` is the host of the URL. */
+export function requestHead({ method, path, headers, body }: HttpRequest, host: string): string {
   if (!path.startsWith('/') || UNSAFE_PATH.test(path)) throw new HttpParseError('invalid request path');
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   for (let n = 0; n < headers.length; n += 2) {
@@ -28,5 +21,5 @@ export function requestHead({ method, path, headers }: RequestHead, host: string
   return `${text}\r\n`;
 }
 
-const byteLength = (body: RequestBytes): number =>
+const byteLength = (body: HttpRequest['body']): number =>
   body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length;

@@ -4,9 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Clock, FakeClock, systemClock } from '../core/index.ts';
-import type { Timeouts } from '../rules/index.ts';
-import { locateUpstream } from './account-url.ts';
-import { type TransportError, UpstreamClient, type UpstreamExchange, type UpstreamRequest } from './client.ts';
+import type { Exchange, HttpClient, HttpRequest, RequestTimeouts, TransportError } from './client.ts';
+import { createHttpClient } from './stack.ts';
 
 type Respond = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -17,7 +16,7 @@ const server = createServer((request, response) => {
 let requests: IncomingMessage[] = [];
 let respond: Respond = (response) => response.end('ok');
 let origin = '';
-const open: UpstreamClient[] = [];
+const open: HttpClient[] = [];
 
 before(async () => {
   server.listen(0, '127.0.0.1');
@@ -34,10 +33,10 @@ after(async () => {
   server.close();
 });
 
-const TIMEOUTS: Timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
+const TIMEOUTS: RequestTimeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
 
 interface Sent {
-  readonly exchange: UpstreamExchange;
+  readonly exchange: Exchange;
   /** Calls of the listener, in order. */
   readonly events: string[];
   /** Resolves with the end or the error. */
@@ -46,17 +45,13 @@ interface Sent {
   readonly head: Promise<void>;
 }
 
-function upstreamOn(clock: Clock = systemClock): UpstreamClient {
-  const upstream = new UpstreamClient(clock, TIMEOUTS.connect);
+function upstreamOn(clock: Clock = systemClock): HttpClient {
+  const upstream = createHttpClient({ clock });
   open.push(upstream);
   return upstream;
 }
 
-function send(
-  upstream: UpstreamClient,
-  options: Partial<UpstreamRequest> = {},
-  onData = (_chunk: Buffer) => true,
-): Sent {
+function send(upstream: HttpClient, options: Partial<HttpRequest> = {}, onData = (_chunk: Buffer) => true): Sent {
   const events: string[] = [];
   const done = Promise.withResolvers<TransportError | 'end'>();
   const head = Promise.withResolvers<void>();
@@ -254,7 +249,7 @@ test('an exception in a listener is reported to it as an error and affects no ot
 for (const [description, timeouts, script] of [
   ['does not start', { firstByte: 200 }, () => {}],
   ['stalls', { idle: 200 }, (response) => void response.write('half')],
-] as const satisfies readonly (readonly [string, Partial<Timeouts>, Respond])[]) {
+] as const satisfies readonly (readonly [string, Partial<RequestTimeouts>, Respond])[]) {
   test(`a response that ${description} is a timeout`, async () => {
     respond = script;
     const error = await send(upstreamOn(), { timeouts: { ...TIMEOUTS, ...timeouts } }).done;
@@ -339,19 +334,6 @@ test('a listener that pauses gets no data until it resumes', async () => {
   exchange.resume();
   assert.equal(await done, 'end');
   assert.equal(bytes, 64 << 20);
-});
-
-test('locateUpstream joins the base URL and the path, with or without a version and a prefix', () => {
-  for (const [style, base, path, at] of [
-    ['responses', 'https://a.test/v1', '/v1/responses', '/v1/responses'],
-    ['responses', 'https://a.test/v1/', '/v1/responses?x=1', '/v1/responses?x=1'],
-    ['responses', 'https://a.test/openai/v9', '/v1/chat/completions', '/openai/v9/chat/completions'],
-    ['messages', 'https://a.test', '/v1/messages', '/v1/messages'],
-    ['messages', 'https://a.test/anthropic/', '/v1/messages', '/anthropic/v1/messages'],
-    ['generate-content', 'https://a.test', '/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
-  ] as const) {
-    assert.deepEqual(locateUpstream(style, base, path), { origin: 'https://a.test', path: at });
-  }
 });
 
 // ---------------------------------------------------------------- streamed bodies

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { law } from '../../test/laws/runs.ts';
+import { law } from '../../../test/laws/runs.ts';
+import { HttpParseError } from '../headers.ts';
 import { ChunkedBody } from './chunks.ts';
-import { HttpParseError } from './head.ts';
 
 interface Reading {
   readonly payload: Buffer;

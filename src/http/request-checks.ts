@@ -1,5 +1,5 @@
 /** Checks on well-formed requests that two servers in a row could still interpret differently. */
-import type { IncomingRequest } from './request.ts';
+import type { IncomingRequest } from './server.ts';
 
 /** The message of the rejection; undefined when the request is acceptable. */
 export function rejectionFor({ method, url, headers, version, rawHeaders }: IncomingRequest): string | undefined {

@@ -5,13 +5,17 @@ import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
-import type { ProtocolViolation, ServerConnection } from './connection.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
-import { Listener } from './listener.ts';
-import type { IncomingRequest } from './request.ts';
-import type { OutgoingResponse } from './response.ts';
+import type {
+  ConnectionLimits,
+  HttpServer,
+  IncomingRequest,
+  OutgoingResponse,
+  ProtocolViolation,
+  Upgradable,
+} from './server.ts';
+import { createHttpServer } from './stack.ts';
 
-type Handler = (incoming: IncomingRequest, outgoing: OutgoingResponse, connection: ServerConnection) => void;
+type Handler = (incoming: IncomingRequest, outgoing: OutgoingResponse, connection: Upgradable) => void;
 
 const STATUS: Readonly<Record<ProtocolViolation, number>> = {
   malformed: 400,
@@ -25,15 +29,15 @@ class Fixture {
   readonly internalErrors: unknown[] = [];
   readonly refused: number[] = [];
   readonly calls: { incoming: IncomingRequest; outgoing: OutgoingResponse }[] = [];
-  readonly sockets: ServerConnection['socket'][] = [];
+  readonly sockets: Upgradable['socket'][] = [];
   url = '';
   isDraining = false;
-  readonly listener: Listener;
+  readonly listener: HttpServer;
 
   constructor(handler: Handler, limits: ConnectionLimits) {
     const fixture = this;
-    this.listener = new Listener(
-      {
+    this.listener = createHttpServer({
+      host: {
         clock: this.clock,
         get isDraining() {
           return fixture.isDraining;
@@ -49,7 +53,7 @@ class Fixture {
           `HTTP/1.1 ${STATUS[violation]} Refused\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
       },
       limits,
-    );
+    });
   }
 
   wire(): Wire {
@@ -392,7 +396,7 @@ test('the connection stops reading a body of more than 64 KiB until the handler 
 });
 
 test('the connection stops reading a client that pipelines more than 64 KiB, until the response is sent', async () => {
-  let socket: ServerConnection['socket'] | undefined;
+  let socket: Upgradable['socket'] | undefined;
   const fixture = await open((incoming, outgoing, connection) => {
     if (incoming.url === '/other') return respondHello(incoming, outgoing);
     socket ??= connection.socket;
@@ -424,7 +428,7 @@ test('the connection stops reading a client that pipelines more than 64 KiB, unt
 });
 
 /** Opens a connection whose first request was served, and returns the server's side of it. */
-async function serveFirst(fixture: Fixture, wire: Wire): Promise<ServerConnection['socket']> {
+async function serveFirst(fixture: Fixture, wire: Wire): Promise<Upgradable['socket']> {
   const before = fixture.calls.length;
   wire.send(request('GET /first HTTP/1.1'));
   assert.equal((await wire.response())?.status, 200);
@@ -528,7 +532,7 @@ test('release() returns the bytes received after the request', async () => {
 
 test('a handler cannot write after the error response for malformed bytes', async () => {
   let outgoing: OutgoingResponse | undefined;
-  let socket: ServerConnection['socket'] | undefined;
+  let socket: Upgradable['socket'] | undefined;
   const fixture = await open((_incoming, response, connection) => {
     outgoing = response;
     socket = connection.socket;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { IncomingRequest } from './request.ts';
+import { WireRequest } from './request.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -13,7 +13,7 @@ const CONNECTION = { address: '', requestBody: () => {} };
 
 for (const over of ['end', 'abort'] as const) {
   test(`the request releases its body reader at ${over}, because the response may take an hour`, async () => {
-    const request = new IncomingRequest(POST, { line: '', headers: {}, rawHeaders: [] }, CONNECTION);
+    const request = new WireRequest(POST, { line: '', headers: {}, rawHeaders: [] }, CONNECTION);
     const reader = new WeakRef({ onData: () => true, onEnd() {}, onAborted() {} });
     request.read(reader.deref() ?? assert.fail());
     request.push(Buffer.from('a piece'));

@@ -4,18 +4,20 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Clock, headerLine, isAscii } from '../core/index.ts';
-import type { ResponseWriter } from './call.ts';
-import type { IncomingRequest } from './request.ts';
+import type { Clock } from '../../core/index.ts';
+import { SERVER_BOUNDS } from '../bounds.ts';
+import { headerLine, isAscii } from '../headers.ts';
+import type { OutgoingResponse } from '../server.ts';
+import type { WireRequest } from './request.ts';
 
 /** The parts of the connection that a response uses. */
 export interface ResponseConnection {
   readonly socket: Socket;
   readonly clock: Clock;
   /** Called when the head is written: whether the connection may serve another request. */
-  canKeepAlive(request: IncomingRequest): boolean;
+  canKeepAlive(request: WireRequest): boolean;
   /** The whole response is handed to the operating system. */
-  onResponseSent(request: IncomingRequest, options: { keepsAlive: boolean; readsRest: boolean }): void;
+  onResponseSent(request: WireRequest, options: { keepsAlive: boolean; readsRest: boolean }): void;
 }
 
 /** Up to this size, head and body become one Latin-1 string, which Node writes without another copy. */
@@ -23,13 +25,11 @@ const TEXT_BYTES = 16 * 1024;
 /** Up to this size, one copy costs less than several writes. */
 const JOINED_BYTES = 128 * 1024;
 const LAST_CHUNK = '0\r\n\r\n';
-/** Longer than the usual 60 s of load balancers, so that they close idle connections first and never race with our close. */
-export const KEEP_ALIVE_MS = 65_000;
 
 /** How the client finds the end of the body. */
 type ResponseFraming = 'none' | 'length' | 'chunked' | 'close';
 
-export class OutgoingResponse implements ResponseWriter {
+export class WireResponse implements OutgoingResponse {
   statusCode = 200;
   headersSent = false;
   writableEnded = false;
@@ -39,7 +39,7 @@ export class OutgoingResponse implements ResponseWriter {
   /** Time of `end()`, in milliseconds; the client may still be reading. */
   endedAt = Number.POSITIVE_INFINITY;
   readonly #connection: ResponseConnection;
-  readonly #request: IncomingRequest;
+  readonly #request: WireRequest;
   /** Status line and headers until they are written, without the framing headers. */
   #head = '';
   #framing: ResponseFraming | undefined;
@@ -50,7 +50,7 @@ export class OutgoingResponse implements ResponseWriter {
   #onClose: (() => void)[] = [];
   #onDrain: (() => void)[] = [];
 
-  constructor(connection: ResponseConnection, request: IncomingRequest) {
+  constructor(connection: ResponseConnection, request: WireRequest) {
     this.#connection = connection;
     this.#request = request;
   }
@@ -201,7 +201,7 @@ function joinBytes(before: string, bytes: Buffer, after: string): Buffer {
   return all;
 }
 
-const KEEP_ALIVE = `keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
+const KEEP_ALIVE = `keep-alive\r\nkeep-alive: timeout=${SERVER_BOUNDS.keepAliveMs.limit / 1000}\r\n`;
 const CLOSE = 'close\r\n';
 
 let lastSecond = 0;

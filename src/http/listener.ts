@@ -6,31 +6,44 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { IndexedList, networkOf } from '../core/index.ts';
-import { type Certificate, MIN_TLS_VERSION } from './certificate.ts';
-import { type ConnectionHost, ServerConnection } from './connection.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
+import { SERVER_BOUNDS } from './bounds.ts';
+import { MIN_TLS_VERSION } from './open-socket.ts';
+import type {
+  ConnectionLimits,
+  HttpServer,
+  OpenConnection,
+  ServerCertificate,
+  ServerConnection,
+  ServerHost,
+} from './server.ts';
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
 /** Time for clients to receive the last bytes after the time limit of a shutdown. */
 const LAST_BYTES_MS = 1_000;
-/** Refused connections that get a response at the same time. Further ones are closed at once. */
-const MAX_REFUSED = 64;
-/** Connections to examine for one that can be closed. A bound, because clients can open connections faster than a long search. */
-const MAX_EXAMINED = 64;
-/** Time limit of a TLS handshake; the same as for the head of a request. */
-const HANDSHAKE_MS = 10_000;
+const MAX_REFUSED = SERVER_BOUNDS.refusedResponses.limit;
+const MAX_EXAMINED = SERVER_BOUNDS.examinedConnections.limit;
+const HANDSHAKE_MS = SERVER_BOUNDS.handshakeMs.limit;
 
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true } as const;
 
-export class Listener {
+export interface ListenerOptions {
+  readonly host: ServerHost;
+  readonly limits: ConnectionLimits;
+  readonly openConnection: OpenConnection;
+  /** Serves HTTPS with this certificate; without it HTTP. */
+  readonly certificate?: ServerCertificate | undefined;
+}
+
+export class Listener implements HttpServer {
   readonly #connections = new IndexedList<ServerConnection>();
   /** Open connections by network. Clients choose the networks, but each entry needs an open connection. */
   readonly #byNetwork = new Map<string, number>();
   /** Connections that only get the response that they are refused. */
   readonly #refused = new IndexedList<ServerConnection>();
-  readonly #host: ConnectionHost;
+  readonly #host: ServerHost;
   readonly #limits: ConnectionLimits;
+  readonly #openConnection: OpenConnection;
   readonly #server: Server;
   /** The TCP connections below TLS, of which some have not finished their handshake. */
   readonly #encrypted = new Set<Socket>();
@@ -40,9 +53,10 @@ export class Listener {
   #cursor = 0;
   #cancelCheck: () => void = () => {};
 
-  constructor(host: ConnectionHost, limits: ConnectionLimits, certificate?: Certificate) {
+  constructor({ host, limits, openConnection, certificate }: ListenerOptions) {
     this.#host = host;
     this.#limits = limits;
+    this.#openConnection = openConnection;
     const accept = (socket: Socket): void => this.#accept(socket);
     this.#server = certificate ? this.#createTls(certificate, accept) : createServer(SOCKET_OPTIONS, accept);
   }
@@ -55,7 +69,7 @@ export class Listener {
     return this.#refusedTotal;
   }
 
-  #createTls(certificate: Certificate, accept: (socket: Socket) => void): Server {
+  #createTls(certificate: ServerCertificate, accept: (socket: Socket) => void): Server {
     const { cert, key } = certificate.pair;
     const server = createTlsServer(
       {
@@ -90,7 +104,6 @@ export class Listener {
     return { host: address.address, port: address.port };
   }
 
-  /** Stops accepting connections and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
   async close(ms: number, interrupt: () => void = () => {}): Promise<void> {
     let lastBytes: NodeJS.Timeout | undefined;
     const deadline = setTimeout(() => {
@@ -112,7 +125,7 @@ export class Listener {
   #accept(socket: Socket): void {
     const network = networkOf(socket.remoteAddress ?? '');
     if (!this.#hasRoom(socket.remoteAddress ?? '', network)) return this.#refuse(socket);
-    const connection = new ServerConnection(socket, this.#host, this.#remove);
+    const connection = this.#openConnection(socket, this.#host, this.#remove);
     connection.network = network;
     this.#connections.add(connection);
     this.#byNetwork.set(network, this.#openFrom(network) + 1);
@@ -157,7 +170,7 @@ export class Listener {
   #refuse(socket: Socket): void {
     this.#refusedTotal += 1;
     if (this.#refused.size >= MAX_REFUSED) return void socket.destroy();
-    const connection = new ServerConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
+    const connection = this.#openConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
     this.#refused.add(connection);
     connection.refuse();
   }

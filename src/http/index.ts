@@ -1,0 +1,24 @@
+export { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from './bounds.ts';
+export type {
+  Exchange,
+  HttpClient,
+  HttpRequest,
+  RequestTimeouts,
+  ResponseListener,
+  TransportError,
+} from './client.ts';
+export { type HttpHeaders, HttpParseError } from './headers.ts';
+export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls } from './open-socket.ts';
+export { rejectionFor } from './request-checks.ts';
+export type {
+  BodyReader,
+  ConnectionLimits,
+  HttpServer,
+  IncomingRequest,
+  OutgoingResponse,
+  ProtocolViolation,
+  ServerHost,
+  Upgradable,
+} from './server.ts';
+export { createHttpClient, createHttpServer } from './stack.ts';
+export type { StreamedBody } from './streamed-body.ts';

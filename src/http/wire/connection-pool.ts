@@ -1,0 +1,181 @@
+/** Pool of connections by origin: reuses idle ones and opens new ones. One request at a time per connection. */
+import { type Clock, IndexedList, systemClock } from '../../core/index.ts';
+import { ConnectionError, type HttpRequest, type HttpTransport, type TransportUser } from '../client.ts';
+import { type OpenSocket, type Target, targetOf } from '../open-socket.ts';
+import { isPinned, pinned } from '../pinned-lookup.ts';
+import { ClientConnection, type ConnectionOwner, type RequestMessage } from './client-connection.ts';
+import { requestHead } from './request-head.ts';
+
+/** Interval for closing expired idle connections. An expired connection is never reused before that. */
+const SWEEP_MS = 1_000;
+
+export interface ConnectionPoolOptions {
+  readonly clock: Clock;
+  readonly openSocket: OpenSocket;
+  readonly connectionsPerOrigin: number;
+}
+
+export class ConnectionPool implements HttpTransport {
+  readonly #options: ConnectionPoolOptions;
+  readonly #origins = new Map<string, OriginPool>();
+  readonly #all = new IndexedList<ClientConnection>();
+  #isSweeping = false;
+  #isClosed = false;
+
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options;
+  }
+
+  send(request: HttpRequest, user: TransportUser): ClientConnection {
+    if (this.#isClosed) throw new ConnectionError('CLOSED', 'the client is closed');
+    if (request.addresses || request.connection === 'single') return this.#openSingle(request, user);
+    const origin = this.#at(request.origin);
+    const message = { head: requestHead(request, origin.host), body: request.body };
+    const idle = request.connection === 'new' ? undefined : origin.take();
+    if (!idle) return this.#open(origin, request, message, user);
+    idle.send(user, message);
+    user.onOpen();
+    return idle;
+  }
+
+  /** Origins come from the configuration, so that there are few. */
+  #at(origin: string): OriginPool {
+    const known = this.#origins.get(origin);
+    if (known) return known;
+    const pool = new OriginPool(new URL(origin), this, this.#options.connectionsPerOrigin);
+    this.#origins.set(origin, pool);
+    return pool;
+  }
+
+  #open(origin: OriginPool, { timeouts }: HttpRequest, message: RequestMessage, user: TransportUser): ClientConnection {
+    origin.makeRoom();
+    const { target, session } = origin;
+    const socket = this.#options.openSocket({ ...target, session });
+    if (target.isTls) {
+      // `session` comes only after the server is verified. After an error the next handshake starts without a session.
+      socket.on('session', (latest: Buffer) => origin.saveSession(latest));
+      socket.on('error', () => origin.saveSession(undefined));
+    }
+    const options = { socket, isTls: target.isTls, connectMs: timeouts.connect, owner: origin };
+    const connection = new ClientConnection(options, message, user);
+    origin.onOpened();
+    this.#all.add(connection);
+    return connection;
+  }
+
+  /** For one response. Never reuses a TLS session, and keeps nothing about the origin, which an unknown caller may have chosen. */
+  #openSingle(request: HttpRequest, user: TransportUser): ClientConnection {
+    const { addresses, timeouts } = request;
+    const url = new URL(request.origin);
+    const target = targetOf(url);
+    const message = { head: requestHead(request, url.host), body: request.body };
+    const connection = new ClientConnection(
+      {
+        socket: this.#options.openSocket(pinned(target, addresses)),
+        isTls: target.isTls,
+        connectMs: timeouts.connect,
+        accepts: (reached) => isPinned(addresses, reached),
+        owner: {
+          onIdle: (idle) => idle.close(),
+          onClosed: (closed) => this.remove(closed),
+        },
+      },
+      message,
+      user,
+    );
+    this.#all.add(connection);
+    return connection;
+  }
+
+  now(): number {
+    return this.#options.clock.now();
+  }
+
+  remove(connection: ClientConnection): void {
+    this.#all.remove(connection);
+  }
+
+  /** One timer for all idle connections, and none without them. Uses the system clock, because sockets exist in real time only. */
+  sweepSoon(): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    systemClock.after(SWEEP_MS, () => {
+      this.#isSweeping = false;
+      const now = this.now();
+      for (const origin of this.#origins.values()) if (origin.sweep(now)) this.sweepSoon();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#all.all()) connection.closeWithError();
+  }
+}
+
+class OriginPool implements ConnectionOwner {
+  /** Value of the `host` header. */
+  readonly host: string;
+  readonly target: Target;
+  readonly #pool: ConnectionPool;
+  readonly #limit: number;
+  /** Last in, first out, so that surplus connections expire. */
+  readonly #idle: ClientConnection[] = [];
+  #open = 0;
+  #session: Buffer | undefined;
+
+  constructor(url: URL, pool: ConnectionPool, limit: number) {
+    this.host = url.host;
+    this.target = targetOf(url);
+    this.#pool = pool;
+    this.#limit = limit;
+  }
+
+  get session(): Buffer | undefined {
+    return this.#session;
+  }
+
+  saveSession(session: Buffer | undefined): void {
+    this.#session = session;
+  }
+
+  /** Takes an idle connection that can send a request now. */
+  take(): ClientConnection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (!connection) return undefined;
+      if (connection.isUsable && this.#pool.now() < connection.keptUntil) return connection;
+      connection.close();
+    }
+  }
+
+  /** Throws when every connection that may be open is in use. A request that waited would wait for a stream of an hour. */
+  makeRoom(): void {
+    if (this.#open < this.#limit) return;
+    const oldest = this.#idle[0];
+    if (!oldest) throw new ConnectionError('TOO_MANY_CONNECTIONS', 'too many connections to the origin');
+    oldest.close();
+  }
+
+  onOpened(): void {
+    this.#open += 1;
+  }
+
+  onIdle(connection: ClientConnection, keepMs: number): void {
+    connection.keptUntil = this.#pool.now() + keepMs;
+    this.#idle.push(connection);
+    this.#pool.sweepSoon();
+  }
+
+  onClosed(connection: ClientConnection): void {
+    const at = this.#idle.lastIndexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    this.#open -= 1;
+    this.#pool.remove(connection);
+  }
+
+  /** Closes expired connections. Returns whether idle ones remain. */
+  sweep(now: number): boolean {
+    for (const connection of [...this.#idle]) if (now >= connection.keptUntil) connection.close();
+    return this.#idle.length > 0;
+  }
+}

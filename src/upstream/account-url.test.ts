@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { locateUpstream } from './account-url.ts';
+
+test('locateUpstream joins the base URL and the path, with or without a version and a prefix', () => {
+  for (const [style, base, path, at] of [
+    ['responses', 'https://a.test/v1', '/v1/responses', '/v1/responses'],
+    ['responses', 'https://a.test/v1/', '/v1/responses?x=1', '/v1/responses?x=1'],
+    ['responses', 'https://a.test/openai/v9', '/v1/chat/completions', '/openai/v9/chat/completions'],
+    ['messages', 'https://a.test', '/v1/messages', '/v1/messages'],
+    ['messages', 'https://a.test/anthropic/', '/v1/messages', '/anthropic/v1/messages'],
+    ['generate-content', 'https://a.test', '/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
+  ] as const) {
+    assert.deepEqual(locateUpstream(style, base, path), { origin: 'https://a.test', path: at });
+  }
+});
