@@ -106,6 +106,10 @@ const Settings = z.strictObject({
     .describe(
       'open connections of one client address (IPv6: /64 network), further ones get 503; not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
     ),
+  HTTP_STACK: z
+    .enum(['own', 'node'])
+    .default('own')
+    .describe('HTTP implementation: own (src/http/wire), or node for node:http and undici, which are slower'),
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
     .describe('days that responses are stored for later reference; 0 stores none'),

@@ -419,6 +419,7 @@ function createApp(
       trustedProxies,
     ),
     certificate,
+    httpStack: config.HTTP_STACK,
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
   });
   const metricsWeb =
@@ -433,7 +434,7 @@ const METRICS_CONNECTIONS = 64;
 
 /** A server of its own for the metrics; every other path is 404. */
 function createMetricsWeb(
-  { log, clock }: AppContext,
+  { config, log, clock }: AppContext,
   {
     metrics,
     access,
@@ -457,6 +458,7 @@ function createMetricsWeb(
     trustedProxies: [],
     bodyBudget: new BodyBudget(BODY_BYTES.small),
     connectionLimits: connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
+    httpStack: config.HTTP_STACK,
     certificate,
   });
 }

@@ -9,7 +9,7 @@ export type {
 } from './client.ts';
 export { type HttpHeaders, HttpParseError } from './headers.ts';
 export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls } from './open-socket.ts';
-export { rejectionFor } from './request-checks.ts';
+export { isUpgrade, rejectionFor } from './request-checks.ts';
 export type {
   BodyReader,
   ConnectionLimits,
@@ -20,5 +20,5 @@ export type {
   ServerHost,
   Upgradable,
 } from './server.ts';
-export { createHttpClient, createHttpServer } from './stack.ts';
+export { createHttpClient, createHttpServer, type HttpStack } from './stack.ts';
 export type { StreamedBody } from './streamed-body.ts';

@@ -1,4 +1,5 @@
 /** Checks on well-formed requests that two servers in a row could still interpret differently. */
+import type { HttpHeaders } from './headers.ts';
 import type { IncomingRequest } from './server.ts';
 
 /** The message of the rejection; undefined when the request is acceptable. */
@@ -16,3 +17,7 @@ export function rejectionFor({ method, url, headers, version, rawHeaders }: Inco
     ? 'Transfer-Encoding is not allowed in HTTP/1.0.'
     : undefined;
 }
+
+/** Ignores upgrades to other protocols than WebSocket, as RFC 9110 permits: some clients offer HTTP/2 with every request. */
+export const isUpgrade = ({ upgrade, connection }: HttpHeaders): boolean =>
+  upgrade !== undefined && /websocket/i.test(upgrade) && /\bupgrade\b/i.test(connection ?? '');

@@ -4,18 +4,23 @@ import { CLIENT_BOUNDS } from './bounds.ts';
 import type { HttpClient } from './client.ts';
 import { ExchangeClient } from './exchange.ts';
 import { Listener, type ListenerOptions } from './listener.ts';
+import { nodeConnections } from './node/server-connection.ts';
 import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
-import type { HttpServer } from './server.ts';
+import type { HttpServer, OpenConnection } from './server.ts';
 import { ConnectionPool } from './wire/connection-pool.ts';
 import { WireServerConnection } from './wire/server-connection.ts';
 
-export type ServerOptions = Omit<ListenerOptions, 'openConnection'>;
+/** `own`: the implementation in wire/. `node`: `node:http` and undici. */
+export type HttpStack = 'own' | 'node';
 
-export const createHttpServer = (options: ServerOptions): HttpServer =>
-  new Listener({
-    ...options,
-    openConnection: (socket, host, onClosed) => new WireServerConnection(socket, host, onClosed),
-  });
+export interface ServerOptions extends Omit<ListenerOptions, 'openConnection'> {
+  readonly stack?: HttpStack | undefined;
+}
+
+const ownConnection: OpenConnection = (socket, host, onClosed) => new WireServerConnection(socket, host, onClosed);
+
+export const createHttpServer = ({ stack, ...options }: ServerOptions): HttpServer =>
+  new Listener({ ...options, openConnection: stack === 'node' ? nodeConnections(options.host) : ownConnection });
 
 export interface ClientOptions {
   readonly clock: Clock;

@@ -20,7 +20,9 @@ import {
   createHttpServer,
   type HttpParseError,
   type HttpServer,
+  type HttpStack,
   type IncomingRequest,
+  isUpgrade,
   type OutgoingResponse,
   type ProtocolViolation,
   rejectionFor,
@@ -46,6 +48,7 @@ export interface WebOptions {
   readonly trustedProxies: readonly string[];
   readonly bodyBudget: BodyBudget;
   readonly connectionLimits: ConnectionLimits;
+  readonly httpStack?: HttpStack | undefined;
   /** Serves HTTPS with this certificate; without it HTTP. */
   readonly certificate?: Certificate | undefined;
   /** Lets scripts of other origins call the caller's API. */
@@ -94,6 +97,7 @@ export function createWeb(options: WebOptions): Web {
   const listener: HttpServer = createHttpServer({
     host,
     limits: options.connectionLimits,
+    stack: options.httpStack,
     certificate: options.certificate,
   });
   options.metrics.gauge('dragoman_open_connections', 'Open client connections', () => [
@@ -128,7 +132,7 @@ function dispatch(
   if (rejection !== undefined) return rejectRequest(options, exchange, 400, rejection);
   if (request.headers.expect !== undefined && !/^100-continue$/i.test(request.headers.expect))
     return rejectRequest(options, exchange, 417, 'expect: only 100-continue is supported.');
-  if (isUpgrade(request)) return upgrade(options, handlers, exchange, connection);
+  if (isUpgrade(request.headers)) return upgrade(options, handlers, exchange, connection);
   if (path === '*') return void runCall(options, toCall(options, exchange), sendNoContent);
   const preflight = options.cors?.preflightHeaders(request, path);
   if (preflight) return respondPreflight(options, exchange, preflight);
@@ -142,10 +146,6 @@ function respondPreflight(options: WebState, exchange: Exchange, headers: Call['
   call.headers = headers;
   void runCall(options, call, sendNoContent);
 }
-
-/** Ignores upgrades to other protocols, as RFC 9110 permits: some clients offer HTTP/2 with every request. */
-const isUpgrade = ({ headers }: IncomingRequest): boolean =>
-  headers.upgrade !== undefined && /websocket/i.test(headers.upgrade) && /\bupgrade\b/i.test(headers.connection ?? '');
 
 /** While draining, only operator endpoints (health, metrics) respond. */
 function withDrainCheck(operation: Route['operation'], { handlers }: WebOptions, isDraining: () => boolean): Handler {

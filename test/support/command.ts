@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { HTTP_STACK } from './http-stack.ts';
 import { until } from './wait.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
@@ -32,7 +33,7 @@ export class Command {
   constructor(args: readonly string[], { env = {}, node = process.execPath, stdin = '', uid }: CommandOptions = {}) {
     const { PATH, HOME, TMPDIR } = process.env;
     this.process = spawn(node, [LAUNCHER, ...args], {
-      env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', ...env },
+      env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', HTTP_STACK, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
       ...(uid !== undefined && { uid }),
     });

@@ -9,6 +9,7 @@ import type { Db, PoolLimits } from '../../src/db/index.ts';
 import { type AppContext, openContext, serve } from '../../src/main.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
+import { HTTP_STACK } from './http-stack.ts';
 
 export interface LogLine {
   readonly msg: string;
@@ -52,6 +53,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}`,
     DATA_DIR: dataDir,
     DATABASE_URL: database.url,
+    HTTP_STACK,
     ...options.env,
   });
   const log: LogLine[] = [];

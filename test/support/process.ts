@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { HTTP_STACK } from './http-stack.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
 
@@ -18,7 +19,7 @@ export interface LaunchedProcess {
 /** `preload` is a module that the process loads first; it can receive IPC messages. */
 export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): LaunchedProcess {
   const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), LAUNCHER, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', HTTP_STACK, ...env },
     stdio: ['pipe', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],
   }) as ChildProcess & { stdout: Readable; stderr: Readable };
   let output = '';

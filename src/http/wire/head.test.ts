@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { law } from '../../../test/laws/runs.ts';
+import { framingOf } from '../framing.ts';
 import { HEADER_NAME_CACHE, HeadTooLargeError, HttpParseError, headerLine } from '../headers.ts';
-import { framingOf, headEnd, readHead as parse } from './head.ts';
+import { headEnd, readHead as parse } from './head.ts';
 
 const readHead = (text: string) => parse(text, 100);
 

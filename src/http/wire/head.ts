@@ -78,20 +78,3 @@ function trimBlanks(text: string, from: number, to: number): string {
 }
 
 const isBlank = (char: number): boolean => char === SPACE || char === TAB;
-
-/** What ends a body: a number of bytes, the last chunk, or the end of the connection. */
-export type Framing = number | 'chunked' | 'close';
-
-/** The framing that the headers declare; undefined when they declare none. */
-export function framingOf(headers: HttpHeaders): number | 'chunked' | undefined {
-  const coding = headers['transfer-encoding'];
-  const length = headers['content-length'];
-  if (coding !== undefined) {
-    if (length !== undefined) throw new HttpParseError('both content-length and transfer-encoding');
-    if (coding.toLowerCase() !== 'chunked') throw new HttpParseError('unsupported transfer-encoding');
-    return 'chunked';
-  }
-  if (length === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(length)) throw new HttpParseError('invalid content-length');
-  return Number(length);
-}

@@ -1,7 +1,8 @@
 /** Parser of response heads: status, framing of the body, and keep-alive time of the connection. Pure. */
 import { CLIENT_BOUNDS } from '../bounds.ts';
+import { type Framing, framingOf } from '../framing.ts';
 import { type HttpHeaders, HttpParseError } from '../headers.ts';
-import { type Framing, framingOf, type HttpHead, readHead } from './head.ts';
+import { type HttpHead, readHead } from './head.ts';
 
 export interface ParsedResponseHead {
   readonly status: number;

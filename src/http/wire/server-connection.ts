@@ -6,10 +6,12 @@ import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Clock, GrowingBuffer } from '../../core/index.ts';
 import { SERVER_BOUNDS } from '../bounds.ts';
+import { framingOf } from '../framing.ts';
 import { HeadTooLargeError, HttpParseError } from '../headers.ts';
 import type { ProtocolViolation, RequestLine, ServerConnection, ServerHost } from '../server.ts';
+import { originForm } from '../target.ts';
 import { ChunkedBody } from './chunks.ts';
-import { checkHeadBytes, framingOf, headEnd, readHead } from './head.ts';
+import { checkHeadBytes, headEnd, readHead } from './head.ts';
 import { type RequestConnection, WireRequest } from './request.ts';
 import { type ResponseConnection, WireResponse } from './response.ts';
 
@@ -26,7 +28,6 @@ const REST_BYTES = SERVER_BOUNDS.restBytes.limit;
 const REST_MS = SERVER_BOUNDS.restMs.limit;
 const CR = 0x0d;
 const LF = 0x0a;
-const SLASH = 0x2f;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 /** Methods start with a capital letter, other protocols mostly do not. */
 const UPPER_A = 0x41;
@@ -323,18 +324,7 @@ function readRequestLine(line: string): RequestLine {
   if (!KNOWN_METHODS.has(method)) throw new HttpParseError('invalid request line');
   return {
     method,
-    url: url.charCodeAt(0) === SLASH ? url : originForm(url),
+    url: originForm(url),
     version: minor === '0' ? '1.0' : '1.1',
   };
-}
-
-/** Scheme and host of a target in absolute form (RFC 9112, section 3.2.2). User information is not allowed: readers disagree on it. */
-const ABSOLUTE_FORM = /^https?:\/\/[\w.~%!$&'()*+,;=:[\]-]+(?=[/?]|$)/i;
-
-/** Path and query of a target in absolute form, which clients send when they take the gateway for a proxy. */
-function originForm(target: string): string {
-  const base = ABSOLUTE_FORM.exec(target)?.[0];
-  if (base === undefined) return target;
-  const rest = target.slice(base.length);
-  return rest.charCodeAt(0) === SLASH ? rest : `/${rest}`;
 }
