@@ -30,8 +30,9 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   http: [
     ['bounds', 'streamed-body', 'open-socket', 'deadlines', 'target'],
     ['headers', 'pinned-lookup'],
-    ['framing', 'server', 'client', 'content-decoder'],
-    ['request-checks'],
+    ['framing', 'server', 'client', 'content-decoder', 'keep-alive'],
+    ['request-checks', 'request-head'],
+    ['connection-pool'],
     ['wire', 'node', 'listener', 'exchange'],
     ['stack'],
     ['index'],

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach } from 'node:test';
+import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
 import { type Clock, FakeClock, systemClock } from '../core/index.ts';
 import type { Exchange, HttpClient, HttpRequest, RequestTimeouts, TransportError } from './client.ts';
 import { createHttpClient } from './stack.ts';
@@ -46,7 +47,7 @@ interface Sent {
 }
 
 function upstreamOn(clock: Clock = systemClock): HttpClient {
-  const upstream = createHttpClient({ clock });
+  const upstream = createHttpClient({ clock, stack: stackUnderTest() });
   open.push(upstream);
   return upstream;
 }
@@ -79,13 +80,13 @@ function send(upstream: HttpClient, options: Partial<HttpRequest> = {}, onData =
   return { exchange, events: events, done: done.promise, head: head.promise };
 }
 
-test('the client reports a response as head, data and end', async () => {
+testOnStacks('the client reports a response as head, data and end', async () => {
   const { events, done } = send(upstreamOn());
   assert.equal(await done, 'end');
   assert.deepEqual(events, ['head 200', 'data', 'end']);
 });
 
-test('the client skips informational responses and does not follow redirects', async () => {
+testOnStacks('the client skips informational responses and does not follow redirects', async () => {
   respond = (response) => {
     response.writeEarlyHints({ link: '</a>; rel=preload' });
     response.writeHead(302, { location: `${origin}/elsewhere` }).end();
@@ -96,7 +97,7 @@ test('the client skips informational responses and does not follow redirects', a
   assert.equal(requests.length, 1);
 });
 
-test('a request aborted before its connection opens is never sent and reports nothing', async () => {
+testOnStacks('a request aborted before its connection opens is never sent and reports nothing', async () => {
   const upstream = upstreamOn();
   const { exchange, events } = send(upstream, { path: '/aborted' });
   exchange.abort();
@@ -110,7 +111,7 @@ test('a request aborted before its connection opens is never sent and reports no
   assert.deepEqual(events, []);
 });
 
-test('an abort during the response closes the connection and reports nothing more', async () => {
+testOnStacks('an abort during the response closes the connection and reports nothing more', async () => {
   respond = (response) => void response.write('half');
   const { exchange, events, head } = send(upstreamOn());
   await head;
@@ -122,7 +123,7 @@ test('an abort during the response closes the connection and reports nothing mor
   assert.equal(events.length, before);
 });
 
-test('the total timeout ends an endless response', async () => {
+testOnStacks('the total timeout ends an endless response', async () => {
   const clock = new FakeClock();
   respond = (response) => void response.write('half');
   const { done, head, events } = send(upstreamOn(clock), { timeouts: { ...TIMEOUTS, idle: 120_000 } });
@@ -138,7 +139,7 @@ test('the total timeout ends an endless response', async () => {
   assert.deepEqual(await done, { kind: 'timeout', code: 'TOTAL_TIME' });
 });
 
-test('the total timeout includes the time to connect', async () => {
+testOnStacks('the total timeout includes the time to connect', async () => {
   const clock = new FakeClock();
   const { done } = send(upstreamOn(clock));
   clock.advance(60_000);
@@ -146,7 +147,7 @@ test('the total timeout includes the time to connect', async () => {
   assert.equal(requests.length, 0);
 });
 
-test('a finished or aborted request leaves no timer', async () => {
+testOnStacks('a finished or aborted request leaves no timer', async () => {
   const pending = new Set<() => void>();
   const clock: Clock = {
     now: () => 0,
@@ -163,7 +164,7 @@ test('a finished or aborted request leaves no timer', async () => {
   assert.equal(pending.size, 0);
 });
 
-test('the first-byte timeout applies in spite of informational responses', async () => {
+testOnStacks('the first-byte timeout applies in spite of informational responses', async () => {
   const clock = new FakeClock();
   const early = Promise.withResolvers<void>();
   respond = (response) => response.writeEarlyHints({ link: '</a>; rel=preload' }, early.resolve);
@@ -177,7 +178,7 @@ test('the first-byte timeout applies in spite of informational responses', async
   assert.deepEqual(events, ['error timeout']);
 });
 
-test('the idle timeout restarts with every read and stops while the listener pauses', async () => {
+testOnStacks('the idle timeout restarts with every read and stops while the listener pauses', async () => {
   const clock = new FakeClock();
   const responses: ServerResponse[] = [];
   respond = (response) => {
@@ -206,7 +207,7 @@ test('the idle timeout restarts with every read and stops while the listener pau
   assert.deepEqual(await done, { kind: 'timeout', code: 'IDLE_TIME' });
 });
 
-test('concurrent requests each have their own timeout', async () => {
+testOnStacks('concurrent requests each have their own timeout', async () => {
   const clock = new FakeClock();
   const upstream = upstreamOn(clock);
   respond = () => {};
@@ -229,7 +230,7 @@ test('concurrent requests each have their own timeout', async () => {
   }
 });
 
-test('an exception in a listener is reported to it as an error and affects no other request', async () => {
+testOnStacks('an exception in a listener is reported to it as an error and affects no other request', async () => {
   const upstream = upstreamOn();
   for (const callback of ['onHead', 'onData', 'onEnd'] as const) {
     const reported = Promise.withResolvers<TransportError>();
@@ -250,14 +251,14 @@ for (const [description, timeouts, script] of [
   ['does not start', { firstByte: 200 }, () => {}],
   ['stalls', { idle: 200 }, (response) => void response.write('half')],
 ] as const satisfies readonly (readonly [string, Partial<RequestTimeouts>, Respond])[]) {
-  test(`a response that ${description} is a timeout`, async () => {
+  testOnStacks(`a response that ${description} is a timeout`, async () => {
     respond = script;
     const error = await send(upstreamOn(), { timeouts: { ...TIMEOUTS, ...timeouts } }).done;
     assert.equal(typeof error === 'object' && error.kind, 'timeout');
   });
 }
 
-test('a connection closed before or during the response is a failure', async () => {
+testOnStacks('a connection closed before or during the response is a failure', async () => {
   for (const script of [
     (response) => response.destroy(),
     (response) => response.write('half', () => response.destroy()),
@@ -272,14 +273,14 @@ test('a connection closed before or during the response is a failure', async () 
   }
 });
 
-test('a refused connection is unreachable', async () => {
+testOnStacks('a refused connection is unreachable', async () => {
   assert.deepEqual(await send(upstreamOn(), { origin: 'http://127.0.0.1:1' }).done, {
     kind: 'unreachable',
     code: 'ECONNREFUSED',
   });
 });
 
-test('a request with checked addresses reaches only these, on a connection of its own', async () => {
+testOnStacks('a request with checked addresses reaches only these, on a connection of its own', async () => {
   const upstream = upstreamOn();
   // The name does not resolve.
   const named = origin.replace('127.0.0.1', 'files.pinned-host.net');
@@ -296,13 +297,13 @@ test('a request with checked addresses reaches only these, on a connection of it
   assert.equal(requests.length, 2);
 });
 
-test('an invalid request is reported after send() returns', async () => {
+testOnStacks('an invalid request is reported after send() returns', async () => {
   const { events, done } = send(upstreamOn(), { headers: ['authorization', 'two\nlines'] });
   assert.deepEqual(events, []);
   assert.equal(typeof (await done), 'object');
 });
 
-test('a pending error is not reported after an abort', async () => {
+testOnStacks('a pending error is not reported after an abort', async () => {
   const upstream = upstreamOn();
   const { exchange, events } = send(upstream, { headers: ['authorization', 'two\nlines'] });
   exchange.abort();
@@ -310,7 +311,7 @@ test('a pending error is not reported after an abort', async () => {
   assert.deepEqual(events, []);
 });
 
-test('a listener that pauses gets no data until it resumes', async () => {
+testOnStacks('a listener that pauses gets no data until it resumes', async () => {
   const chunk = Buffer.alloc(1 << 20);
   respond = (response) => {
     for (let n = 0; n < 64; n++) response.write(chunk);
@@ -353,7 +354,7 @@ function streamed(count: number, size = 64 * 1024) {
   return body;
 }
 
-test('streamed body arrives whole with its length, and the connection is used again', async () => {
+testOnStacks('streamed body arrives whole with its length, and the connection is used again', async () => {
   const upstream = upstreamOn();
   const sizes: number[] = [];
   respond = (response, request) => {
@@ -374,7 +375,7 @@ test('streamed body arrives whole with its length, and the connection is used ag
   assert.equal(requests[0]?.socket, requests[1]?.socket);
 });
 
-test('streamed body is read no faster than the server takes it', async () => {
+testOnStacks('streamed body is read no faster than the server takes it', async () => {
   const body = streamed(1_000);
   respond = (response, request) => {
     request.pause();
@@ -387,18 +388,21 @@ test('streamed body is read no faster than the server takes it', async () => {
   exchange.abort();
 });
 
-test('response before the end of a streamed body is delivered, and the connection is not used again', async () => {
-  const upstream = upstreamOn();
-  respond = (response) => void response.writeHead(413).end('too large');
-  const sent = send(upstream, { method: 'POST', body: streamed(1_000) });
-  assert.equal(await sent.done, 'end');
-  assert.deepEqual(sent.events.slice(0, 1), ['head 413']);
-  respond = (response) => response.end('ok');
-  assert.equal(await send(upstream).done, 'end');
-  assert.notEqual(requests[0]?.socket, requests[1]?.socket);
-});
+testOnStacks(
+  'response before the end of a streamed body is delivered, and the connection is not used again',
+  async () => {
+    const upstream = upstreamOn();
+    respond = (response) => void response.writeHead(413).end('too large');
+    const sent = send(upstream, { method: 'POST', body: streamed(1_000) });
+    assert.equal(await sent.done, 'end');
+    assert.deepEqual(sent.events.slice(0, 1), ['head 413']);
+    respond = (response) => response.end('ok');
+    assert.equal(await send(upstream).done, 'end');
+    assert.notEqual(requests[0]?.socket, requests[1]?.socket);
+  },
+);
 
-test('streamed body that cannot be read fails the exchange', async () => {
+testOnStacks('streamed body that cannot be read fails the exchange', async () => {
   const body = {
     length: 10,
     // biome-ignore lint/correctness/useYield: the body fails before its first chunk.

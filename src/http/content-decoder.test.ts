@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
 import { systemClock } from '../core/index.ts';
 import type { Exchange, TransportError } from './client.ts';
 import type { HttpHeaders } from './headers.ts';
@@ -11,7 +12,10 @@ import { createHttpClient } from './stack.ts';
 
 let respond: (response: ServerResponse) => void = () => {};
 const server = createServer((_request, response) => respond(response));
-const upstream = createHttpClient({ clock: systemClock });
+const clients = {
+  own: createHttpClient({ clock: systemClock, stack: 'own' }),
+  node: createHttpClient({ clock: systemClock, stack: 'node' }),
+};
 let origin = '';
 
 before(async () => {
@@ -20,7 +24,7 @@ before(async () => {
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 after(async () => {
-  await upstream.close();
+  for (const client of Object.values(clients)) await client.close();
   server.closeAllConnections();
   server.close();
 });
@@ -35,7 +39,7 @@ class Received {
   constructor(onData: (received: Received) => boolean = () => true, encoding: 'decode' | 'keep' = 'decode') {
     const timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
     const request = { method: 'GET', origin, path: '/', headers: [], body: null, timeouts, encoding } as const;
-    this.exchange = upstream.send(request, {
+    this.exchange = clients[stackUnderTest()].send(request, {
       onHead: (_status, headers) => {
         this.headers = headers;
       },
@@ -72,7 +76,7 @@ for (const [encoding, compress] of [
   ['br', brotliCompressSync],
   ['zstd', zstdCompressSync],
 ] as const)
-  test(`a response in ${encoding} (${compress.name}) is decoded, and its head says nothing of it`, async () => {
+  testOnStacks(`a response in ${encoding} (${compress.name}) is decoded, and its head says nothing of it`, async () => {
     respond = sendAll(encoding, compress(TEXT));
     const received = new Received();
     assert.equal(await received.done, 'end');
@@ -82,7 +86,7 @@ for (const [encoding, compress] of [
     assert.equal(received.headers?.etag, 'x');
   });
 
-test('a body without encoding or without bytes passes as it is', async () => {
+testOnStacks('a body without encoding or without bytes passes as it is', async () => {
   respond = sendAll('identity', Buffer.from('plain'));
   const plain = new Received();
   assert.equal(await plain.done, 'end');
@@ -93,7 +97,7 @@ test('a body without encoding or without bytes passes as it is', async () => {
   assert.equal(empty.text, '');
 });
 
-test('a request for a file keeps the encoded bytes', async () => {
+testOnStacks('a request for a file keeps the encoded bytes', async () => {
   const body = gzipSync(TEXT);
   respond = sendAll('gzip', body);
   const received = new Received(() => true, 'keep');
@@ -102,7 +106,7 @@ test('a request for a file keeps the encoded bytes', async () => {
   assert.equal(received.headers?.['content-encoding'], 'gzip');
 });
 
-test('an unknown encoding and malformed or truncated data are failures of the provider', async () => {
+testOnStacks('an unknown encoding and malformed or truncated data are failures of the provider', async () => {
   for (const [encoding, body, code] of [
     ['compress', Buffer.from('x'), /^CONTENT_ENCODING$/],
     ['gzip, br', gzipSync(TEXT), /^CONTENT_ENCODING$/],
@@ -117,7 +121,7 @@ test('an unknown encoding and malformed or truncated data are failures of the pr
   }
 });
 
-test('a listener that pauses holds back a small body that decodes to a huge one', async () => {
+testOnStacks('a listener that pauses holds back a small body that decodes to a huge one', async () => {
   const size = 256 * 2 ** 20;
   respond = sendAll('gzip', gzipSync(Buffer.alloc(size)));
   const paused = Promise.withResolvers<void>();
@@ -141,7 +145,7 @@ test('a listener that pauses holds back a small body that decodes to a huge one'
   assert.equal(received.bytes, aborted, 'nothing arrives after an abort');
 });
 
-test('an error that the listener throws ends its exchange and nothing else', async () => {
+testOnStacks('an error that the listener throws ends its exchange and nothing else', async () => {
   respond = sendAll('gzip', gzipSync(TEXT));
   const received = new Received(() => {
     throw new RangeError('bug');

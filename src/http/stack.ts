@@ -2,12 +2,14 @@
 import type { Clock } from '../core/index.ts';
 import { CLIENT_BOUNDS } from './bounds.ts';
 import type { HttpClient } from './client.ts';
+import { ConnectionPool, type OpenPooledConnection } from './connection-pool.ts';
 import { ExchangeClient } from './exchange.ts';
 import { Listener, type ListenerOptions } from './listener.ts';
 import { nodeConnections } from './node/server-connection.ts';
+import { UndiciConnection } from './node/undici-connection.ts';
 import { type OpenSocket, openTcpOrTls } from './open-socket.ts';
 import type { HttpServer, OpenConnection } from './server.ts';
-import { ConnectionPool } from './wire/connection-pool.ts';
+import { ClientConnection } from './wire/client-connection.ts';
 import { WireServerConnection } from './wire/server-connection.ts';
 
 /** `own`: the implementation in wire/. `node`: `node:http` and undici. */
@@ -24,14 +26,26 @@ export const createHttpServer = ({ stack, ...options }: ServerOptions): HttpServ
 
 export interface ClientOptions {
   readonly clock: Clock;
+  readonly stack?: HttpStack | undefined;
   readonly openSocket?: OpenSocket | undefined;
   readonly connectionsPerOrigin?: number | undefined;
 }
 
-export function createHttpClient({ clock, openSocket, connectionsPerOrigin }: ClientOptions): HttpClient {
+const OPEN_CONNECTION: Readonly<Record<HttpStack, OpenPooledConnection>> = {
+  own: (options, first, user) => new ClientConnection(options, first, user),
+  node: (options, first, user) => new UndiciConnection(options, first, user),
+};
+
+export function createHttpClient({
+  clock,
+  stack = 'own',
+  openSocket,
+  connectionsPerOrigin,
+}: ClientOptions): HttpClient {
   const transport = new ConnectionPool({
     clock,
     openSocket: openSocket ?? openTcpOrTls,
+    openConnection: OPEN_CONNECTION[stack],
     connectionsPerOrigin: connectionsPerOrigin ?? CLIENT_BOUNDS.connectionsPerOrigin.limit,
   });
   return new ExchangeClient(clock, transport);

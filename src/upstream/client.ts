@@ -5,6 +5,7 @@ import {
   type Exchange,
   type HttpClient,
   type HttpRequest,
+  type HttpStack,
   type OpenSocket,
   type ResponseListener,
   type TransportError,
@@ -17,6 +18,7 @@ export type { TransportError };
 
 export interface UpstreamOptions {
   readonly openSocket?: OpenSocket;
+  readonly stack?: HttpStack | undefined;
   readonly connectionsPerOrigin?: number | undefined;
 }
 

@@ -10,10 +10,11 @@ import {
   Socket,
   type Server as TcpServer,
 } from 'node:net';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach } from 'node:test';
 import { certificateFor } from '../../test/support/certificate.ts';
 import { startNameServer } from '../../test/support/nameserver.ts';
 import { seededRandom } from '../../test/support/random.ts';
+import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
 import { ACCEPTED_URLS, NON_PUBLIC_ADDRESSES, PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
@@ -42,6 +43,7 @@ const refuseToConnect: OpenSocket = ({ host }) => {
 
 const fetcher = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
   new PublicFetcher({
+    stack: stackUnderTest(),
     allow: [],
     clock: new FakeClock(),
     openSocket: refuseToConnect,
@@ -112,7 +114,7 @@ after(() => {
   server.close();
 });
 
-test('the fetcher neither resolves nor contacts a rejected URL', async () => {
+testOnStacks('the fetcher neither resolves nor contacts a rejected URL', async () => {
   const guarded = fetcher();
   for (const url of REJECTED_URLS.flatMap(([, urls]) => urls)) {
     assert.equal(reasonOf(await guarded.fetch(url, LIMITS)), 'address', url);
@@ -121,7 +123,7 @@ test('the fetcher neither resolves nor contacts a rejected URL', async () => {
   assert.equal(sockets, 0);
 });
 
-test('the fetcher does not contact a name with any non-public address', async () => {
+testOnStacks('the fetcher does not contact a name with any non-public address', async () => {
   for (const address of NON_PUBLIC_ADDRESSES) {
     for (const addresses of [
       [address],
@@ -135,7 +137,7 @@ test('the fetcher does not contact a name with any non-public address', async ()
   assert.equal(sockets, 0);
 });
 
-test('the fetcher contacts a name whose addresses are all public', async () => {
+testOnStacks('the fetcher contacts a name whose addresses are all public', async () => {
   for (const address of PUBLIC_ADDRESSES) await resolving(address).fetch(`https://${HOST}/x`, LIMITS);
   await resolving(...PUBLIC_ADDRESSES).fetch(`https://${HOST}/x`, LIMITS);
   assert.deepEqual(attemptedHosts, new Array(PUBLIC_ADDRESSES.length + 1).fill(HOST));
@@ -144,7 +146,7 @@ test('the fetcher contacts a name whose addresses are all public', async () => {
   assert.equal(sockets, 0);
 });
 
-test('the fetcher contacts exactly the public ones of 200,000 random addresses', async () => {
+testOnStacks('the fetcher contacts exactly the public ones of 200,000 random addresses', async () => {
   const next = seededRandom(20_261_115);
   let resolved: string[] = [];
   const guarded = fetcher({ resolve: async () => resolved });
@@ -173,7 +175,7 @@ test('the fetcher contacts exactly the public ones of 200,000 random addresses',
   assert.equal(sockets, 0);
 });
 
-test('the fetcher resolves a name once per fetch and checks the new addresses every time', async () => {
+testOnStacks('the fetcher resolves a name once per fetch and checks the new addresses every time', async () => {
   const flips = [[PUBLIC], ['169.254.169.254'], [PUBLIC, '10.0.0.1']];
   let lookups = 0;
   const offered: unknown[] = [];
@@ -195,7 +197,7 @@ test('the fetcher resolves a name once per fetch and checks the new addresses ev
   assert.equal(offered.length, 3);
 });
 
-test('an unknown name and a name with a private address give the same message', async () => {
+testOnStacks('an unknown name and a name with a private address give the same message', async () => {
   const none = await resolving().fetch(`https://${HOST}/`, LIMITS);
   const failed = await fetcher({ resolve: () => Promise.reject(new Error('SERVFAIL')) }).fetch(
     `https://${HOST}/`,
@@ -206,7 +208,7 @@ test('an unknown name and a name with a private address give the same message', 
   assert.equal(new Set([none, failed, inside].map((result) => !result.ok && result.message)).size, 1);
 });
 
-test('a silent resolver is aborted after 3 s or at the total timeout', async () => {
+testOnStacks('a silent resolver is aborted after 3 s or at the total timeout', async () => {
   for (const [timeoutMs, limit] of [
     [10_000, 3_000],
     [500, 500],
@@ -227,7 +229,7 @@ test('a silent resolver is aborted after 3 s or at the total timeout', async () 
   assert.deepEqual(attemptedHosts, []);
 });
 
-test('the resolver queries both families, follows CNAMEs and omits a family that fails', async () => {
+testOnStacks('the resolver queries both families, follows CNAMEs and omits a family that fails', async () => {
   const names = await startNameServer({
     'both.host.net': { A: [PUBLIC], AAAA: ['2606:4700:0:0:0:0:0:1111'] },
     'half.host.net': { A: [PUBLIC] },
@@ -263,9 +265,15 @@ test('the resolver queries both families, follows CNAMEs and omits a family that
 });
 
 const allowed = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
-  new PublicFetcher({ allow: [origin], clock: systemClock, resolve: () => assert.fail(), ...options });
+  new PublicFetcher({
+    stack: stackUnderTest(),
+    allow: [origin],
+    clock: systemClock,
+    resolve: () => assert.fail(),
+    ...options,
+  });
 
-test('an allowed origin is fetched over a new connection, without credentials or proxy', async () => {
+testOnStacks('an allowed origin is fetched over a new connection, without credentials or proxy', async () => {
   process.env.HTTP_PROXY = 'http://127.0.0.1:1';
   try {
     for (const path of ['/image', '/image?a=b', '/image#c', '/early', '/unnamed', '/twice'])
@@ -288,7 +296,7 @@ test('an allowed origin is fetched over a new connection, without credentials or
   assert.equal(sockets, requests.length);
 });
 
-test('a port, scheme or host other than the allowed origin is rejected', async () => {
+testOnStacks('a port, scheme or host other than the allowed origin is rejected', async () => {
   const port = Number(new URL(origin).port);
   for (const url of [
     `http://127.0.0.1:${port === 65_535 ? 1_024 : port + 1}/`,
@@ -299,7 +307,7 @@ test('a port, scheme or host other than the allowed origin is rejected', async (
   assert.equal(sockets, 0);
 });
 
-test('every status but 200 is a failure, and redirects are not followed', async () => {
+testOnStacks('every status but 200 is a failure, and redirects are not followed', async () => {
   const statuses = [301, 302, 303, 307, 308, 201, 204, 206, 300, 304, 400, 401, 404, 410, 429, 500, 503];
   for (const status of statuses) {
     const result = await allowed().fetch(`${origin}/${status}`, LIMITS);
@@ -313,7 +321,7 @@ test('every status but 200 is a failure, and redirects are not followed', async 
   assert.equal(reasonOf(await allowed().fetch(`${origin}/upgrade`, LIMITS)), 'network');
 });
 
-test('a file above the size limit is aborted, with or without content-length', async () => {
+testOnStacks('a file above the size limit is aborted, with or without content-length', async () => {
   const exact = await allowed().fetch(`${origin}/exact`, LIMITS);
   assert.equal(exact.ok && exact.bytes.length, LIMITS.maxBytes);
   assert.equal(reasonOf(await allowed().fetch(`${origin}/announced`, LIMITS)), 'size');
@@ -322,7 +330,7 @@ test('a file above the size limit is aborted, with or without content-length', a
   await until('all connections to be closed', () => connections(server).then((open) => open === 0));
 });
 
-test('the timeout covers the whole fetch', async () => {
+testOnStacks('the timeout covers the whole fetch', async () => {
   for (const path of ['/mute', '/stalled', '/endless']) {
     const clock = new FakeClock();
     const result = allowed({ clock }).fetch(origin + path, { maxBytes: 2 ** 40, timeoutMs: 2_000 });
@@ -333,7 +341,7 @@ test('the timeout covers the whole fetch', async () => {
   await until('all connections to be closed', () => connections(server).then((open) => open === 0));
 });
 
-test('a connection attempt ends at the connect timeout', async () => {
+testOnStacks('a connection attempt ends at the connect timeout', async () => {
   const mute = createTcpServer((socket) => socket.on('error', () => {}).resume());
   const port = await listening(mute);
   try {
@@ -349,11 +357,11 @@ test('a connection attempt ends at the connect timeout', async () => {
   );
 });
 
-test('a truncated body is a failure', async () => {
+testOnStacks('a truncated body is a failure', async () => {
   assert.equal(reasonOf(await allowed().fetch(`${origin}/cut`, LIMITS)), 'network');
 });
 
-test('the type is checked in the header and in the bytes', async () => {
+testOnStacks('the type is checked in the header and in the bytes', async () => {
   const checkedTypes: string[] = [];
   const accept = (mime: string): boolean => {
     checkedTypes.push(mime);
@@ -376,7 +384,7 @@ test('the type is checked in the header and in the bytes', async () => {
   ]);
 });
 
-test('detectMime trusts the bytes first, and the header where the bytes cannot decide', () => {
+testOnStacks('detectMime trusts the bytes first, and the header where the bytes cannot decide', () => {
   const cases: [string | Buffer, string | undefined, string][] = [
     [PNG, 'image/jpeg', 'image/png'],
     ['\xff\xd8\xff\xe0', undefined, 'image/jpeg'],
@@ -426,7 +434,7 @@ async function startTls() {
   return { port, cert, requests, close };
 }
 
-test('the connection goes to the pinned address, with TLS for the name', async () => {
+testOnStacks('the connection goes to the pinned address, with TLS for the name', async () => {
   const tls = await startTls();
   const trusting: OpenSocket = (target) => openTcpOrTls({ ...target, ca: tls.cert });
   const read = (addresses: string[], host = HOST, openSocket = trusting): Promise<number | string> => {
@@ -434,7 +442,7 @@ test('the connection goes to the pinned address, with TLS for the name', async (
     let status = 0;
     const timeouts = { connect: 2_000, firstByte: 2_000, idle: 2_000, total: 2_000 };
     const origin = `https://${host}:${tls.port}`;
-    createHttpClient({ clock: systemClock, openSocket }).send(
+    createHttpClient({ clock: systemClock, stack: stackUnderTest(), openSocket }).send(
       { method: 'GET', origin, path: '/', headers: [], body: null, timeouts, addresses },
       {
         onHead(code) {
@@ -478,14 +486,17 @@ const diversion = (port: number, ca: string, offered: unknown[], claimedAddress:
   };
 };
 
-test('a public name is fetched over verified TLS from its checked address', async () => {
+testOnStacks('a public name is fetched over verified TLS from its checked address', async () => {
   const tls = await startTls();
   const offered: unknown[] = [];
   const through = (openSocket: OpenSocket): Promise<PublicResult> =>
-    new PublicFetcher({ allow: [], clock: systemClock, resolve: async () => [PUBLIC], openSocket }).fetch(
-      `https://${HOST}/x`,
-      LIMITS,
-    );
+    new PublicFetcher({
+      stack: stackUnderTest(),
+      allow: [],
+      clock: systemClock,
+      resolve: async () => [PUBLIC],
+      openSocket,
+    }).fetch(`https://${HOST}/x`, LIMITS);
   try {
     const result = await through(diversion(tls.port, tls.cert, offered, PUBLIC));
     assert.deepEqual(result, { ok: true, mime: 'image/png', bytes: PNG });

@@ -9,6 +9,7 @@ import {
   type Exchange,
   type HttpClient,
   type HttpHeaders,
+  type HttpStack,
   type OpenSocket,
   type ResponseListener,
   type TransportError,
@@ -25,6 +26,7 @@ export interface PublicFetcherOptions {
   readonly resolveMs?: number;
   readonly connectMs?: number;
   readonly openSocket?: OpenSocket;
+  readonly stack?: HttpStack | undefined;
 }
 
 export interface PublicRequest {

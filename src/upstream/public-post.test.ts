@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach } from 'node:test';
+import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
 import { NON_PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
@@ -66,7 +67,13 @@ after(() => {
 });
 
 const allowed = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
-  new PublicFetcher({ allow: [origin], clock: systemClock, resolve: () => assert.fail(), ...options });
+  new PublicFetcher({
+    stack: stackUnderTest(),
+    allow: [origin],
+    clock: systemClock,
+    resolve: () => assert.fail(),
+    ...options,
+  });
 const outcomeOf = (result: PostResult): string | number => (result.ok ? result.status : result.reason);
 const untilClosed = () =>
   until('all connections to be closed', async () => {
@@ -74,7 +81,7 @@ const untilClosed = () =>
     return open === 0;
   });
 
-test('post sends the bytes and headers as given, on a connection of its own', async () => {
+testOnStacks('post sends the bytes and headers as given, on a connection of its own', async () => {
   assert.deepEqual(await allowed().post(`${origin}/204?a=b`, POST), { ok: true, status: 204, retryAfter: '7' });
   const [{ request, body } = assert.fail()] = received;
   assert.deepEqual(body, BODY);
@@ -91,18 +98,18 @@ test('post sends the bytes and headers as given, on a connection of its own', as
   });
 });
 
-test('post reports every status and follows no redirect', async () => {
+testOnStacks('post reports every status and follows no redirect', async () => {
   const statuses = [200, 201, 299, 301, 302, 307, 308, 400, 401, 410, 429, 500, 503];
   for (const status of statuses) assert.equal(outcomeOf(await allowed().post(`${origin}/${status}`, POST)), status);
   assert.equal(received.length, statuses.length);
 });
 
-test('post reads no more of the response than its limit', async () => {
+testOnStacks('post reads no more of the response than its limit', async () => {
   for (const path of ['/large', '/endless']) assert.equal(outcomeOf(await allowed().post(origin + path, POST)), 200);
   await untilClosed();
 });
 
-test('post fails when the head or the rest of the response is late, or the response is cut', async () => {
+testOnStacks('post fails when the head or the rest of the response is late, or the response is cut', async () => {
   const waitFor = async (path: string, ms: number, hasHead: boolean): Promise<string | number> => {
     const clock = new FakeClock();
     received = [];
@@ -120,18 +127,30 @@ test('post fails when the head or the rest of the response is late, or the respo
   assert.equal(outcomeOf(await allowed().post(`${origin}/cut`, POST)), 'network');
 });
 
-test('post connects to no rejected URL, and checks the addresses of a name at every call', async () => {
+testOnStacks('post connects to no rejected URL, and checks the addresses of a name at every call', async () => {
   const attempted: string[] = [];
   const openSocket: OpenSocket = ({ host, lookup = assert.fail() }) => {
     lookup(host, { all: true }, (_error, addresses) => attempted.push(JSON.stringify(addresses)));
     return new Socket().destroy(new Error('no network in tests'));
   };
   const clock = new FakeClock();
-  const unresolved = new PublicFetcher({ allow: [], clock, openSocket, resolve: () => assert.fail() });
+  const unresolved = new PublicFetcher({
+    stack: stackUnderTest(),
+    allow: [],
+    clock,
+    openSocket,
+    resolve: () => assert.fail(),
+  });
   for (const url of REJECTED_URLS.flatMap(([, urls]) => urls))
     assert.equal(outcomeOf(await unresolved.post(url, POST)), 'address', url);
   let addresses: string[] = [];
-  const rebinding = new PublicFetcher({ allow: [], clock, openSocket, resolve: async () => addresses });
+  const rebinding = new PublicFetcher({
+    stack: stackUnderTest(),
+    allow: [],
+    clock,
+    openSocket,
+    resolve: async () => addresses,
+  });
   const postTo = async (...resolved: string[]): Promise<string | number> => {
     addresses = resolved;
     return outcomeOf(await rebinding.post(`https://${HOST}/`, POST));

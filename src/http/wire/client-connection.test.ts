@@ -7,9 +7,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { countBufferBytes, drip } from '../../../test/support/buffer-work.ts';
 import { seededRandom } from '../../../test/support/random.ts';
 import { RawServer } from '../../../test/support/raw-server.ts';
+import { stackUnderTest, testOnStacks } from '../../../test/support/stacks.ts';
 import { until } from '../../../test/support/wait.ts';
 import { systemClock } from '../../core/index.ts';
 import type { HttpRequest, RequestTimeouts, TransportError } from '../client.ts';
+import type { OpenSocket } from '../open-socket.ts';
 import { createHttpClient } from '../stack.ts';
 
 const TIMEOUTS: RequestTimeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
@@ -21,14 +23,15 @@ const server = new RawServer();
 let origin = '';
 /** Sockets of the client, in the order opened. */
 let sockets: Socket[] = [];
-const upstream = createHttpClient({
-  clock: systemClock,
-  openSocket: (target) => {
-    const socket = connect(target);
-    sockets.push(socket);
-    return socket;
-  },
-});
+const openSocket: OpenSocket = (target) => {
+  const socket = connect(target);
+  sockets.push(socket);
+  return socket;
+};
+const clients = {
+  own: createHttpClient({ clock: systemClock, stack: 'own', openSocket }),
+  node: createHttpClient({ clock: systemClock, stack: 'node', openSocket }),
+};
 
 before(async () => {
   origin = await server.listen();
@@ -41,7 +44,7 @@ const resetConnections = async (): Promise<void> => {
 };
 beforeEach(resetConnections);
 after(async () => {
-  await upstream.close();
+  for (const client of Object.values(clients)) await client.close();
   server.close();
 });
 
@@ -63,7 +66,7 @@ function call(request: Partial<HttpRequest> = {}): Promise<Result> {
     const { status = 0, headers = {} } = heads[0] ?? {};
     resolve({ status, headers, body: Buffer.concat(chunks).toString('latin1'), chunks: chunks.length, error });
   };
-  upstream.send(
+  clients[stackUnderTest()].send(
     { method: 'GET', origin, path: '/', headers: [], body: null, timeouts: TIMEOUTS, ...request },
     {
       onHead: (status, headers) => heads.push({ status, headers }),
@@ -91,13 +94,16 @@ const CHUNKED = withLines(
 );
 const SIZED = withLines('HTTP/1.1 200 OK', 'Content-Length: 7', '', 'one two');
 
-test('a response is parsed the same wherever the network splits it, and its connection is reused', async () => {
+testOnStacks('a response is parsed the same wherever the network splits it, and its connection is reused', async () => {
+  // Undici fails a request that gets a 100 without asking for it, or a 304 with a length.
+  const isOwn = stackUnderTest() === 'own';
+  const continued = isOwn ? 'HTTP/1.1 100 Continue\r\n\r\n' : '';
   for (const [response, status, body] of [
     [SIZED, 200, 'one two'],
     [CHUNKED, 200, 'one two'],
-    [`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${SIZED}`, 200, 'one two'],
+    [`${continued}HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${SIZED}`, 200, 'one two'],
     ['HTTP/1.1 204 No Content\r\n\r\n', 204, ''],
-    ['HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n', 304, ''],
+    [`HTTP/1.1 304 Not Modified\r\n${isOwn ? 'content-length: 7\r\n' : ''}\r\n`, 304, ''],
     ['HTTP/1.1 404\r\ncontent-length: 0\r\n\r\n', 404, ''],
   ] as const) {
     await resetConnections();
@@ -137,7 +143,7 @@ for (const [description, bytes] of [
   ['a bare carriage return', 'HTTP/1.1 200 OK\rcontent-length: 0'],
   ['a control character', 'HTTP/1.1 200 OK\r\nserver: \0'],
 ] as const) {
-  test(`a response head with ${description} fails at once, before the time limit`, async () => {
+  testOnStacks(`a response head with ${description} fails at once, before the time limit`, async () => {
     server.respond = ({ socket }) => void socket.write(bytes);
     const startedAt = performance.now();
     assert.deepEqual((await call()).error, { kind: 'failed', code: 'BAD_HTTP' });
@@ -149,7 +155,7 @@ for (const [description, bytes, repeated] of [
   ['more than 16 informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   ['more than 256 headers', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n', 'a: b\r\n'],
 ] as const) {
-  test(`${description} fail the request`, async () => {
+  testOnStacks(`${description} fail the request`, async () => {
     const limit = Number(/\d+/.exec(description));
     const ok = bytes === '' ? SIZED : '\r\n';
     // The head of the second case has one header more.
@@ -163,13 +169,13 @@ for (const [description, bytes, repeated] of [
   });
 }
 
-test('informational responses are counted for each request of a connection', async () => {
-  server.respond = ({ socket }) => void socket.write(`${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(10)}${SIZED}`);
+testOnStacks('informational responses are counted for each request of a connection', async () => {
+  server.respond = ({ socket }) => void socket.write(`${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10)}${SIZED}`);
   for (let n = 0; n < 3; n += 1) assert.equal((await call()).body, 'one two');
   assert.equal(sockets.length, 1);
 });
 
-test('a response without a length ends with its connection, wherever it is split', async () => {
+testOnStacks('a response without a length ends with its connection, wherever it is split', async () => {
   const response = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\none two';
   for (let cut = 0; cut <= response.length; cut++) {
     server.respond = async ({ socket }) => {
@@ -184,7 +190,7 @@ test('a response without a length ends with its connection, wherever it is split
   assert.equal(sockets.length, response.length + 1);
 });
 
-test('a truncated response is a failure, a complete one is not', async () => {
+testOnStacks('a truncated response is a failure, a complete one is not', async () => {
   for (const response of [SIZED, CHUNKED])
     for (let cut = 0; cut <= response.length; cut++) {
       server.respond = ({ socket }) => socket.end(response.slice(0, cut));
@@ -207,19 +213,23 @@ test('the chunks of one read are reported as one buffer', async () => {
   assert.equal(chunks, 1);
 });
 
-test('TCP keep-alive is active while a response is pending', { skip: !existsSync(TABLE) }, async () => {
-  const result = call();
-  await until('the request', () => server.requests.length === 1);
-  const port = sockets[0]?.localPort?.toString(16).toUpperCase().padStart(4, '0');
-  // The kernel's timer of the connection: 01 is retransmission, 02 is keep-alive.
-  const timer = (): string | undefined =>
-    new RegExp(`:${port} \\S+ \\S+ \\S+ (\\d\\d):`).exec(readFileSync(TABLE, 'ascii'))?.[1];
-  await until('the keep-alive timer', () => timer() === '02');
-  server.peers[0]?.socket.write(SIZED);
-  assert.equal((await result).body, 'one two');
-});
+testOnStacks(
+  'TCP keep-alive is active while a response is pending',
+  async () => {
+    const result = call();
+    await until('the request', () => server.requests.length === 1);
+    const port = sockets[0]?.localPort?.toString(16).toUpperCase().padStart(4, '0');
+    // The kernel's timer of the connection: 01 is retransmission, 02 is keep-alive.
+    const timer = (): string | undefined =>
+      new RegExp(`:${port} \\S+ \\S+ \\S+ (\\d\\d):`).exec(readFileSync(TABLE, 'ascii'))?.[1];
+    await until('the keep-alive timer', () => timer() === '02');
+    server.peers[0]?.socket.write(SIZED);
+    assert.equal((await result).body, 'one two');
+  },
+  { skip: !existsSync(TABLE) },
+);
 
-test('response headers have lower-case names, joined repeats and unchanged bytes', async () => {
+testOnStacks('response headers have lower-case names, joined repeats and unchanged bytes', async () => {
   server.respond = ({ socket }) =>
     socket.write(
       'HTTP/1.1 200 OK\r\nX-One:  a \t\r\nx-one: b\r\nx-bytes: \xe4\xff\r\nx-empty:\r\ncontent-length: 0\r\n\r\n',
@@ -229,21 +239,22 @@ test('response headers have lower-case names, joined repeats and unchanged bytes
   assert.deepEqual({ ...headers }, { 'x-one': 'a, b', 'x-bytes': '\xe4\xff', 'x-empty': '', 'content-length': '0' });
 });
 
-test('a request is written exactly once, in the expected bytes', async () => {
+testOnStacks('a request is written exactly once, in the expected bytes', async () => {
   server.respond = ({ socket }) => socket.write(SIZED);
   const host = origin.slice('http://'.length);
+  const kept = stackUnderTest() === 'own' ? '' : 'connection: keep-alive\r\n';
   const large = Buffer.from('0123456789abcdef\xff\x00'.repeat(10_000), 'latin1');
   for (const [request, expected] of [
-    [{}, `GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`],
-    [{ method: 'DELETE', path: '/a?b=c' }, `DELETE /a?b=c HTTP/1.1\r\nhost: ${host}\r\n\r\n`],
-    [{ method: 'POST' }, `POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 0\r\n\r\n`],
+    [{}, `GET / HTTP/1.1\r\nhost: ${host}\r\n${kept}\r\n`],
+    [{ method: 'DELETE', path: '/a?b=c' }, `DELETE /a?b=c HTTP/1.1\r\nhost: ${host}\r\n${kept}\r\n`],
+    [{ method: 'POST' }, `POST / HTTP/1.1\r\nhost: ${host}\r\n${kept}content-length: 0\r\n\r\n`],
     [
       { method: 'POST', headers: ['x-a', '\xe4', 'x-a', ''], body: Buffer.from('\x00\xff{}\r\n', 'latin1') },
-      `POST / HTTP/1.1\r\nhost: ${host}\r\nx-a: \xe4\r\nx-a: \r\ncontent-length: 6\r\n\r\n\x00\xff{}\r\n`,
+      `POST / HTTP/1.1\r\nhost: ${host}\r\n${kept}x-a: \xe4\r\nx-a: \r\ncontent-length: 6\r\n\r\n\x00\xff{}\r\n`,
     ],
     [
       { method: 'POST', body: large },
-      `POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 180000\r\n\r\n${large.toString('latin1')}`,
+      `POST / HTTP/1.1\r\nhost: ${host}\r\n${kept}content-length: 180000\r\n\r\n${large.toString('latin1')}`,
     ],
   ] as const satisfies [Partial<HttpRequest>, string][]) {
     const { error } = await call(request);
@@ -254,7 +265,7 @@ test('a request is written exactly once, in the expected bytes', async () => {
   assert.equal(server.peers.length, 1);
 });
 
-test('a request with line breaks or framing headers is rejected before it is sent', async () => {
+testOnStacks('a request with line breaks or framing headers is rejected before it is sent', async () => {
   for (const request of [
     { path: '/a b' },
     { path: '/a\r\nx: y' },
@@ -276,7 +287,10 @@ test('a request with line breaks or framing headers is rejected before it is sen
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-test('a malformed response is a failure and does not affect the next request', async () => {
+/** Listed in README.md as differences of the twin. */
+const UNDICI_ACCEPTS: ReadonlySet<string> = new Set(['another version', 'a chunk of a terabyte']);
+
+testOnStacks('a malformed response is a failure and does not affect the next request', async () => {
   const endless = `x-a: ${'a'.repeat(1_000)}\r\n`.repeat(70);
   for (const [description, response] of [
     ['garbage', 'hello\r\n\r\n'],
@@ -300,6 +314,7 @@ test('a malformed response is a failure and does not affect the next request', a
     ['an endless head', OK + endless],
     ['a head that is too long', `${OK}${endless}\r\n`],
   ] as const) {
+    if (stackUnderTest() === 'node' && UNDICI_ACCEPTS.has(description)) continue;
     server.respond = ({ socket }) => socket.write(response, 'latin1');
     const { error } = await call();
     assert.deepEqual(error, { kind: 'failed', code: 'BAD_HTTP' }, description);
@@ -309,7 +324,7 @@ test('a malformed response is a failure and does not affect the next request', a
   }
 });
 
-test('a response that arrives before the request is fully sent is accepted', async () => {
+testOnStacks('a response that arrives before the request is fully sent is accepted', async () => {
   const body = Buffer.alloc(16 << 20);
   const response = 'HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 9\r\n\r\ntoo large';
   for (let n = 0; n < 10; n++) {
@@ -320,7 +335,7 @@ test('a response that arrives before the request is fully sent is accepted', asy
   }
 });
 
-test('a connection is not reused while its request is still being written', async () => {
+testOnStacks('a connection is not reused while its request is still being written', async () => {
   server.onConnection = ({ socket }) => socket.once('readable', () => socket.write(SIZED));
   const result = await call({ method: 'POST', body: Buffer.alloc(16 << 20) });
   assert.equal(result.body, 'one two');
@@ -330,7 +345,7 @@ test('a connection is not reused while its request is still being written', asyn
   assert.equal(sockets.length, 2);
 });
 
-test('responses with random wrong bytes end, and later requests succeed', async () => {
+testOnStacks('responses with random wrong bytes end, and later requests succeed', async () => {
   const random = seededRandom(20_261_115);
   const next = (below: number): number => random() % below;
   const bits = [

@@ -3,38 +3,15 @@
  * listeners once, and its user is an object, so that a request allocates no closures. Never resends, never logs.
  */
 import type { Socket } from 'node:net';
-import { GrowingBuffer, type IndexedMember, systemClock } from '../../core/index.ts';
+import { GrowingBuffer, systemClock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
-import { ConnectionError, type RequestBytes, type TransportConnection, type TransportUser } from '../client.ts';
+import { ConnectionError, type TransportUser } from '../client.ts';
+import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { HttpParseError, isAscii } from '../headers.ts';
 import type { StreamedBody } from '../streamed-body.ts';
 import { ChunkedBody } from './chunks.ts';
 import { checkHeadBytes, headEnd } from './head.ts';
 import { readResponseHead } from './response-head.ts';
-
-/** A request as it is written. */
-export interface RequestMessage {
-  readonly head: string;
-  readonly body: RequestBytes;
-}
-
-/** Keeps idle connections. */
-export interface ConnectionOwner {
-  /** The response is complete, and the connection may be reused for `keepMs`. */
-  onIdle(connection: ClientConnection, keepMs: number): void;
-  onClosed(connection: ClientConnection): void;
-}
-
-export interface ConnectionOptions {
-  readonly socket: Socket;
-  readonly isTls: boolean;
-  /** Time limit to connect, TLS handshake included. */
-  readonly connectMs: number;
-  /** Checks the address that was actually reached, before anything is sent. */
-  readonly accepts?: (remoteAddress: string) => boolean;
-  /** Without an owner, the connection closes after its first response. */
-  readonly owner?: ConnectionOwner;
-}
 
 /** Node writes a string of up to this size without allocating, which is cheaper than two writes. */
 const ONE_WRITE_BYTES = 16 * 1024;
@@ -45,9 +22,8 @@ const TCP_KEEPALIVE_MS = CLIENT_BOUNDS.tcpKeepAliveMs.limit;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
-export class ClientConnection implements IndexedMember, TransportConnection {
+export class ClientConnection implements PooledConnection {
   index = 0;
-  /** Set by the owner only. */
   keptUntil = 0;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
@@ -70,7 +46,8 @@ export class ClientConnection implements IndexedMember, TransportConnection {
 
   /** Connects, and sends `first` when the connection is open. */
   constructor(options: ConnectionOptions, first: RequestMessage, user: TransportUser) {
-    const { socket, isTls, connectMs } = options;
+    const { isTls } = options;
+    const socket = options.openSocket();
     this.#options = options;
     this.#socket = socket;
     this.#first = first;
@@ -82,7 +59,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     socket.on('close', () => this.#fail(closedEarly()));
     socket.once(isTls ? 'secureConnect' : 'connect', () => this.#onOpen());
     // The system clock even in tests with a fake clock, because the network runs in real time.
-    this.#cancelConnect = systemClock.after(connectMs, () =>
+    this.#cancelConnect = systemClock.after(first.request.timeouts.connect, () =>
       this.#fail(new ConnectionError('CONNECT_TIME', 'connect timeout')),
     );
   }
@@ -93,7 +70,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   }
 
   /** Writes the request immediately; a streamed body follows its head. */
-  send(user: TransportUser, { head, body }: RequestMessage): void {
+  send(user: TransportUser, { head, request: { body } }: RequestMessage): void {
     this.#user = user;
     this.#phase = 'head';
     this.#informational = 0;
@@ -103,6 +80,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     else if (typeof body !== 'string') this.#socket.write(head + body.toString('latin1'), 'latin1');
     else if (isAscii(head)) this.#socket.write(head + body, 'utf8');
     else this.#write(head, body);
+    user.onOpen();
   }
 
   /** Stops when the connection closes. A response that comes before the end of the body is read meanwhile. */
@@ -149,10 +127,9 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     this.#partial = undefined;
     this.#cancelConnect();
     this.#socket.destroy();
-    this.#options.owner?.onClosed(this);
+    this.#options.owner.onClosed(this);
   }
 
-  /** Closes and reports an error to the user. */
   closeWithError(): void {
     this.#fail(new ConnectionError('CLOSED', 'the client is closing'));
   }
@@ -161,14 +138,13 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     if (this.#phase !== 'opening') return;
     this.#cancelConnect();
     this.#socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
-    if (this.#options.accepts?.(this.#socket.remoteAddress ?? '') === false)
+    if (!this.#options.accepts(this.#socket.remoteAddress ?? ''))
       return this.#fail(new ConnectionError('OTHER_ADDRESS', 'connected to an unexpected address'));
     const [first, user] = [this.#first, this.#user];
     this.#first = undefined;
     if (!first || !user) return;
     try {
       this.send(user, first);
-      user.onOpen();
     } catch (error) {
       this.#fail(toError(error));
     }
@@ -254,7 +230,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     const user = this.#user;
     const { owner } = this.#options;
     // Not reusable with bytes after the response, or while the request is still being written: it would mix with the next one.
-    if (owner && isClean && this.#keepMs > 0 && !this.#isSending && this.#socket.writableLength === 0) {
+    if (isClean && this.#keepMs > 0 && !this.#isSending && this.#socket.writableLength === 0) {
       this.#phase = 'idle';
       this.#user = undefined;
       this.#chunked = undefined;

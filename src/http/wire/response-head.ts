@@ -2,7 +2,8 @@
 import { CLIENT_BOUNDS } from '../bounds.ts';
 import { type Framing, framingOf } from '../framing.ts';
 import { type HttpHeaders, HttpParseError } from '../headers.ts';
-import { type HttpHead, readHead } from './head.ts';
+import { keepAliveMs } from '../keep-alive.ts';
+import { readHead } from './head.ts';
 
 export interface ParsedResponseHead {
   readonly status: number;
@@ -12,8 +13,6 @@ export interface ParsedResponseHead {
   readonly keepMs: number;
 }
 
-const KEEP_ALIVE_MS = CLIENT_BOUNDS.keepAliveMs.limit;
-const HINT_MARGIN_MS = CLIENT_BOUNDS.keepAliveMarginMs.limit;
 const MAX_HEADERS = CLIENT_BOUNDS.headers.limit;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
@@ -27,14 +26,12 @@ export function readResponseHead(text: string): ParsedResponseHead {
   if (status === 101) throw new HttpParseError('unexpected protocol switch');
   // Rejects content-length together with chunked, as nginx and Node do: readers disagree on which one counts.
   const framing = hasNoBody(status) ? 0 : (framingOf(head.headers) ?? 'close');
-  return { status, headers: head.headers, framing, keepMs: framing === 'close' || minor === '0' ? 0 : keepMsOf(head) };
+  return {
+    status,
+    headers: head.headers,
+    framing,
+    keepMs: framing === 'close' || minor === '0' ? 0 : keepAliveMs(head.headers),
+  };
 }
 
 const hasNoBody = (status: number): boolean => status < 200 || status === 204 || status === 304;
-
-function keepMsOf({ headers }: HttpHead): number {
-  const { connection, 'keep-alive': hint } = headers;
-  if (connection !== undefined && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(connection)) return 0;
-  const seconds = hint && /(?:^|[,; \t])timeout[ \t]*=[ \t]*"?(\d{1,6})/i.exec(hint)?.[1];
-  return seconds ? Math.min(KEEP_ALIVE_MS, Math.max(0, Number(seconds) * 1_000 - HINT_MARGIN_MS)) : KEEP_ALIVE_MS;
-}

@@ -1,6 +1,6 @@
 /** Writer of request heads. Rejects values that could end the head early or change the framing of the body. */
-import type { HttpRequest } from '../client.ts';
-import { HttpParseError, headerLine } from '../headers.ts';
+import type { HttpRequest } from './client.ts';
+import { HttpParseError, headerLine } from './headers.ts';
 
 /** Characters that could end the request line. */
 const UNSAFE_PATH = /[^!-~\x80-\xff]/;

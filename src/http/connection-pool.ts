@@ -1,10 +1,57 @@
-/** Pool of connections by origin: reuses idle ones and opens new ones. One request at a time per connection. */
-import { type Clock, IndexedList, systemClock } from '../../core/index.ts';
-import { ConnectionError, type HttpRequest, type HttpTransport, type TransportUser } from '../client.ts';
-import { type OpenSocket, type Target, targetOf } from '../open-socket.ts';
-import { isPinned, pinned } from '../pinned-lookup.ts';
-import { ClientConnection, type ConnectionOwner, type RequestMessage } from './client-connection.ts';
+/**
+ * Pool of connections by origin: reuses idle ones and opens new ones. One request at a time per connection. Both stacks use it with
+ * connections of their own.
+ */
+import type { Socket } from 'node:net';
+import { type Clock, IndexedList, type IndexedMember, systemClock } from '../core/index.ts';
+import {
+  ConnectionError,
+  type HttpRequest,
+  type HttpTransport,
+  type TransportConnection,
+  type TransportUser,
+} from './client.ts';
+import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
+import { isPinned, pinned } from './pinned-lookup.ts';
 import { requestHead } from './request-head.ts';
+
+/** A request that may be sent: writing its head has checked it. */
+export interface RequestMessage {
+  readonly head: string;
+  readonly request: HttpRequest;
+}
+
+/** Keeps idle connections. */
+export interface ConnectionOwner {
+  /** The response is complete, and the connection may be reused for `keepMs`. */
+  onIdle(connection: PooledConnection, keepMs: number): void;
+  onClosed(connection: PooledConnection): void;
+}
+
+export interface ConnectionOptions {
+  readonly isTls: boolean;
+  openSocket(): Socket;
+  /** Checks the address that was actually reached, before anything is sent. */
+  accepts(remoteAddress: string): boolean;
+  readonly owner: ConnectionOwner;
+}
+
+export interface PooledConnection extends IndexedMember, TransportConnection {
+  /** Set by the owner only. */
+  keptUntil: number;
+  /** It is idle and can send a request now. */
+  readonly isUsable: boolean;
+  send(user: TransportUser, message: RequestMessage): void;
+  /** Closes and reports an error to the user. */
+  closeWithError(): void;
+}
+
+/** Connects, and sends the first request when the connection is open. */
+export type OpenPooledConnection = (
+  options: ConnectionOptions,
+  first: RequestMessage,
+  user: TransportUser,
+) => PooledConnection;
 
 /** Interval for closing expired idle connections. An expired connection is never reused before that. */
 const SWEEP_MS = 1_000;
@@ -12,13 +59,14 @@ const SWEEP_MS = 1_000;
 export interface ConnectionPoolOptions {
   readonly clock: Clock;
   readonly openSocket: OpenSocket;
+  readonly openConnection: OpenPooledConnection;
   readonly connectionsPerOrigin: number;
 }
 
 export class ConnectionPool implements HttpTransport {
   readonly #options: ConnectionPoolOptions;
   readonly #origins = new Map<string, OriginPool>();
-  readonly #all = new IndexedList<ClientConnection>();
+  readonly #all = new IndexedList<PooledConnection>();
   #isSweeping = false;
   #isClosed = false;
 
@@ -26,20 +74,19 @@ export class ConnectionPool implements HttpTransport {
     this.#options = options;
   }
 
-  send(request: HttpRequest, user: TransportUser): ClientConnection {
+  send(request: HttpRequest, user: TransportUser): TransportConnection {
     if (this.#isClosed) throw new ConnectionError('CLOSED', 'the client is closed');
     if (request.addresses || request.connection === 'single') return this.#openSingle(request, user);
-    const origin = this.#at(request.origin);
-    const message = { head: requestHead(request, origin.host), body: request.body };
+    const origin = this.#at(request);
+    const message = { head: requestHead(request, origin.host), request };
     const idle = request.connection === 'new' ? undefined : origin.take();
-    if (!idle) return this.#open(origin, request, message, user);
+    if (!idle) return this.#open(origin, message, user);
     idle.send(user, message);
-    user.onOpen();
     return idle;
   }
 
   /** Origins come from the configuration, so that there are few. */
-  #at(origin: string): OriginPool {
+  #at({ origin }: HttpRequest): OriginPool {
     const known = this.#origins.get(origin);
     if (known) return known;
     const pool = new OriginPool(new URL(origin), this, this.#options.connectionsPerOrigin);
@@ -47,8 +94,17 @@ export class ConnectionPool implements HttpTransport {
     return pool;
   }
 
-  #open(origin: OriginPool, { timeouts }: HttpRequest, message: RequestMessage, user: TransportUser): ClientConnection {
+  #open(origin: OriginPool, message: RequestMessage, user: TransportUser): PooledConnection {
     origin.makeRoom();
+    const { isTls } = origin.target;
+    const options = { isTls, openSocket: () => this.#openSocket(origin), accepts: () => true, owner: origin };
+    const connection = this.#options.openConnection(options, message, user);
+    origin.onOpened();
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #openSocket(origin: OriginPool): Socket {
     const { target, session } = origin;
     const socket = this.#options.openSocket({ ...target, session });
     if (target.isTls) {
@@ -56,24 +112,19 @@ export class ConnectionPool implements HttpTransport {
       socket.on('session', (latest: Buffer) => origin.saveSession(latest));
       socket.on('error', () => origin.saveSession(undefined));
     }
-    const options = { socket, isTls: target.isTls, connectMs: timeouts.connect, owner: origin };
-    const connection = new ClientConnection(options, message, user);
-    origin.onOpened();
-    this.#all.add(connection);
-    return connection;
+    return socket;
   }
 
   /** For one response. Never reuses a TLS session, and keeps nothing about the origin, which an unknown caller may have chosen. */
-  #openSingle(request: HttpRequest, user: TransportUser): ClientConnection {
-    const { addresses, timeouts } = request;
+  #openSingle(request: HttpRequest, user: TransportUser): PooledConnection {
+    const { addresses } = request;
     const url = new URL(request.origin);
     const target = targetOf(url);
-    const message = { head: requestHead(request, url.host), body: request.body };
-    const connection = new ClientConnection(
+    const message = { head: requestHead(request, url.host), request };
+    const connection = this.#options.openConnection(
       {
-        socket: this.#options.openSocket(pinned(target, addresses)),
         isTls: target.isTls,
-        connectMs: timeouts.connect,
+        openSocket: () => this.#options.openSocket(pinned(target, addresses)),
         accepts: (reached) => isPinned(addresses, reached),
         owner: {
           onIdle: (idle) => idle.close(),
@@ -91,7 +142,7 @@ export class ConnectionPool implements HttpTransport {
     return this.#options.clock.now();
   }
 
-  remove(connection: ClientConnection): void {
+  remove(connection: PooledConnection): void {
     this.#all.remove(connection);
   }
 
@@ -119,7 +170,7 @@ class OriginPool implements ConnectionOwner {
   readonly #pool: ConnectionPool;
   readonly #limit: number;
   /** Last in, first out, so that surplus connections expire. */
-  readonly #idle: ClientConnection[] = [];
+  readonly #idle: PooledConnection[] = [];
   #open = 0;
   #session: Buffer | undefined;
 
@@ -139,7 +190,7 @@ class OriginPool implements ConnectionOwner {
   }
 
   /** Takes an idle connection that can send a request now. */
-  take(): ClientConnection | undefined {
+  take(): PooledConnection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
       if (!connection) return undefined;
@@ -160,13 +211,13 @@ class OriginPool implements ConnectionOwner {
     this.#open += 1;
   }
 
-  onIdle(connection: ClientConnection, keepMs: number): void {
+  onIdle(connection: PooledConnection, keepMs: number): void {
     connection.keptUntil = this.#pool.now() + keepMs;
     this.#idle.push(connection);
     this.#pool.sweepSoon();
   }
 
-  onClosed(connection: ClientConnection): void {
+  onClosed(connection: PooledConnection): void {
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
     this.#open -= 1;

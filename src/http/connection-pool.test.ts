@@ -5,12 +5,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
-import { certificateFor } from '../../../test/support/certificate.ts';
-import { type RawPeer, RawServer } from '../../../test/support/raw-server.ts';
-import { type Clock, FakeClock, systemClock } from '../../core/index.ts';
-import type { HttpClient, HttpRequest, RequestTimeouts, TransportError } from '../client.ts';
-import { type OpenSocket, openTcpOrTls, targetOf } from '../open-socket.ts';
-import { createHttpClient } from '../stack.ts';
+import { certificateFor } from '../../test/support/certificate.ts';
+import { type RawPeer, RawServer } from '../../test/support/raw-server.ts';
+import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
+import { type Clock, FakeClock, systemClock } from '../core/index.ts';
+import type { HttpClient, HttpRequest, RequestTimeouts, TransportError } from './client.ts';
+import { type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
+import { createHttpClient } from './stack.ts';
 
 const TIMEOUTS: RequestTimeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 20_000 };
 const RESPONSE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
@@ -42,7 +43,7 @@ function upstreamOn(
     sockets.push(socket);
     return socket;
   };
-  const upstream = createHttpClient({ clock, openSocket, connectionsPerOrigin });
+  const upstream = createHttpClient({ clock, stack: stackUnderTest(), openSocket, connectionsPerOrigin });
   open.push(upstream);
   return { upstream, sockets };
 }
@@ -80,7 +81,7 @@ const closed = async (socket: Socket | undefined): Promise<void> => {
   while (socket && !socket.closed) await turn();
 };
 
-test('a connection serves one request after another, including one sent from onEnd', async () => {
+testOnStacks('a connection serves one request after another, including one sent from onEnd', async () => {
   const { upstream, sockets } = upstreamOn();
   assert.equal(await call(upstream), 'ok');
   let next: Promise<string | TransportError> | undefined;
@@ -92,7 +93,7 @@ test('a connection serves one request after another, including one sent from onE
   assert.equal(server.requests.length, 3);
 });
 
-test('the pool reuses the most recently used connection', async () => {
+testOnStacks('the pool reuses the most recently used connection', async () => {
   const { upstream, sockets } = upstreamOn();
   const waiting: RawPeer[] = [];
   server.respond = (peer) => waiting.push(peer);
@@ -111,7 +112,7 @@ test('the pool reuses the most recently used connection', async () => {
   assert.equal(sockets.length, 3);
 });
 
-test('a hundred concurrent requests each get their own response', async () => {
+testOnStacks('a hundred concurrent requests each get their own response', async () => {
   const { upstream, sockets } = upstreamOn();
   server.respond = ({ socket }, request) => {
     const path = request.split(' ')[1] ?? '';
@@ -123,23 +124,26 @@ test('a hundred concurrent requests each get their own response', async () => {
   assert.equal(sockets.length, 100);
 });
 
-test('beyond the limit of connections to an origin a request fails before it is sent, and idle connections make room', async () => {
-  const { upstream, sockets } = upstreamOn(systemClock, 2);
-  const waiting: RawPeer[] = [];
-  server.respond = (peer) => waiting.push(peer);
-  const calls = [call(upstream), call(upstream)];
-  while (waiting.length < 2) await turn();
-  assert.deepEqual(await call(upstream), { kind: 'unreachable', code: 'TOO_MANY_CONNECTIONS' });
-  assert.equal(server.requests.length, 2);
-  server.respond = ({ socket }) => socket.write(RESPONSE);
-  for (const peer of waiting) peer.socket.write(RESPONSE);
-  assert.deepEqual(await Promise.all(calls), ['ok', 'ok']);
-  // Both connections are idle now; a request that wants a new one closes the older.
-  assert.equal(await call(upstream, '/', origin, undefined, TIMEOUTS, 'new'), 'ok');
-  assert.deepEqual([sockets.length, sockets.filter(({ destroyed }) => !destroyed).length], [3, 2]);
-});
+testOnStacks(
+  'beyond the limit of connections to an origin a request fails before it is sent, and idle connections make room',
+  async () => {
+    const { upstream, sockets } = upstreamOn(systemClock, 2);
+    const waiting: RawPeer[] = [];
+    server.respond = (peer) => waiting.push(peer);
+    const calls = [call(upstream), call(upstream)];
+    while (waiting.length < 2) await turn();
+    assert.deepEqual(await call(upstream), { kind: 'unreachable', code: 'TOO_MANY_CONNECTIONS' });
+    assert.equal(server.requests.length, 2);
+    server.respond = ({ socket }) => socket.write(RESPONSE);
+    for (const peer of waiting) peer.socket.write(RESPONSE);
+    assert.deepEqual(await Promise.all(calls), ['ok', 'ok']);
+    // Both connections are idle now; a request that wants a new one closes the older.
+    assert.equal(await call(upstream, '/', origin, undefined, TIMEOUTS, 'new'), 'ok');
+    assert.deepEqual([sockets.length, sockets.filter(({ destroyed }) => !destroyed).length], [3, 2]);
+  },
+);
 
-test('a connection is not reused when its response forbids it or has extra bytes', async () => {
+testOnStacks('a connection is not reused when its response forbids it or has extra bytes', async () => {
   for (const response of [
     'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok',
     'HTTP/1.1 200 OK\r\nConnection: x-a, Close\r\ncontent-length: 2\r\n\r\nok',
@@ -158,7 +162,7 @@ test('a connection is not reused when its response forbids it or has extra bytes
   }
 });
 
-test('an idle connection that closes or sends unsolicited bytes is dropped', async () => {
+testOnStacks('an idle connection that closes or sends unsolicited bytes is dropped', async () => {
   for (const end of [
     ({ socket }: RawPeer) => socket.end(),
     ({ socket }: RawPeer) => socket.resetAndDestroy(),
@@ -181,7 +185,7 @@ for (const [description, header, keptMs] of [
   ['one second less than the server announces', 'keep-alive: timeout=3, max=100\r\n', 2_000],
   ['four seconds when the server announces more', 'Keep-Alive: max=9, timeout=600\r\n', 4_000],
 ] as const)
-  test(`an idle connection is kept for ${description}`, async () => {
+  testOnStacks(`an idle connection is kept for ${description}`, async () => {
     const clock = new FakeClock();
     const { upstream, sockets } = upstreamOn(clock);
     server.respond = ({ socket }) => socket.write(`HTTP/1.1 200 OK\r\n${header}content-length: 2\r\n\r\nok`);
@@ -195,7 +199,7 @@ for (const [description, header, keptMs] of [
     await closed(sockets[0]);
   });
 
-test('an expired idle connection is closed without further requests', async () => {
+testOnStacks('an expired idle connection is closed without further requests', async () => {
   const { upstream, sockets } = upstreamOn();
   server.respond = ({ socket }) =>
     socket.write('HTTP/1.1 200 OK\r\nkeep-alive: timeout=2\r\ncontent-length: 2\r\n\r\nok');
@@ -204,7 +208,7 @@ test('an expired idle connection is closed without further requests', async () =
   await Promise.all(server.peers.map(({ socket }) => once(socket, 'close')));
 });
 
-test('a reused connection that fails is an error, and the request is not resent', async () => {
+testOnStacks('a reused connection that fails is an error, and the request is not resent', async () => {
   const { upstream, sockets } = upstreamOn();
   await call(upstream);
   server.respond = ({ socket }) => socket.destroy();
@@ -213,7 +217,7 @@ test('a reused connection that fails is an error, and the request is not resent'
   assert.equal(sockets.length, 1);
 });
 
-test('close() ends open and idle connections and rejects new requests', async () => {
+testOnStacks('close() ends open and idle connections and rejects new requests', async () => {
   const { upstream, sockets } = upstreamOn();
   await call(upstream);
   await call(upstream, '/', 'http://127.0.0.1:1');
@@ -257,9 +261,9 @@ async function startTls(host = 'localhost') {
   };
 }
 
-test('TLS: the client accepts a trusted certificate and resumes its session', async () => {
+testOnStacks('TLS: the client accepts a trusted certificate and resumes its session', async () => {
   const tls = await startTls();
-  const upstream = createHttpClient({ clock: systemClock, openSocket: tls.trusting });
+  const upstream = createHttpClient({ clock: systemClock, stack: stackUnderTest(), openSocket: tls.trusting });
   try {
     for (let n = 0; n < 3; n++) assert.equal(await call(upstream, '/', tls.at), 'ok');
     assert.deepEqual(
@@ -272,26 +276,29 @@ test('TLS: the client accepts a trusted certificate and resumes its session', as
   }
 });
 
-test('TLS: the client rejects an untrusted certificate or another name, whatever the environment sets', async () => {
-  const [own, other] = await Promise.all([startTls(), startTls('elsewhere.test')]);
-  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-  try {
-    for (const [tls, openSocket, code] of [
-      [own, openTcpOrTls, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-      [other, other.trusting, 'ERR_TLS_CERT_ALTNAME_INVALID'],
-    ] as const) {
-      const upstream = createHttpClient({ clock: systemClock, openSocket });
-      assert.deepEqual(await call(upstream, '/', tls.at), { kind: 'unreachable', code });
-      await upstream.close();
+testOnStacks(
+  'TLS: the client rejects an untrusted certificate or another name, whatever the environment sets',
+  async () => {
+    const [own, other] = await Promise.all([startTls(), startTls('elsewhere.test')]);
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    try {
+      for (const [tls, openSocket, code] of [
+        [own, openTcpOrTls, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+        [other, other.trusting, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+      ] as const) {
+        const upstream = createHttpClient({ clock: systemClock, stack: stackUnderTest(), openSocket });
+        assert.deepEqual(await call(upstream, '/', tls.at), { kind: 'unreachable', code });
+        await upstream.close();
+      }
+    } finally {
+      delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      own.close();
+      other.close();
     }
-  } finally {
-    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-    own.close();
-    other.close();
-  }
-});
+  },
+);
 
-test('a connection that is not established in time, TLS included, is unreachable', async () => {
+testOnStacks('a connection that is not established in time, TLS included, is unreachable', async () => {
   const sockets: Socket[] = [];
   const mute = createServer((socket) => {
     sockets.push(socket);
@@ -299,7 +306,7 @@ test('a connection that is not established in time, TLS included, is unreachable
   });
   mute.listen(0, '127.0.0.1');
   await once(mute, 'listening');
-  const upstream = createHttpClient({ clock: systemClock });
+  const upstream = createHttpClient({ clock: systemClock, stack: stackUnderTest() });
   const at = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`;
   const brief = { ...TIMEOUTS, connect: 50 };
   assert.deepEqual(await call(upstream, '/', at, undefined, brief), { kind: 'unreachable', code: 'CONNECT_TIME' });
