@@ -263,6 +263,7 @@ function openVideo(
     pool,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
+    httpStack: config.HTTP_STACK,
     streamLimits: streamLimitsOf(config),
     mirror: mirrorOf(config),
   });
@@ -303,7 +304,10 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
   const { catalog, pool, watch } = await openCatalog(context, closers, () => keys.clear());
   // No account needs more connections than clients may have.
-  const upstream = new UpstreamClient(clock, { connectionsPerOrigin: config.MAX_CONNECTIONS });
+  const upstream = new UpstreamClient(clock, {
+    stack: config.HTTP_STACK,
+    connectionsPerOrigin: config.MAX_CONNECTIONS,
+  });
   closers.push(() => upstream.close());
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, context, metrics);
   if (redis) closers.push(() => redis.close());
@@ -363,7 +367,7 @@ function createApp(
     limiter,
     pool,
     metering,
-    mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
+    mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock, stack: config.HTTP_STACK }),
     streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
@@ -487,7 +491,7 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   const { config, clock } = context;
   const closers: Closer[] = [];
   const { catalog, pool } = await openCatalog(context, closers);
-  const upstream = new UpstreamClient(clock);
+  const upstream = new UpstreamClient(clock, { stack: config.HTTP_STACK });
   closers.push(() => upstream.close());
   const video = openVideo(context, { upstream, catalog, pool }, () => publicUrlOf(config, config.PORT));
   closers.push(() => video.close());

@@ -2,6 +2,7 @@
 import type { Account, Catalog } from '../catalog/index.ts';
 import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import type { HttpStack } from '../http/index.ts';
 import type { Key } from '../identity/index.ts';
 import type { Pool } from '../pool/index.ts';
 import { PublicFetcher, type UpstreamClient } from '../upstream/index.ts';
@@ -63,6 +64,7 @@ export interface VideoOptions {
   readonly pool: Pool;
   readonly publicUrl: () => string;
   readonly allowedOrigins: readonly string[];
+  readonly httpStack: HttpStack;
   readonly streamLimits: ClientStreamLimits;
   /** Undefined: results are not mirrored. */
   readonly mirror: MirrorSettings | undefined;
@@ -121,7 +123,8 @@ export function createVideo(options: VideoOptions): Video {
       canReport(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
   };
   const follower = new Follower(services);
-  const callbackServices = { ...services, fetcher: new PublicFetcher({ allow: options.allowedOrigins, clock }) };
+  const fetcher = new PublicFetcher({ allow: options.allowedOrigins, clock, stack: options.httpStack });
+  const callbackServices = { ...services, fetcher };
   const deliverer = new Deliverer(callbackServices);
   const watcher = new TaskWatcher(services);
   const { sessions, jobs: sessionJobs } = createSessions(services);

@@ -54,6 +54,12 @@ export class NodeRequest implements IncomingRequest {
     this.#message.once('end', listener);
   }
 
+  /** Reads the rest of the body without keeping it. Node does this only when nothing has read from it. */
+  discard(): void {
+    this.#message.removeAllListeners('data');
+    this.#message.resume();
+  }
+
   resume(): void {
     this.#message.resume();
   }

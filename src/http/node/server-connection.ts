@@ -142,7 +142,9 @@ class NodeServerConnection implements ServerConnection {
     });
     const response = new NodeResponse(nodeResponse, {
       clock: this.#host.clock,
-      canKeepAlive: () => !this.#host.isDraining && (request.isComplete || isSoonRead(request)),
+      // While draining, requests that were already received are still served.
+      canKeepAlive: () =>
+        !(this.#host.isDraining && this.#open.length === 1) && (request.isComplete || isSoonRead(request)),
     });
     const open = { request, response, since: this.#host.clock.now() };
     this.#open.push(open);
@@ -213,6 +215,7 @@ class NodeServerConnection implements ServerConnection {
 
   /** Node discards the rest of a body that nothing has read, so that the connection can serve the next request. */
   #destroyUnlessRead({ request, response }: OpenRequest): void {
+    request.discard();
     this.#destroyLater(response.readsRest);
     request.onComplete(() => {
       this.#cancelDestroy?.();
@@ -225,6 +228,7 @@ class NodeServerConnection implements ServerConnection {
     if (this.#isClosing) return;
     this.#isClosing = true;
     const [open] = this.#open;
+    open?.request.discard();
     this.socket.end();
     this.socket.resume();
     this.#destroyLater(open?.response.readsRest === true);
