@@ -171,7 +171,7 @@ export function renderFidelity(): string {
   return page(
     'Fidelity of conversions',
     'Generated from the support tables in `src/dialects` by `npm run gen`. When a group uses another dialect than the client, the gateway always converts text, system prompts, roles, tools, tool results, images, files, usage and stop reasons. This page lists what happens to the optional fields.',
-    '**kept**: sent unchanged. **changed**: converted to the form of the provider. **dropped**: not sent, and named in the response header `x-gateway-dropped`. **rejected**: 400 with the name of the field, before anything is sent upstream. A kept field that the model does not support (see `src/rules/capabilities.ts`) is dropped and named, and so are unknown fields. When client and group use the same dialect, the body passes through unchanged.',
+    '**kept**: sent unchanged. **changed**: converted to the form of the provider. **dropped**: not sent, and named in the response header `x-gateway-dropped`. **rejected**: 400 with the name of the field, before anything is sent upstream. A kept field that the model does not support (see `src/rules/model-families.ts`) is dropped and named, and so are unknown fields. When client and group use the same dialect, the body passes through unchanged.',
     ...sections,
     '## images client, generate provider',
     'Only for models with the capability `imagesEndpoint`. `response_format` and unknown fields are dropped.',

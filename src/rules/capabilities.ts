@@ -1,14 +1,14 @@
 /**
- * What a model accepts: model families by name, overridable per model in the catalog. A converted request is encoded for these
- * flags. When in doubt a flag is off: that drops a field, where a wrong "on" would make the provider reject the request.
+ * What a model accepts: defaults by style, model families by name, overridable per model in the catalog. A converted request is
+ * encoded for these flags. When in doubt a flag is off: that drops a field, where a wrong "on" would make the provider reject the request.
  */
 import type { Style } from './groups.ts';
 
 export interface Capabilities {
   /** Which forms of thinking the messages side accepts. */
   readonly thinking: 'adaptive' | 'manual' | 'both' | 'none';
-  /** `thinking: disabled` is accepted. */
-  readonly thinkingOff: boolean;
+  /** `thinking: disabled` is accepted, or `between_tools` in its place. */
+  readonly thinkingOff: boolean | 'between_tools';
   /** Temperature and its like are accepted. */
   readonly sampling: 'full' | 'none';
   /** Accepted reasoning efforts; others become the nearest one. */
@@ -17,6 +17,10 @@ export interface Capabilities {
   readonly thinkingConfig: 'level' | 'budget' | 'none';
   /** Smallest and largest thinking budget in tokens. */
   readonly thinkingBudget: readonly [number, number];
+  /** The model thinks without being asked to. Only then does the generate side accept a request for thoughts alone. */
+  readonly thinksByDefault: boolean;
+  /** Reasoning is returned encrypted on request, so that the client can carry it. */
+  readonly encryptedReasoning: boolean;
   /** The conversation may end with an assistant turn that the model continues. */
   readonly prefill: boolean;
   /** System messages may stand in the middle of the conversation. */
@@ -53,7 +57,7 @@ export type CapabilityOverrides = Partial<Capabilities>;
 const OPENAI_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 /** Unknown names get these: what the newest generation of each side takes. */
-const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
+export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
   messages: {
     thinking: 'adaptive',
     thinkingOff: true,
@@ -61,6 +65,8 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
     thinkingConfig: 'none',
     thinkingBudget: [1024, 32_000],
+    thinksByDefault: false,
+    encryptedReasoning: false,
     prefill: false,
     midSystem: false,
     display: true,
@@ -85,6 +91,8 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     efforts: OPENAI_EFFORTS,
     thinkingConfig: 'none',
     thinkingBudget: [0, 0],
+    thinksByDefault: false,
+    encryptedReasoning: true,
     prefill: false,
     midSystem: true,
     display: true,
@@ -106,9 +114,11 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     thinking: 'none',
     thinkingOff: true,
     sampling: 'full',
-    efforts: ['minimal', 'low', 'medium', 'high'],
+    efforts: ['low', 'medium', 'high'],
     thinkingConfig: 'level',
     thinkingBudget: [0, 24_576],
+    thinksByDefault: false,
+    encryptedReasoning: false,
     prefill: true,
     midSystem: false,
     display: true,
@@ -127,55 +137,3 @@ const DEFAULTS: Readonly<Record<Style, Capabilities>> = {
     maxOutput: 65_536,
   },
 };
-
-/** Families whose names are known; the first match wins. `demo-*` are the simulated models. */
-const FAMILIES: readonly { readonly style: Style; readonly name: RegExp; readonly flags: CapabilityOverrides }[] = [
-  { style: 'messages', name: /^claude-(fable|mythos)-5/, flags: { thinkingOff: false, midSystem: true } },
-  { style: 'messages', name: /^claude-(opus|sonnet)-5/, flags: { midSystem: true } },
-  { style: 'messages', name: /^claude-opus-4-[78]/, flags: { efforts: ['low', 'medium', 'high', 'xhigh', 'max'] } },
-  { style: 'messages', name: /^claude-(opus|sonnet)-4-6/, flags: { thinking: 'both', sampling: 'full' } },
-  {
-    style: 'messages',
-    name: /^claude-(opus|sonnet|haiku)-(4|3)/,
-    flags: { thinking: 'manual', sampling: 'full', prefill: true, display: false },
-  },
-  { style: 'messages', name: /^demo-/, flags: { thinking: 'both', sampling: 'full', prefill: true, midSystem: true } },
-  { style: 'responses', name: /^gpt-(4\.1|4o)/, flags: { sampling: 'full', efforts: [], maxOutput: 32_768 } },
-  { style: 'responses', name: /^gpt-6/, flags: { phase: true, explicitCache: true } },
-  { style: 'responses', name: /^demo-/, flags: { sampling: 'full' } },
-  {
-    style: 'generate-content',
-    name: /^gemini-(2\.5|2\.0).*-image\b/,
-    flags: {
-      thinkingConfig: 'none',
-      functionsWithSearch: false,
-      functionsWithSchema: false,
-      resultMedia: false,
-      imageOutput: true,
-      maxOutput: 32_768,
-    },
-  },
-  { style: 'generate-content', name: /-image\b/, flags: { imageOutput: true } },
-  {
-    style: 'generate-content',
-    name: /^gemini-2\.5-pro/,
-    flags: {
-      thinkingConfig: 'budget',
-      thinkingBudget: [128, 32_768],
-      functionsWithSearch: false,
-      functionsWithSchema: false,
-      resultMedia: false,
-    },
-  },
-  {
-    style: 'generate-content',
-    name: /^gemini-(2\.5|2\.0)/,
-    flags: { thinkingConfig: 'budget', functionsWithSearch: false, functionsWithSchema: false, resultMedia: false },
-  },
-];
-
-/** The flags of an upstream model: defaults of its side, what its family is known for, what the operator says. */
-export function capabilitiesOf(style: Style, model: string, overrides: CapabilityOverrides = {}): Capabilities {
-  const family = FAMILIES.find((row) => row.style === style && row.name.test(model));
-  return { ...DEFAULTS[style], ...family?.flags, ...overrides };
-}

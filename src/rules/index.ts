@@ -9,6 +9,7 @@ export * from './groups.ts';
 export * from './headers.ts';
 export * from './images.ts';
 export * from './limits.ts';
+export * from './model-families.ts';
 export * from './native-queries.ts';
 export * from './tiers.ts';
 export * from './video/index.ts';

@@ -18,7 +18,8 @@ export function encodeFormat(format: HubFormat): JsonObject {
 export function encodeReasoning(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
   const requested = requestedEffort(reasoning);
   const effort = requested && nearestEffort(requested, capabilities.efforts);
-  const hasSummary = reasoning.show === 'summary' && reasoning.mode !== 'off' && capabilities.efforts.length > 0;
+  const canShow = capabilities.display && capabilities.efforts.length > 0;
+  const hasSummary = reasoning.show === 'summary' && reasoning.mode !== 'off' && canShow;
   const summary = hasSummary ? (reasoning.style ?? 'auto') : undefined;
   return effort === undefined && summary === undefined ? undefined : compact({ effort, summary });
 }

@@ -82,19 +82,20 @@ const budget = (reasoning: HubReasoning, thinkingBudget: [number, number] = [0, 
     ?.thinkingConfig;
 
 test('thinking encoder maps an effort to the nearest level of the model', () => {
-  assert.deepEqual(level({ effort: 'medium' }), { thinkingLevel: 'MEDIUM' });
+  const all = ['minimal', 'low', 'medium', 'high'];
+  assert.deepEqual(level({ effort: 'medium' }, all), { thinkingLevel: 'MEDIUM' });
   assert.deepEqual(level({ effort: 'max' }), { thinkingLevel: 'HIGH' });
   assert.deepEqual(level({ effort: 'medium' }, ['low', 'high']), { thinkingLevel: 'LOW' });
-  assert.deepEqual(level({ mode: 'off' }), { thinkingLevel: 'MINIMAL' });
+  assert.deepEqual(level({ mode: 'off' }, all), { thinkingLevel: 'MINIMAL' });
   assert.deepEqual(level({ mode: 'off' }, ['low', 'high']), { thinkingLevel: 'LOW' });
-  assert.deepEqual(level({ effort: 'none', show: 'summary' }), { thinkingLevel: 'MINIMAL' });
+  assert.deepEqual(level({ effort: 'none', show: 'summary' }, all), { thinkingLevel: 'MINIMAL' });
   assert.deepEqual(level({ mode: 'between_tools' }), { thinkingLevel: 'LOW' });
   assert.equal(level({ mode: 'auto' }), undefined);
 });
 
 test('thinking encoder maps a budget to a level', () => {
   assert.deepEqual(level({ mode: 'budget', budget: 1024 }), { thinkingLevel: 'LOW' });
-  assert.deepEqual(level({ mode: 'budget', budget: 4096 }), { thinkingLevel: 'MEDIUM' });
+  assert.deepEqual(level({ mode: 'budget', budget: 4096 }, ['low', 'medium', 'high']), { thinkingLevel: 'MEDIUM' });
   assert.deepEqual(level({ mode: 'budget', budget: 16_384 }), { thinkingLevel: 'HIGH' });
 });
 
@@ -108,11 +109,24 @@ test('thinking encoder sends a budget within the range of the model', () => {
   assert.deepEqual(budget({ mode: 'auto' }, [128, 32_768]), { thinkingBudget: -1 });
 });
 
-test('thinking encoder sends includeThoughts as requested, but not when thinking is off', () => {
+test('thinking encoder asks for thoughts when the client asks for thinking and wants to see them', () => {
   assert.deepEqual(level({ mode: 'auto', show: 'summary' }), { includeThoughts: true });
-  assert.deepEqual(level({ effort: 'low', show: 'none' }), { thinkingLevel: 'LOW', includeThoughts: false });
+  assert.deepEqual(level({ effort: 'low', show: 'summary' }), { thinkingLevel: 'LOW', includeThoughts: true });
+  assert.deepEqual(level({ effort: 'low', show: 'none' }), { thinkingLevel: 'LOW' });
   assert.deepEqual(budget({ mode: 'off', show: 'summary' }), { thinkingBudget: 0 });
   assert.equal(level({}), undefined);
+});
+
+test('thinking encoder asks for thoughts alone only of models that think by default', () => {
+  const sent = (thinksByDefault: boolean, dialect: 'chat' | 'responses') => {
+    const { body, droppedFields } = encode({ dialect, reasoning: { show: 'summary' } }, { thinksByDefault });
+    return [body.generationConfig, droppedFields];
+  };
+  const thoughts = { thinkingConfig: { includeThoughts: true } };
+  assert.deepEqual(sent(true, 'chat'), [thoughts, []]);
+  assert.deepEqual(sent(false, 'chat'), [undefined, []]);
+  assert.deepEqual(sent(true, 'responses'), [thoughts, []]);
+  assert.deepEqual(sent(false, 'responses'), [undefined, ['reasoning']]);
 });
 
 test('thinking encoder drops reasoning for models without thinking and reports it', () => {

@@ -8,7 +8,7 @@ import { compact } from '../../wire/read.ts';
 import { encodeContents, leadingSystem } from './encode-contents.ts';
 import { encodeImages } from './encode-images.ts';
 import { textOf } from './encode-parts.ts';
-import { encodeThinkingConfig } from './encode-thinking.ts';
+import { encodeThinkingConfig, showsThoughts } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 import { toGoogleSchema } from './to-google-schema.ts';
 
@@ -104,7 +104,7 @@ function encodeFormat(format: HubFormat, asInstruction: boolean, target: Upstrea
 }
 
 /** Returns requested fields that the dialect has but this model does not support. */
-function fieldsDroppedFor({ sampling, reasoning }: HubRequest, target: UpstreamTarget): HubField[] {
+function fieldsDroppedFor({ sampling, reasoning, dialect }: HubRequest, target: UpstreamTarget): HubField[] {
   const dropped: HubField[] = [];
   if (target.capabilities.sampling === 'none') {
     if (sampling.temperature !== undefined) dropped.push('temperature');
@@ -113,7 +113,11 @@ function fieldsDroppedFor({ sampling, reasoning }: HubRequest, target: UpstreamT
     if (sampling.presence !== undefined) dropped.push('presencePenalty');
     if (sampling.frequency !== undefined) dropped.push('frequencyPenalty');
   }
+  const { capabilities } = target;
   const asksForReasoning = reasoning.mode !== undefined || reasoning.effort !== undefined;
-  if (asksForReasoning && target.capabilities.thinkingConfig === 'none') dropped.push('reasoning');
+  // Chat clients receive summaries where there are any; only a responses client asks for them.
+  const asksForSummary = dialect === 'responses' && reasoning.show === 'summary' && reasoning.mode !== 'off';
+  const lacksReasoning = asksForReasoning && capabilities.thinkingConfig === 'none';
+  if (lacksReasoning || (asksForSummary && !showsThoughts(reasoning, capabilities))) dropped.push('reasoning');
   return dropped;
 }

@@ -9,17 +9,17 @@ export function encodeThinkingConfig(reasoning: HubReasoning, capabilities: Capa
   if (capabilities.thinkingConfig === 'none') return undefined;
   const input = inputOf(reasoning);
   const amount = input === undefined ? {} : AMOUNTS[capabilities.thinkingConfig](input, capabilities);
-  // The provider rejects `includeThoughts` when thinking is off.
-  const shown = input === 'off' || !capabilities.display ? undefined : INCLUDE_THOUGHTS[reasoning.show ?? 'unset'];
-  const config = compact({ ...amount, includeThoughts: shown });
+  const config = compact({ ...amount, includeThoughts: showsThoughts(reasoning, capabilities) || undefined });
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
-const INCLUDE_THOUGHTS: Readonly<Record<'none' | 'summary' | 'unset', boolean | undefined>> = {
-  none: false,
-  summary: true,
-  unset: undefined,
-};
+/** The provider rejects `includeThoughts` when the model does not think, and leaves thoughts out without it. */
+export function showsThoughts(reasoning: HubReasoning, capabilities: Capabilities): boolean {
+  const { display, thinkingConfig, thinksByDefault } = capabilities;
+  if (reasoning.show !== 'summary' || !display || thinkingConfig === 'none') return false;
+  const input = inputOf(reasoning);
+  return input === undefined ? thinksByDefault : input !== 'off';
+}
 
 type ThinkingInput = 'off' | 'auto' | Exclude<Effort, 'none'> | number;
 

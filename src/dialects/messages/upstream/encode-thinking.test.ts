@@ -41,6 +41,14 @@ describe('messages thinking encoder', () => {
     assert.deepEqual(think({ reasoning: { show: 'summary' } }, target()), [undefined, undefined, []]);
   });
 
+  it('turns thinking off in the form that the model accepts', () => {
+    const off = (to: UpstreamTarget) => think({ reasoning: { mode: 'off' } }, to);
+    assert.deepEqual(off(target()), [{ type: 'disabled' }, undefined, []]);
+    assert.deepEqual(off(target({ thinkingOff: 'between_tools' })), [{ type: 'between_tools' }, undefined, []]);
+    assert.deepEqual(off(target({ thinkingOff: false })), [undefined, 'low', []]);
+    assert.deepEqual(off(target({ thinking: 'none' })), [undefined, undefined, []]);
+  });
+
   it('sends manual models a budget below max_tokens', () => {
     assert.deepEqual(think({ reasoning: { effort: 'high' }, limits: { maxOutput: 8_000 } }, manual()), [
       { type: 'enabled', budget_tokens: 6_000 },

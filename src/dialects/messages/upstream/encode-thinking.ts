@@ -33,9 +33,13 @@ export function encodeThinkingSettings(
 
 function disabled(capabilities: Capabilities): ThinkingSettings {
   if (capabilities.thinking === 'none') return {};
-  if (capabilities.thinkingOff) return { thinking: { type: 'disabled' } };
+  if (capabilities.thinkingOff) return { thinking: thinkingOff(capabilities) };
   return effortFor('low', capabilities);
 }
+
+const thinkingOff = ({ thinkingOff: form }: Capabilities): JsonObject => ({
+  type: form === 'between_tools' ? 'between_tools' : 'disabled',
+});
 
 function adaptive(reasoning: HubReasoning, capabilities: Capabilities): ThinkingSettings {
   const effort = reasoning.mode === 'budget' ? effortOfBudget(reasoning.budget ?? 0) : reasoning.effort;
@@ -69,7 +73,7 @@ function withBudget(reasoning: HubReasoning, capabilities: Capabilities, limits:
   const maxBudget = reasoning.mode === 'budget' ? limits.maxTokens - 1 : Math.floor((limits.maxTokens * 3) / 4);
   const budget = Math.min(requested, maxBudget, capabilities.thinkingBudget[1]);
   if (limits.rejectsBudget || budget < MIN_BUDGET) {
-    return { dropped: true, ...(capabilities.thinkingOff && { thinking: { type: 'disabled' } }) };
+    return { dropped: true, ...(capabilities.thinkingOff && { thinking: thinkingOff(capabilities) }) };
   }
   return { thinking: compact({ type: 'enabled', budget_tokens: budget, display: displayOf(reasoning, capabilities) }) };
 }

@@ -21,6 +21,13 @@ describe('responses request encoder', () => {
       stream: true,
     });
   });
+  it('asks for nothing that the model cannot return', () => {
+    const reasoning = { show: 'summary' } as const;
+    assert.equal(encodeBody({ reasoning }, aTarget({}, { encryptedReasoning: false })).include, undefined);
+    assert.equal(encodeBody({ reasoning }, aTarget({}, { efforts: [] })).include, undefined);
+    assert.equal(encodeBody({ reasoning }, aTarget({}, { display: false })).reasoning, undefined);
+    assert.deepEqual(encodeBody({ reasoning }).reasoning, { summary: 'auto' });
+  });
   it('joins instructions', () => {
     const system = ['Be brief.', '', 'Be kind.'].map((content) => ({
       kind: 'text' as const,

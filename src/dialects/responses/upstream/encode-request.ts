@@ -100,12 +100,12 @@ function metaOf(meta: HubMeta): JsonObject {
   });
 }
 
-/** Models without reasoning reject `reasoning.encrypted_content`. */
-function includeOf({ capabilities }: UpstreamTarget, tools: readonly JsonObject[]): string[] {
+/** Models without encrypted reasoning reject `reasoning.encrypted_content`. */
+function includeOf({ capabilities }: UpstreamTarget, tools: readonly JsonObject[]): string[] | undefined {
   const include: string[] = [];
-  if (capabilities.efforts.length > 0) include.push('reasoning.encrypted_content');
+  if (capabilities.efforts.length > 0 && capabilities.encryptedReasoning) include.push('reasoning.encrypted_content');
   if (tools.some((tool) => tool.type === 'web_search')) include.push('web_search_call.action.sources');
-  return include;
+  return include.length > 0 ? include : undefined;
 }
 
 /** Fields that this model does not support, beyond `support.ts`. */
