@@ -1,4 +1,4 @@
-/** What reaches a provider depends on the model: settings that its family rejects are not sent. */
+/** What reaches a provider depends on the model: settings that its family rejects are not sent, and its errors name no cause that is not there. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
@@ -135,4 +135,20 @@ test('chat-tuned and older responses models are not asked for encrypted reasonin
     assert.deepEqual([sent.include, sent.reasoning], [undefined, undefined], model);
   }
   assert.deepEqual((await sentFor('openai', 'o3')).sent.include, ['reasoning.encrypted_content']);
+});
+
+test('an error about encrypted content reaches a messages client that sent none as the provider words it', async () => {
+  for (const message of [
+    'Encrypted content is not supported with this model.',
+    'The encrypted content for item rs_1 could not be verified.',
+  ]) {
+    upstream.respondWith(
+      jsonResponse(JSON.stringify({ error: { message, type: 'invalid_request_error', code: null } }), 400),
+    );
+    const body = { model: 'gpt-4o', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+    const response = await post('/v1/messages', 'openai', body);
+    assert.equal(response.status, 400);
+    const { error } = (await response.json()) as { error: { type: string; message: string } };
+    assert.deepEqual([error.type, error.message], ['invalid_request_error', message]);
+  }
 });

@@ -36,6 +36,12 @@ describe('responses error decoder', () => {
         'opaque_rejected',
         'invalid_encrypted_content',
       ],
+      [
+        400,
+        { message: 'Encrypted content is not supported with this model.', param: 'include' },
+        'request',
+        'unsupported_parameter',
+      ],
       [400, { code: 'moderation_blocked', message: 'x' }, 'request', 'content_policy_violation'],
       [
         401,

@@ -118,6 +118,8 @@ export const isPolicyViolation = (wire: JsonObject): boolean =>
 
 const MESSAGE_PATTERNS: readonly (readonly [RegExp, CodeRow])[] = [
   [/exceeds the context window|maximum context length/i, request('context_length_exceeded')],
+  // Says nothing about a value in the request: the model cannot return such values.
+  [/encrypted content is not supported/i, request('unsupported_parameter')],
   [/encrypted content|without its required following item|items are not persisted/i, { kind: 'opaque_rejected' }],
   [/the model .{0,200}(does not exist|not found)/i, { kind: 'model' }],
 ];

@@ -1,7 +1,7 @@
 /** The upstream request of one round: encoded for the account that gets it, and what its failures mean. */
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
-import { encodeRequestFor, type HubRequest, hasOpaque, withClientField } from '../../dialects/index.ts';
+import { encodeRequestFor, type Fault, type HubRequest, hasOpaque, withClientField } from '../../dialects/index.ts';
 import { type Dialect, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
@@ -64,13 +64,19 @@ export class RoundRequest {
       use: { model: model.upstream, operation: timeouts },
       build: (account) => this.#build(account),
       onResponse,
-      classify: (failure) => pair.upstream.decodeError(failure),
+      classify: (failure) => this.#classify(pair.upstream.decodeError(failure)),
       onRejected: (_failure, { error }, account) => {
         const { code, status, param } = withClientField(pair, request, error);
         const message = redact(error.message, account);
         throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
       },
     };
+  }
+
+  /** A request without opaque values has none that could be rejected; its client could not find the block that the error speaks of. */
+  #classify(fault: Fault): Fault {
+    if (fault.kind !== 'opaque_rejected' || this.#isBound) return fault;
+    return { ...fault, kind: 'request', error: { ...fault.error, code: 'invalid_request' } };
   }
 
   #build(account: Account): UpstreamRequest {
