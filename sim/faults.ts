@@ -1,5 +1,6 @@
 /** The fault language: which misbehaviour a request asks for. */
 import { isObject, type JsonObject } from './json.ts';
+import { type RefusedField, readRefusedField } from './refused-field.ts';
 
 export type FaultKind =
   | 'context_too_long'
@@ -43,6 +44,8 @@ export interface Fault {
   usage?: UsageDistortion;
   /** The model cannot draw: a generateContent request for the modality IMAGE is a 400. */
   textOnly?: boolean;
+  /** Fields that the model rejects. */
+  refuse?: RefusedField[];
   /** Verify returned signatures and encrypted reasoning as the real provider does. */
   strict?: boolean;
 }
@@ -103,6 +106,10 @@ export const FAULTS: Record<string, Rule> = {
   },
   text_only: { about: 'the 400 of a model that cannot return images', read: () => ({ textOnly: true }) },
   usage: { about: `odd usage numbers: ${USAGE_DISTORTIONS.join(', ')}`, read: (v) => ({ usage: oddity(v) }) },
+  refuse: {
+    about: 'the 400 for requests with one of these fields, joined by +: path, path:value or path>number',
+    read: (v) => ({ refuse: v.split('+').map(readRefusedField) }),
+  },
   strict: { about: 'checks carried signatures and encrypted reasoning', read: () => ({ strict: true }) },
 };
 

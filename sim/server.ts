@@ -8,6 +8,7 @@ import { parseFault, splitModel } from './faults.ts';
 import { publicEntry } from './journal.ts';
 import { isObject, textOf } from './json.ts';
 import { digestField, fieldValues, readMultipart } from './multipart.ts';
+import { checkRefused } from './refusals.ts';
 import { ROUTES, type Route, shapeOf } from './routes.ts';
 
 const LARGEST_BODY = 64 << 20;
@@ -70,6 +71,7 @@ async function handle(exchange: Exchange, path: string): Promise<void> {
     if (!found) throw new Failure(404, `Unknown request: ${exchange.entry.method} ${path}`, { code: 'unknown_url' });
     if (bodyError) throw bodyError;
     if (exchange.bareModel.startsWith('missing-')) throw modelFailure(exchange.shape, exchange.bareModel);
+    checkRefused(exchange);
     await found.route.run(exchange, found.route.names ? exchange.bareModel : found.id);
   });
 }

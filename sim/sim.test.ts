@@ -102,6 +102,32 @@ describe('credentials', () => {
 });
 
 describe('faults', () => {
+  test('refuse given fields in the words of the provider', async () => {
+    const cases = [
+      ['responses', 'include', { include: ['reasoning.encrypted_content'] }, 'Encrypted content is not supported'],
+      ['responses', 'reasoning.effort:none', { reasoning: { effort: 'none' } }, "Supported values are: 'low'"],
+      ['chat', 'stream_options', { stream_options: {} }, "Unsupported parameter: 'stream_options'"],
+      ['messages', 'max_tokens>50', { max_tokens: 99 }, 'max_tokens: 99 > 50'],
+      ['messages', 'thinking.type:adaptive', { thinking: { type: 'adaptive' } }, 'adaptive thinking is not supported'],
+      ['messages', 'top_k', { top_k: 1 }, 'top_k: Extra inputs are not permitted'],
+      [
+        'generate',
+        'generationConfig.thinkingConfig.thinkingLevel:MINIMAL',
+        { generation_config: { thinking_config: { thinking_level: 'MINIMAL' } } },
+        'Thinking level MINIMAL is not supported',
+      ],
+      ['generate', 'generationConfig.seed', { generationConfig: { seed: 1 } }, 'Unknown name \\"seed\\"'],
+    ] as const;
+    for (const [name, refuse, body, words] of cases) {
+      const [status, text] = await read(name, `refuse=other+${refuse}`, { body });
+      assert.equal(status, 400, refuse);
+      assert.ok(text.includes(words), text);
+    }
+    assert.equal((await read('messages', 'refuse=max_tokens>50', { body: { max_tokens: 50 } }))[0], 200);
+    assert.equal((await read('responses', 'refuse=include:x', { body: { include: ['y'] } }))[0], 200);
+    assert.equal((await read('responses', 'refuse=a/b'))[0], 400);
+  });
+
   test('return a status in the dialect of the path', async () => {
     const busy = await send('chat', 'fault=429');
     assert.deepEqual([busy.status, busy.headers.get('retry-after')], [429, '12']);
