@@ -4,10 +4,12 @@ import { queryParameters } from '../src/api/index.ts';
 import { codecOf, HUB_FIELDS } from '../src/dialects/index.ts';
 import { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from '../src/http/index.ts';
 import {
+  ADDED_OPTIONS,
   ADMIN_OPERATIONS,
   adminRow,
   type Cell,
   CONVERTED_IMAGE_FIELDS,
+  DIALECTS,
   type Dialect,
   type EndpointRow,
   ERRORS,
@@ -172,6 +174,8 @@ export function renderFidelity(): string {
     'Fidelity of conversions',
     'Generated from the support tables in `src/dialects` by `npm run gen`. When a group uses another dialect than the client, the gateway always converts text, system prompts, roles, tools, tool results, images, files, usage and stop reasons. This page lists what happens to the optional fields.',
     '**kept**: sent unchanged. **changed**: converted to the form of the provider. **dropped**: not sent, and named in the response header `x-gateway-dropped`. **rejected**: 400 with the name of the field, before anything is sent upstream. A kept field that the model does not support (see `src/rules/model-families.ts`) is dropped and named, and so are unknown fields. When client and group use the same dialect, the body passes through unchanged.',
+    'Some options are written by the gateway: fields that the client did not send, or sent in another form. When a provider rejects one of them with 400 or 422, and the client has received nothing, the request is sent again without it: once per call, and never for images. What helped is remembered by account and model until the configuration changes. Errors about a value that the client sent reach the client. These options are known, in addition to the usage option of native chat streams:',
+    table(['provider', 'options'], addedOptionRows()),
     ...sections,
     '## images client, generate provider',
     'Only for models with the capability `imagesEndpoint`. `response_format` and unknown fields are dropped.',
@@ -181,6 +185,12 @@ export function renderFidelity(): string {
     table(['', 'what happens', 'conversions', 'outcome'], registerRows()),
   );
 }
+
+const addedOptionRows = (): string[][] =>
+  DIALECTS.filter((dialect) => dialect !== 'chat').map((dialect) => [
+    dialect,
+    [...new Set(ADDED_OPTIONS[dialect].map(({ option }) => `\`${option}\``))].join(', '),
+  ]);
 
 const imageFieldRows = (): string[][] =>
   Object.entries(CONVERTED_IMAGE_FIELDS).map(([name, { support, neutral, rejected }]) => [

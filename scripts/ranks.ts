@@ -57,7 +57,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   gateway: [
-    ['caller', 'affinity', 'dropped', 'redact', 'stored', 'stream-headers'],
+    ['caller', 'affinity', 'dropped', 'redact', 'rejected-options', 'stored', 'stream-headers'],
     ['failure-reason'],
     ['failover'],
     ['billing', 'models'],

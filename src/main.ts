@@ -380,6 +380,12 @@ function createApp(
   metrics.gauge('dragoman_large_body_bytes', 'Bytes of large requests in memory', () => [
     { value: bodyBudget.reservedBytes },
   ]);
+  metrics.counter(
+    'dragoman_options_removed_total',
+    'Requests sent again without an option that the gateway added',
+    () =>
+      gateway.rejectedOptions().map(({ dialect, option, count }) => ({ value: count, labels: { dialect, option } })),
+  );
   const handlers = createHandlers({
     gateway,
     video,

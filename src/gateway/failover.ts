@@ -85,6 +85,8 @@ class Failover {
   readonly #done = Promise.withResolvers<void>();
   #exchange: UpstreamExchange | undefined;
   #release: AccountLease<Account>['release'] = () => {};
+  /** The account that gets the request again, because its provider rejected only a part of it. */
+  #again: string | undefined;
 
   constructor(call: Call, upstreamCall: UpstreamCall, services: FailoverServices) {
     this.#call = call;
@@ -106,7 +108,8 @@ class Failover {
 
   #next(last: ApiError | undefined): void {
     if (this.#call.isClientGone) return;
-    const { accounts, affinity, use } = this.#upstreamCall;
+    const { accounts, use } = this.#upstreamCall;
+    const affinity = this.#again === undefined ? this.#upstreamCall.affinity : { accountId: this.#again };
     if (accounts.length === 0) return this.#failWithoutAccount();
     const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
     const lease =
@@ -181,12 +184,10 @@ class Failover {
       reason: failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code),
     });
     const { withoutOpaque } = this.#upstreamCall;
-    if (fault.kind === 'opaque_rejected' && withoutOpaque) {
-      this.#upstreamCall = { ...withoutOpaque, affinity: { accountId: account.id } };
-      this.#tried.pop();
-      return this.#next(undefined);
-    }
-    if (fault.kind === 'option_rejected') {
+    if (fault.kind === 'option_rejected' || (fault.kind === 'opaque_rejected' && withoutOpaque)) {
+      // A call says once that an option was rejected, and the call without opaque values has no further one.
+      if (fault.kind === 'opaque_rejected' && withoutOpaque) this.#upstreamCall = withoutOpaque;
+      this.#again = account.id;
       this.#tried.pop();
       return this.#next(undefined);
     }

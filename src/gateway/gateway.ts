@@ -23,6 +23,7 @@ import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
+import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
 import { ResponseStore } from './stored/store.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
@@ -65,6 +66,8 @@ export interface Gateway {
     opened: { readonly upgrade: Call; readonly caller: Caller },
     host: SessionHost,
   ): ResponsesSession;
+  /** Requests that were sent again without an option of the gateway, since the start of the process. */
+  rejectedOptions(): readonly OptionCount[];
   /** Asks the open WebSocket sessions to close within the time. */
   drainSessions(withinMs: number): void;
   /** Writes what waits to be stored. */
@@ -91,6 +94,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(),
+    rejectedOptions: new RejectedOptions(),
     rejections: new UpgradeRejections(clock),
   };
   const counter = new TokenCounter(services);
@@ -111,6 +115,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       socket.onClose(() => sessions.delete(session));
       return session;
     },
+    rejectedOptions: () => services.rejectedOptions.counts(),
     drainSessions: (withinMs) => sessions.drainAll(withinMs),
     flush: () => store.flush(),
   };

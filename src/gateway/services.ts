@@ -5,6 +5,7 @@ import { type BodyClass, type InferenceOperation, inferenceRow } from '../rules/
 import { type Call, type ClientStreams, expectJson, readBody } from '../web/index.ts';
 import type { Billing } from './billing/admission.ts';
 import type { FailoverServices } from './failover.ts';
+import type { RejectedOptions } from './rejected-options/rejected-options.ts';
 import type { ResponseStore } from './stored/store.ts';
 
 export interface GatewayServices extends FailoverServices {
@@ -13,6 +14,7 @@ export interface GatewayServices extends FailoverServices {
   readonly billing: Billing;
   readonly clientStreams: ClientStreams;
   readonly store: ResponseStore;
+  readonly rejectedOptions: RejectedOptions;
   /** Largest body of a size class, in bytes. */
   readonly bodyLimit: (limit: BodyClass) => number;
 }

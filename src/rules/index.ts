@@ -1,3 +1,4 @@
+export * from './added-options.ts';
 export * from './admin.ts';
 export * from './capabilities.ts';
 export * from './cors.ts';

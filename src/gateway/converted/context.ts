@@ -11,7 +11,7 @@ import type {
   ReplyContext,
   SignOpaque,
 } from '../../dialects/index.ts';
-import type { InferenceOperation } from '../../rules/index.ts';
+import type { Capabilities, InferenceOperation } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
@@ -61,6 +61,8 @@ export interface EncodedFor {
   /** The account's name for the model. */
   readonly model: string;
   readonly body: string;
+  /** What the model is taken to accept. */
+  readonly capabilities: Capabilities;
 }
 
 /** What the response of a round needs of its call. */

@@ -19,6 +19,7 @@ import { ApiError, createSealer, FakeClock } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
 import { ClientStreams } from '../../web/index.ts';
 import type { Billing } from '../billing/admission.ts';
+import { RejectedOptions } from '../rejected-options/rejected-options.ts';
 import { ResponseStore } from '../stored/store.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
@@ -79,6 +80,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     store: new ResponseStore({ db: undefined as never, sealer, clock, log: failover.log, days: 0 }),
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(),
+    rejectedOptions: new RejectedOptions(),
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },
     accountTag: (id) => `tag-${id}`,
     opaqueKey: Buffer.alloc(32),

@@ -14,9 +14,11 @@ import {
   withoutOpaque,
 } from '../../dialects/index.ts';
 import type { Affinity } from '../../pool/index.ts';
+import { inferenceRow } from '../../rules/index.ts';
 import { sessionHash } from '../affinity.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
+import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { StoredContent } from '../stored/store.ts';
 import { ClientReply } from './client-reply.ts';
 import type { CallContext, CompletedReply, RoundHost, RoundResponse } from './context.ts';
@@ -34,9 +36,13 @@ export class ConvertedCall implements RoundHost {
   /** The newest response of the current round; undefined until an account responds. */
   #response: RoundResponse | undefined;
   #sentTo: Account | undefined;
+  readonly #retry: OptionRetry;
 
   constructor(context: CallContext) {
     this.context = context;
+    const { call, operation } = context;
+    const { log, rejectedOptions } = context.services;
+    this.#retry = new OptionRetry({ call, log, rejectedOptions, sends: inferenceRow(operation).sends });
     this.client = new ClientReply(context, () => this.#response?.resume());
     const { services, caller, pair } = context;
     this.#accounts = services
@@ -89,7 +95,7 @@ export class ConvertedCall implements RoundHost {
   }
 
   #upstreamCall(round: HubRequest): UpstreamCall {
-    const request = new RoundRequest(this.context, round);
+    const request = new RoundRequest(this.context, round, this.#retry);
     const call = request.upstreamCall(this.#accounts, (head, upstream) => this.#open(request, head, upstream));
     return {
       ...call,
@@ -104,7 +110,7 @@ export class ConvertedCall implements RoundHost {
 
   /** The same round after a provider rejected an opaque value. Once it responds, the values are known to be invalid. */
   #withoutOpaque(round: HubRequest): UpstreamCall {
-    const request = new RoundRequest(this.context, withoutOpaque(round));
+    const request = new RoundRequest(this.context, withoutOpaque(round), this.#retry);
     return request.upstreamCall(this.#accounts, (head, upstream) => {
       this.context.services.rejectedOpaques.add(round);
       return this.#open(request, head, upstream);

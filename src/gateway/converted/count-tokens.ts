@@ -10,6 +10,7 @@ import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamRequest } fr
 import { type Call, sendJson } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
+import type { RejectedOptions } from '../rejected-options/rejected-options.ts';
 import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
 import type { ConvertedServices } from './context.ts';
@@ -58,14 +59,15 @@ export class TokenCounter {
 
   /** Returns the provider's count; undefined when no account can count or the provider fails to. */
   async #askProvider(request: HubRequest, { group }: Caller, model: Model, to: Dialect): Promise<number | undefined> {
-    const { catalog, upstream } = this.#services;
+    const { catalog, upstream, rejectedOptions } = this.#services;
     const account = catalog()
       .accounts(group.id)
       .find(({ features }) => features.has('count'));
     if (!account || this.#inFlight >= MAX_IN_FLIGHT) return undefined;
     this.#inFlight += 1;
     try {
-      const result = await fetchJson(upstream, countRequest(request, { style: group.style, account, model, to }));
+      const target = { style: group.style, account, model, to, rejectedOptions };
+      const result = await fetchJson(upstream, countRequest(request, target));
       return result?.status === 200 ? countIn(result.body) : undefined;
     } finally {
       this.#inFlight -= 1;
@@ -84,13 +86,18 @@ interface CountTarget {
   readonly account: Account;
   readonly model: Model;
   readonly to: Dialect;
+  readonly rejectedOptions: RejectedOptions;
 }
 
-function countRequest(request: HubRequest, { style, account, model, to }: CountTarget): UpstreamRequest {
+function countRequest(
+  request: HubRequest,
+  { style, account, model, to, rejectedOptions }: CountTarget,
+): UpstreamRequest {
   const name = upstreamName(model, account);
+  const { overrides } = rejectedOptions.lessonsFor(account, name);
   const { body, headers } = codecOf(to).upstream.encodeRequest(request, {
     model: name,
-    capabilities: capabilitiesFor(style, { ...model, upstream: name }),
+    capabilities: { ...capabilitiesFor(style, { ...model, upstream: name }), ...overrides },
   });
   const { path, counted } = COUNT_ENDPOINT[to === 'generate' ? 'generate' : 'messages'](name, body);
   return {

@@ -1,12 +1,22 @@
 /** The upstream request of one round: encoded for the account that gets it, and what its failures mean. */
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
-import { encodeRequestFor, type Fault, type HubRequest, hasOpaque, withClientField } from '../../dialects/index.ts';
+import {
+  encodeRequestFor,
+  type Fault,
+  type HubRequest,
+  hasOpaque,
+  isPresent,
+  type UpstreamFailure,
+  withClientField,
+} from '../../dialects/index.ts';
 import { type Dialect, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { redact } from '../redact.ts';
+import { type Lessons, mergeLessons, NO_LESSONS, withoutMembers } from '../rejected-options/lessons.ts';
+import type { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 
 const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
@@ -31,27 +41,51 @@ export class RoundRequest {
   readonly #context: CallContext;
   readonly #isBound: boolean;
   readonly #encoded = new Map<string, EncodedFor>();
+  /** By account: its newest attempt. */
+  readonly #sent = new Map<string, EncodedFor>();
+  readonly #retry: OptionRetry;
 
-  constructor(context: CallContext, request: HubRequest) {
+  constructor(context: CallContext, request: HubRequest, retry: OptionRetry) {
     this.#context = context;
+    this.#retry = retry;
     this.hub = request;
     this.#isBound = hasOpaque(request);
   }
 
-  /** Encodes once per upstream model name, which is usually once in all. Opaque values are bound to an account, so then once per account. */
+  /** The request as the account got it. */
   encodedFor(account: Account): EncodedFor {
-    const { pair, caller, model, services } = this.#context;
-    const name = upstreamName(model, account);
+    return this.#sent.get(account.id) ?? this.#encode(account);
+  }
+
+  /**
+   * Encodes once per upstream model name, which is usually once in all. Opaque values are bound to an account, and so are options that
+   * its provider rejects: then once per account.
+   */
+  #encode(account: Account): EncodedFor {
+    const name = upstreamName(this.#context.model, account);
+    const lessons = this.#retry.lessonsFor(account, name);
+    if (lessons !== NO_LESSONS) return this.#encodeWith(account, name, lessons);
     const id = this.#isBound ? `${name}\n${account.id}` : name;
     let encodedFor = this.#encoded.get(id);
     if (!encodedFor) {
-      const capabilities = capabilitiesFor(caller.group.style, { ...model, upstream: name });
-      const target = { model: name, capabilities, account: services.accountTag(account.id) };
-      const encoded = encodeRequestFor(pair, this.hub, target);
-      encodedFor = { encoded, model: name, body: JSON.stringify(encoded.body) };
+      encodedFor = this.#encodeWith(account, name, lessons);
       this.#encoded.set(id, encodedFor);
     }
     return encodedFor;
+  }
+
+  #encodeWith(account: Account, name: string, { overrides, removed, dropped }: Lessons): EncodedFor {
+    const { pair, caller, model, services } = this.#context;
+    const capabilities = { ...capabilitiesFor(caller.group.style, { ...model, upstream: name }), ...overrides };
+    const target = { model: name, capabilities, account: services.accountTag(account.id) };
+    const encoded = encodeRequestFor(pair, this.hub, target);
+    const names = dropped.filter((field) => isPresent(field, this.hub)).map((field) => pair.client.fieldNames[field]);
+    const changed = {
+      ...encoded,
+      body: withoutMembers(encoded.body, removed),
+      dropped: [...new Set([...encoded.dropped, ...names])],
+    };
+    return { encoded: changed, model: name, body: JSON.stringify(changed.body), capabilities };
   }
 
   /** The upstream call of this round on any of the accounts. */
@@ -63,8 +97,11 @@ export class RoundRequest {
       sends,
       use: { model: model.upstream, operation: timeouts },
       build: (account) => this.#build(account),
-      onResponse,
-      classify: (failure) => this.#classify(pair.upstream.decodeError(failure)),
+      onResponse: (head, upstream) => {
+        this.#retry.onAccepted(head.account, this.encodedFor(head.account).model);
+        return onResponse(head, upstream);
+      },
+      classify: (failure, account) => this.#classify(failure, account),
       onRejected: (_failure, { error }, account) => {
         const { code, status, param } = withClientField(pair, request, error);
         const message = redact(error.message, account);
@@ -73,8 +110,24 @@ export class RoundRequest {
     };
   }
 
-  /** A request without opaque values has none that could be rejected; its client could not find the block that the error speaks of. */
-  #classify(fault: Fault): Fault {
+  #classify(failure: UpstreamFailure, account: Account): Fault {
+    const { pair } = this.#context;
+    const fault = pair.upstream.decodeError(failure);
+    const { encoded, model, body, capabilities } = this.encodedFor(account);
+    const isRetried = this.#retry.onRejected(failure, {
+      dialect: pair.upstream.dialect,
+      account,
+      model,
+      body: encoded.body,
+      capabilities,
+      request: this.hub,
+      isChangedBy: (lessons) => {
+        const all = mergeLessons(this.#retry.lessonsFor(account, model), lessons);
+        return this.#encodeWith(account, model, all).body !== body;
+      },
+    });
+    if (isRetried) return { ...fault, kind: 'option_rejected' };
+    // Without opaque values in the request, its client could not find the block that the error speaks of.
     if (fault.kind !== 'opaque_rejected' || this.#isBound) return fault;
     return { ...fault, kind: 'request', error: { ...fault.error, code: 'invalid_request' } };
   }
@@ -83,7 +136,9 @@ export class RoundRequest {
     const { pair, caller, operation } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     const { style } = caller.group;
-    const { encoded, model, body } = this.encodedFor(account);
+    const sent = this.#encode(account);
+    this.#sent.set(account.id, sent);
+    const { encoded, model, body } = sent;
     return {
       method: 'POST',
       ...locateUpstream(style, account.baseUrl, PATH[pair.upstream.dialect](model, this.hub.stream)),

@@ -21,9 +21,12 @@ import {
   type UpstreamCall,
   type UpstreamControl,
 } from '../failover.ts';
+import { upstreamName } from '../models/resolve.ts';
 import { redact } from '../redact.ts';
+import type { Lessons } from '../rejected-options/lessons.ts';
+import { OptionRetry } from '../rejected-options/option-retry.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { isUsageRefusal, noteUsageRefusal, refusesUsageOption } from './hidden-usage.ts';
+import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import type { NativeRequest, NativeServices } from './native-request.ts';
@@ -94,12 +97,17 @@ class NativeCall implements UpstreamCall {
   #sentTo: Account | undefined;
   /** The newest attempt carries an option that the gateway added. */
   #asksForUsage = false;
+  /** Undefined where the gateway adds nothing to the request. */
+  readonly #retry: OptionRetry | undefined;
 
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
     this.accounts = accounts;
     this.sends = inferenceRow(context.operation).sends;
     this.affinity = affinityFromHeaders(context.call);
+    const { call, services, request } = context;
+    const { log, rejectedOptions } = services;
+    this.#retry = request.hidesUsage ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;
     this.use = { model: context.request.model?.upstream, operation: inferenceRow(context.operation).timeouts };
   }
 
@@ -110,14 +118,15 @@ class NativeCall implements UpstreamCall {
     // The failed attempt sent nothing to the client. If the client disconnects during this one, do not charge for the failed one.
     this.response = undefined;
     this.#sentTo = account;
-    this.#asksForUsage = request.hidesUsage === true && !refusesUsageOption(account);
+    this.#asksForUsage =
+      this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, this.#nameFor(account)));
     const { origin, path } = locateUpstream(style, account.baseUrl, request.pathFor(account));
     return {
       method,
       origin,
       path,
       headers: requestHeaders(call, style, account),
-      body: request.bodyFor(account),
+      body: request.bodyFor(account, this.#asksForUsage),
       timeouts: timeoutsFor(operation, request.isStream),
       // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
       connection: this.sends === 'once' ? 'new' : 'any',
@@ -125,15 +134,24 @@ class NativeCall implements UpstreamCall {
   }
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): NativeResponse {
+    this.#retry?.onAccepted(head.account, this.#nameFor(head.account));
     this.response = new NativeResponse(this.#context, head, upstream);
     return this.response;
   }
 
   classify(failure: UpstreamFailure, account: Account): Fault {
-    const fault = codecOf(this.#context.dialect).upstream.decodeError(failure);
-    if (!this.#asksForUsage || !isUsageRefusal(failure)) return fault;
-    noteUsageRefusal(account);
-    return { ...fault, kind: 'option_rejected' };
+    const { dialect } = this.#context;
+    const fault = codecOf(dialect).upstream.decodeError(failure);
+    if (!this.#asksForUsage) return fault;
+    const model = this.#nameFor(account);
+    const rejected = { dialect, account, model, body: ADDED_USAGE_OPTION, isChangedBy: isUsageRemoved };
+    return this.#retry?.onRejected(failure, rejected) ? { ...fault, kind: 'option_rejected' } : fault;
+  }
+
+  /** The account's name for the model; empty for requests without one. */
+  #nameFor(account: Account): string {
+    const { model } = this.#context.request;
+    return model ? upstreamName(model, account) : '';
   }
 
   /** The client disconnected. Before the head of a response nothing is known but what the provider was sent. */
@@ -154,6 +172,8 @@ class NativeCall implements UpstreamCall {
     sendRejection(this.#context.call, failure, account);
   }
 }
+
+const isUsageRemoved = ({ removed }: Lessons): boolean => removed.includes(USAGE_OPTION);
 
 function timeoutsFor(operation: InferenceOperation, isStream: boolean): UpstreamRequest['timeouts'] {
   const { timeouts } = inferenceRow(operation);

@@ -3,20 +3,12 @@
  * end. The gateway always asks, because a charge by estimate is wrong, and hides the chunk from a client that did not.
  */
 
-import type { Account } from '../../catalog/index.ts';
 import { blockData, GrowingBuffer, lastBlockEnd, nextBlockEnd, type Span } from '../../core/index.ts';
 
-/** Accounts whose provider rejects the option. Forgotten when the configuration changes. */
-const REFUSING = new WeakSet<Account>();
-
-export const refusesUsageOption = (account: Account): boolean => REFUSING.has(account);
-
-/** Following requests to the account do not carry the option. */
-export const noteUsageRefusal = (account: Account): void => void REFUSING.add(account);
-
-/** The provider names the option in its error. */
-export const isUsageRefusal = ({ status, body }: { status: number; body: string }): boolean =>
-  (status === 400 || status === 422) && /stream_options|include_usage/.test(body);
+/** The member of a chat body with the option. */
+export const USAGE_OPTION = 'stream_options';
+/** What the gateway adds to a body. */
+export const ADDED_USAGE_OPTION = { [USAGE_OPTION]: { include_usage: true } } as const;
 
 export const asksForUsage = (streamOptions: unknown): boolean =>
   (streamOptions as { include_usage?: unknown } | null | undefined)?.include_usage === true;
@@ -31,7 +23,7 @@ export function usageOptionChange(
   const value = JSON.stringify({ ...(isObject && options), include_usage: true });
   return span
     ? { span, bytes: Buffer.from(value) }
-    : { span: { start: brace, end: brace }, bytes: Buffer.from(`"stream_options":${value},`) };
+    : { span: { start: brace, end: brace }, bytes: Buffer.from(`"${USAGE_OPTION}":${value},`) };
 }
 
 const COUNTS = Buffer.from('prompt_tokens');

@@ -37,7 +37,8 @@ export interface NativeRequest {
   /** Only accounts with this feature may serve the request. */
   readonly feature?: Feature | undefined;
   pathFor(account: Account): string;
-  bodyFor(account: Account): Buffer | StreamedBody | null;
+  /** `asksForUsage`: with the option that the gateway adds where the request hides usage. */
+  bodyFor(account: Account, asksForUsage: boolean): Buffer | StreamedBody | null;
 }
 
 export interface NativeTarget {

@@ -26,7 +26,7 @@ import { DEFAULT_MAX_OUTPUT } from '../billing/admission.ts';
 import { inputBoundsOfBody, type ToolBounds, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
-import { asksForUsage, refusesUsageOption, usageOptionChange } from './hidden-usage.ts';
+import { asksForUsage, USAGE_OPTION, usageOptionChange } from './hidden-usage.ts';
 import type { RequestBounds } from './native-request.ts';
 
 export interface NativeBody {
@@ -37,13 +37,13 @@ export interface NativeBody {
   readonly tiers: readonly ChosenTier[];
   /** The gateway asks for usage that the client did not ask for. */
   readonly hidesUsage: boolean;
-  bytesFor(account: Account): Buffer;
+  bytesFor(account: Account, asksForUsage: boolean): Buffer;
 }
 
 const WANTED: ReadonlySet<string> = new Set([
   'model',
   'stream',
-  'stream_options',
+  USAGE_OPTION,
   'previous_response_id',
   'background',
   'contents',
@@ -75,7 +75,7 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
   const model = resolveModel(catalog, caller, read('model'));
   const previousId = read('previous_response_id');
   const isStream = read('stream') === true;
-  const options = operation === 'chat.create' && isStream ? read('stream_options') : undefined;
+  const options = operation === 'chat.create' && isStream ? read(USAGE_OPTION) : undefined;
   const hidesUsage = operation === 'chat.create' && isStream && !asksForUsage(options);
   const named = members.get('model');
   return {
@@ -89,14 +89,11 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
       maxOutput: operation === 'embeddings.create' ? 0 : maxOutputOf(operation, read),
     },
     tiers: chosenTiers(read),
-    bytesFor(account) {
+    bytesFor(account, isUsageAsked) {
       const upstream = upstreamName(model, account);
       const rename = named && model.name !== upstream ? [{ span: named, bytes: jsonBytes(upstream) }] : [];
       const brace = body.indexOf(OPEN_BRACE) + 1;
-      const ask =
-        hidesUsage && !refusesUsageOption(account)
-          ? [usageOptionChange(options, members.get('stream_options'), brace)]
-          : [];
+      const ask = isUsageAsked ? [usageOptionChange(options, members.get(USAGE_OPTION), brace)] : [];
       return spliceAll(body, [...rename, ...ask]);
     },
   };

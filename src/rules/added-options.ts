@@ -1,0 +1,242 @@
+/**
+ * Options that the gateway itself writes into a provider's request: fields that the caller did not send, or sent in another form. When
+ * a provider rejects one of them, the gateway sends the request again without it. A row states where the body carries the option, how
+ * providers name it in their errors, and what the gateway does without from then on. The rows of a dialect are tried in their order.
+ */
+import type { CapabilityOverrides } from './capabilities.ts';
+import type { Dialect } from './groups.ts';
+
+export interface AddedOption {
+  /** The name in logs and metrics. */
+  readonly option: string;
+  readonly dialect: Dialect;
+  /** The member of the body that carries it. */
+  readonly path: string;
+  /** Only this value of the member, or this entry of its list. */
+  readonly value?: string;
+  /** The name by which errors with a `param`, or with a list of field violations, mean it. */
+  readonly param?: string;
+  /** Messages that mean it. */
+  readonly message: RegExp;
+  /** Not removed where the caller sent the same value, because the error then concerns the caller. */
+  readonly unlessCallers?: 'effort' | 'maxOutput' | 'cacheKey';
+  /** Says nothing about other requests, so it is not remembered. */
+  readonly isForThisCall?: true;
+  readonly lesson: Lesson;
+}
+
+export type Lesson =
+  /** The member is left out. `names` is the caller's field that is lost with it. */
+  | { readonly remove: true; readonly names?: 'userId' }
+  /** The model lacks a capability, and requests are encoded for that. */
+  | { readonly set: CapabilityOverrides }
+  /** The error states the values that the model accepts; `otherwise` applies to an error that states none. */
+  | { readonly read: 'efforts' | 'budget' | 'maxOutput' | 'room'; readonly otherwise?: CapabilityOverrides }
+  /** The model lacks the effort that was sent. */
+  | { readonly withoutEffort: true };
+
+/** What a model without the newer forms of thinking takes: a budget. */
+const MANUAL_THINKING: CapabilityOverrides = { thinking: 'manual', display: false, efforts: [] };
+
+type Row = Omit<AddedOption, 'dialect'>;
+
+/** Providers of this dialect differ most, because many servers speak it. */
+const CHAT: readonly Row[] = [
+  {
+    option: 'stream_options',
+    path: 'stream_options',
+    param: 'stream_options',
+    message: /\bstream_options\b|\binclude_usage\b/,
+    lesson: { remove: true },
+  },
+];
+
+const RESPONSES: readonly Row[] = [
+  {
+    option: 'encrypted_content',
+    path: 'include',
+    value: 'reasoning.encrypted_content',
+    message: /encrypted[ _]content is not supported|\breasoning\.encrypted_content\b/i,
+    lesson: { set: { encryptedReasoning: false } },
+  },
+  { option: 'include', path: 'include', param: 'include', message: /['"`]include['"`]/, lesson: { remove: true } },
+  {
+    option: 'reasoning.summary',
+    path: 'reasoning.summary',
+    param: 'reasoning.summary',
+    message: /\breasoning summar|\breasoning\.summary\b/i,
+    lesson: { set: { display: false } },
+  },
+  {
+    option: 'reasoning.effort',
+    path: 'reasoning.effort',
+    param: 'reasoning.effort',
+    message: /\breasoning[._]effort\b/,
+    unlessCallers: 'effort',
+    lesson: { read: 'efforts', otherwise: { efforts: [] } },
+  },
+  {
+    option: 'reasoning',
+    path: 'reasoning',
+    param: 'reasoning',
+    message: /['"`]reasoning['"`]/,
+    unlessCallers: 'effort',
+    lesson: { set: { efforts: [] } },
+  },
+  {
+    option: 'safety_identifier',
+    path: 'safety_identifier',
+    param: 'safety_identifier',
+    message: /\bsafety_identifier\b/,
+    lesson: { remove: true, names: 'userId' },
+  },
+  {
+    option: 'prompt_cache_key',
+    path: 'prompt_cache_key',
+    // Not an invalid value: callers choose it with their session id.
+    message:
+      /\bun(?:known|supported|recogni[sz]ed)\b.{0,40}\bprompt_cache_key\b|\bprompt_cache_key\b.{0,60}\bextra inputs\b/i,
+    unlessCallers: 'cacheKey',
+    lesson: { remove: true },
+  },
+];
+
+const MESSAGES: readonly Row[] = [
+  {
+    option: 'thinking.adaptive',
+    path: 'thinking.type',
+    value: 'adaptive',
+    message: /adaptive thinking is not supported|thinking\.type\.adaptive"? is not supported|input tag 'adaptive'/i,
+    lesson: { set: MANUAL_THINKING },
+  },
+  {
+    option: 'thinking.enabled',
+    path: 'thinking.type',
+    value: 'enabled',
+    message: /thinking\.type\.enabled"? is not supported|input tag 'enabled'/i,
+    lesson: { set: { thinking: 'adaptive' } },
+  },
+  {
+    option: 'thinking.disabled',
+    path: 'thinking.type',
+    value: 'disabled',
+    message: /\bbetween_tools\b/,
+    lesson: { set: { thinkingOff: 'between_tools' } },
+  },
+  {
+    option: 'thinking.disabled',
+    path: 'thinking.type',
+    value: 'disabled',
+    message: /thinking\.type\.disabled"? is not supported|thinking cannot be disabled|input tag 'disabled'/i,
+    lesson: { set: { thinkingOff: false } },
+  },
+  {
+    option: 'thinking.display',
+    path: 'thinking.display',
+    message: /\bthinking\.(?:\w+\.)?display\b/,
+    lesson: { set: { display: false } },
+  },
+  {
+    option: 'output_config.effort',
+    path: 'output_config.effort',
+    message: /\beffort parameter\b|\boutput_config\.effort\b|\boutput_config: /i,
+    lesson: { read: 'efforts', otherwise: MANUAL_THINKING },
+  },
+  {
+    option: 'thinking',
+    path: 'thinking',
+    message: /\bthinking: extra inputs|\bdoes not support (?:extended )?thinking\b|\bthinking is not supported\b/i,
+    lesson: { set: { thinking: 'none' } },
+  },
+  {
+    option: 'max_tokens',
+    path: 'max_tokens',
+    message: /\bmax_tokens\b.{0,40}\d \+ \d+ > \d/,
+    unlessCallers: 'maxOutput',
+    isForThisCall: true,
+    lesson: { read: 'room' },
+  },
+  {
+    option: 'max_tokens',
+    path: 'max_tokens',
+    message: /\bmax_tokens\b.{0,20}\d > \d/,
+    unlessCallers: 'maxOutput',
+    lesson: { read: 'maxOutput' },
+  },
+  {
+    option: 'metadata',
+    path: 'metadata',
+    message: /\bmetadata(?:\.user_id)?: /,
+    lesson: { remove: true, names: 'userId' },
+  },
+];
+
+const THINKING = 'generationConfig.thinkingConfig';
+const GENERATE: readonly Row[] = [
+  {
+    option: 'includeThoughts',
+    path: `${THINKING}.includeThoughts`,
+    param: `${THINKING}.includeThoughts`,
+    message: /\binclude_?thoughts\b/i,
+    lesson: { set: { thinksByDefault: false } },
+  },
+  {
+    option: 'includeThoughts',
+    path: `${THINKING}.includeThoughts`,
+    param: `${THINKING}.includeThoughts`,
+    message: /\binclude_?thoughts\b/i,
+    lesson: { set: { display: false } },
+  },
+  {
+    option: 'thinkingLevel',
+    path: `${THINKING}.thinkingLevel`,
+    param: `${THINKING}.thinkingLevel`,
+    message: /\bthinking[ _]level[ _](?:minimal|low|medium|high)\b/i,
+    lesson: { withoutEffort: true },
+  },
+  {
+    option: 'thinkingLevel',
+    path: `${THINKING}.thinkingLevel`,
+    message: /\bthinking[ _]?level is not supported|unknown name "thinking_?level"/i,
+    lesson: { set: { thinkingConfig: 'budget' } },
+  },
+  {
+    option: 'thinkingBudget',
+    path: `${THINKING}.thinkingBudget`,
+    param: `${THINKING}.thinkingBudget`,
+    message: /\bthinking[ _]?budget\b|\bbudget -?\d+ is invalid/i,
+    lesson: { read: 'budget', otherwise: { thinkingConfig: 'none' } },
+  },
+  {
+    option: 'thinkingConfig',
+    path: THINKING,
+    param: THINKING,
+    message:
+      /\bthinking_?config is not supported|\bthinking is not (?:enabled|supported)|unknown name "thinking_?config"/i,
+    lesson: { set: { thinkingConfig: 'none' } },
+  },
+  {
+    option: 'responseJsonSchema',
+    path: 'generationConfig.responseJsonSchema',
+    message: /unknown name "response_?json_?schema"/i,
+    lesson: { set: { jsonSchemaTools: false } },
+  },
+  {
+    option: 'parametersJsonSchema',
+    path: 'tools',
+    message: /unknown name "parameters_?json_?schema"/i,
+    lesson: { set: { jsonSchemaTools: false } },
+  },
+];
+
+const of = (dialect: Dialect, rows: readonly Row[]): readonly AddedOption[] => rows.map((row) => ({ dialect, ...row }));
+
+export const ADDED_OPTIONS: Readonly<Record<Dialect, readonly AddedOption[]>> = {
+  chat: of('chat', CHAT),
+  responses: of('responses', RESPONSES),
+  messages: of('messages', MESSAGES),
+  generate: of('generate', GENERATE),
+};
+
+/** Statuses of a provider that rejects a request before it works on it. */
+export const REJECTION_STATUSES: ReadonlySet<number> = new Set([400, 422]);
