@@ -5,6 +5,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
+import { isTerminal, ResponsesSocketClient } from '../support/websocket.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
@@ -321,6 +322,19 @@ test('calls that are under way together are each sent again', async () => {
   const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await post(sent)).status));
   assert.deepEqual(statuses, Array(8).fill(200));
   assert.ok(sim.journal.requests.length <= 16);
+});
+
+test('a turn of a WebSocket session is sent again, too', async () => {
+  const client = await new ResponsesSocketClient(gateway.url, keys.gemini ?? '').open();
+  const model = modelOf({ refuse: 'generationConfig.thinkingConfig+socket' });
+  client.create({ model, input: 'hi', reasoning: { effort: 'high' } });
+  const { type } = await client.until(isTerminal);
+  client.socket.close();
+  assert.equal(type, 'response.completed');
+  assert.deepEqual(
+    sim.journal.requests.map(({ status }) => status),
+    [400, 200],
+  );
 });
 
 test('SDKs see an ordinary reply', async () => {
