@@ -11,7 +11,7 @@ import {
 } from '../../test/support/upstream-call.ts';
 import { until } from '../../test/support/wait.ts';
 import type { Account } from '../catalog/index.ts';
-import { ApiError } from '../core/index.ts';
+import { ApiError, fail } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
 import { type ErrorCode, errorRow, TIMEOUTS } from '../rules/index.ts';
 import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';
@@ -86,6 +86,32 @@ test('failover does not repeat a request that the provider rejects as invalid', 
   const { run, rejections } = openCall(['a', 'b']);
   await run();
   assert.deepEqual([provider.calls, rejections.map(({ status }) => status)], [['a'], [400]]);
+});
+
+test('failover sends a request again to the account whose provider rejected an option', async () => {
+  provider.script(error(400, 'invalid_request_error'), ok);
+  const kinds = ['option_rejected', 'request'] as const;
+  let attempts = 0;
+  const { run, served, call } = openCall(['a', 'b'], {
+    affinity: { hash: 0.9 },
+    classify: (failure) => ({
+      ...codecOf('responses').upstream.decodeError(failure),
+      kind: kinds[attempts++] ?? 'request',
+    }),
+  });
+  await run();
+  assert.equal(new Set(provider.calls).size, 1);
+  assert.deepEqual([served, call.logFields.attempts], [provider.calls.slice(1), 1]);
+});
+
+test('failover ends the call with the exception of a classification', async () => {
+  provider.script(error(400, 'invalid_request_error'));
+  const { run } = openCall(['a'], {
+    classify() {
+      throw fail('unsupported_parameter', 'x');
+    },
+  });
+  assert.equal(await codeOf(run), 'unsupported_parameter');
 });
 
 test('failover puts an account into cooldown, so that the next call starts with another', async () => {

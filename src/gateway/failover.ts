@@ -168,7 +168,19 @@ class Failover {
 
   onErrorStatus({ status, headers, chunks }: ErrorResponse, account: Account): void {
     const failure = { status, headers, body: Buffer.concat(chunks).toString('utf8') };
-    this.fail(this.#upstreamCall.classify(failure, account), account, failure);
+    const fault = this.#classify(failure, account);
+    if (fault) this.fail(fault, account, failure);
+  }
+
+  /** The request may be encoded again for this. As in `finish`, an exception must end the call. */
+  #classify(failure: UpstreamFailure, account: Account): Fault | undefined {
+    try {
+      return this.#upstreamCall.classify(failure, account);
+    } catch (thrown) {
+      this.#release();
+      this.#done.reject(thrown);
+      return undefined;
+    }
   }
 
   /** Without `failure` there was no error status: the transport failed, or the response itself was an error. */
