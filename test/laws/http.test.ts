@@ -170,6 +170,7 @@ for (const [about, bytes] of [
   ['chunked in quotes', `${head('transfer-encoding: "chunked"')}0\r\n\r\n`],
   ['chunked after a non-breaking space', `${head('transfer-encoding: \xa0chunked')}0\r\n\r\n`],
   ['chunked before a form feed', `${head('transfer-encoding: chunked\x0c')}0\r\n\r\n`],
+  ['chunked before a tab', `${head('transfer-encoding: chunked\t')}0\r\n\r\n`],
   // Malformed lengths.
   ['a length of 0x0', head('content-length: 0x0')],
   ['an empty length', head('content-length:')],
@@ -225,6 +226,8 @@ for (const [about, bytes] of [
   ],
   ['a network-path target without a Host header', 'GET //a@b:80 HTTP/1.1\r\n\r\n'],
   ['a CONNECT target', 'CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n'],
+  ['a CONNECT to a path', 'CONNECT /v1/models HTTP/1.1\r\nhost: a\r\n\r\n'],
+  ['a method of Icecast', 'SOURCE /v1/models HTTP/1.1\r\nhost: a\r\n\r\n'],
   ['a method in lower case', 'get /v1/models HTTP/1.1\r\nhost: a\r\n\r\n'],
   ['a version in lower case', 'GET /v1/models http/1.1\r\nhost: a\r\n\r\n'],
   ['the version 1.10', 'GET /v1/models HTTP/1.10\r\nhost: a\r\n\r\n'],

@@ -56,12 +56,16 @@ export function readHead(text: string, maxHeaders: number): HttpHead {
     if (colon < 0 || colon >= lineEnd) throw new HttpParseError('header line without a colon');
     const name = headerName(text.slice(start, colon));
     const value = trimBlanks(text, colon + 1, lineEnd);
+    // Node reads `chunked` before a tab as another coding, so that the body of a response ends elsewhere.
+    if (isFraming(name) && text.slice(colon, lineEnd).includes('\t')) throw new HttpParseError('tab in a framing header');
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
     if (fields.push(name, value) > 2 * maxHeaders) throw new HeadTooLargeError('too many headers');
   }
   return { line, headers, rawHeaders: fields };
 }
+
+const isFraming = (name: string): boolean => name === 'content-length' || name === 'transfer-encoding';
 
 function endOfLine(text: string, from: number): number {
   const at = text.indexOf('\r\n', from);

@@ -25,7 +25,9 @@ export function readResponseHead(text: string): ParsedResponseHead {
   const status = Number(digits);
   if (status === 101) throw new HttpParseError('unexpected protocol switch');
   // Rejects content-length together with chunked, as nginx and Node do: readers disagree on which one counts.
-  const framing = hasNoBody(status) ? 0 : (framingOf(head.headers) ?? 'close');
+  // Checked even without a body: a malformed length may have been read differently by a proxy in between.
+  const declared = framingOf(head.headers) ?? 'close';
+  const framing = hasNoBody(status) ? 0 : declared;
   return {
     status,
     headers: head.headers,

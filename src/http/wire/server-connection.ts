@@ -33,7 +33,8 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 const EMPTY = Buffer.alloc(0);
-const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
+/** Without those of other protocols: `CONNECT` asks for a tunnel, and `SOURCE` belongs to Icecast. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((name) => name !== 'CONNECT' && name !== 'SOURCE'));
 
 export class WireServerConnection implements ServerConnection, ResponseConnection, RequestConnection {
   index = -1;
