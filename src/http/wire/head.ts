@@ -57,7 +57,8 @@ export function readHead(text: string, maxHeaders: number): HttpHead {
     const name = headerName(text.slice(start, colon));
     const value = trimBlanks(text, colon + 1, lineEnd);
     // Node reads `chunked` before a tab as another coding, so that the body of a response ends elsewhere.
-    if (isFraming(name) && text.slice(colon, lineEnd).includes('\t')) throw new HttpParseError('tab in a framing header');
+    if (isFraming(name) && text.slice(colon, lineEnd).includes('\t'))
+      throw new HttpParseError('tab in a framing header');
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
     if (fields.push(name, value) > 2 * maxHeaders) throw new HeadTooLargeError('too many headers');
