@@ -206,6 +206,8 @@ for (const [about, bytes] of [
   ['a request in place of trailers', `${CHUNKED}0\r\n`],
   ['a Content-Length trailer', `${CHUNKED}0\r\ncontent-length: 40\r\n\r\n`],
   ['a Transfer-Encoding trailer', `${CHUNKED}0\r\ntransfer-encoding: chunked\r\n\r\n`],
+  ['a Proxy-Connection trailer', `${CHUNKED}0\r\nproxy-connection: close\r\n\r\n`],
+  ['an Upgrade trailer', `${CHUNKED}0\r\nupgrade: x\r\n\r\n`],
   ['a folded trailer', `${CHUNKED}0\r\nx: y\r\n z\r\n\r\n`],
   ['a trailer before a bare line feed', `${CHUNKED}0\r\nx: y\n\r\n`],
   ['5,000 trailers', `${CHUNKED}0\r\n${'x: y\r\n'.repeat(5_000)}\r\n`],

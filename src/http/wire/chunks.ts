@@ -30,8 +30,8 @@ const MAX_TRAILERS = CHUNK_BOUNDS.trailers.limit;
 const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
 /** RFC 9112 chunk extensions without optional whitespace: a proxy in front may reject or read such whitespace differently. */
 const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);
-/** Framing fields. Readers disagree on whether they count in a trailer, which allows request smuggling. */
-const FORBIDDEN_TRAILERS = ['content-length', 'transfer-encoding', 'connection'];
+/** Fields of framing and connection. Readers disagree on whether they count in a trailer (Node closes), which allows request smuggling. */
+const FORBIDDEN_TRAILERS = ['content-length', 'transfer-encoding', 'connection', 'proxy-connection', 'upgrade'];
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const char of '0123456789abcdefABCDEF') DIGITS[char.charCodeAt(0)] = Number.parseInt(char, 16);
