@@ -31,7 +31,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['bounds', 'streamed-body', 'open-socket', 'deadlines', 'target'],
     ['headers', 'pinned-lookup'],
     ['framing', 'server', 'client', 'content-decoder', 'keep-alive'],
-    ['request-checks', 'request-head'],
+    ['request-checks', 'request-head', 'proxy-tunnel'],
     ['connection-pool'],
     ['wire', 'node', 'listener', 'exchange'],
     ['stack'],

@@ -1,6 +1,6 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
-import { parseMasterKeys } from './core/index.ts';
+import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from './core/index.ts';
 import { BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
@@ -13,6 +13,10 @@ const integer = (min: number, max?: number) => {
     .max(max ?? Number.MAX_SAFE_INTEGER, expected);
 };
 const port = integer(0, 65_535);
+const proxyUrl = z
+  .string()
+  .refine((text) => isProxyUrl(text), `must be ${PROXY_EXPECTED}`)
+  .optional();
 const DAY_MS = 86_400_000;
 const milliseconds = integer(0, DAY_MS);
 const bodyBytes = integer(1024);
@@ -147,6 +151,16 @@ const Settings = z.strictObject({
     .optional()
     .describe('bearer token that GET /metrics requires; without it the metrics are open'),
   METRICS_PORT: port.optional().describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
+  HTTPS_PROXY: proxyUrl.describe(
+    'URL of the proxy for accounts with an https:// base URL, unless an account names its own; also in lower case',
+  ),
+  HTTP_PROXY: proxyUrl.describe('the same for accounts with an http:// base URL; also in lower case'),
+  NO_PROXY: z
+    .string()
+    .optional()
+    .describe(
+      'comma-separated exceptions of the two: hosts with their subdomains, suffixes such as .example.com, host:port, networks, or *; this machine is never proxied; also in lower case',
+    ),
   TRUST_PROXY: z
     .string()
     .default('')
@@ -189,11 +203,25 @@ export type Config = Readonly<z.infer<typeof Environment>>;
 export class ConfigError extends Error {}
 
 /** Settings whose values an error must not repeat. */
-const SECRET = new Set(['DATABASE_URL', 'REDIS_URL', 'MASTER_KEY', 'ADMIN_TOKEN', 'METRICS_TOKEN']);
+const SECRET = new Set([
+  'DATABASE_URL',
+  'REDIS_URL',
+  'MASTER_KEY',
+  'ADMIN_TOKEN',
+  'METRICS_TOKEN',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+]);
+
+/** Settings that most programs read in lower case too. */
+const LOWER_CASE = new Set(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']);
 
 /** An empty variable counts as unset, as in `PORT= npm start`. */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const given = Object.keys(Settings.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  const given = Object.keys(Settings.shape).flatMap((name) => {
+    const text = env[name] || (LOWER_CASE.has(name) && env[name.toLowerCase()]);
+    return text ? [[name, text]] : [];
+  });
   const result = Environment.safeParse(Object.fromEntries(given));
   if (result.success) return Object.freeze(result.data);
   const lines = new Set(result.error.issues.map((issue) => describeIssue(issue, env)));

@@ -42,7 +42,7 @@ import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, Red
 import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
 import { findUnpriced } from './setup/index.ts';
-import { PublicFetcher, UpstreamClient } from './upstream/index.ts';
+import { type ProxySettings, PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
 import { createVideo, type MirrorSettings, type Video } from './video/index.ts';
 import {
@@ -307,6 +307,7 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   const upstream = new UpstreamClient(clock, {
     stack: config.HTTP_STACK,
     connectionsPerOrigin: config.MAX_CONNECTIONS,
+    proxies: proxiesOf(config),
   });
   closers.push(() => upstream.close());
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, context, metrics);
@@ -486,6 +487,12 @@ const SESSION_GRACE_MS = 500;
 /** Reports may take longer than the statements of calls and jobs. */
 const REPORT_MS = 30_000;
 
+const proxiesOf = ({ HTTP_PROXY, HTTPS_PROXY, NO_PROXY }: Config): ProxySettings => ({
+  http: HTTP_PROXY,
+  https: HTTPS_PROXY,
+  exceptions: NO_PROXY,
+});
+
 /** What the worker of a process without a server needs. */
 export interface WorkerServices {
   readonly video: Video;
@@ -497,7 +504,7 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   const { config, clock } = context;
   const closers: Closer[] = [];
   const { catalog, pool } = await openCatalog(context, closers);
-  const upstream = new UpstreamClient(clock, { stack: config.HTTP_STACK });
+  const upstream = new UpstreamClient(clock, { stack: config.HTTP_STACK, proxies: proxiesOf(config) });
   closers.push(() => upstream.close());
   const video = openVideo(context, { upstream, catalog, pool }, () => publicUrlOf(config, config.PORT));
   closers.push(() => video.close());

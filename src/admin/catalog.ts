@@ -58,6 +58,7 @@ interface AccountRow {
   readonly group_id: string;
   readonly adapter: string;
   readonly base_url: string;
+  readonly proxy: string | null;
   readonly weight: number;
   readonly priority: number;
   readonly max_concurrency: number;
@@ -84,7 +85,7 @@ const COOLDOWNS = sql`
 export const listAccounts = orderedList({
   query: GroupQuery,
   select: sql<AccountRow>`
-    select id, group_id, adapter, base_url, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts,
+    select id, group_id, adapter, base_url, proxy, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts,
       assets, position, created_at, ${COOLDOWNS} from accounts`,
   view: ({ group_id, base_url, cost_multiplier_ppm, assets, cooldowns, ...row }) => ({
     ...row,

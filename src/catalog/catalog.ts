@@ -27,6 +27,8 @@ export interface Account {
   readonly adapter: VideoAdapter;
   readonly baseUrl: string;
   readonly credential: string;
+  /** URL of the proxy that its requests use; `none`; undefined for the proxies of the environment. */
+  readonly proxy?: string | undefined;
   readonly weight: number;
   readonly priority: number;
   readonly maxConcurrency: number;

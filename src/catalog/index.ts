@@ -11,4 +11,4 @@ export {
   type PriceRow,
   priceAt,
 } from './catalog.ts';
-export { credentialLocation, loadCatalog, readModelLines } from './load.ts';
+export { credentialLocation, loadCatalog, proxyLocation, readModelLines } from './load.ts';

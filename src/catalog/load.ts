@@ -9,6 +9,8 @@ type AccountRow = Selectable<Rows['accounts']>;
 
 export const credentialLocation = (accountId: string) => `accounts.credential:${accountId}` as const;
 
+export const proxyLocation = (accountId: string) => `accounts.proxy:${accountId}` as const;
+
 export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Catalog> {
   // One transaction, so that the catalog never contains half of a change.
   return snapshot(
@@ -40,6 +42,8 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           adapter: row.adapter as VideoAdapter,
           baseUrl: row.base_url.replace(/\/+$/, ''),
           credential,
+          proxy:
+            row.proxy_sealed === null ? (row.proxy ?? undefined) : sealer.open(row.proxy_sealed, proxyLocation(row.id)),
           weight: row.weight,
           priority: row.priority,
           maxConcurrency: row.max_concurrency,

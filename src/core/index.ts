@@ -37,6 +37,7 @@ export {
   type ProcessIdentity,
   processStartTime,
 } from './process-identity.ts';
+export { isProxyUrl, PROXY_EXPECTED, proxyLabel } from './proxy-url.ts';
 export { type Repetition, repeat } from './repeat.ts';
 export {
   createSealer,

@@ -33,6 +33,8 @@ export interface AccountsRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   cost_multiplier_ppm: Generated<bigint>;
   adapter: Generated<string>;
+  proxy: string | null;
+  proxy_sealed: string | null;
 }
 
 export interface AdminsRow {

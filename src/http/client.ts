@@ -31,6 +31,8 @@ export interface HttpRequest {
   readonly connection?: 'any' | 'new' | 'single';
   /** Connects only to one of these addresses, which the caller has checked, on a `single` connection. */
   readonly addresses?: readonly string[] | undefined;
+  /** URL of the proxy to connect through. Not together with `addresses`: it is the proxy that reaches an address. */
+  readonly proxy?: string | undefined;
   /** `keep`: a compressed body is handed on as it is, for files whose bytes are counted. Else it is decoded. */
   readonly encoding?: 'decode' | 'keep';
 }
@@ -91,7 +93,14 @@ export interface HttpTransport {
 
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
-  readonly code: 'CONNECT_TIME' | 'OTHER_ADDRESS' | 'CLOSED_EARLY' | 'CLOSED' | 'REQUEST_BODY' | 'TOO_MANY_CONNECTIONS';
+  readonly code:
+    | 'CONNECT_TIME'
+    | 'OTHER_ADDRESS'
+    | 'CLOSED_EARLY'
+    | 'CLOSED'
+    | 'REQUEST_BODY'
+    | 'TOO_MANY_CONNECTIONS'
+    | `PROXY_${string}`;
 
   constructor(code: ConnectionError['code'], message: string) {
     super(message);

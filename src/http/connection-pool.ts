@@ -29,8 +29,11 @@ export interface ConnectionOwner {
 }
 
 export interface ConnectionOptions {
-  readonly isTls: boolean;
-  openSocket(): Socket;
+  readonly target: Target;
+  /** With `tunnel` over an open connection through a proxy. */
+  openSocket(tunnel?: Socket): Socket;
+  /** Opens the connection to a proxy. */
+  readonly openProxySocket: OpenSocket;
   /** Checks the address that was actually reached, before anything is sent. */
   accepts(remoteAddress: string): boolean;
   readonly owner: ConnectionOwner;
@@ -76,6 +79,7 @@ export class ConnectionPool implements HttpTransport {
 
   send(request: HttpRequest, user: TransportUser): TransportConnection {
     if (this.#isClosed) throw new ConnectionError('CLOSED', 'the client is closed');
+    if (request.addresses && request.proxy !== undefined) throw new TypeError('a proxy makes pinned addresses void');
     if (request.addresses || request.connection === 'single') return this.#openSingle(request, user);
     const origin = this.#at(request);
     const message = { head: requestHead(request, origin.host), request };
@@ -86,27 +90,33 @@ export class ConnectionPool implements HttpTransport {
   }
 
   /** Origins come from the configuration, so that there are few. */
-  #at({ origin }: HttpRequest): OriginPool {
-    const known = this.#origins.get(origin);
+  #at({ origin, proxy }: HttpRequest): OriginPool {
+    const key = proxy === undefined ? origin : `${origin} ${proxy}`;
+    const known = this.#origins.get(key);
     if (known) return known;
     const pool = new OriginPool(new URL(origin), this, this.#options.connectionsPerOrigin);
-    this.#origins.set(origin, pool);
+    this.#origins.set(key, pool);
     return pool;
   }
 
   #open(origin: OriginPool, message: RequestMessage, user: TransportUser): PooledConnection {
     origin.makeRoom();
-    const { isTls } = origin.target;
-    const options = { isTls, openSocket: () => this.#openSocket(origin), accepts: () => true, owner: origin };
+    const options = {
+      target: origin.target,
+      openSocket: (tunnel?: Socket) => this.#openSocket(origin, tunnel),
+      openProxySocket: this.#options.openSocket,
+      accepts: () => true,
+      owner: origin,
+    };
     const connection = this.#options.openConnection(options, message, user);
     origin.onOpened();
     this.#all.add(connection);
     return connection;
   }
 
-  #openSocket(origin: OriginPool): Socket {
+  #openSocket(origin: OriginPool, tunnel: Socket | undefined): Socket {
     const { target, session } = origin;
-    const socket = this.#options.openSocket({ ...target, session });
+    const socket = this.#options.openSocket({ ...target, session, ...(tunnel && { socket: tunnel }) });
     if (target.isTls) {
       // `session` comes only after the server is verified. After an error the next handshake starts without a session.
       socket.on('session', (latest: Buffer) => origin.saveSession(latest));
@@ -123,8 +133,10 @@ export class ConnectionPool implements HttpTransport {
     const message = { head: requestHead(request, url.host), request };
     const connection = this.#options.openConnection(
       {
-        isTls: target.isTls,
-        openSocket: () => this.#options.openSocket(pinned(target, addresses)),
+        target,
+        openSocket: (tunnel) =>
+          this.#options.openSocket({ ...pinned(target, addresses), ...(tunnel && { socket: tunnel }) }),
+        openProxySocket: this.#options.openSocket,
         accepts: (reached) => isPinned(addresses, reached),
         owner: {
           onIdle: (idle) => idle.close(),

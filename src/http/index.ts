@@ -8,7 +8,8 @@ export type {
   TransportError,
 } from './client.ts';
 export { type HttpHeaders, HttpParseError } from './headers.ts';
-export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls } from './open-socket.ts';
+export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
+export { openTunnel } from './proxy-tunnel.ts';
 export { isUpgrade, rejectionFor } from './request-checks.ts';
 export type {
   BodyReader,

@@ -2,7 +2,7 @@
 import { isIP, connect as openPlain, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as openTls } from 'node:tls';
 
-export interface Target extends Pick<ConnectionOptions, 'ca' | 'checkServerIdentity' | 'lookup'> {
+export interface Target extends Pick<ConnectionOptions, 'ca' | 'checkServerIdentity' | 'lookup' | 'socket'> {
   /** Host name or IP address, without brackets. */
   readonly host: string;
   readonly port: number;

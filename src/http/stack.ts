@@ -42,11 +42,19 @@ export function createHttpClient({
   openSocket,
   connectionsPerOrigin,
 }: ClientOptions): HttpClient {
-  const transport = new ConnectionPool({
+  const options = {
     clock,
     openSocket: openSocket ?? openTcpOrTls,
-    openConnection: OPEN_CONNECTION[stack],
     connectionsPerOrigin: connectionsPerOrigin ?? CLIENT_BOUNDS.connectionsPerOrigin.limit,
+  };
+  const direct = new ConnectionPool({ ...options, openConnection: OPEN_CONNECTION[stack] });
+  // Only undici speaks through proxies.
+  const proxied = stack === 'node' ? direct : new ConnectionPool({ ...options, openConnection: OPEN_CONNECTION.node });
+  return new ExchangeClient(clock, {
+    send: (request, user) => (request.proxy === undefined ? direct : proxied).send(request, user),
+    close() {
+      direct.close();
+      proxied.close();
+    },
   });
-  return new ExchangeClient(clock, transport);
 }

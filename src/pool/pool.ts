@@ -19,6 +19,7 @@ export interface AccountIdentity {
   readonly id: string;
   readonly baseUrl: string;
   readonly credential: string;
+  readonly proxy?: string | undefined;
 }
 
 export interface AccountLease<A extends PooledAccount> {
@@ -85,7 +86,9 @@ export class Pool {
    * account as it is now. Called with the accounts of every new catalog.
    */
   reload(accounts: readonly AccountIdentity[]): void {
-    const identities = new Map(accounts.map(({ id, baseUrl, credential }) => [id, `${baseUrl}\n${credential}`]));
+    const identities = new Map(
+      accounts.map(({ id, baseUrl, credential, proxy = '' }) => [id, `${baseUrl}\n${credential}\n${proxy}`]),
+    );
     for (const [id, health] of this.#accounts) {
       health.identify(identities.get(id));
       if (!identities.has(id) && health.inFlight === 0) this.#accounts.delete(id);

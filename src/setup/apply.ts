@@ -4,8 +4,16 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sql, type Transaction } from 'kysely';
-import { credentialLocation, readModelLines } from '../catalog/index.ts';
-import { newId, parseNanos, parsePpm, type SealLocation, type StoredLimits, WrongMasterKey } from '../core/index.ts';
+import { credentialLocation, proxyLocation, readModelLines } from '../catalog/index.ts';
+import {
+  newId,
+  parseNanos,
+  parsePpm,
+  proxyLabel,
+  type SealLocation,
+  type StoredLimits,
+  WrongMasterKey,
+} from '../core/index.ts';
 import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
@@ -144,7 +152,7 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     .executeTakeFirstOrThrow();
   const stored = await tx
     .selectFrom('accounts')
-    .select(['credential_sealed', 'assets_secret_sealed'])
+    .select(['credential_sealed', 'assets_secret_sealed', 'proxy_sealed'])
     .where('id', '=', account.id)
     .executeTakeFirst();
   // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the secrets.
@@ -166,6 +174,7 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
       adapter: account.adapter,
       base_url: account.base_url,
       credential_sealed: sealedOnce(stored?.credential_sealed, credentialLocation(account.id), account.api_key),
+      ...proxyColumns(account.proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(account.id), url)),
       weight: account.weight,
       priority: account.priority,
       max_concurrency: account.max_concurrency,
@@ -180,6 +189,14 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     },
     defaults: { weight: 1, max_concurrency: 64, features: [...FEATURES[style as keyof typeof FEATURES]] },
   });
+}
+
+/** `proxy` is shown to operators; the URL may hold credentials. */
+function proxyColumns(proxy: string | undefined, seal: (url: string) => string) {
+  if (proxy === undefined) return {};
+  if (proxy === 'environment') return { proxy: null, proxy_sealed: null };
+  if (proxy === 'none') return { proxy, proxy_sealed: null };
+  return { proxy: proxyLabel(proxy), proxy_sealed: seal(proxy) };
 }
 
 async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
+import { isProxyUrl, PROXY_EXPECTED, parseNanos, parsePpm, parseRange } from '../core/index.ts';
 import { isKeyFormat } from '../identity/index.ts';
 import {
   FEATURES,
@@ -82,6 +82,15 @@ const Account = z.strictObject({
   adapter: z.enum(VIDEO_ADAPTERS).optional(),
   base_url: httpUrl,
   api_key: credential,
+  proxy: z
+    .string()
+    .trim()
+    .max(4096)
+    .refine(
+      (text) => text === 'none' || text === 'environment' || isProxyUrl(text),
+      `${PROXY_EXPECTED}; or none, or environment`,
+    )
+    .optional(),
   weight: z.number().int().min(0).max(1000).optional(),
   priority: z.number().int().min(-1000).max(1000).optional(),
   max_concurrency: count.optional(),

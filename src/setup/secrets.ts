@@ -1,6 +1,6 @@
 /**
  * Credentials that a configuration file names instead of holding: `${NAME}` is an environment variable, `api_key_file` and
- * `secret_key_file` are files. Only for files that the operator reads on the machine: a request to the admin API must read neither.
+ * `secret_key_file` are files, and so is `proxy_file`. Only for files that the operator reads on the machine: a request to the admin API must read neither.
  */
 import { checkSetup, readDocument, type SetupFile } from './schema.ts';
 
@@ -19,7 +19,7 @@ export async function parseSetupFile(text: string, sources: SecretSources): Prom
     for (const [n, account] of document.accounts.entries()) {
       if (!isObject(account)) continue;
       const at = `accounts[${n}]`;
-      await replaceSecret({ holder: account, at, field: 'api_key' }, sources, lines);
+      for (const field of ['api_key', 'proxy']) await replaceSecret({ holder: account, at, field }, sources, lines);
       if (!isObject(account.assets)) continue;
       for (const field of ['access_key', 'secret_key'])
         await replaceSecret({ holder: account.assets, at: `${at}.assets`, field }, sources, lines);

@@ -8,6 +8,7 @@ export {
 } from './client.ts';
 export { fetchJson, type JsonResult } from './fetch-json.ts';
 export { claimedMime, detectMime } from './mime-sniff.ts';
+export type { ProxySettings } from './proxy-rules.ts';
 export {
   type PostResult,
   PublicFetcher,

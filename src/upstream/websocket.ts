@@ -2,7 +2,10 @@
  * WebSocket client for providers: text frames, no compression, limited frame size, no redirects. Never logs, never reads into a
  * message.
  */
+import { Agent } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
+import { openTcpOrTls, openTunnel, targetOf } from '../http/index.ts';
 import { WEBSOCKET } from '../rules/index.ts';
 
 export interface SocketRequest {
@@ -10,6 +13,8 @@ export interface SocketRequest {
   readonly path: string;
   /** Flat name, value, name, value. */
   readonly headers: readonly string[];
+  /** URL of the proxy to connect through. */
+  readonly proxy?: string | undefined;
 }
 
 /** Exactly one of `onRejected` and `onClosed` comes last. After `close` nothing more is called. */
@@ -30,7 +35,10 @@ export interface UpstreamSocket {
   close(): void;
 }
 
-export function openUpstreamSocket({ origin, path, headers }: SocketRequest, listener: SocketListener): UpstreamSocket {
+export function openUpstreamSocket(
+  { origin, path, headers, proxy }: SocketRequest,
+  listener: SocketListener,
+): UpstreamSocket {
   const socket = new WebSocket(origin.replace(/^http/, 'ws') + path, {
     headers: headersOf(headers),
     handshakeTimeout: WEBSOCKET.handshakeMs,
@@ -40,6 +48,7 @@ export function openUpstreamSocket({ origin, path, headers }: SocketRequest, lis
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can disable the default.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
+    ...(proxy !== undefined && { agent: new TunnelAgent(new URL(origin), proxy) }),
   });
   let isOver = false;
   let errorCode: string | undefined;
@@ -76,6 +85,32 @@ export function openUpstreamSocket({ origin, path, headers }: SocketRequest, lis
       socket.close(1000);
     },
   };
+}
+
+/** Gives the WebSocket a connection through a proxy, with the TLS policy of other requests. */
+class TunnelAgent extends Agent {
+  readonly #origin: URL;
+  readonly #proxy: string;
+  readonly defaultPort: number;
+  readonly protocol: string;
+
+  constructor(origin: URL, proxy: string) {
+    super();
+    this.#origin = origin;
+    this.#proxy = proxy;
+    this.protocol = origin.protocol;
+    this.defaultPort = origin.protocol === 'https:' ? 443 : 80;
+  }
+
+  override createConnection(_options: unknown, callback?: (error: Error | null, socket: Duplex) => void): undefined {
+    const target = targetOf(this.#origin);
+    const timeoutMs = WEBSOCKET.handshakeMs;
+    const signal = AbortSignal.timeout(timeoutMs);
+    openTunnel({ proxy: this.#proxy, target, openSocket: openTcpOrTls, signal, timeoutMs }).then(
+      (socket) => callback?.(null, target.isTls ? openTcpOrTls({ ...target, socket }) : socket),
+      (error: Error) => callback?.(error, undefined as never),
+    );
+  }
 }
 
 function headersOf(flat: readonly string[]): Record<string, string> {

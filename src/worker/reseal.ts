@@ -20,6 +20,7 @@ const SEALED: readonly SealedColumn[] = [
   { table: 'secrets', id: 'name', column: 'sealed', location: (id) => `secrets.sealed:${id}` },
   { table: 'accounts', id: 'id', column: 'credential_sealed', location: (id) => `accounts.credential:${id}` },
   { table: 'accounts', id: 'id', column: 'assets_secret_sealed', location: (id) => `accounts.assets_secret:${id}` },
+  { table: 'accounts', id: 'id', column: 'proxy_sealed', location: (id) => `accounts.proxy:${id}` },
   { table: 'keys', id: 'id', column: 'callback_secret_sealed', location: (id) => `keys.callback_secret:${id}` },
   {
     table: 'authorization_sessions',

@@ -111,6 +111,7 @@ function countRequest(
     ],
     body: Buffer.from(JSON.stringify(counted)),
     timeouts: TIMEOUTS.count,
+    proxy: account.proxy,
   };
 }
 

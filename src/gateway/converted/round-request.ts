@@ -148,6 +148,7 @@ export class RoundRequest {
         ...CREDENTIAL_HEADER[style](account.credential),
       ],
       body,
+      proxy: account.proxy,
       timeouts: timeouts === 'image' ? TIMEOUTS.image : this.hub.stream ? TIMEOUTS.stream : TIMEOUTS.unary,
       // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
       connection: sends === 'once' ? 'new' : 'any',

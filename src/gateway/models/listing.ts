@@ -93,6 +93,7 @@ export class ModelListing {
       headers: [...headers, ...CREDENTIAL_HEADER[style](account.credential)],
       body: null,
       timeouts: TIMEOUTS.count,
+      proxy: account.proxy,
     });
     return result?.status === 200 && typeof result.body === 'object' && result.body !== null
       ? namesOf(result.body)

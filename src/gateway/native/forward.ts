@@ -128,6 +128,7 @@ class NativeCall implements UpstreamCall {
       headers: requestHeaders(call, style, account),
       body: request.bodyFor(account, this.#asksForUsage),
       timeouts: timeoutsFor(operation, request.isStream),
+      proxy: account.proxy,
       // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
       connection: this.sends === 'once' ? 'new' : 'any',
     };

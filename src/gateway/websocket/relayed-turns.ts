@@ -185,9 +185,9 @@ export class RelayedTurns implements TurnRunner {
   }
 
   /** A changed account must not stay in use until the client disconnects. */
-  #isCurrent({ id, credential, baseUrl }: Account): boolean {
+  #isCurrent({ id, credential, baseUrl, proxy }: Account): boolean {
     const now = this.#usable().find((account) => account.id === id);
-    return now !== undefined && now.credential === credential && now.baseUrl === baseUrl;
+    return now !== undefined && now.credential === credential && now.baseUrl === baseUrl && now.proxy === proxy;
   }
 
   #usable(): Account[] {
@@ -197,7 +197,7 @@ export class RelayedTurns implements TurnRunner {
 
   /** Undefined when no account offers a WebSocket, is free, and accepts the upgrade; the turn then uses HTTP. */
   async #open(accountId: string | undefined): Promise<UpstreamSession | undefined> {
-    const { pool, store, rejections: refusals, clock, log } = this.#services;
+    const { pool, store, rejections: refusals, upstream, clock, log } = this.#services;
     const usable = this.#usable().filter(
       ({ id }) => !refusals.has(id) && (accountId === undefined || id === accountId),
     );
@@ -219,8 +219,11 @@ export class RelayedTurns implements TurnRunner {
         if (this.#session === session) this.#session = undefined;
       },
     });
+    const { origin, path } = locateUpstream(group.style, account.baseUrl, canonicalPath(this.#upgrade));
     const isOpen = await session.open({
-      ...locateUpstream(group.style, account.baseUrl, canonicalPath(this.#upgrade)),
+      origin,
+      path,
+      proxy: upstream.proxyFor(origin, account.proxy),
       headers: requestHeaders(this.#upgrade, group.style, account),
     });
     if (!isOpen) return undefined;

@@ -11,6 +11,7 @@ import { ConnectionError, type RequestBytes, type TransportUser } from '../clien
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { type HttpHeaders, HttpParseError, headerName } from '../headers.ts';
 import { keepAliveMs } from '../keep-alive.ts';
+import { openTunnel } from '../proxy-tunnel.ts';
 
 type Undici = typeof import('undici');
 type ReportSocket = (socket: Socket | Error) => void;
@@ -29,6 +30,7 @@ export class UndiciConnection implements PooledConnection {
   #socket: Socket | undefined;
   #delivery: Delivery | undefined;
   #isClosed = false;
+  #stopConnecting: () => void = () => {};
 
   constructor(options: ConnectionOptions, first: RequestMessage, user: TransportUser) {
     this.#options = options;
@@ -79,29 +81,48 @@ export class UndiciConnection implements PooledConnection {
     return client;
   }
 
+  /** The time limit includes the proxy and the TLS handshake. */
   #connect(report: ReportSocket): void {
-    const { isTls, accepts } = this.#options;
-    const socket = this.#options.openSocket();
-    this.#socket = socket;
+    const { timeouts, proxy } = this.#delivery?.message.request ?? {};
+    const timeoutMs = timeouts?.connect ?? 0;
+    const stop = new AbortController();
     let isDone = false;
+    this.#stopConnecting = () => finish(closedEarly());
     const finish = (outcome: Socket | Error): void => {
       if (isDone) return;
       isDone = true;
       cancelTimer();
-      if (outcome instanceof Error) socket.destroy();
+      if (outcome instanceof Error) {
+        stop.abort();
+        this.#socket?.destroy();
+      }
       report(outcome);
     };
-    const cancelTimer = systemClock.after(this.#delivery?.message.request.timeouts.connect ?? 0, () =>
+    const cancelTimer = systemClock.after(timeoutMs, () =>
       finish(new ConnectionError('CONNECT_TIME', 'connect timeout')),
     );
+    if (proxy === undefined) return this.#prepare(this.#options.openSocket(), finish);
+    const { target, openProxySocket: openSocket } = this.#options;
+    openTunnel({ proxy, target, openSocket, signal: stop.signal, timeoutMs }).then(
+      (tunnel) => this.#prepare(target.isTls ? this.#options.openSocket(tunnel) : tunnel, finish),
+      finish,
+    );
+  }
+
+  /** Waits until the socket is open; a plain socket through a proxy already is. */
+  #prepare(socket: Socket, finish: ReportSocket): void {
+    const { target, accepts } = this.#options;
+    this.#socket = socket;
     socket.setNoDelay(true);
     socket.on('error', finish);
     socket.once('close', () => finish(closedEarly()));
-    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+    const onOpen = (): void => {
       socket.setKeepAlive(true, CLIENT_BOUNDS.tcpKeepAliveMs.limit);
       if (accepts(socket.remoteAddress ?? '')) finish(socket);
       else finish(new ConnectionError('OTHER_ADDRESS', 'connected to an unexpected address'));
-    });
+    };
+    if (!target.isTls && !socket.connecting && socket.readyState === 'open') onOpen();
+    else socket.once(target.isTls ? 'secureConnect' : 'connect', onOpen);
   }
 
   resume(): void {
@@ -113,6 +134,7 @@ export class UndiciConnection implements PooledConnection {
     this.#isClosed = true;
     this.#delivery?.detach();
     this.#delivery = undefined;
+    this.#stopConnecting();
     this.#socket?.destroy();
     void this.#client?.destroy();
     this.#options.owner.onClosed(this);

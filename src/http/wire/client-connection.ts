@@ -46,7 +46,7 @@ export class ClientConnection implements PooledConnection {
 
   /** Connects, and sends `first` when the connection is open. */
   constructor(options: ConnectionOptions, first: RequestMessage, user: TransportUser) {
-    const { isTls } = options;
+    const { isTls } = options.target;
     const socket = options.openSocket();
     this.#options = options;
     this.#socket = socket;

@@ -93,8 +93,9 @@ export class UpstreamSource {
   async #send({ task }: Result, address: string, request: RangeRequest | undefined): Promise<UpstreamBody> {
     const { upstream, guard, log, allowedOrigins } = this.#services;
     const account = this.#accountOf(task.group_id, task.account_id);
+    const accountOrigin = account && new URL(account.baseUrl).origin;
     const checked = await guard.check(address, {
-      allow: account ? [new URL(account.baseUrl).origin, ...allowedOrigins] : allowedOrigins,
+      allow: accountOrigin ? [accountOrigin, ...allowedOrigins] : allowedOrigins,
       mayReach: (host) => account?.resultHosts.some((pattern) => matchesGlob(pattern, host)) === true,
       maxBytes: RESULT_URL_BYTES,
     });
@@ -118,6 +119,7 @@ export class UpstreamSource {
           timeouts: TIMEOUTS.videoResult,
           connection: 'new',
           addresses,
+          proxy: url.origin === accountOrigin ? account?.proxy : 'none',
           encoding: 'keep',
         },
         listener,

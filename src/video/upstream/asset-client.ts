@@ -163,6 +163,7 @@ export class AssetClient implements AssetProvider {
       headers: [...headers, ...Object.entries(signed).flat()],
       body,
       timeouts: TIMEOUTS.assets,
+      proxy: account.proxy,
       connection: 'new',
     });
   }

@@ -137,6 +137,7 @@ export class VideoProvider {
       headers,
       body: content?.body ?? null,
       timeouts,
+      proxy: account.proxy,
       connection: method === 'POST' ? 'new' : 'any',
     });
   }

@@ -200,7 +200,7 @@ export class DragomanAssets implements AssetProvider {
   }
 
   #send(
-    { baseUrl, credential }: Account,
+    { baseUrl, credential, proxy }: Account,
     method: UpstreamRequest['method'],
     path: string,
     content?: { readonly body: string; readonly headers: readonly string[] },
@@ -215,6 +215,7 @@ export class DragomanAssets implements AssetProvider {
       headers,
       body: content?.body ?? null,
       timeouts: TIMEOUTS.assets,
+      proxy,
       connection: method === 'GET' ? 'any' : 'new',
     });
   }
