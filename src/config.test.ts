@@ -28,9 +28,9 @@ test('loadConfig names the range and the value of an invalid setting, once', () 
 
 test('loadConfig does not repeat the value of a secret setting', () => {
   const secret = 'do-not-repeat';
-  const env = { MASTER_KEY: secret, ADMIN_TOKEN: secret, DATABASE_URL: secret, REDIS_URL: secret };
+  const env = { MASTER_KEY: secret, ADMIN_TOKEN: secret, DATABASE_URL: secret, REDIS_URL: secret, HTTPS_PROXY: secret };
   const lines = linesFor(env);
-  assert.equal(new Set(lines.map((line) => line.trim().split(':')[0])).size, 4);
+  assert.equal(new Set(lines.map((line) => line.trim().split(':')[0])).size, Object.keys(env).length);
   assert.ok(!lines.join('\n').includes(secret), lines.join('\n'));
 });
 
@@ -49,4 +49,20 @@ test('loadConfig reads CORS_ORIGINS as origins or a star alone', () => {
   ]);
   for (const CORS_ORIGINS of ['*, https://a.example', 'https://a.example/path', 'a.example', 'https://*.example'])
     assert.equal(linesFor({ CORS_ORIGINS }).length, 1, CORS_ORIGINS);
+});
+
+test('loadConfig reads the proxies in upper and lower case, and the upper case comes first', () => {
+  const proxy = 'http://user:password@proxy.test:3128';
+  const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = loadConfig({
+    https_proxy: proxy,
+    HTTP_PROXY: 'socks5://one.test',
+    http_proxy: 'socks5://two.test',
+    no_proxy: 'a.test,.b.test',
+  });
+  assert.deepEqual([HTTPS_PROXY, HTTP_PROXY, NO_PROXY], [proxy, 'socks5://one.test', 'a.test,.b.test']);
+  for (const name of ['HTTPS_PROXY', 'https_proxy'])
+    assert.throws(
+      () => loadConfig({ [name]: 'proxy.test:do-not-repeat' }),
+      (error: Error) => /HTTPS_PROXY: must be a URL of a proxy/.test(error.message) && !/do-not/.test(error.message),
+    );
 });

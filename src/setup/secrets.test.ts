@@ -4,8 +4,17 @@ import { test } from 'node:test';
 import { parseSetup, SetupError } from './schema.ts';
 import { parseSetupFile } from './secrets.ts';
 
-const VARIABLES: Readonly<Record<string, string>> = { CLAUDE_KEY: 'sk-from-env\n', EMPTY: '  ', BROKEN: 'sk-\u0007' };
-const FILES: Readonly<Record<string, string>> = { 'keys/claude': '  sk-from-file\r\n', 'keys/empty': '\n' };
+const VARIABLES: Readonly<Record<string, string>> = {
+  CLAUDE_KEY: 'sk-from-env\n',
+  EMPTY: '  ',
+  BROKEN: 'sk-\u0007',
+  PROXY: 'http://u:p@proxy.test',
+};
+const FILES: Readonly<Record<string, string>> = {
+  'keys/claude': '  sk-from-file\r\n',
+  'keys/empty': '\n',
+  'keys/proxy': 'socks5://proxy.test\n',
+};
 
 const sources = {
   variable: (name: string) => VARIABLES[name],
@@ -106,4 +115,19 @@ test('the configuration file in README.md is accepted, with a price for every mo
     ['sk-ant-...', 'sk-env', 'sk-file'],
   );
   assert.ok(models.length >= 3 && models.every(({ prices }) => prices?.input !== undefined));
+});
+
+test('proxy: its URL may come from the environment or from a file', async () => {
+  const { accounts } = await parse(
+    account({ api_key: 'sk', proxy: ref('PROXY') }),
+    account({ api_key: 'sk', proxy_file: 'keys/proxy' }),
+    account({ api_key: 'sk', proxy: 'none' }),
+  );
+  assert.deepEqual(
+    accounts.map(({ proxy }) => proxy),
+    ['http://u:p@proxy.test', 'socks5://proxy.test', 'none'],
+  );
+  assert.deepEqual(await linesFor(account({ api_key: 'sk', proxy: ref('CLAUDE_KEY') })), [
+    'accounts[0].proxy: found text (not shown), expected a URL of a proxy: http://, https://, socks5:// or socks5h:// with a host, and perhaps user:password@ and a port; or none, or environment',
+  ]);
 });
