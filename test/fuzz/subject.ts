@@ -1,11 +1,26 @@
 /** The code under test, without a network: the server connection and the client connection of `src/http/wire/` on sockets in memory. */
 import { FakeClock } from '../../src/core/index.ts';
-import { type IncomingRequest, type OutgoingResponse, rejectionFor, type ServerHost } from '../../src/http/index.ts';
+import {
+  type HttpRequest,
+  type IncomingRequest,
+  type OutgoingResponse,
+  rejectionFor,
+  type ServerHost,
+} from '../../src/http/index.ts';
 import { ClientConnection } from '../../src/http/wire/client-connection.ts';
 import { WireServerConnection } from '../../src/http/wire/server-connection.ts';
 import { FakeSocket } from './fake-socket.ts';
 import type { RequestHead, RequestReading, ResponseReading } from './message.ts';
 
+const MINUTE_MS = 60_000;
+const REQUEST: HttpRequest = {
+  method: 'GET',
+  origin: 'http://origin.test',
+  path: '/',
+  headers: [],
+  body: null,
+  timeouts: { connect: MINUTE_MS, firstByte: MINUTE_MS, idle: MINUTE_MS, total: MINUTE_MS },
+};
 const VIOLATION = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n';
 
 /** An application that reads every body and responds. `onBody` gets the body, or undefined when the application rejects the head. */
@@ -111,8 +126,14 @@ export function readResponse(parts: readonly string[]): ResponseReading {
   };
   const owner = { onIdle() {}, onClosed() {} };
   const connection = new ClientConnection(
-    { socket: socket.asSocket, isTls: false, connectMs: 60_000, owner },
-    { head: 'GET / HTTP/1.1\r\n\r\n', body: null },
+    {
+      target: { host: 'origin.test', port: 80, isTls: false },
+      openSocket: () => socket.asSocket,
+      openProxySocket: () => socket.asSocket,
+      accepts: () => true,
+      owner,
+    },
+    { head: 'GET / HTTP/1.1\r\n\r\n', request: REQUEST },
     user,
   );
   socket.emit('connect');
