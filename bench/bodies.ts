@@ -1,9 +1,11 @@
 /** Requests and upstream responses in the four dialects: about 1.5 KB sent, 1 KB or 200 text deltas returned. */
 
-export type Dialect = 'messages' | 'chat' | 'responses' | 'generate';
+export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
+export type Dialect = (typeof DIALECTS)[number];
 
 /** Selects how the upstream responds. It is the only field that every conversion keeps. */
-export type Model = 'bench-burst' | 'bench-paced' | 'bench-hold';
+export const MODELS = ['bench-burst', 'bench-paced', 'bench-hold'] as const;
+export type Model = (typeof MODELS)[number];
 
 export interface BenchRequest {
   readonly path: string;

@@ -1,9 +1,11 @@
 /**
  * The load generator, a separate process so that its CPU time is not measured: raw keep-alive sockets that send the same bytes
- * again as soon as a response is complete. After the given time it sends nothing new and waits for open responses, so that all
- * started work is counted. Receives orders and sends reports over the IPC channel.
+ * again as soon as a response is complete, or at a fixed rate (open-loop.ts). After the given time it sends nothing new and waits
+ * for open responses, so that all started work is counted. Receives orders and sends reports over the IPC channel.
  */
-import { connect, type Socket } from 'node:net';
+import { Client } from './client.ts';
+import { type OpenLoopOrder, runOpenLoop } from './open-loop.ts';
+import { quantile } from './quantile.ts';
 
 export interface LoadOrder {
   readonly port: number;
@@ -46,97 +48,11 @@ export interface ProbeReport {
   readonly text: string;
 }
 
-export type Order = LoadOrder | HoldOrder | ProbeOrder | { readonly release: true };
+export type Order = LoadOrder | OpenLoopOrder | HoldOrder | ProbeOrder | { readonly release: true };
 
 /** A response that is still incomplete this long after the end counts as failed. */
 const DRAIN_MS = 20_000;
 const HOLD_MS = 15_000;
-const CRLF_CRLF = Buffer.from('\r\n\r\n');
-/** The last chunk, with the line break of the chunk before it. */
-const LAST_CHUNK = '\r\n0\r\n\r\n';
-
-/** One connection: sends the request and reports the end of the response. */
-class Client {
-  readonly #port: number;
-  readonly #request: Buffer;
-  #socket: Socket | undefined;
-  #head: Buffer | undefined;
-  #status = 0;
-  /** Missing bytes of the body; undefined before the head is complete, infinite for chunked bodies. */
-  #missing: number | undefined;
-  #tail = '';
-  onResponse: (status: number) => void = () => {};
-  onFailure: (why: string) => void = () => {};
-  /** The beginning of a failed response; with `keepsText`, the complete response. */
-  text = '';
-  keepsText = false;
-  startedAt = 0;
-  hasBegun = false;
-
-  constructor(port: number, request: Buffer) {
-    this.#port = port;
-    this.#request = request;
-  }
-
-  send(): void {
-    this.#head = undefined;
-    this.#missing = undefined;
-    this.#tail = '';
-    this.text = '';
-    this.startedAt = performance.now();
-    this.#socket ??= this.#connect();
-    this.#socket.write(this.#request);
-  }
-
-  close(): void {
-    this.#socket?.removeAllListeners('close');
-    this.#socket?.destroy();
-    this.#socket = undefined;
-  }
-
-  #connect(): Socket {
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
-    socket.on('data', (bytes: Buffer) => this.#onData(bytes));
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      this.#socket = undefined;
-      this.onFailure('the connection was closed');
-    });
-    return socket;
-  }
-
-  #onData(bytes: Buffer): void {
-    this.hasBegun = true;
-    if (this.keepsText) this.text += bytes.toString('latin1');
-    const body = this.#missing === undefined ? this.#readHead(bytes) : bytes;
-    if (!body || this.#missing === undefined) return;
-    if (this.#missing !== Number.POSITIVE_INFINITY) {
-      this.#missing -= body.length;
-      if (this.#missing <= 0) this.onResponse(this.#status);
-      return;
-    }
-    this.#tail = (this.#tail + body.toString('latin1', Math.max(0, body.length - LAST_CHUNK.length))).slice(
-      -LAST_CHUNK.length,
-    );
-    if (this.#tail === LAST_CHUNK) this.onResponse(this.#status);
-  }
-
-  /** Returns the body bytes after the head, once the head is complete. */
-  #readHead(bytes: Buffer): Buffer | undefined {
-    const all = this.#head ? Buffer.concat([this.#head, bytes]) : bytes;
-    const end = all.indexOf(CRLF_CRLF);
-    if (end < 0) {
-      this.#head = all;
-      return undefined;
-    }
-    const head = all.toString('latin1', 0, end);
-    this.#status = Number(head.slice(9, 12));
-    if (this.#status !== 200) this.text ||= all.toString('latin1').slice(0, 400);
-    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-    this.#missing = length === undefined ? Number.POSITIVE_INFINITY : Number(length);
-    return all.subarray(end + CRLF_CRLF.length);
-  }
-}
 
 /** Connections left open by a ramp-up. */
 let waiting: Client[] = [];
@@ -187,9 +103,6 @@ function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<Loa
   return promise;
 }
 
-const quantile = (sorted: readonly number[], q: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
-
 function probe({ port, request }: ProbeOrder): Promise<ProbeReport> {
   const { promise, resolve } = Promise.withResolvers<ProbeReport>();
   const done = (status: number, text: string): void => {
@@ -200,7 +113,7 @@ function probe({ port, request }: ProbeOrder): Promise<ProbeReport> {
   const client = new Client(port, Buffer.from(request));
   client.onResponse = (status) => done(status, client.text);
   client.onFailure = (why) => done(0, why);
-  const timer = setTimeout(() => done(0, `incomplete response: ${client.text.slice(-200)}`), DRAIN_MS / 4);
+  const timer = setTimeout(() => done(0, `incomplete response: ${client.text.slice(-200)}`), DRAIN_MS);
   client.keepsText = true;
   client.send();
   return promise;
@@ -234,6 +147,7 @@ process.on('message', async (order: Order) => {
   if ('release' in order) process.send?.(release());
   else if ('hold' in order) process.send?.(await hold(order));
   else if ('probe' in order) process.send?.(await probe(order));
+  else if ('rate' in order) process.send?.(await runOpenLoop(order));
   else process.send?.(await run(order));
 });
 process.on('disconnect', () => process.exit());

@@ -45,26 +45,56 @@ function busySeconds(): number {
   return ticks / HZ;
 }
 
-/** This process and its descendants. */
+/** User and system time of a process and its descendants. */
 function treeSeconds(root: number): number {
+  const { own, database } = cpuOfTree(root);
+  return own + database;
+}
+
+export interface TreeCpu {
+  /** Seconds of the process and its descendants, without its database. */
+  readonly own: number;
+  /** Seconds of PostgreSQL processes below it, also of those that have ended. */
+  readonly database: number;
+}
+
+export function cpuOfTree(root: number): TreeCpu {
   const stats = new Map(
     readdirSync('/proc').flatMap((name) => {
       const stat = /^\d+$/.test(name) ? statOf(Number(name)) : undefined;
       return stat ? [[Number(name), stat] as const] : [];
     }),
   );
-  const isOurs = (pid: number): boolean => pid === root || (stats.has(pid) && isOurs(stats.get(pid)?.parent ?? 0));
-  let ticks = 0;
-  for (const [pid, stat] of stats) if (isOurs(pid)) ticks += stat.ticks;
-  return ticks / HZ;
+  const isBelow = (pid: number): boolean => pid === root || (stats.has(pid) && isBelow(stats.get(pid)?.parent ?? 0));
+  const ticks = { own: 0, database: 0 };
+  for (const [pid, stat] of stats) {
+    if (!isBelow(pid)) continue;
+    if (stat.name === 'postgres') ticks.database += stat.ticks + stat.endedTicks;
+    else ticks.own += stat.ticks;
+  }
+  return { own: ticks.own / HZ, database: ticks.database / HZ };
 }
 
-function statOf(pid: number): { parent: number; ticks: number } | undefined {
+interface ProcessStat {
+  readonly name: string;
+  readonly parent: number;
+  readonly ticks: number;
+  /** Of children that have ended. */
+  readonly endedTicks: number;
+}
+
+function statOf(pid: number): ProcessStat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The process name before may contain spaces and parentheses.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
+    const end = text.lastIndexOf(')');
+    const fields = text.slice(end + 2).split(' ');
+    return {
+      name: text.slice(text.indexOf('(') + 1, end),
+      parent: Number(fields[1]),
+      ticks: Number(fields[11]) + Number(fields[12]),
+      endedTicks: Number(fields[13]) + Number(fields[14]),
+    };
   } catch {
     return undefined;
   }

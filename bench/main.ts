@@ -1,29 +1,32 @@
 /**
- * `npm run bench`: compares the gateway with the bare upstream, nginx and Portkey in one interleaved run.
+ * `npm run bench`: compares the gateway with the bare upstream and with other gateways in one interleaved run.
  *
  * Everything runs on this machine. A mock upstream returns canned bytes (upstream.ts) and a load generator repeats one request
- * (load.ts); both share one core. The target has another core, and its CPU time is read from /proc. All cells (target and
- * scenario, scenarios.ts) are measured in turn, then all again, so that a slow phase of the machine affects all targets; the
- * report shows medians. A result during which other processes used more than a tenth of the two cores is measured again, at
- * most twice. Absolute numbers depend on the machine: compare the ratios.
+ * (load.ts); both share one core. The target has another core, and its CPU time is read from /proc. All cells (a line of
+ * targets.ts and a scenario of scenarios.ts) are measured in turn, then all again, so that a slow phase of the machine affects all
+ * targets; the report shows medians. A result during which other processes used more than a tenth of the two cores is measured
+ * again, at most twice. Absolute numbers depend on the machine: compare the ratios.
  *
- * `--repeats 9` measures more often, `--quick` once and briefly (under a minute), `--only 'nginx|native'` only matching lines,
- * `--profile folder` writes a CPU profile of the gateway. nginx must be installed; Portkey is fetched with npm. The tables are
- * printed; all results are in bench/results/latest.json.
+ * `--repeats 9` measures more often, `--quick` once and briefly, `--only 'nginx|native'` only matching lines. `--base ../other`
+ * also measures the gateway of another source tree. `--peer 'name=command {port} {upstream}'` adds a target; `name:chat=` for one
+ * that serves another dialect than messages. `--profile folder` writes a CPU profile of the gateway. nginx must be installed; npm
+ * fetches Portkey, and pip LiteLLM. The tables are printed; all results are in bench/results/latest.json.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Dialect } from './bodies.ts';
+import { DIALECTS } from './bodies.ts';
 import { nextMessage, pause, type StartedProcess, sendOrder, startHelper } from './child.ts';
+import { readPeer } from './command.ts';
 import { parseAndStringify } from './control.ts';
 import type { ProbeReport } from './load.ts';
 import { CORES, describeMachine, rssMb } from './machine.ts';
 import { reportJson, reportText } from './report.ts';
-import { type Cell, MAX_OTHER_LOAD, measure, measureQuietly } from './round.ts';
-import { failureOf, LINES, requestOf, SCENARIOS } from './scenarios.ts';
+import { type Cell, MAX_OTHER_LOAD, measure, measureQuietly, NoResponse } from './round.ts';
+import { failureOf, requestOf, SCENARIOS } from './scenarios.ts';
 import { type OpenStreams, openStreams } from './streams.ts';
-import { direct, startDragoman, startNginx, startPortkey, type Target, TargetUnavailable } from './targets.ts';
+import { type Target, TargetUnavailable } from './target.ts';
+import { type TargetRow, targetsOf } from './targets.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -31,21 +34,31 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     profile: { type: 'string' },
+    base: { type: 'string' },
+    peer: { type: 'string', multiple: true, default: [] },
   },
 });
 
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 const PACE = options.quick
-  ? { repeats: 1, measureMs: 200, warmMs: 200, retries: 0, budgetMs: 50_000 }
-  : { repeats: 5, measureMs: 1_000, warmMs: 8_000, retries: 2, budgetMs: 480_000 };
+  ? { repeats: 1, measureMs: 200, warmMs: 200, retries: 0, budgetMs: 60_000 }
+  : { repeats: 5, measureMs: 1_000, warmMs: 8_000, retries: 2, budgetMs: 600_000 };
 const repeats = Number(options.repeats ?? PACE.repeats);
 /** More repeats than the default get proportionally more time. */
 const budgetMs = PACE.budgetMs * Math.max(1, repeats / PACE.repeats);
 
 const startedAt = Date.now();
 const notes: string[] = [];
-const targets: Target[] = [];
+const only = new RegExp(options.only);
+/** Only targets with a line that is measured are started. The bare upstream is always there: the open loop compares with it. */
+const rows = targetsOf({
+  profileFolder: options.profile,
+  base: options.base,
+  peers: options.peer.map(readPeer),
+}).filter(({ kind, lines }) => kind === 'direct' || lines.some(({ label }) => only.test(label)));
+const targets = new Map<TargetRow, Target>();
 const helpers: StartedProcess[] = [];
+const dropped = new Set<Cell>();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stopAll().then(() => process.exit(1)));
@@ -61,31 +74,38 @@ async function bench(): Promise<void> {
   const load = await startTargets();
 
   const streams: OpenStreams[] = [];
-  for (const target of targets) {
-    if (target.pid !== undefined) progress(`Opening streams through ${target.name} ...`);
-    const found = await openStreams(target, load);
+  for (const [row, target] of targets) {
+    if (target.pid !== undefined) progress(`Opening streams through ${row.name} ...`);
+    const found = await openStreams(row, target, load);
     if (found) streams.push(found);
   }
 
   const cells = await checkCells(load);
   progress(`Warming up ${cells.length} cells ...`);
-  for (const cell of cells) if (!cell.scenario.isWarm) await measure(cell, load, PACE.warmMs);
+  for (const cell of cells)
+    if (!cell.scenario.isWarm) await unlessDropped(cell, () => measure(cell, load, PACE.warmMs));
   const done = await repeat(cells, load);
 
-  const memory = targets.flatMap(({ name, pid }) => {
+  const memory = [...targets].flatMap(([{ name }, { pid }]) => {
     const idleMb = streams.find(({ target }) => target === name)?.idleMb;
     return pid === undefined || idleMb === undefined ? [] : [{ target: name, idleMb, endMb: rssMb(pid) }];
   });
-  const control = (['messages', 'chat', 'responses', 'generate'] satisfies Dialect[]).map((dialect) => ({
-    dialect,
-    us: parseAndStringify(dialect),
-  }));
+  const control = DIALECTS.map((dialect) => ({ dialect, us: parseAndStringify(dialect) }));
   const disturbed = cells
     .flatMap(({ results }) => results)
     .filter(({ otherLoad }) => otherLoad > MAX_OTHER_LOAD).length;
   if (disturbed > 0)
     note(`${disturbed} results are disturbed by other processes; they count only in cells without an undisturbed one.`);
-  const results = { machine: describeMachine(), repeats: done, cells, memory, streams, control, notes };
+  const results = {
+    machine: describeMachine(),
+    repeats: done,
+    lines: rows.flatMap(({ lines }) => lines),
+    cells,
+    memory,
+    streams,
+    control,
+    notes,
+  };
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(`${RESULTS}latest.json`, `${JSON.stringify(reportJson(results), null, 2)}\n`);
   progress(
@@ -102,16 +122,9 @@ async function startTargets(): Promise<StartedProcess> {
   const { port } = await nextMessage<{ port: number }>(upstream);
   const load = startHelper('load.ts', CORES?.load);
   helpers.push(load);
-  targets.push(direct(port));
-  const starts = [
-    startNginx,
-    (at: number) => startDragoman('dragoman', at, options.profile),
-    startPortkey,
-    (at: number) => startDragoman('converter', at, options.profile),
-  ];
-  for (const start of starts) {
+  for (const row of rows) {
     try {
-      targets.push(await start(port));
+      targets.set(row, await row.start(port));
     } catch (error) {
       if (!(error instanceof TargetUnavailable)) throw error;
       note(`${error.message}; skipped.`);
@@ -125,17 +138,19 @@ async function startTargets(): Promise<StartedProcess> {
 /** The cells that work, found by one request each. */
 async function checkCells(load: StartedProcess): Promise<Cell[]> {
   const cells: Cell[] = [];
-  for (const line of LINES.filter(({ label }) => new RegExp(options.only).test(label))) {
-    const target = targets.find(({ name }) => name === line.target);
-    if (!target) continue;
-    for (const stream of [false, true]) {
-      const request = requestOf(target, line.route, 'bench-burst', stream);
-      const { status, text } = await sendOrder<ProbeReport>(load, { probe: true, port: target.port, request });
-      const failure = failureOf(line.route, stream, status, text);
-      if (failure !== undefined) note(`${line.label}, ${stream ? 'streams' : 'unary'}: ${failure}; skipped.`);
-      else if (target.pid !== undefined || !stream)
-        for (const scenario of SCENARIOS)
-          if (scenario.stream === stream) cells.push({ line, scenario: scenario, target, results: [] });
+  const upstream = [...targets].find(([{ kind }]) => kind === 'direct')?.[1];
+  if (!upstream) throw new Error('The table of targets lacks the bare upstream.');
+  for (const [row, target] of targets) {
+    for (const line of row.lines.filter(({ label }) => only.test(label))) {
+      for (const stream of [false, true]) {
+        const request = requestOf(target, line.route, 'bench-burst', stream);
+        const { status, text } = await sendOrder<ProbeReport>(load, { probe: true, port: target.port, request });
+        const failure = failureOf(line.route, stream, status, text);
+        if (failure !== undefined) note(`${line.label}, ${stream ? 'streams' : 'unary'}: ${failure}; skipped.`);
+        else if (target.pid !== undefined || !stream)
+          for (const scenario of SCENARIOS)
+            if (scenario.stream === stream) cells.push({ line, scenario, target, upstream, results: [] });
+      }
     }
   }
   // All lines of a scenario in a row, so that compared results are measured within seconds.
@@ -153,7 +168,8 @@ async function repeat(cells: readonly Cell[], load: StartedProcess): Promise<num
     }
     progress(`Measuring, ${n + 1} of ${repeats} ...`);
     for (const cell of cells) {
-      const result = await measureQuietly(cell, load, PACE.measureMs, PACE.retries);
+      const result = await unlessDropped(cell, () => measureQuietly(cell, load, PACE.measureMs, PACE.retries));
+      if (!result) continue;
       if (result.failures > 0) note(`${cell.line.label}, ${cell.scenario.about}: ${result.failures} requests failed.`);
       cell.results.push(result);
     }
@@ -161,8 +177,22 @@ async function repeat(cells: readonly Cell[], load: StartedProcess): Promise<num
   return repeats;
 }
 
+/** A peer that stops responding loses its cell, and the others are still measured. */
+async function unlessDropped<T>(cell: Cell, task: () => Promise<T>): Promise<T | undefined> {
+  if (dropped.has(cell)) return undefined;
+  try {
+    return await task();
+  } catch (error) {
+    if (cell.line.kind !== 'peer' || !(error instanceof NoResponse)) throw error;
+    dropped.add(cell);
+    note(`${error.message} Skipped from here on.`);
+    return undefined;
+  }
+}
+
 async function stopAll(): Promise<void> {
-  for (const target of targets.splice(0)) await target.stop();
+  for (const target of targets.values()) await target.stop();
+  targets.clear();
   for (const helper of helpers.splice(0)) await helper.stop();
 }
 

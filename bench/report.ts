@@ -1,15 +1,16 @@
 /** The report: medians, latency added to the bare upstream, and ratios, as text and as JSON. */
 import type { Dialect } from './bodies.ts';
 import { type Cell, MAX_OTHER_LOAD, type Measurement } from './round.ts';
-import { eventsOf, LINES, type Line, type ScenarioName } from './scenarios.ts';
+import { eventsOf, OPEN_LOOP_RATE, type ScenarioName } from './scenarios.ts';
 import { type OpenStreams, STREAMS } from './streams.ts';
-import type { TargetName } from './targets.ts';
+import type { Line } from './targets.ts';
 
 export interface Results {
   readonly machine: string;
   readonly repeats: number;
+  readonly lines: readonly Line[];
   readonly cells: readonly Cell[];
-  readonly memory: readonly { target: TargetName; idleMb: number; endMb: number }[];
+  readonly memory: readonly { target: string; idleMb: number; endMb: number }[];
   readonly streams: readonly OpenStreams[];
   readonly control: readonly { dialect: Dialect; us: number }[];
   readonly notes: readonly string[];
@@ -20,6 +21,8 @@ export function reportText(results: Results): string {
     `Machine: ${results.machine}. Medians of ${results.repeats}.`,
     'Unary: 1.5 KB request, 1 KB response',
     unaryTable(results),
+    `Open loop: ${OPEN_LOOP_RATE} requests a second, and as many to the upstream itself in between`,
+    openLoopTable(results),
     'Streams: about 200 events each; CPU microseconds per event of the upstream',
     streamTable(results),
     'Ratios of CPU time',
@@ -37,8 +40,9 @@ export function reportText(results: Results): string {
 
 // ---------------------------------------------------------------- tables
 
-function unaryTable({ cells, memory }: Results): string {
-  const rows = LINES.flatMap((line) => {
+function unaryTable({ lines, cells, memory }: Results): string {
+  const [bare] = lines.filter(({ kind }) => kind === 'direct');
+  const rows = lines.flatMap((line) => {
     const many = medians(cells, line, 'unary-64');
     const one = medians(cells, line, 'unary-1');
     if (!many || !one) return [];
@@ -49,8 +53,8 @@ function unaryTable({ cells, memory }: Results): string {
         line.label,
         cpu === undefined ? '-' : String(Math.round(1e6 / cpu)),
         fixed(cpu, 0),
-        addedLatency(cells, line, 'unary-1'),
-        addedLatency(cells, line, 'unary-64'),
+        addedLatency(cells, line, bare, 'unary-1'),
+        addedLatency(cells, line, bare, 'unary-64'),
         idleMb === undefined ? '-' : `${fixed(idleMb, 0)} -> ${fixed(endMb, 0)}`,
       ],
     ];
@@ -69,21 +73,38 @@ function unaryTable({ cells, memory }: Results): string {
 }
 
 /** Latency of the bare upstream, or the latency that another target adds to it. */
-function addedLatency(cells: readonly Cell[], line: Line, scenario: ScenarioName): string {
+function addedLatency(cells: readonly Cell[], line: Line, direct: Line | undefined, scenario: ScenarioName): string {
   const own = medians(cells, line, scenario);
   if (!own) return '-';
-  const [base] = line.target === 'direct' ? [] : LINES;
-  const bare = base && medians(cells, base, scenario);
-  const shown = (ms: number, less: number | undefined): string =>
-    less === undefined ? fixed(ms, 2) : `${ms < less ? '' : '+'}${fixed(ms - less, 2)}`;
-  return `${shown(own.p50, bare?.p50)} / ${shown(own.p99, bare?.p99)}`;
+  const bare = direct && direct !== line ? medians(cells, direct, scenario) : undefined;
+  return bare
+    ? `${signed(own.p50 - bare.p50)} / ${signed(own.p99 - bare.p99)}`
+    : `${fixed(own.p50, 2)} / ${fixed(own.p99, 2)}`;
 }
 
-function streamTable({ cells }: Results): string {
-  const rows = LINES.flatMap((line) => {
+function openLoopTable({ lines, cells }: Results): string {
+  const rows = lines.flatMap((line) => {
+    const own = medians(cells, line, 'open');
+    if (!own) return [];
+    const isBare = line.kind === 'direct';
+    return [
+      [
+        line.label,
+        percent(own.share),
+        percent(own.shareWithDatabase),
+        isBare ? fixed(own.p50, 2) : signed(own.addedP50),
+        isBare ? fixed(own.p99, 2) : signed(own.addedP99),
+      ],
+    ];
+  });
+  return table(['', 'share of a core', 'with PostgreSQL', 'p50 ms', 'p99 ms'], rows);
+}
+
+function streamTable({ lines, cells }: Results): string {
+  const rows = lines.flatMap((line) => {
     const burst = medians(cells, line, 'burst');
     const paced = medians(cells, line, 'paced');
-    if (!burst || !paced || line.target === 'direct') return [];
+    if (!burst || !paced || line.kind === 'direct') return [];
     return [
       [
         line.label,
@@ -91,33 +112,38 @@ function streamTable({ cells }: Results): string {
         fixed(burst.cpuUsPerRequest, 0),
         String(Math.round(burst.perSecond * eventsOf(line.route))),
         fixed(paced.cpuUsPerEvent, 1),
+        percent(paced.share),
       ],
     ];
   });
-  return table(['', 'us/event, full speed', 'us/stream, full speed', 'events/s', 'us/event, one per 4 ms'], rows);
+  return table(
+    ['', 'us/event, full speed', 'us/stream, full speed', 'events/s', 'us/event, paced', 'share of a core, paced'],
+    rows,
+  );
 }
 
-function ratioTable({ cells }: Results): string {
-  const find = (target: TargetName): Line | undefined => LINES.find((line) => line.target === target);
-  const ratio = (over: Line | undefined, under: Line | undefined, scenario: ScenarioName): string => {
-    const value = over && under && pairedRatio(cells, over, under, scenario);
-    return value === undefined ? '-' : `${fixed(value, 1)} x`;
+/** CPU time of each line of the gateway against the peers and against native calls. */
+function ratioTable({ lines, cells }: Results): string {
+  const scenarios = ['unary-64', 'burst', 'paced'] as const;
+  const isMeasured = (line: Line): boolean => cells.some((cell) => cell.line === line);
+  const peers = lines.filter((line) => line.kind === 'peer' && isMeasured(line));
+  const native = lines.find(({ target }) => target === 'dragoman');
+  const ratio = (over: Line, under: Line, scenario: ScenarioName): string => {
+    const value = pairedRatio(cells, over, under, scenario);
+    return value === undefined ? '-' : `${fixed(value, 2)} x`;
   };
-  const rows = LINES.filter(({ target }) => target === 'dragoman' || target === 'converter').flatMap((line) =>
-    (['unary-64', 'burst', 'paced'] as const).flatMap((scenario) =>
-      medians(cells, line, scenario) === undefined
-        ? []
-        : [
-            [
-              `${line.label}, ${scenario}`,
-              ratio(line, find('nginx'), scenario),
-              ratio(find('portkey'), line, scenario),
-              line.target === 'dragoman' ? '-' : ratio(line, find('dragoman'), scenario),
-            ],
-          ],
-    ),
-  );
-  return table(['', 'x nginx', 'Portkey is x this', 'x native'], rows);
+  const rows = lines
+    .filter(({ kind }) => kind === 'gateway')
+    .flatMap((line) =>
+      scenarios
+        .filter((scenario) => medians(cells, line, scenario) !== undefined)
+        .map((scenario) => [
+          `${line.label}, ${scenario}`,
+          ...peers.map((peer) => ratio(peer, line, scenario)),
+          native && native !== line ? ratio(line, native, scenario) : '-',
+        ]),
+    );
+  return table(['', ...peers.map(({ label }) => `${label} is`), 'against native'], rows);
 }
 
 function memoryTable({ streams }: Results): string {
@@ -144,7 +170,14 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 // ---------------------------------------------------------------- numbers
 
-type Medians = Pick<Measurement, 'perSecond' | 'cpuUsPerRequest' | 'cpuUsPerEvent' | 'p50' | 'p99'>;
+interface Medians
+  extends Pick<
+    Measurement,
+    'perSecond' | 'cpuUsPerRequest' | 'cpuUsPerEvent' | 'share' | 'shareWithDatabase' | 'p50' | 'p99'
+  > {
+  readonly addedP50: number | undefined;
+  readonly addedP99: number | undefined;
+}
 
 function medians(cells: readonly Cell[], line: Line, scenario: ScenarioName): Medians | undefined {
   const all = cells.find((cell) => cell.line === line && cell.scenario.name === scenario)?.results ?? [];
@@ -156,6 +189,10 @@ function medians(cells: readonly Cell[], line: Line, scenario: ScenarioName): Me
     cpuUsPerEvent: median(results.map((result) => result.cpuUsPerEvent)),
     p50: median(results.map((result) => result.p50)) ?? Number.NaN,
     p99: median(results.map((result) => result.p99)) ?? Number.NaN,
+    share: median(results.map((result) => result.share)),
+    shareWithDatabase: median(results.map((result) => result.shareWithDatabase)),
+    addedP50: median(results.map((result) => result.added?.p50)),
+    addedP99: median(results.map((result) => result.added?.p99)),
   };
 }
 
@@ -191,10 +228,16 @@ function median(values: readonly (number | undefined)[]): number | undefined {
 const fixed = (value: number | undefined, digits: number): string =>
   value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits);
 
+const signed = (ms: number | undefined): string =>
+  ms === undefined || Number.isNaN(ms) ? '-' : `${ms < 0 ? '' : '+'}${ms.toFixed(2)}`;
+
+const percent = (fraction: number | undefined): string =>
+  fraction === undefined ? '-' : `${(fraction * 100).toFixed(1)} %`;
+
 // ---------------------------------------------------------------- JSON
 
 export function reportJson(results: Results): object {
-  const { cells, ...rest } = results;
+  const { cells, lines: _lines, ...rest } = results;
   return {
     ...rest,
     cells: cells.map(({ line, scenario, results }) => ({

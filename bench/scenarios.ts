@@ -1,11 +1,15 @@
-/** Scenarios and targets: each combination is one cell of the result. */
+/** Scenarios and the requests that they send. Each combination with a line of a target is one cell of the result. */
 import { type Dialect, EVENTS, type Model, REQUESTS, STREAM_END } from './bodies.ts';
-import type { Target, TargetName } from './targets.ts';
+import type { Target } from './target.ts';
 
-export type ScenarioName = 'unary-1' | 'unary-64' | 'burst' | 'paced';
+export type ScenarioName = 'unary-1' | 'unary-64' | 'open' | 'burst' | 'paced';
+
+/** Requests per second of the open loop. */
+export const OPEN_LOOP_RATE = 200;
 
 export interface Scenario {
   readonly name: ScenarioName;
+  /** 0 for the open loop, which opens as many as it needs. */
   readonly connections: number;
   readonly model: Model;
   readonly stream: boolean;
@@ -24,6 +28,14 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'unary, 64 connections',
   },
   { name: 'unary-1', connections: 1, model: 'bench-burst', stream: false, isWarm: true, about: 'unary, 1 connection' },
+  {
+    name: 'open',
+    connections: 0,
+    model: 'bench-burst',
+    stream: false,
+    isWarm: true,
+    about: `unary, ${OPEN_LOOP_RATE} requests a second`,
+  },
   {
     name: 'burst',
     connections: 64,
@@ -49,26 +61,11 @@ export interface Route {
 }
 
 export const NATIVE: Route = { from: 'messages', to: 'messages' };
-const CONVERTED: readonly Route[] = [
+export const CONVERTED: readonly Route[] = [
   { from: 'messages', to: 'responses' },
   { from: 'chat', to: 'messages' },
   { from: 'responses', to: 'messages' },
   { from: 'chat', to: 'generate' },
-];
-
-/** One row of the tables. */
-export interface Line {
-  readonly target: TargetName;
-  readonly route: Route;
-  readonly label: string;
-}
-
-export const LINES: readonly Line[] = [
-  { target: 'direct', route: NATIVE, label: 'direct to the upstream' },
-  { target: 'nginx', route: NATIVE, label: 'nginx proxy_pass' },
-  { target: 'dragoman', route: NATIVE, label: 'dragoman native' },
-  { target: 'portkey', route: NATIVE, label: 'Portkey 1.15.2 native' },
-  ...CONVERTED.map((route): Line => ({ target: 'converter', route, label: `dragoman ${route.from} -> ${route.to}` })),
 ];
 
 export const eventsOf = ({ to }: Route): number => EVENTS[to].length;
@@ -98,4 +95,4 @@ export function failureOf({ from }: Route, stream: boolean, status: number, text
   return undefined;
 }
 
-const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4).trim() || text.trim();
+const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n')).trim() || text.trim();

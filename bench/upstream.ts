@@ -91,7 +91,7 @@ function respond(socket: Socket, request: string): void {
   const line = request.slice(0, request.indexOf('\r\n'));
   const canned = RESPONSES.find(([path]) => line.includes(path))?.[1];
   if (!canned) return void socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
-  if (!line.includes('streamGenerateContent') && !request.includes('"stream":true')) socket.write(canned.unary);
+  if (!line.includes('streamGenerateContent') && !/"stream": ?true/.test(request)) socket.write(canned.unary);
   else if (request.includes('bench-paced')) begin(socket, canned, () => paced.set(socket, { canned, next: 0 }));
   else if (request.includes('bench-hold')) begin(socket, canned, () => socket.write(held(canned)));
   else socket.write(canned.burst);

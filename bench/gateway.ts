@@ -1,0 +1,74 @@
+/** This gateway as a target: as an operator starts it, with its own database. Log lines are written and discarded. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Dialect } from './bodies.ts';
+import { freePort, start } from './child.ts';
+import { CORES } from './machine.ts';
+import { createWorkFolder, ROOT, type Target, whenReady } from './target.ts';
+
+export interface GatewayOptions {
+  readonly name: string;
+  /** The source tree to run; this one by default. */
+  readonly tree?: string;
+  /** Settings beyond those of every gateway here. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Receives a CPU profile when the gateway stops. */
+  readonly profileFolder?: string | undefined;
+}
+
+const keyOf = (group: Dialect): string => `bench-key-for-the-${group}-group`;
+
+export async function startGateway(
+  { name, tree = ROOT, env = {}, profileFolder }: GatewayOptions,
+  upstreamPort: number,
+): Promise<Target> {
+  const folder = createWorkFolder();
+  const port = await freePort();
+  writeFileSync(join(folder, 'setup.json'), JSON.stringify(setupOf(`http://127.0.0.1:${upstreamPort}`)));
+  const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+  const args = [...flags, join(tree, 'bin/dragoman.js'), 'serve', '--config', join(folder, 'setup.json')];
+  const process = start(globalThis.process.execPath, args, CORES?.target, {
+    env: {
+      PATH: globalThis.process.env.PATH,
+      HOME: globalThis.process.env.HOME,
+      PORT: String(port),
+      DATA_DIR: join(folder, 'data'),
+      DEMO: 'off',
+      LOG_LEVEL: 'info',
+      DRAIN_MS: '1000',
+      ...env,
+    },
+  });
+  const headers = (group: Dialect) => ({ 'x-api-key': keyOf(group) });
+  return whenReady({ name, process, port, headers, folder });
+}
+
+const setupOf = (upstream: string): object => ({
+  groups: [
+    { id: 'messages', style: 'messages' },
+    { id: 'responses', style: 'responses' },
+    { id: 'generate', style: 'generate-content' },
+  ],
+  accounts: ['messages', 'responses', 'generate'].map((group) => ({
+    id: `mock-${group}`,
+    group,
+    base_url: group === 'responses' ? `${upstream}/v1` : upstream,
+    api_key: 'mock-credential',
+    max_concurrency: 100_000,
+  })),
+  // With prices, so that every call is reserved, charged and written to the journal.
+  models: [
+    {
+      id: 'bench-*',
+      groups: ['messages', 'responses', 'generate'],
+      prices: { input: '3', cached_input: '0.3', output: '15' },
+    },
+  ],
+  users: [{ id: 'bench', balance: '1000000' }],
+  keys: (['messages', 'responses', 'generate'] as const).map((group) => ({
+    user: 'bench',
+    group,
+    name: 'bench',
+    key: keyOf(group),
+  })),
+});
