@@ -7,10 +7,11 @@
  * targets; the report shows medians. A result during which other processes used more than a tenth of the two cores is measured
  * again, at most twice. Absolute numbers depend on the machine: compare the ratios.
  *
- * `--repeats 9` measures more often, `--quick` once and briefly, `--only 'nginx|native'` only matching lines. `--base ../other`
- * also measures the gateway of another source tree. `--peer 'name=command {port} {upstream}'` adds a target; `name:chat=` for one
- * that serves another dialect than messages. `--profile folder` writes a CPU profile of the gateway. nginx must be installed; npm
- * fetches Portkey, and pip LiteLLM. The tables are printed; all results are in bench/results/latest.json.
+ * `--repeats 9` measures more often, `--quick` once and briefly, `--only 'nginx|native'` only matching lines, `--scenario open` only
+ * matching scenarios. `--base ../other` also measures the gateway of another source tree. `--peer 'name=command {port} {upstream}'`
+ * adds a target; `name:chat=` for one that serves another dialect than messages. `--profile folder` writes a CPU profile of the
+ * gateway. nginx must be installed; npm fetches Portkey, and pip LiteLLM. The tables are printed; all results are in
+ * bench/results/latest.json.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +34,7 @@ const { values: options } = parseArgs({
     repeats: { type: 'string' },
     quick: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    scenario: { type: 'string', default: '' },
     profile: { type: 'string' },
     base: { type: 'string' },
     peer: { type: 'string', multiple: true, default: [] },
@@ -50,6 +52,7 @@ const budgetMs = PACE.budgetMs * Math.max(1, repeats / PACE.repeats);
 const startedAt = Date.now();
 const notes: string[] = [];
 const only = new RegExp(options.only);
+const scenarios = new RegExp(options.scenario);
 /** Only targets with a line that is measured are started. The bare upstream is always there: the open loop compares with it. */
 const rows = targetsOf({
   profileFolder: options.profile,
@@ -84,7 +87,11 @@ async function bench(): Promise<void> {
   progress(`Warming up ${cells.length} cells ...`);
   for (const cell of cells)
     if (!cell.scenario.isWarm) await unlessDropped(cell, () => measure(cell, load, PACE.warmMs));
-  const done = await repeat(cells, load);
+  // The other scenarios still warm up.
+  const done = await repeat(
+    cells.filter(({ scenario }) => scenarios.test(scenario.name)),
+    load,
+  );
 
   const memory = [...targets].flatMap(([{ name }, { pid }]) => {
     const idleMb = streams.find(({ target }) => target === name)?.idleMb;

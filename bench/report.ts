@@ -124,7 +124,7 @@ function streamTable({ lines, cells }: Results): string {
 
 /** CPU time of each line of the gateway against the peers and against native calls. */
 function ratioTable({ lines, cells }: Results): string {
-  const scenarios = ['unary-64', 'burst', 'paced'] as const;
+  const scenarios = ['unary-64', 'open', 'burst', 'paced'] as const;
   const isMeasured = (line: Line): boolean => cells.some((cell) => cell.line === line);
   const peers = lines.filter((line) => line.kind === 'peer' && isMeasured(line));
   const native = lines.find(({ target }) => target === 'dragoman');
@@ -206,11 +206,16 @@ function pairedRatio(cells: readonly Cell[], over: Line, under: Line, scenario: 
   const bases = resultsOf(under);
   const pairs = resultsOf(over).flatMap((own, n) => {
     const base = bases[n];
-    if (base?.cpuUsPerRequest === undefined || own.cpuUsPerRequest === undefined) return [];
-    return [{ ratio: own.cpuUsPerRequest / base.cpuUsPerRequest, otherLoad: Math.max(own.otherLoad, base.otherLoad) }];
+    const [above, below] = [own, base].map((result) => result && cpuOf(result, scenario));
+    if (!base || above === undefined || below === undefined) return [];
+    return [{ ratio: above / below, otherLoad: Math.max(own.otherLoad, base.otherLoad) }];
   });
   return median(undisturbed(pairs).map(({ ratio }) => ratio));
 }
+
+/** The rate of the open loop is fixed, so its shares compare as times per request do. They include PostgreSQL. */
+const cpuOf = (result: Measurement, scenario: ScenarioName): number | undefined =>
+  scenario === 'open' ? (result.shareWithDatabase ?? result.share) : result.cpuUsPerRequest;
 
 /** The undisturbed results, or all if there are none. */
 function undisturbed<R extends { readonly otherLoad: number }>(results: readonly R[]): readonly R[] {

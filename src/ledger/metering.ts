@@ -118,9 +118,11 @@ export class Metering {
       backlog: () => ({ pending: journal.pending, since: journal.pendingSince }),
       onFenced: (oldId) => this.#onFenced(oldId),
     });
-    const append = (record: UsageRecord): void => {
+    const append = (record: UsageRecord, isLow: boolean): void => {
       journal.append(record);
-      this.#spendLimits.onSettled(record);
+      const isLimited = this.#spendLimits.onSettled(record);
+      // Other replicas see what a limited key has spent, and get what a low wallet has left, only after the flush.
+      if (isLimited || isLow) this.#flusher.flushSoon();
     };
     this.#leases = new WalletLeases({ db: forCalls, replica: this.#replica, append, clock, log });
     this.#flusher = new Flusher({

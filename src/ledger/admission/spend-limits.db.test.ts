@@ -110,6 +110,19 @@ test('SpendLimits share the limit of a user among its keys only', async () => {
   await at.close();
 });
 
+test('Metering records calls that other replicas wait for after 0.2 s: of limited keys and of low wallets', async () => {
+  const clock = new FakeClock(NOON);
+  const at = await start(clock);
+  const recordOf = async (userId: string, keyId: string, nanos: Nanos, limits?: Limits): Promise<void> => {
+    assert.ok(await spend(at, keyOf(keyId, userId, limits), nanos, clock));
+    clock.advance(200);
+    await until(`the call of ${userId} to be recorded`, () => at.state.pending === 0, 5_000);
+  };
+  await recordOf(await makeUser(db, 'capped', RICH), 'key_capped', 10n, { spendDay: 1_000n });
+  await recordOf(await makeUser(db, 'nearly', 100n), 'key_nearly', 90n);
+  await at.close();
+});
+
 test('SpendLimits reserve nothing for a call that the wallet rejects', async () => {
   const clock = new FakeClock(NOON);
   const at = await start(clock);

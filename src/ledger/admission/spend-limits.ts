@@ -78,10 +78,12 @@ export class SpendLimits {
     );
   }
 
-  /** The record is settled and in the journal. */
-  onSettled(record: UsageRecord): void {
-    if (this.#counters.size === 0) return;
-    for (const counter of this.#countersOf(record)) addSpent(counter, 'unrecorded', record, record.charge);
+  /** The record is settled and in the journal. Returns whether it counts against a limit. */
+  onSettled(record: UsageRecord): boolean {
+    if (this.#counters.size === 0) return false;
+    const counters = this.#countersOf(record);
+    for (const counter of counters) addSpent(counter, 'unrecorded', record, record.charge);
+    return counters.length > 0;
   }
 
   /** The records are in the database. */

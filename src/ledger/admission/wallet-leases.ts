@@ -14,7 +14,8 @@ import { createWalletState, free, type Reservation, type WalletState } from './w
 export interface WalletLeasesOptions {
   readonly db: Db;
   readonly replica: Replica;
-  readonly append: (record: UsageRecord) => void;
+  /** `isLow`: the wallet has little left, so another replica may need what this call has not spent. */
+  readonly append: (record: UsageRecord, isLow: boolean) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -154,7 +155,7 @@ export class WalletLeases {
           throw new Error('The record belongs to another user than the reservation.');
         end();
         wallet.spent += record.charge;
-        this.#options.append(record);
+        this.#options.append(record, wallet.isLow);
         if (record.charge > maxCost)
           this.#options.log.warn('usage.above_reservation', {
             record: record.id,

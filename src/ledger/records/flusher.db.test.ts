@@ -38,6 +38,54 @@ const flusherOf = (writer: Pick<UsageWriter, 'write'>, clock = systemClock) => {
   return { journal, flusher, flushed };
 };
 
+/** Lets the flusher work for this many turns of the event loop. */
+const turns = async (count: number): Promise<void> => {
+  for (let n = 0; n < count; n += 1) await new Promise(setImmediate);
+};
+
+test('Flusher writes the records of a whole second at once when no replica waits for them', async () => {
+  const clock = new FakeClock();
+  const batches: number[] = [];
+  const write = async (_id: string, records: readonly UsageRecord[]) => {
+    batches.push(records.length);
+    return [];
+  };
+  const { journal, flusher } = flusherOf({ write }, clock);
+  for (let n = 0; n < 200; n += 1) {
+    journal.append(usageRecord('ann', 1n));
+    clock.advance(5);
+    await turns(1);
+  }
+  await turns(20);
+  assert.deepEqual(batches, [200]);
+  journal.append(usageRecord('ann', 1n));
+  flusher.flushSoon();
+  clock.advance(200);
+  await turns(20);
+  assert.deepEqual(batches, [200, 1]);
+  await flusher.stop();
+  await journal.close();
+});
+
+test('Flusher reads a large batch in slices, so that other work runs in between', async () => {
+  let isWritten = false;
+  const write = async () => {
+    isWritten = true;
+    return [];
+  };
+  const { journal, flusher, flushed } = flusherOf({ write }, new FakeClock());
+  const appended = Array.from({ length: 500 }, () => usageRecord('ann', 1n));
+  for (const record of appended) journal.append(record);
+  const drained = flusher.drain();
+  let turnsBefore = 0;
+  for (; !isWritten; turnsBefore += 1) await turns(1);
+  await drained;
+  assert.ok(turnsBefore >= 5, `the batch was read in ${turnsBefore} turns`);
+  assert.deepEqual(flushed, appended);
+  await flusher.stop();
+  await journal.close();
+});
+
 test('Flusher keeps all records and backs off while the database is down', async () => {
   const clock = new FakeClock();
   let calls = 0;
@@ -50,7 +98,7 @@ test('Flusher keeps all records and backs off while the database is down', async
   const { journal, flusher, flushed } = flusherOf({ write }, clock);
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
-    for (let n = 0; n < 5; n += 1) await new Promise(setImmediate);
+    await turns(50);
   };
   for (let n = 0; n < 1_500; n += 1) journal.append(usageRecord('ann', 1n));
   await pass(0);

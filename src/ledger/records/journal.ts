@@ -112,9 +112,10 @@ export class Journal {
     return oldest === undefined ? undefined : decodeRecord(oldest).at;
   }
 
-  /** The oldest pending records, at most `limit`. */
-  peek(limit: number): UsageRecord[] {
-    return this.#texts.slice(this.#head, this.#head + limit).map(decodeRecord);
+  /** The oldest pending records without the first `skipped`, at most `limit`. */
+  peek(limit: number, skipped = 0): UsageRecord[] {
+    const from = this.#head + skipped;
+    return this.#texts.slice(from, from + limit).map(decodeRecord);
   }
 
   /** The oldest `count` records are in the database. Removes segments that hold no other records. */

@@ -2,6 +2,7 @@
  * Writes usage records to the database: usage rows, daily roll-ups and one charge per wallet, in one transaction.
  * Idempotent by record id, so any part of a journal may be written again. Invalid records are quarantined and never charged.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import { errorFields, type Log } from '../../core/index.ts';
 import type { Db, Rows } from '../../db/index.ts';
@@ -73,9 +74,11 @@ export class UsageWriter {
     for (const first of monthsOf(records)) await this.#createMonth(first);
     crashPoint('flush.begun');
     const costs = await providerCosts(this.#db, records, this.#log);
+    // Before the transaction, so that it holds its locks no longer than needed.
+    const rows = await encodeRows(records, costs);
     const { leases, unknownUsers } = await this.#db
       .transaction()
-      .execute((tx) => recordAndCharge(tx, replicaId, records, costs));
+      .execute((tx) => recordAndCharge(tx, replicaId, records, rows));
     crashPoint('flush.committed');
     for (const record of unknownUsers) await this.#quarantine(record, 'its user is not known');
     return leases;
@@ -108,10 +111,10 @@ export async function recordUsage(
 ): Promise<void> {
   for (const first of monthsOf(records)) await sql`select usage_month(${first}::date)`.execute(tx);
   await reopenDays(tx, records);
-  await sql`with ${recordStatement(records, costs)} select 1`.execute(tx);
+  await sql`with ${recordStatement(records, await encodeRows(records, costs))} select 1`.execute(tx);
 }
 
-async function recordAndCharge(tx: Tx, replicaId: string, records: readonly UsageRecord[], costs: ProviderCosts) {
+async function recordAndCharge(tx: Tx, replicaId: string, records: readonly UsageRecord[], rows: RowTexts) {
   const users = [...new Set(records.map(({ userId }) => userId))];
   // Locked in the order of ids, so that replicas that charge the same users do not deadlock.
   const { rows: wallets } = await sql<{ user_id: string }>`
@@ -121,7 +124,7 @@ async function recordAndCharge(tx: Tx, replicaId: string, records: readonly Usag
     tx,
     replicaId,
     records.filter(({ userId }) => known.has(userId)),
-    costs,
+    rows,
   );
   crashPoint('flush.recorded');
   return { leases, unknownUsers: records.filter(({ userId }) => !known.has(userId)) };
@@ -132,12 +135,12 @@ async function chargeUsage(
   tx: Tx,
   replicaId: string,
   records: readonly UsageRecord[],
-  costs: ProviderCosts,
+  texts: RowTexts,
 ): Promise<LeaseState[]> {
   if (records.length === 0) return [];
   await reopenDays(tx, records);
   const { rows } = await sql<LeaseState>`
-    with ${recordStatement(records, costs)},
+    with ${recordStatement(records, texts)},
     spent as (
       select i.user_id, sum(i.nanos)::bigint as nanos, min(i.id) as first, count(*) as calls
       from inserted i where i.nanos > 0 group by i.user_id),
@@ -174,13 +177,13 @@ const DAY_MS = 86_400_000;
  * `inserted` are the records that are neither recorded nor quarantined yet: an operator decides on quarantined ones. The roll-ups grow
  * by exactly those.
  */
-function recordStatement(records: readonly UsageRecord[], costs: ProviderCosts): RawBuilder<unknown> {
+function recordStatement(records: readonly UsageRecord[], rows: RowTexts): RawBuilder<unknown> {
   return sql`
     incoming as (
       select id, to_timestamp((at / 1000)::float8), user_id, key_id, group_id, account_id, model, operation, request_id,
         ${count('input')}, ${count('cacheRead')}, ${count('cacheWrite')}, ${count('output')}, ${count('reasoning')},
         images, usage, nanos, price_id, estimated, cost_nanos
-      from jsonb_to_recordset(${JSON.stringify(records.map((record) => rowOf(record, costs)))}::jsonb) as r (
+      from jsonb_to_recordset(${`[${records.map((record) => rows.get(record)).join(',')}]`}::jsonb) as r (
         id text, at numeric, user_id text, key_id text, group_id text, account_id text, model text, operation text,
         request_id text, images integer, usage jsonb, nanos bigint, price_id bigint, estimated boolean, cost_nanos bigint)),
     inserted as (
@@ -208,6 +211,21 @@ function recordStatement(records: readonly UsageRecord[], costs: ProviderCosts):
 const count = (name: string): RawBuilder<unknown> => sql`coalesce((usage ->> ${sql.lit(name)})::bigint, 0)`;
 
 const grow = sql.join(DAILY_SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name)} + excluded.${sql.ref(name)}`));
+
+/** Record -> its row as JSON. */
+type RowTexts = ReadonlyMap<UsageRecord, string>;
+
+/** Rows that are encoded in one turn of the event loop, a fraction of a millisecond. */
+const SLICE_ROWS = 50;
+
+async function encodeRows(records: readonly UsageRecord[], costs: ProviderCosts): Promise<RowTexts> {
+  const rows = new Map<UsageRecord, string>();
+  for (const record of records) {
+    if (rows.size > 0 && rows.size % SLICE_ROWS === 0) await nextTurn();
+    rows.set(record, JSON.stringify(rowOf(record, costs)));
+  }
+  return rows;
+}
 
 const rowOf = (record: UsageRecord, costs: ProviderCosts) => ({
   id: record.id,
