@@ -20,9 +20,9 @@ export interface FlusherOptions {
 
 /** Large enough that the cost of a statement is shared, small enough that its locks are short. */
 export const BATCH_ROWS = 1_000;
-/** Parsing and planning the statements of a flush costs the same for few records as for many. */
+/** From one flush to the next: parsing and planning its statements costs the same for few records as for many. */
 const BATCH_MS = 1_000;
-/** For records that other replicas wait for, and the first interval of new attempts. */
+/** The wait of a record after a second without a flush, and of one that other replicas wait for; also the first interval of new attempts. */
 const SOON_MS = 200;
 /** Records that are read in one turn of the event loop. A thousand at once take 5 ms, fifty a quarter of a millisecond. */
 const SLICE_ROWS = 50;
@@ -38,13 +38,15 @@ export class Flusher {
   #queue: Promise<void> = Promise.resolve();
   #failures = 0;
   #isSoon = false;
+  /** When the last flush began. */
+  #startedAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
   constructor(options: FlusherOptions) {
     this.#options = options;
     options.journal.onPending((pending) => {
       if (pending >= BATCH_ROWS && this.#failures === 0) this.#start();
-      else this.#schedule(BATCH_MS);
+      else this.#schedule();
     });
   }
 
@@ -55,7 +57,7 @@ export class Flusher {
     if (this.#running) return;
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#schedule(SOON_MS);
+    this.#schedule();
   }
 
   /** Number of failed flushes in a row. */
@@ -81,9 +83,9 @@ export class Flusher {
     await this.#running;
   }
 
-  #schedule(ms: number): void {
+  #schedule(): void {
     if (this.#cancel || this.#running || this.#isStopped) return;
-    this.#cancel = this.#options.clock.after(ms, () => {
+    this.#cancel = this.#options.clock.after(this.#delayMs(), () => {
       this.#cancel = undefined;
       this.#start();
     });
@@ -94,9 +96,10 @@ export class Flusher {
     this.#cancel?.();
     this.#cancel = undefined;
     this.#isSoon = false;
+    this.#startedAt = this.#options.clock.now();
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
-      if (this.#options.journal.pending > 0) this.#schedule(this.#delayMs());
+      if (this.#options.journal.pending > 0) this.#schedule();
     });
   }
 
@@ -143,6 +146,7 @@ export class Flusher {
 
   #delayMs(): number {
     if (this.#failures > 0) return Math.min(MAX_BACKOFF_MS, SOON_MS * 2 ** this.#failures);
-    return this.#isSoon ? SOON_MS : BATCH_MS;
+    if (this.#isSoon) return SOON_MS;
+    return Math.max(SOON_MS, this.#startedAt + BATCH_MS - this.#options.clock.now());
   }
 }
