@@ -128,7 +128,10 @@ export function renderErrors(): string {
       ['path', 'body'],
       [
         ['`/v1/messages*`', '`{"type":"error","error":{"type","message","code"},"request_id"}`'],
-        ['`/v1beta/*`', '`{"error":{"code","message","status","details":[{"@type":"...ErrorInfo","reason":CODE}]}}`'],
+        [
+          '`/v1beta/*`, `/v1/models/{model}:*`',
+          '`{"error":{"code","message","status","details":[{"@type":"...ErrorInfo","reason":CODE}]}}`',
+        ],
         ['other `/v1` and root aliases', '`{"error":{"message","type","code","param"}}`'],
         ['video, assets, characters', '`{"error":{"message","type","code"}}`'],
       ],

@@ -6,6 +6,7 @@ import type { Catalog } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
 import { FailedAttempts, type Key, type KeyCache } from '../identity/index.ts';
+import { takesGenerateCredentials } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 
 export interface AuthServices {
@@ -26,6 +27,7 @@ export class Auth {
 
   /** Without a promise when the key is cached. */
   identify(call: Call): Caller | Promise<Caller> {
+    if (isGenerateClient(call)) call.errorFormat = 'generate';
     const reject = (error: unknown): never => {
       // A database error is not a failed guess of the caller.
       if (error instanceof ApiError) this.#failures.reject(call.address, error);
@@ -91,16 +93,28 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
 /** Each may cost a query and a place in the key cache, and the headers of one request have room for a thousand. */
 const MAX_CREDENTIALS = 8;
 
+/**
+ * The client sends its key in the form of the generate-content family and in no other, so it reads the shapes of that family, also on
+ * paths that several families share (G 4.7).
+ */
+const isGenerateClient = (call: Call): boolean =>
+  takesGenerateCredentials(call.path) &&
+  call.header('authorization') === undefined &&
+  call.header('x-api-key') === undefined &&
+  (call.header('x-goog-api-key') !== undefined || keyInQuery(call) !== null);
+
+/** The name of the parameter may be percent-encoded. */
+const keyInQuery = ({ query }: Call): string | null =>
+  query.includes('key=') || query.includes('%') ? new URLSearchParams(query).get('key') : null;
+
 /** Returns every credential of the request once. */
 export function credentialsOf(call: Call): string[] {
-  const isGeneratePath = call.path.startsWith('/v1beta');
-  // The name may be percent-encoded.
-  const mayHoldKey = call.query.includes('key=') || call.query.includes('%');
-  const inQuery = mayHoldKey ? new URLSearchParams(call.query).get('key') : null;
+  const isGeneratePath = takesGenerateCredentials(call.path);
+  const inQuery = keyInQuery(call);
   if (inQuery !== null && !isGeneratePath) {
     throw fail(
       'invalid_api_key',
-      'Keys in the URL are accepted on /v1beta only; send the key in the Authorization header.',
+      'Keys in the URL are accepted on /v1beta and /v1/models only; send the key in the Authorization header.',
     );
   }
   const { rawHeaders } = call.request;

@@ -11,9 +11,15 @@ interface ModelServices {
 /** Providers do not publish when a model was created; clients accept the epoch. */
 const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
 const MAX_PAGE = 1_000;
+const NATIVE_METHODS = ['generateContent', 'streamGenerateContent', 'countTokens'];
 
-/** List and items carry the fields of both SDK families, so that either can parse them. */
-export async function listModels({ gateway }: ModelServices, call: Call, caller: Caller): Promise<void> {
+/**
+ * List and items carry the fields of two SDK families, so that either can parse them. A client of the generate-content family gets the
+ * native form.
+ */
+export async function listModels(services: ModelServices, call: Call, caller: Caller): Promise<void> {
+  if (call.errorFormat === 'generate') return listNativeModels(services, call, caller);
+  const { gateway } = services;
   const all = (await gateway.listModels(caller)).map(({ id }) => toItem(id, caller));
   const query = new URLSearchParams(call.query);
   const page = slice(all, query);
@@ -27,6 +33,7 @@ export async function listModels({ gateway }: ModelServices, call: Call, caller:
 }
 
 export async function getModel(services: ModelServices, call: Call, caller: Caller): Promise<void> {
+  if (call.errorFormat === 'generate') return getNativeModel(services, call, caller);
   const { id } = await find(services, call, caller);
   sendJson(call, 200, toItem(id, caller));
 }
@@ -38,13 +45,13 @@ export async function listNativeModels({ gateway }: ModelServices, call: Call, c
   const start = countOf(query.get('pageToken'), 'pageToken') ?? 0;
   const end = start + size;
   sendJson(call, 200, {
-    models: all.slice(start, end).map(toNative),
+    models: all.slice(start, end).map((model) => toNative(model, caller)),
     ...(end < all.length && { nextPageToken: String(end) }),
   });
 }
 
 export async function getNativeModel(services: ModelServices, call: Call, caller: Caller): Promise<void> {
-  sendJson(call, 200, toNative(await find(services, call, caller)));
+  sendJson(call, 200, toNative(await find(services, call, caller), caller));
 }
 
 async function find({ gateway }: ModelServices, call: Call, caller: Caller): Promise<ListedModel> {
@@ -67,8 +74,8 @@ const toItem = (id: string, { group }: Caller) => ({
   ...EPOCH,
 });
 
-function toNative({ id, line }: ListedModel) {
-  const { maxOutput } = capabilitiesFor('generate-content', { name: id, upstream: line.upstream ?? id, line });
+function toNative({ id, line }: ListedModel, { group }: Caller) {
+  const { maxOutput } = capabilitiesFor(group.style, { name: id, upstream: line.upstream ?? id, line });
   return {
     name: `models/${id}`,
     baseModelId: id,
@@ -76,7 +83,8 @@ function toNative({ id, line }: ListedModel) {
     displayName: id,
     inputTokenLimit: line.context ?? 1_048_576,
     outputTokenLimit: maxOutput,
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    // Keys of other groups may read this list under /v1, but call no native method (G 4.1).
+    supportedGenerationMethods: group.style === 'generate-content' ? NATIVE_METHODS : [],
   };
 }
 

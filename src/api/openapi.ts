@@ -32,7 +32,8 @@ export function openApi(version: string, adminSchemas: Readonly<Record<AdminOper
   for (const operation of OPERATIONS) {
     const row: EndpointRow = ENDPOINTS[operation];
     add(row.path, row.method, describe(operation, row));
-    if (row.alias) add(row.alias, row.method, { ...describe(operation, row), operationId: `${operation}.root` });
+    if (row.alias)
+      add(row.alias, row.method, { ...describe(operation, row), operationId: operation + aliasSuffix(row.alias) });
   }
   for (const operation of ADMIN_OPERATIONS) {
     const row = adminRow(operation);
@@ -56,6 +57,8 @@ export function openApi(version: string, adminSchemas: Readonly<Record<AdminOper
     },
   };
 }
+
+const aliasSuffix = (alias: string): string => (alias.startsWith('/v1/') ? '.v1' : '.root');
 
 const describe = (operation: Operation, row: EndpointRow): object => {
   const video = isOfferedVideo(operation) ? describeVideo(operation) : undefined;

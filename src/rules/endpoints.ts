@@ -68,7 +68,7 @@ interface Row {
   readonly method: Method;
   /** `{name}` is one path segment; `{model}:verb` is a segment that ends in a verb. */
   readonly path: string;
-  /** Root form without a version (G 4.1 r1). */
+  /** Another path of the operation: its root form without a version (G 4.1 r1), or the native endpoint under `/v1` (G 4.6). */
   readonly alias?: string;
   readonly errorFormat: ErrorFormat;
   readonly body: RequestBody;
@@ -387,6 +387,7 @@ export const INFERENCE_ENDPOINTS = {
     about: 'Send a native generate-content request',
     method: 'POST',
     path: '/v1beta/models/{model}:generateContent',
+    alias: '/v1/models/{model}:generateContent',
     errorFormat: 'generate',
     body: JSON_TEXT,
     ...REPLY,
@@ -398,6 +399,7 @@ export const INFERENCE_ENDPOINTS = {
     about: 'Stream a native generate-content response',
     method: 'POST',
     path: '/v1beta/models/{model}:streamGenerateContent',
+    alias: '/v1/models/{model}:streamGenerateContent',
     errorFormat: 'generate',
     body: JSON_TEXT,
     ...REPLY,
@@ -409,6 +411,7 @@ export const INFERENCE_ENDPOINTS = {
     about: 'Count the tokens of a native request',
     method: 'POST',
     path: '/v1beta/models/{model}:countTokens',
+    alias: '/v1/models/{model}:countTokens',
     errorFormat: 'generate',
     body: JSON_TEXT,
     reader: 'path-model',
@@ -732,14 +735,13 @@ export const OPERATOR_ENDPOINTS = {
 } as const satisfies Record<string, OperatorRow>;
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 
-/** The error format of an unknown path, by its prefix, so that the SDK of the caller can read the error. */
-const ERROR_FORMAT_BY_PREFIX: readonly (readonly [string, ErrorFormat])[] = [
-  ['/v1/messages', 'messages'],
-  ['/v1beta', 'generate'],
-  ['/api/v3', 'video'],
-  ['/v1/videos', 'video'],
-  ['/v1/asset', 'video'],
-  ['/v1/public-characters', 'video'],
+/** The error format of an unknown path, so that the SDK of the caller can read the error. */
+const ERROR_FORMAT_BY_PATH: readonly (readonly [RegExp, ErrorFormat])[] = [
+  [/^\/v1\/messages/, 'messages'],
+  [/^\/v1beta/, 'generate'],
+  [/^\/v1\/models\/[^/]+:\w+$/, 'generate'],
+  [/^\/api\/v3/, 'video'],
+  [/^\/v1\/(?:videos|asset|public-characters)/, 'video'],
 ];
 export const errorFormatOf = (path: string): ErrorFormat =>
-  ERROR_FORMAT_BY_PREFIX.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'openai';
+  ERROR_FORMAT_BY_PATH.find(([pattern]) => pattern.test(path))?.[1] ?? 'openai';

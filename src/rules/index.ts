@@ -3,6 +3,7 @@ export * from './admin.ts';
 export * from './capabilities.ts';
 export * from './cors.ts';
 export * from './credential-errors.ts';
+export * from './credentials.ts';
 export * from './endpoints.ts';
 export * from './errors.ts';
 export * from './faults.ts';

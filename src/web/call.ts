@@ -37,7 +37,8 @@ const NO_RESERVATION: BodyReservation = { add() {}, release() {} };
 export class Call {
   readonly id: string;
   readonly operation: AnyOperation | 'none';
-  readonly errorFormat: ErrorFormat;
+  /** That of the path, or that of the client where several SDK families share a path. */
+  errorFormat: ErrorFormat;
   readonly request: IncomingRequest;
   readonly response: ResponseWriter;
   readonly params: Readonly<Record<string, string>>;

@@ -36,6 +36,7 @@ test('matchRoute returns the route and its decoded parameters', () => {
   ]);
   assert.deepEqual(found('POST', '/v1/responses/input_tokens'), ['responses.inputTokens', {}]);
   assert.deepEqual(found('POST', '/v1beta/models/m-1:countTokens'), ['generate.count', { model: 'm-1' }]);
+  assert.deepEqual(found('POST', '/v1/models/m-1:countTokens'), ['generate.count', { model: 'm-1' }]);
   for (const { method, path, operation } of ROUTES)
     assert.equal(matchRoute(method, path.replaceAll(/\{\w+\}/g, 'x'))?.route.operation, operation, path);
 });

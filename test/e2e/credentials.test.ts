@@ -56,6 +56,7 @@ for (const [form, headers, path] of [
   ['Bearer on the native path', () => [bearer(gemini)], NATIVE],
   ['x-api-key on the native path', () => [['x-api-key', gemini]], NATIVE],
   ['x-goog-api-key on the native path', () => [['x-goog-api-key', gemini]], NATIVE],
+  ['x-goog-api-key for models under /v1', () => [['x-goog-api-key', openai]], PLAIN],
 ] as const satisfies readonly (readonly [string, () => Headers, string])[]) {
   test(`[N2] G 5 r1: a key is accepted as ${form}`, async () => {
     const { group } = await callerOf(path, headers());
@@ -69,12 +70,17 @@ test('G 5 r1: ?key= is accepted at any position of a /v1beta query', async () =>
   }
 });
 
+test('G 5 r1: ?key= is accepted for models under /v1', async () => {
+  assert.equal((await callerOf(`${PLAIN}?key=${gemini}`, [])).group, 'gemini');
+  assert.equal((await callerOf(`${PLAIN}/demo-generate?k%65y=${gemini}`, [])).group, 'gemini');
+});
+
 test('G 5 r1: ?key= is rejected on other paths, even with the same key in a header', async () => {
-  for (const path of [PLAIN, '/v1/usage', '/v1/videos']) {
+  for (const path of ['/v1/responses/resp_1', '/v1/usage', '/v1/videos']) {
     assert.equal(await statusOf(`${path}?key=${openai}`, []), 401);
     assert.equal(await statusOf(`${path}?key=${openai}`, [bearer(openai)]), 401);
   }
-  assert.equal(await statusOf(PLAIN, [['x-goog-api-key', openai]]), 401, 'x-goog-api-key is ignored there');
+  assert.equal(await statusOf('/v1/usage', [['x-goog-api-key', openai]]), 401, 'x-goog-api-key is ignored there');
 });
 
 const LEFTOVERS = ['sk-ant-api03-a-leftover-of-another-service', 'dummy', `dg-${'0'.repeat(49)}`];

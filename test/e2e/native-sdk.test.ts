@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
-import { ApiError as GoogleError } from '@google/genai';
+import { ApiError as GoogleError, GoogleGenAI } from '@google/genai';
 import type OpenAI from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -292,4 +292,47 @@ describe('the native SDK on a generate-content-style key', () => {
     assert.ok(names.includes('models/demo-generate'));
     assert.equal((await client().models.get({ model: 'demo-generate' })).name, 'models/demo-generate');
   });
+
+  test('G 4.6: @google/genai works with the version v1', async () => {
+    const v1 = new GoogleGenAI({ apiKey: key('gemini'), apiVersion: 'v1', httpOptions: { baseUrl: gateway.url } });
+    sim.journal.clear();
+    const { text } = await v1.models.generateContent({ model: 'alias-x', contents: 'hello' });
+    assert.match(text ?? '', /simulated/i);
+    assert.equal(sim.journal.requests.at(-1)?.path, '/v1beta/models/demo-generate:generateContent');
+    let streamed = '';
+    for await (const chunk of await v1.models.generateContentStream({ model: 'alias-x', contents: 'hello' }))
+      streamed += chunk.text ?? '';
+    assert.equal(streamed, text);
+    assert.ok(((await v1.models.countTokens({ model: 'alias-x', contents: 'hello' })).totalTokens ?? 0) > 0);
+    const names: string[] = [];
+    for await (const model of await v1.models.list({ config: { pageSize: 1 } })) names.push(model.name ?? '');
+    assert.ok(names.includes('models/demo-generate'));
+    const { name, supportedActions } = await v1.models.get({ model: 'demo-generate' });
+    assert.equal(name, 'models/demo-generate');
+    assert.ok(supportedActions?.includes('generateContent'));
+    await assert.rejects(
+      v1.models.get({ model: 'nope' }),
+      (error: unknown) => error instanceof GoogleError && /NOT_FOUND/.test(error.message),
+    );
+  });
+});
+
+test('G 4.7: GET /v1/models has the shape of the SDK family that the credential header names', async () => {
+  const list = async (headers: Record<string, string>) =>
+    (await (await fetch(`${gateway.url}/v1/models`, { headers })).json()) as Record<string, unknown> & {
+      models: { supportedGenerationMethods: string[] }[];
+    };
+  const bearer = { authorization: `Bearer ${key('gemini')}` };
+  assert.ok('data' in (await list(bearer)));
+  assert.ok('data' in (await list({ ...bearer, 'x-goog-api-key': 'of-another-service' })));
+  assert.ok('data' in (await list({ 'x-api-key': key('gemini') })));
+  assert.ok('models' in (await list({ 'x-goog-api-key': key('gemini') })));
+  const { models } = await list({ 'x-goog-api-key': key('claude') });
+  assert.deepEqual(models[0]?.supportedGenerationMethods, [], 'a messages key can call no native method');
+});
+
+test('G 7 r3: GET /v1/models reports errors in the format of the SDK family that asks', async () => {
+  const response = await fetch(`${gateway.url}/v1/models`, { headers: { 'x-goog-api-key': 'dg-wrong' } });
+  assert.equal(response.status, 401);
+  assert.equal(((await response.json()) as { error: { status: string } }).error.status, 'UNAUTHENTICATED');
 });
