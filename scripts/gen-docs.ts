@@ -26,7 +26,8 @@ import { type ClauseTest, compareClauses } from './clauses.ts';
 const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: () => 'passed through',
   convert: (cell) => `converted to ${'to' in cell ? cell.to : ''}`,
-  prefer: (cell) => `passed through where the account supports it, else converted to ${'to' in cell ? cell.to : ''}`,
+  prefer: (cell) =>
+    `passed through where the account supports it, else ${'dialect' in cell && 'to' in cell && cell.to !== cell.dialect ? `converted to ${cell.to}` : 'estimated'}`,
   refuse: (cell) =>
     'optIn' in cell && cell.optIn
       ? `rejected; converted to ${cell.optIn.to} for models with the capability \`${cell.optIn.capability}\``

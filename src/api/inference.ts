@@ -52,7 +52,9 @@ export async function handleInference(
   const acquiring = gateway.acquireSlot(call, caller);
   if (acquiring) await acquiring;
   if (cell.kind === 'native' || (cell.kind === 'prefer' && hasFeature(services, caller, cell.feature)))
-    return gateway.forward(call, caller, { operation, ...cell });
+    return 'converts' in row && row.converts === 'count'
+      ? gateway.countNative(call, caller, { operation, ...cell }, row.convertsFrom)
+      : gateway.forward(call, caller, { operation, ...cell });
   if (!('converts' in row))
     throw new TypeError(`${operation} has a cell that converts, but no dialect to convert from`);
   return row.converts === 'count'

@@ -4,7 +4,7 @@ import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
 import { acquireSlot, type Limiter, type Pool } from '../pool/index.ts';
-import type { BodyClass } from '../rules/index.ts';
+import type { BodyClass, CountedDialect } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import {
   type Call,
@@ -60,6 +60,8 @@ export interface Gateway {
   convert(call: Call, caller: Caller, conversion: Conversion): Promise<void>;
   convertImages(call: Call, caller: Caller, conversion: ImageConversion): Promise<void>;
   countTokens(call: Call, caller: Caller, count: Count): Promise<void>;
+  /** Counts a request in the group's own dialect. */
+  countNative(call: Call, caller: Caller, forwarding: Forwarding, from: CountedDialect): Promise<void>;
   listModels(caller: Caller): Promise<ListedModel[]>;
   openSession(
     socket: WebSocketConnection,
@@ -108,6 +110,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     convert: (call, caller, conversion) => convertCall(services, call, caller, conversion),
     convertImages: (call, caller, conversion) => convertImages(services, call, caller, conversion),
     countTokens: (call, caller, count) => counter.count(call, caller, count),
+    countNative: (call, caller, forwarding, from) =>
+      counter.countNative(call, caller, { operation: forwarding.operation, from, to: forwarding.dialect }, () =>
+        forward(services, call, caller, forwarding),
+      ),
     listModels: (caller) => listing.list(catalog(), caller),
     openSession(socket, opened, host) {
       const session = openSession(services, socket, opened, host);

@@ -24,7 +24,7 @@ export interface ConvertCell {
   readonly kind: 'convert';
   readonly to: Dialect;
 }
-/** Native where an account has the feature, converted where none has. With `to` = `dialect` the gateway does the work itself. */
+/** Native where an account has the feature, converted where none has. With `to` = `dialect` the gateway estimates the count itself. */
 export interface PreferCell {
   readonly kind: 'prefer';
   readonly dialect: Dialect;
@@ -183,7 +183,11 @@ export const INFERENCE_ENDPOINTS = {
     ...COUNT,
     convertsFrom: 'messages',
     converts: 'count',
-    groups: { responses: refuse, messages: native('messages', 'count'), 'generate-content': convert('generate') },
+    groups: {
+      responses: refuse,
+      messages: prefer('messages', 'count', 'messages'),
+      'generate-content': convert('generate'),
+    },
   },
   'chat.create': {
     doc: 'G 4.7',
@@ -418,7 +422,6 @@ export const INFERENCE_ENDPOINTS = {
     ...COUNT,
     convertsFrom: 'generate',
     converts: 'count',
-    // Without an account that counts, the gateway estimates.
     groups: onlyGenerate(prefer('generate', 'count', 'generate')),
   },
 } as const satisfies Record<string, InferenceRow>;

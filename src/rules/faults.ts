@@ -44,6 +44,13 @@ export const FAULTS = {
     cools: 'nothing',
     code: 'model_not_found',
   },
+  cannot_count: {
+    means: 'the account has no endpoint that counts tokens',
+    failover: true,
+    cooldownMs: 0,
+    cools: 'nothing',
+    code: 'endpoint_not_supported',
+  },
   // A caller can provoke these at will, so they never touch the health of the account.
   forbidden: {
     means: 'the provider, or a firewall before it, rejects this request',
@@ -114,3 +121,6 @@ export const FAULTS = {
 } as const satisfies Record<string, FaultRow>;
 export type FaultKind = keyof typeof FAULTS;
 export const faultRow = (kind: FaultKind): FaultRow => FAULTS[kind];
+
+/** By these statuses a provider says that it has no endpoint to count with, or not for this model. */
+export const CANNOT_COUNT_STATUSES: ReadonlySet<number> = new Set([404, 405, 501]);

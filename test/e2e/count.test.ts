@@ -1,7 +1,8 @@
 /** Token counts on every group: by the provider, or estimated. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 
 let sim: Sim;
@@ -95,6 +96,83 @@ test('G 4.1: countTokens returns estimates when the account has no count feature
     assert.ok(Number(response.body.totalTokens) > 1, JSON.stringify(response.body));
     assert.ok(response.estimated);
   }
+});
+
+describe('G 4.6 r3: native counting on accounts that cannot count', () => {
+  let upstream: Canned;
+  let ours: Record<string, string>;
+  let other: TestGateway;
+  before(async () => {
+    upstream = await startCanned();
+    other = await startGateway({ database: gateway.database });
+    ours = await other.apply({
+      groups: [
+        { id: 'r', style: 'responses' },
+        { id: 'm', style: 'messages' },
+        { id: 'g', style: 'generate-content' },
+      ],
+      accounts: ['r', 'm', 'g'].map((group) => ({
+        id: `${group}1`,
+        group,
+        base_url: group === 'r' ? `${upstream.url}/v1` : upstream.url,
+        api_key: 'sk-x',
+      })),
+      models: [{ id: 'demo-x', groups: ['r', 'm', 'g'] }],
+      keys: ['r', 'm', 'g'].map((group) => ({ user: 'ana', group })),
+    });
+  });
+  after(async () => {
+    await other.stop();
+    await upstream.close();
+  });
+
+  for (const [group, path, member, body] of [
+    ['m', '/v1/messages/count_tokens', 'input_tokens', { model: 'demo-x', ...MESSAGES_BODY }],
+    ['r', '/v1/responses/input_tokens', 'input_tokens', { model: 'demo-x', input: 'How long is this?' }],
+    ['g', '/v1beta/models/demo-x:countTokens', 'totalTokens', { contents: [{ parts: [{ text: 'How long is it?' }] }] }],
+  ] as const) {
+    for (const status of [404, 405, 501])
+      test(`${path} returns an estimate when the provider responds with ${status}`, async () => {
+        upstream.respondWith(jsonResponse('{"error":{"message":"no such endpoint"}}', status));
+        const sent = upstream.requests.length;
+        const response = await fetch(other.url + path, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${ours[group]}`, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+        const counted = (await response.json()) as Record<string, unknown>;
+        assert.equal(response.status, 200, JSON.stringify(counted));
+        assert.ok(Number(counted[member]) > 2);
+        assert.equal(response.headers.get('x-gateway-token-count'), 'estimated');
+        assert.equal(upstream.requests.length, sent + 1);
+      });
+  }
+});
+
+test('G 4.6 r3: a count that the provider rejects for its content is an error, not an estimate', async () => {
+  sim.next('status=400');
+  const { status, estimated } = await count('claude', '/v1/messages/count_tokens', {
+    model: 'demo-messages',
+    ...MESSAGES_BODY,
+  });
+  assert.equal(status, 400);
+  assert.equal(estimated, false);
+});
+
+test('G 4.3: count_tokens returns an estimate when no messages account has the count feature', async () => {
+  const added = await gateway.apply({
+    groups: [{ id: 'uncounted', style: 'messages' }],
+    accounts: [{ id: 'un1', group: 'uncounted', base_url: sim.url, api_key: 'sk-x', features: ['messages'] }],
+    models: [{ id: 'demo-messages', groups: ['uncounted'] }],
+    keys: [{ user: 'ana', group: 'uncounted' }],
+  });
+  keys = { ...keys, ...added };
+  const { body, estimated } = await count('uncounted', '/v1/messages/count_tokens', {
+    model: 'demo-messages',
+    ...MESSAGES_BODY,
+  });
+  assert.ok(Number(body.input_tokens) > 5, JSON.stringify(body));
+  assert.ok(estimated);
 });
 
 test('[S77] G 4.3: count_tokens on a responses group is not supported', async () => {

@@ -124,3 +124,27 @@ test('media take part in the memory for bodies, and give it back', async () => {
     await small.stop();
   }
 });
+
+test('G 4.3: counting fetches image URLs as the call itself does', async () => {
+  const url = `${origin}/lamp.png`;
+  for (const [path, body] of [
+    [
+      '/v1/messages/count_tokens',
+      { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'url', url } }] }] },
+    ],
+    [
+      '/v1/responses/input_tokens',
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: url, detail: 'auto' }] }] },
+    ],
+  ] as const) {
+    sim.journal.clear();
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys.gemini}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'demo-generate', ...body }),
+    });
+    assert.equal(response.status, 200, await response.text());
+    assert.equal(response.headers.get('x-gateway-token-count'), null);
+    assert.ok(sim.journal.requests.at(-1)?.body?.includes(PNG.toString('base64')), path);
+  }
+});

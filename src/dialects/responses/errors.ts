@@ -162,6 +162,7 @@ const MESSAGES: Readonly<Record<FaultKind, string>> = {
   timeout: 'The provider did not respond in time.',
   option_rejected: 'The provider rejected an option that the gateway added.',
   no_result: 'The provider sent no result.',
+  cannot_count: 'The account cannot count tokens.',
 };
 
 /** Providers quote the ids of accounts, projects and keys in their messages. */

@@ -1,9 +1,10 @@
 /**
- * Token counts where the caller's dialect is not the group's, or where the account cannot count (G 4.3, G 4.6.3): the request is
- * converted and the provider counts it; when it does not, the gateway returns an estimate, marked as one. Counting is never charged,
- * holds no account slot that a generation could use, and gives up early rather than wait.
+ * Token counts (G 4.3, G 4.6.3). The provider counts a native or converted request; when it cannot, the gateway returns an estimate,
+ * marked as one. Counting is never charged. A converted count holds no account slot that a generation could use, and gives up early
+ * rather than wait.
  */
 import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
+import { ApiError } from '../../core/index.ts';
 import { codecOf, decodeCount, type HubRequest } from '../../dialects/index.ts';
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
@@ -15,6 +16,7 @@ import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
 import type { ConvertedServices } from './context.ts';
 import { estimateRequest } from './estimate-tokens.ts';
+import { inlineMedia } from './inline-media.ts';
 import { parseBody } from './json-body.ts';
 
 /** Counts in flight on this replica. Beyond that the estimate is returned. */
@@ -33,6 +35,13 @@ export interface Count {
   readonly to: Dialect;
 }
 
+interface CountedCall {
+  readonly call: Call;
+  readonly group: Caller['group'];
+  readonly model: Model;
+  readonly to: Dialect;
+}
+
 export class TokenCounter {
   readonly #services: ConvertedServices;
   #inFlight = 0;
@@ -41,13 +50,28 @@ export class TokenCounter {
     this.#services = services;
   }
 
+  /** Forwards a request in the group's own dialect; estimates when no account can count it. */
+  async countNative(call: Call, caller: Caller, count: Count, forward: () => Promise<void>): Promise<void> {
+    // Read once for both.
+    call.body = await readJsonBody(this.#services, call, count.operation);
+    try {
+      await forward();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'endpoint_not_supported') throw error;
+      // The provider holds the earlier turns, so that they cannot be estimated.
+      if (parseBody(call.body).previous_response_id !== undefined) throw error;
+      await this.count(call, caller, { ...count, to: count.from });
+    }
+  }
+
   async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
     const { catalog, store } = this.#services;
     const sent = parseBody(await readJsonBody(this.#services, call, operation));
     const { body } = from === 'responses' ? await expandHistory(sent, caller.key.userId, store) : { body: sent };
     const model = resolveModel(catalog(), caller, call.params.model ?? body.model);
     const request = decodeCount(from, body, { headers: call.request.headers, model: model.name, stream: false });
-    const counted = from === to ? undefined : await this.#askProvider(request, caller, model, to);
+    const counted =
+      from === to ? undefined : await this.#askProvider(request, { call, group: caller.group, model, to });
     call.addLogFields({ model: model.name, estimated: counted === undefined });
     sendJson(
       call,
@@ -58,14 +82,17 @@ export class TokenCounter {
   }
 
   /** Returns the provider's count; undefined when no account can count or the provider fails to. */
-  async #askProvider(request: HubRequest, { group }: Caller, model: Model, to: Dialect): Promise<number | undefined> {
-    const { catalog, upstream, rejectedOptions } = this.#services;
+  async #askProvider(sent: HubRequest, { call, group, model, to }: CountedCall): Promise<number | undefined> {
+    const { catalog, upstream, mediaFetcher, rejectedOptions } = this.#services;
     const account = catalog()
       .accounts(group.id)
       .find(({ features }) => features.has('count'));
     if (!account || this.#inFlight >= MAX_IN_FLIGHT) return undefined;
     this.#inFlight += 1;
     try {
+      const request = capabilitiesFor(group.style, model).urlMedia
+        ? sent
+        : await inlineMedia(sent, mediaFetcher, () => call.reserveMemory());
       const target = { style: group.style, account, model, to, rejectedOptions };
       const result = await fetchJson(upstream, countRequest(request, target));
       return result?.status === 200 ? countIn(result.body) : undefined;

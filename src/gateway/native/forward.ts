@@ -6,7 +6,14 @@ import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, isJsonType } from '../../core/index.ts';
 import { codecOf, type Fault, type UpstreamFailure } from '../../dialects/index.ts';
 import type { AccountUse, Affinity } from '../../pool/index.ts';
-import { type Dialect, type Feature, type InferenceOperation, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
+import {
+  CANNOT_COUNT_STATUSES,
+  type Dialect,
+  type Feature,
+  type InferenceOperation,
+  inferenceRow,
+  TIMEOUTS,
+} from '../../rules/index.ts';
 import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
 import { affinityFromHeaders } from '../affinity.ts';
@@ -143,6 +150,8 @@ class NativeCall implements UpstreamCall {
   classify(failure: UpstreamFailure, account: Account): Fault {
     const { dialect } = this.#context;
     const fault = codecOf(dialect).upstream.decodeError(failure);
+    if (this.use.operation === 'count' && CANNOT_COUNT_STATUSES.has(failure.status))
+      return { ...fault, kind: 'cannot_count' };
     if (!this.#asksForUsage) return fault;
     const model = this.#nameFor(account);
     const rejected = { dialect, account, model, body: ADDED_USAGE_OPTION, isChangedBy: isUsageRemoved };
