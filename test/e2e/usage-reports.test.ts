@@ -227,21 +227,57 @@ describe('failed calls cost nothing, on every path', () => {
       );
     });
 
-  test('a stream whose terminal event has passed is complete, although its connection breaks', async () => {
-    const { keys, records } = await newCaller();
-    upstream.respondWith((response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(START + TEXT('hello'));
-      response.write(
-        'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}\n\n',
-      );
-      response.write('event: message_stop\ndata: {"type":"message_stop"}\n\n', () => response.destroy());
-    });
-    const text = await (await post('/v1/messages', keys.claude, MESSAGE)).text();
-    assert.ok(!text.includes('"type":"error"'));
-    const [record] = await until('the record', async () => ((await records()).length > 0 ? records() : undefined));
-    assert.deepEqual(record, { nanos: 5_000_000n + 90_000n, estimated: false });
+  const DELTA =
+    'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}\n\n';
+  const COMPLETED = JSON.stringify({
+    type: 'response.completed',
+    response: { id: 'resp_1', status: 'completed', output: [], usage: { input_tokens: 5_000, output_tokens: 9 } },
   });
+  const FINISHED = JSON.stringify({
+    candidates: [{ index: 0, finishReason: 'STOP', content: { role: 'model', parts: [{ text: 'hello' }] } }],
+    usageMetadata: { promptTokenCount: 5_000, candidatesTokenCount: 9, totalTokenCount: 5_009 },
+  });
+  for (const [dialect, group, path, body, events] of [
+    [
+      'messages',
+      'claude',
+      '/v1/messages',
+      MESSAGE,
+      `${START}${TEXT('hello')}${DELTA}event: message_stop\ndata: {"type":"message_stop"}\n\n`,
+    ],
+    [
+      'chat',
+      'openai',
+      '/v1/chat/completions',
+      { ...CHAT, stream_options: { include_usage: true } },
+      `${chunk({ content: 'hello' })}${USAGE_CHUNK.replace('700', '5000').replace('900', '9')}data: [DONE]\n\n`,
+    ],
+    [
+      'responses',
+      'openai',
+      '/v1/responses',
+      { model: 'demo-x', input: 'hi', stream: true },
+      `event: response.completed\ndata: ${COMPLETED}\n\n`,
+    ],
+    [
+      'generate',
+      'gemini',
+      '/v1beta/models/demo-x:streamGenerateContent?alt=sse',
+      { contents: [{ parts: [{ text: 'hi' }] }] },
+      `data: ${FINISHED}\n\n`,
+    ],
+  ] as const)
+    test(`a ${dialect} stream whose terminal event has passed is complete, although its last chunk is missing`, async () => {
+      const { keys, records } = await newCaller();
+      upstream.respondWith((response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(events, () => response.destroy());
+      });
+      const response = await post(path, keys[group], body);
+      assert.equal(await response.text(), events, 'nothing is appended');
+      const [record] = await until('the record', async () => ((await records()).length > 0 ? records() : undefined));
+      assert.deepEqual(record, { nanos: 5_000_000n + 90_000n, estimated: false });
+    });
 });
 
 describe('a client that disconnects', () => {
