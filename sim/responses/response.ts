@@ -2,7 +2,7 @@
 import type { Exchange } from '../exchange.ts';
 import { type Fault, omitMembers } from '../faults.ts';
 import { nowSeconds } from '../ids.ts';
-import { type Json, type JsonObject, objectOf } from '../json.ts';
+import { type Json, type JsonObject, objectOf, objectsOf } from '../json.ts';
 import { decide } from '../model.ts';
 import type { NeutralRequest } from '../neutral-request.ts';
 import { mint } from '../opaque.ts';
@@ -59,6 +59,7 @@ function responseOf(exchange: Exchange, { id, reply, output, usage }: ResponsePa
     status: incomplete ? 'incomplete' : 'completed',
     background: or('background', false),
     error: null,
+    frequency_penalty: 0,
     incomplete_details: incomplete ? { reason: reply.blocked ? 'content_filter' : 'max_output_tokens' } : null,
     instructions: or('instructions', null),
     max_output_tokens: or('max_output_tokens', null),
@@ -67,6 +68,7 @@ function responseOf(exchange: Exchange, { id, reply, output, usage }: ResponsePa
     model: exchange.model,
     output,
     parallel_tool_calls: or('parallel_tool_calls', true),
+    presence_penalty: 0,
     previous_response_id: or('previous_response_id', null),
     prompt: or('prompt', null),
     prompt_cache_key: or('prompt_cache_key', null),
@@ -75,9 +77,9 @@ function responseOf(exchange: Exchange, { id, reply, output, usage }: ResponsePa
     service_tier: 'default',
     store: or('store', true),
     temperature: or('temperature', 1),
-    text: { format: { type: 'text' }, verbosity: 'medium', ...objectOf(json.text) },
+    text: { verbosity: 'medium', ...objectOf(json.text), format: formatOf(objectOf(objectOf(json.text).format)) },
     tool_choice: or('tool_choice', 'auto'),
-    tools: or('tools', []),
+    tools: objectsOf(json.tools).map(echoTool),
     top_logprobs: or('top_logprobs', 0),
     top_p: or('top_p', 1),
     truncation: or('truncation', 'disabled'),
@@ -85,6 +87,15 @@ function responseOf(exchange: Exchange, { id, reply, output, usage }: ResponsePa
     user: or('user', null),
     access_programs: null,
   };
+}
+
+/** A format and a function have every member in a response, whatever the request leaves out. */
+function formatOf(format: JsonObject): JsonObject {
+  return format.type === 'json_schema' ? { description: null, strict: false, ...format } : { type: 'text', ...format };
+}
+
+function echoTool(tool: JsonObject): JsonObject {
+  return tool.type === 'function' ? { description: null, parameters: null, strict: true, ...tool } : tool;
 }
 
 /** Apart from the usage of the model. */

@@ -2,7 +2,7 @@
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
-import { type JsonObject, textOf } from '../json.ts';
+import { type JsonObject, objectsOf, textOf } from '../json.ts';
 import { mint } from '../opaque.ts';
 import { sendStream } from '../stream.ts';
 import { promptTokens } from '../usage.ts';
@@ -87,11 +87,18 @@ function find(exchange: Exchange, id: string): StoredResponse {
   throw new Failure(404, `Response with id '${id}' not found.`, { code: 'response_not_found' });
 }
 
-/** Lists messages with their content as parts, even if they were sent as a string. */
+/** Lists items with every member, whatever the request leaves out: status, and content as parts. */
 function listed(item: JsonObject): JsonObject {
-  if (item.role === undefined || typeof item.content !== 'string') return item;
-  const type = item.role === 'assistant' ? 'output_text' : 'input_text';
-  return { ...item, type: 'message', status: 'completed', content: [{ type, text: textOf(item.content) }] };
+  if (item.role === undefined)
+    return /_call(?:_output)?$/.test(textOf(item.type)) ? { status: 'completed', ...item } : item;
+  const kind = item.role === 'assistant' ? 'output_text' : 'input_text';
+  const parts = typeof item.content === 'string' ? [{ type: kind, text: item.content }] : objectsOf(item.content);
+  return { status: 'completed', ...item, type: 'message', content: parts.map(listedPart) };
+}
+
+function listedPart(part: JsonObject): JsonObject {
+  if (part.type === 'output_text') return { annotations: [], logprobs: [], ...part };
+  return part.type === 'input_image' ? { detail: 'auto', file_id: null, image_url: null, ...part } : part;
 }
 
 async function* skip<T>(values: Iterable<T> | AsyncIterable<T>, count: number): AsyncGenerator<T> {

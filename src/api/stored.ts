@@ -1,6 +1,6 @@
 /** Stored responses of converted groups, from our own store (G 4.4): read, delete, list the input items. */
 import { fail, sse } from '../core/index.ts';
-import { type Caller, type Gateway, responseNotFound, type StoredContent } from '../gateway/index.ts';
+import { type Caller, fullInputItem, type Gateway, responseNotFound, type StoredContent } from '../gateway/index.ts';
 import { type Call, idHeaders, sendJson } from '../web/index.ts';
 
 interface StoredServices {
@@ -52,8 +52,7 @@ export async function listStoredInput(services: StoredServices, call: Call, call
   const { input } = await find(services, call, caller);
   const id = call.params.response_id ?? '';
   const query = new URLSearchParams(call.query);
-  // Items without an id get one from their index, so that a client can page through them.
-  const items = input.map((item, n) => ({ id: `${id}_in${n}`, ...(item as object) }));
+  const items = input.map((item, n) => fullInputItem(item, id, n));
   const ordered = query.get('order') === 'asc' ? items : items.reverse();
   const start = ordered.findIndex((item) => item.id === query.get('after')) + 1;
   const page = ordered.slice(start, start + pageSize(query.get('limit')));

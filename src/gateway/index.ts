@@ -2,4 +2,5 @@ export type { Caller } from './caller.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { ListedModel } from './models/listing.ts';
 export { inputItems } from './stored/expand.ts';
+export { fullInputItem } from './stored/input-items.ts';
 export { responseNotFound, type StoredContent } from './stored/store.ts';

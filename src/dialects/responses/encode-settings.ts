@@ -14,6 +14,10 @@ export function encodeFormat(format: HubFormat): JsonObject {
   return compact({ type: 'json_schema', name, schema, strict, description });
 }
 
+/** The format in a response object, where no member is missing. */
+export const echoFormat = (format: HubFormat): JsonObject =>
+  format.kind === 'schema' ? { description: null, ...encodeFormat(format) } : encodeFormat(format);
+
 /** Returns undefined to use the model's default. */
 export function encodeReasoning(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
   const requested = requestedEffort(reasoning);

@@ -198,7 +198,8 @@ function encodeHostedChoice(tool: ServerTool, offered: readonly JsonObject[]): J
 
 export const echoTools = (tools: readonly HubTool[]): JsonObject[] =>
   groupByNamespace(tools, (tool) => {
-    if (tool.kind === 'function') return encodeFunctionTool(tool);
+    // In a response object no member is missing.
+    if (tool.kind === 'function') return { description: null, ...encodeFunctionTool(tool) };
     if (tool.kind === 'custom') return encodeCustomTool(tool);
     return tool.raw;
   });

@@ -3,7 +3,7 @@ import type { ReplyContext } from '../../codec.ts';
 import type { HubError, HubItem, HubReply, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { encodeFormat } from '../encode-settings.ts';
+import { echoFormat } from '../encode-settings.ts';
 import { echoToolChoice, echoTools } from '../encode-tools.ts';
 import { encodeStreamError } from '../errors.ts';
 import { itemBuilders, nonFunctionTools, outputItemId } from '../output-items.ts';
@@ -95,11 +95,13 @@ export function echoSettings({ request }: ReplyContext): JsonObject {
   const { sampling, limits, reasoning, output, cache, state, meta } = request;
   return {
     background: false,
+    frequency_penalty: sampling.frequency ?? 0,
     instructions: request.system.map((part) => part.text).join('\n\n') || null,
     max_output_tokens: limits.maxOutput ?? null,
     max_tool_calls: limits.maxToolCalls ?? null,
     metadata: meta.metadata ?? {},
     parallel_tool_calls: request.parallelTools ?? true,
+    presence_penalty: sampling.presence ?? 0,
     previous_response_id: state.previousId ?? null,
     prompt: null,
     prompt_cache_key: cache.key ?? null,
@@ -107,7 +109,7 @@ export function echoSettings({ request }: ReplyContext): JsonObject {
     safety_identifier: meta.userId ?? null,
     store: state.store ?? true,
     temperature: sampling.temperature ?? 1,
-    text: compact({ format: encodeFormat(output.format), verbosity: output.verbosity ?? 'medium' }),
+    text: compact({ format: echoFormat(output.format), verbosity: output.verbosity ?? 'medium' }),
     tool_choice: echoToolChoice(request),
     tools: echoTools(request.tools),
     top_logprobs: sampling.topLogprobs ?? 0,
