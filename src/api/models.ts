@@ -32,9 +32,9 @@ export async function listModels(services: ModelServices, call: Call, caller: Ca
   });
 }
 
-export async function getModel(services: ModelServices, call: Call, caller: Caller): Promise<void> {
+export function getModel(services: ModelServices, call: Call, caller: Caller): void {
   if (call.errorFormat === 'generate') return getNativeModel(services, call, caller);
-  const { id } = await find(services, call, caller);
+  const { id } = find(services, call, caller);
   sendJson(call, 200, toItem(id, caller));
 }
 
@@ -50,14 +50,14 @@ export async function listNativeModels({ gateway }: ModelServices, call: Call, c
   });
 }
 
-export async function getNativeModel(services: ModelServices, call: Call, caller: Caller): Promise<void> {
-  sendJson(call, 200, toNative(await find(services, call, caller), caller));
+export function getNativeModel(services: ModelServices, call: Call, caller: Caller): void {
+  sendJson(call, 200, toNative(find(services, call, caller), caller));
 }
 
-async function find({ gateway }: ModelServices, call: Call, caller: Caller): Promise<ListedModel> {
+function find({ gateway }: ModelServices, call: Call, caller: Caller): ListedModel {
   const id = call.params.model ?? '';
-  const listed = (await gateway.listModels(caller)).find((model) => model.id === id);
-  if (listed) return listed;
+  const found = gateway.findModel(caller, id);
+  if (found) return found;
   throw fail(
     'model_not_found',
     `model: "${id.slice(0, 100)}" is not available to keys of group "${caller.group.id}".`,

@@ -44,7 +44,7 @@ export function describeVideo(operation: OfferedVideoOperation): VideoDescriptio
   return {
     parameters: [
       ...(row.idempotent ? [IDEMPOTENCY_KEY] : []),
-      ...(row.head ? [RANGE] : []),
+      ...(row.ranges ? [RANGE] : []),
       ...Object.entries(query).map(([name, rule]) => queryParameter(name, rule)),
     ],
     bodySchema: BODIES[operation],

@@ -27,7 +27,7 @@ export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits
 export { createLog, errorFields, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
 export { type MaybePromise, whenReady } from './maybe-promise.ts';
 export { hasSignature, isSignedMime, SIGNATURE_BYTES, type SignedMime } from './media-signature.ts';
-export { isEventStream, isJsonType, mediaTypeOf } from './media-type.ts';
+export { EVENT_STREAM, isEventStream, isJsonType, mediaTypeOf } from './media-type.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
 export {
   bootId,

@@ -4,8 +4,10 @@
 export const mediaTypeOf = (contentType: string | undefined): string =>
   contentType === undefined ? '' : (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 
+export const EVENT_STREAM = 'text/event-stream';
+
 export const isEventStream = (contentType: string | undefined): boolean =>
-  mediaTypeOf(contentType).startsWith('text/event-stream');
+  mediaTypeOf(contentType).startsWith(EVENT_STREAM);
 
 /** Also types such as `application/problem+json`. */
 export const isJsonType = (contentType: string | undefined): boolean => /\bjson\b/.test(mediaTypeOf(contentType));

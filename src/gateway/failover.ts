@@ -116,8 +116,9 @@ class Failover {
       untried.length > 0 && this.#tried.length < MAX_ATTEMPTS
         ? this.#services.pool.lease(untried, affinity, use)
         : undefined;
-    if (!lease) return this.#done.reject(last ?? allAccountsBusy('full', 0));
-    if (!('account' in lease)) return this.#done.reject(last ?? allAccountsBusy(lease.reason, lease.retryMs));
+    if (!lease) return this.#done.reject(last ? this.#withWait(last) : allAccountsBusy('full', 0));
+    if (!('account' in lease))
+      return this.#done.reject(last ? this.#withWait(last) : allAccountsBusy(lease.reason, lease.retryMs));
     this.#tried.push(lease.account.id);
     this.#release = lease.release;
     try {
@@ -133,6 +134,14 @@ class Failover {
     this.#exchange = this.#services.upstream.send(request, attempt);
     attempt.exchange = this.#exchange;
     crashPoint('upstream.sent');
+  }
+
+  /** An overload that names no time lasts until the first cooldown ends; a later request gets the same time. */
+  #withWait(error: ApiError): ApiError {
+    if (error.code !== 'server_is_overloaded' || error.details.retryAfter !== undefined) return error;
+    const { accounts, use } = this.#upstreamCall;
+    const retryAfter = Math.max(1, Math.ceil(this.#services.pool.cooldownMs(accounts, use) / 1000));
+    return fail(error.code, error.message, { ...error.details, retryAfter });
   }
 
   /** A mistake in the configuration, which a retry cannot help. */

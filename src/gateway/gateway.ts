@@ -63,6 +63,8 @@ export interface Gateway {
   /** Counts a request in the group's own dialect. */
   countNative(call: Call, caller: Caller, forwarding: Forwarding, from: CountedDialect): Promise<void>;
   listModels(caller: Caller): Promise<ListedModel[]>;
+  /** The model that a call with this name uses, listed or not. */
+  findModel(caller: Caller, name: string): ListedModel | undefined;
   openSession(
     socket: WebSocketConnection,
     opened: { readonly upgrade: Call; readonly caller: Caller },
@@ -115,6 +117,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         forward(services, call, caller, forwarding),
       ),
     listModels: (caller) => listing.list(catalog(), caller),
+    findModel: (caller, name) => listing.find(catalog(), caller, name),
     openSession(socket, opened, host) {
       const session = openSession(services, socket, opened, host);
       sessions.add(session);

@@ -81,6 +81,12 @@ export class Pool {
     return chosen ? this.#grant(chosen, use) : this.#noAccount(open, use);
   }
 
+  /** Time until the first of the accounts is out of its cooldown; 0 when one is. */
+  cooldownMs(accounts: readonly PooledAccount[], use: AccountUse = {}): number {
+    const until = Math.min(...accounts.map((account) => this.#until(account, use)));
+    return Math.max(0, until - this.#clock.now());
+  }
+
   /**
    * Forgets the cooldowns of accounts whose credential or address changed, and of removed accounts: they say nothing about the
    * account as it is now. Called with the accounts of every new catalog.

@@ -106,8 +106,8 @@ export interface VideoRow extends Row {
   readonly rate: VideoRateName;
   /** Not offered by this version: the operation responds with 501 `not_implemented`. */
   readonly status?: 'planned';
-  /** Responds to HEAD as well. */
-  readonly head?: true;
+  /** Takes a range of bytes. */
+  readonly ranges?: true;
   /** Headers of every response, errors included. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -426,8 +426,8 @@ export const INFERENCE_ENDPOINTS = {
   },
 } as const satisfies Record<string, InferenceRow>;
 
-/** Results are read by players, which ask for the size first, and must not stay in any cache (V 4.6 r3). */
-const RESULT = { head: true, headers: { 'cache-control': 'private, no-store' } } as const;
+/** Results must not stay in any cache (V 4.6 r3). */
+const RESULT = { ranges: true, headers: { 'cache-control': 'private, no-store' } } as const;
 
 export const VIDEO_ENDPOINTS = {
   'tasks.create': {
@@ -705,7 +705,7 @@ interface OperatorRow {
   readonly method: Method;
   readonly path: string;
   readonly about: string;
-  /** Responds to HEAD as well, which load balancers send. */
+  /** Responds to HEAD as well, which load balancers and players send. */
   readonly head?: true;
 }
 
@@ -719,11 +719,12 @@ export const OPERATOR_ENDPOINTS = {
     head: true,
   },
   'operator.metrics': { method: 'GET', path: '/metrics', about: 'Prometheus metrics' },
-  'operator.openapi': { method: 'GET', path: '/openapi.json', about: 'This API as OpenAPI' },
+  'operator.openapi': { method: 'GET', path: '/openapi.json', about: 'This API as OpenAPI', head: true },
   'characters.preview': {
     method: 'GET',
     path: '/public/characters/{character_id}/preview',
     about: 'Picture of a public character',
+    head: true,
   },
   'sessions.return': {
     method: 'GET',

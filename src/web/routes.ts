@@ -7,6 +7,7 @@ import {
   type Method,
   OPERATIONS,
   OPERATOR_ENDPOINTS,
+  type Operation,
   type OperatorOperation,
 } from '../rules/index.ts';
 import type { AnyOperation } from './call.ts';
@@ -26,8 +27,8 @@ export const ROUTES: readonly Route[] = [
     const row = ENDPOINTS[operation];
     const { method, path, errorFormat } = row;
     const route: Route = { operation, method, path, errorFormat, ...('headers' in row && { headers: row.headers }) };
-    if ('head' in row) return [route, { ...route, method: 'HEAD' }];
-    return 'alias' in row ? [route, { ...route, path: row.alias }] : [route];
+    const routes = 'alias' in row ? [route, { ...route, path: row.alias }] : [route];
+    return hasHead(operation) ? routes.flatMap((one) => [one, { ...one, method: 'HEAD' }]) : routes;
   }),
   ...(Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[]).flatMap((operation): Route[] => {
     const row = OPERATOR_ENDPOINTS[operation];
@@ -39,6 +40,12 @@ export const ROUTES: readonly Route[] = [
     return { operation, method, path, errorFormat: 'openai' };
   }),
 ];
+
+/** Every GET that the gateway responds to by itself, whose length is known: no WebSocket, and no response that a provider may stream. */
+function hasHead(operation: Operation): boolean {
+  const row = ENDPOINTS[operation];
+  return row.method === 'GET' && !('turns' in row) && !('reader' in row && row.reader !== 'none');
+}
 
 export interface Match {
   readonly route: Route;

@@ -118,9 +118,15 @@ test('a rejected credential takes every account out of use, and a corrected one 
       : jsonResponse(REPLY)(response, request),
   );
   await applyKeys('wrong');
-  assert.equal((await send('usual')).status, 529);
+  const first = await send('usual');
+  assert.equal(first.status, 529);
   provider.requests.length = 0;
-  assert.equal((await send('other')).status, 529);
+  const next = await send('other');
+  assert.equal(next.status, 529);
+  for (const { headers } of [first, next]) {
+    const wait = Number(headers.get('retry-after'));
+    assert.ok(wait > 250 && wait <= 300, `the end of the cooldown, from the first response on: ${wait}`);
+  }
   assert.equal(provider.requests.length, 0, 'no request during the cooldown');
   await applyKeys('right');
   assert.equal((await send('usual')).status, 200);

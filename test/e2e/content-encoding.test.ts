@@ -1,4 +1,4 @@
-/** Providers that compress although asked not to, and content types in other cases: native and converted calls read them all the same. */
+/** Providers that compress although asked not to, and content types in other cases or missing: native and converted calls read them all the same. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, constants, createGzip, gzipSync, zstdCompressSync } from 'node:zlib';
@@ -112,6 +112,19 @@ for (const group of GROUPS)
         text += Buffer.from(chunk).toString();
         if (text.includes('hello')) onRead();
       }
+      assert.match(text, group === 'native' ? /message_stop/ : /\[DONE\]/);
+      assert.deepEqual(await loggedUsage(response), [11, 7, undefined]);
+    });
+
+    test('a stream without a content type is one', async () => {
+      provider.respondWith((response) => {
+        response.writeHead(200);
+        response.end(BEGIN + END);
+      });
+      const response = await send(group, true);
+      const text = await response.text();
+      assert.equal(response.status, 200, text);
+      assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
       assert.match(text, group === 'native' ? /message_stop/ : /\[DONE\]/);
       assert.deepEqual(await loggedUsage(response), [11, 7, undefined]);
     });

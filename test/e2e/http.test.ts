@@ -218,11 +218,11 @@ test('a wrong method is 405 with an Allow header', async () => {
     ['GET /v1/messages', 'POST', 'messages'],
     ['PUT /v1/responses/resp_1', 'GET, DELETE', 'openai'],
     ['DELETE /v1/responses', 'POST, GET', 'openai'],
-    ['PATCH /v1beta/models', 'GET', 'generate'],
+    ['PATCH /v1beta/models', 'GET, HEAD', 'generate'],
     ['POST /healthz', 'GET, HEAD', 'openai'],
-    ['OPTIONS /v1/videos', 'POST, GET', 'video'],
-    ['PROPFIND /v1/videos', 'POST, GET', 'video'],
-    ['TRACE /v1/models', 'GET', 'openai'],
+    ['OPTIONS /v1/videos', 'POST, GET, HEAD', 'video'],
+    ['PROPFIND /v1/videos', 'POST, GET, HEAD', 'video'],
+    ['TRACE /v1/models', 'GET, HEAD', 'openai'],
   ] as const) {
     const response = await exchange(request(`${line} HTTP/1.1`, [['content-length', '0']]));
     assert.equal(response.status, 405, line);

@@ -330,3 +330,25 @@ test('a usage object without counts is no report', async () => {
   const [record] = await until('the record', async () => ((await records()).length > 0 ? records() : undefined));
   assert.ok(record?.estimated && record.nanos > 0n);
 });
+
+describe('a provider that reports no usage', () => {
+  const chars = 'hello '.repeat(100);
+  const MODEL_REPLY = { candidates: [{ index: 0, finishReason: 'STOP', content: { parts: [{ text: chars }] } }] };
+  for (const stream of [false, true])
+    test(`leaves an estimate that the client reads and pays${stream ? ' (stream)' : ''}`, async () => {
+      const { keys, records } = await newCaller();
+      const text = JSON.stringify(MODEL_REPLY);
+      upstream.respondWith(stream ? sseResponse(`data: ${text}\n\n`) : jsonResponse(text));
+      const response = await post('/v1/responses', keys.gemini, { model: 'demo-x', input: 'hi', stream });
+      const body = await response.text();
+      const last = stream
+        ? (body.match(/^data: .*response\.completed.*$/m)?.[0].slice(6) ?? '{}')
+        : `{"response":${body}}`;
+      const { usage } = JSON.parse(last).response as { usage: { input_tokens: number; output_tokens: number } };
+      assert.equal(usage.output_tokens, chars.length / 4);
+      assert.ok(usage.input_tokens > 0);
+      const [record] = await until('the record', async () => ((await records()).length > 0 ? records() : undefined));
+      const nanos = BigInt(usage.input_tokens * 1_000 + usage.output_tokens * 10_000);
+      assert.deepEqual(record, { nanos, estimated: true });
+    });
+});

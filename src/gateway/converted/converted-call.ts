@@ -3,7 +3,7 @@
  * Charges exactly once: the complete reply, or what is known when the reply is abandoned.
  */
 import type { Account } from '../../catalog/index.ts';
-import { ApiError, isEventStream } from '../../core/index.ts';
+import { ApiError, EVENT_STREAM, isEventStream } from '../../core/index.ts';
 import {
   accountTagsIn,
   type HubItem,
@@ -117,9 +117,12 @@ export class ConvertedCall implements RoundHost {
     });
   }
 
-  /** Some servers respond to a stream request with one JSON body; the client gets a stream all the same. */
+  /**
+   * Some servers respond to a stream request with one JSON body; the client gets a stream all the same. One without a content type is
+   * what was asked for.
+   */
   #open(request: RoundRequest, head: ResponseHead, upstream: UpstreamControl): RoundResponse {
-    const isStream = request.hub.stream && isEventStream(head.headers['content-type']);
+    const isStream = request.hub.stream && isEventStream(head.headers['content-type'] ?? EVENT_STREAM);
     this.#response = isStream
       ? new StreamResponse(this, request, head, upstream)
       : new UnaryResponse(this, request, head, upstream);

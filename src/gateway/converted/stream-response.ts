@@ -129,11 +129,12 @@ export class StreamResponse implements RoundResponse {
 
   #emit(event: HubEvent): void {
     const { client, rounds } = this.#host;
-    const renumbered = rounds.renumber(event);
+    // The client reads the usage that is charged.
+    const isEstimated = event.kind === 'finish' && isUsageMissing(event.usage);
+    const renumbered = rounds.renumber(isEstimated ? { ...event, usage: this.estimate() } : event);
     if (!renumbered) return;
     client.push(renumbered);
-    if (event.kind === 'finish' && renumbered.kind === 'finish')
-      this.#complete(isUsageMissing(event.usage) ? rounds.usageWith(this.estimate()) : renumbered.usage);
+    if (renumbered.kind === 'finish') this.#complete(renumbered.usage);
   }
 
   /** The provider expects another round; the client notices nothing of it. */

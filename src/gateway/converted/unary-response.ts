@@ -86,15 +86,17 @@ export class UnaryResponse implements RoundResponse {
       rounds.complete(reply.items, reply.usage, this.account);
       return undefined;
     }
-    const whole = rounds.merge(reply);
+    // The client reads the usage that is charged.
+    const last = isUsageMissing(reply.usage) ? { ...reply, usage: this.#estimateFor(reply.items) } : reply;
+    const whole = rounds.merge(last);
     const fault = faultOfReply(whole, context, this.account);
     if (fault) return fault;
     const response = context.pair.client.encodeReply(whole, context.replyContext);
-    const usage = isUsageMissing(reply.usage) ? rounds.usageWith(this.#estimateFor(reply.items)) : whole.usage;
     this.#state = 'complete';
-    const charged = this.#host.complete({ items: whole.items, usage, account: this.account, response });
+    const { items, usage } = whole;
+    const charged = this.#host.complete({ items, usage, account: this.account, response });
     const send = this.#request.hub.stream
-      ? () => this.#sendStream(reply, whole)
+      ? () => this.#sendStream(last, whole)
       : () => this.#sendJson(JSON.stringify(response));
     context.call.runAfter(charged, send);
     return undefined;

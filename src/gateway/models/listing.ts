@@ -69,6 +69,12 @@ export class ModelListing {
     return [...found.values()].filter(({ id, line }) => mayUse(caller, id) && isUsable(line, now));
   }
 
+  /** By the same rule as calls: a glob accepts every name that it matches. */
+  find(catalog: Catalog, caller: Caller, name: string): ListedModel | undefined {
+    const line = catalog.resolve(caller.group.id, name)?.line;
+    return line && mayUse(caller, name) && isUsable(line, this.#clock.now()) ? { id: name, line } : undefined;
+  }
+
   async #offered(style: Style, accounts: readonly Account[]): Promise<string[]> {
     const lists = await Promise.all(accounts.map((account) => this.#listing(style, account)));
     return [...new Set(lists.flat())];

@@ -30,6 +30,8 @@ export interface NativeRequest {
   readonly dropped?: readonly string[];
   readonly tiers?: readonly ChosenTier[];
   readonly isStream: boolean;
+  /** The content type of a response that names none: events where the request asks for them. */
+  readonly streamType?: string | undefined;
   /** The gateway asks for usage that the client did not ask for. */
   readonly hidesUsage?: boolean;
   /** Only this account holds the stored response that the request refers to. */

@@ -1,5 +1,5 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
-import { type MaybePromise, whenReady } from '../../core/index.ts';
+import { EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
 import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
@@ -50,6 +50,8 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
       bounds,
       tiers,
       isStream: verb === ':streamGenerateContent',
+      // Without `alt=sse` the stream is one JSON array.
+      streamType: verb === ':streamGenerateContent' && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
       pathFor: (account) => `/v1beta/models/${encodeURIComponent(upstreamName(model, account))}${verb}${query}`,
       bodyFor: () => body,
     };
@@ -97,6 +99,7 @@ function jsonRequest(
     bounds: { ...bounds, ...place.bounds },
     tiers,
     isStream,
+    streamType: isStream ? EVENT_STREAM : undefined,
     hidesUsage,
     accountId: place.accountId,
     feature: place.feature,

@@ -2,7 +2,7 @@
  * The response of a native call: bytes as they come, a tap beside them reads usage. Ends the response only when the charge is on
  * disk. Never ends a truncated stream without an error event.
  */
-import { concatBuffers, isEventStream } from '../../core/index.ts';
+import { concatBuffers, EVENT_STREAM, isEventStream } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type InferenceOperation } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
@@ -31,6 +31,7 @@ export interface NativeResponseContext {
     readonly images?: RequestedImages;
     readonly dropped?: readonly string[];
     readonly hidesUsage?: boolean;
+    readonly streamType?: string | undefined;
   };
   readonly admission: Admission | undefined;
   /** Only for streams of images. */
@@ -65,7 +66,7 @@ export class NativeResponse implements ResponseHandler {
     this.#context = context;
     this.#head = head;
     this.#upstream = upstream;
-    this.#isSse = isEventStream(head.headers['content-type']);
+    this.#isSse = isEventStream(head.headers['content-type'] ?? context.request.streamType);
     const { images } = context.request;
     this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
@@ -225,5 +226,10 @@ export class NativeResponse implements ResponseHandler {
 
 /** A proxy in between must neither collect nor recode a stream, and heartbeats may make it longer than the provider's. */
 function asStream({ 'content-length': _, ...headers }: Record<string, string>): Record<string, string> {
-  return { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
+  return {
+    'content-type': EVENT_STREAM,
+    ...headers,
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  };
 }
