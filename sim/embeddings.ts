@@ -1,8 +1,8 @@
-/** The embeddings endpoint of the OpenAI-style provider. */
+/** The embeddings endpoints of the OpenAI-style and the Google-style provider. */
 import { createHash } from 'node:crypto';
 import { invalid } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { type Json, listOf, textOf } from './json.ts';
+import { type Json, type JsonObject, listOf, objectOf, objectsOf, textOf } from './json.ts';
 import { distortUsage, tokensIn } from './usage.ts';
 
 const DEFAULT_DIMENSIONS = 256;
@@ -25,6 +25,38 @@ export async function createEmbeddings(exchange: Exchange): Promise<void> {
     model: exchange.model,
     usage: distortUsage({ prompt_tokens: tokens, total_tokens: tokens }, exchange.fault.usage),
   });
+}
+
+export async function embedContent(exchange: Exchange): Promise<void> {
+  const { values, tokens } = embed(exchange.json);
+  await exchange.sendJson({ embedding: { values }, ...googleUsage(exchange, tokens) });
+}
+
+/** Every request names the model of the path. */
+export async function batchEmbedContents(exchange: Exchange): Promise<void> {
+  const requests = objectsOf(exchange.json.requests);
+  if (requests.length === 0) throw invalid('* BatchEmbedContentsRequest.requests: requests is not specified\n');
+  if (requests.some((request) => request.model !== `models/${exchange.model}`))
+    throw invalid('* BatchEmbedContentsRequest.requests: the model must match the model of the batch\n');
+  const embedded = requests.map(embed);
+  const tokens = embedded.reduce((sum, one) => sum + one.tokens, 0);
+  await exchange.sendJson({
+    embeddings: embedded.map(({ values }) => ({ values })),
+    ...googleUsage(exchange, tokens),
+  });
+}
+
+function embed(request: JsonObject): { values: number[]; tokens: number } {
+  const text = objectsOf(objectOf(request.content).parts)
+    .map((part) => textOf(part.text))
+    .join('\n');
+  if (text === '') throw invalid('* EmbedContentRequest.content: contents is not specified\n');
+  return { values: [...vectorOf(text, readDimensions(request.outputDimensionality))], tokens: tokensIn(text) };
+}
+
+function googleUsage({ fault }: Exchange, tokens: number): JsonObject {
+  const usageMetadata = distortUsage({ promptTokenCount: tokens, totalTokenCount: tokens }, fault.usage);
+  return usageMetadata === undefined ? {} : { usageMetadata };
 }
 
 /** One text, one list of tokens, or a list of either. */

@@ -1,6 +1,6 @@
 /** The routes of the simulated server. */
 import { createCompletion } from './chat/response.ts';
-import { createEmbeddings } from './embeddings.ts';
+import { batchEmbedContents, createEmbeddings, embedContent } from './embeddings.ts';
 import { Failure, type Shape } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { countTokens as countGoogle, generateContent, streamContent } from './generate/response.ts';
@@ -40,6 +40,8 @@ export const ROUTES: Route[] = [
   { method: 'POST', path: google('generateContent'), run: generateContent, names: 'model' },
   { method: 'POST', path: google('streamGenerateContent'), run: streamContent, names: 'model' },
   { method: 'POST', path: google('countTokens'), run: countGoogle, names: 'model' },
+  { method: 'POST', path: google('embedContent'), run: embedContent, names: 'model' },
+  { method: 'POST', path: google('batchEmbedContents'), run: batchEmbedContents, names: 'model' },
 ];
 
 export function shapeOf(path: string, headers: Record<string, string>): Shape {

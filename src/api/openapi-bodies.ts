@@ -39,6 +39,11 @@ export const BODY_DESCRIPTIONS: Readonly<Record<OperationWithBody, BodyDescripti
   'generate.create': { description: NATIVE, example: CONTENTS },
   'generate.stream': { description: NATIVE, example: CONTENTS },
   'generate.count': { description: NATIVE, example: CONTENTS },
+  'generate.embed': { description: NATIVE, example: { content: { parts: [{ text: HELLO }] } } },
+  'generate.batchEmbed': {
+    description: NATIVE,
+    example: { requests: [{ model: 'models/demo-embedding', content: { parts: [{ text: HELLO }] } }] },
+  },
   'tasks.create': {
     description: VIDEO,
     example: {

@@ -51,10 +51,10 @@ export type RequestBody =
   | { readonly content: 'json' | 'multipart-or-json'; readonly limit: BodyClass };
 
 /**
- * How the native path reads a request: a JSON body that names the model, a JSON body whose model stands in the path, an image request
- * that is checked field by field, or the id of a stored response. `none` where no cell is native.
+ * How the native path reads a request: a JSON body that names the model, a JSON body whose model stands in the path, texts to embed for
+ * the model of the path, an image request that is checked field by field, or the id of a stored response. `none` where no cell is native.
  */
-export type RequestReader = 'json' | 'path-model' | 'image' | 'stored' | 'none';
+export type RequestReader = 'json' | 'path-model' | 'path-embedding' | 'image' | 'stored' | 'none';
 
 /** `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be free. */
 export type BillingMode = 'metered' | 'free';
@@ -81,6 +81,8 @@ interface InferenceFacts extends Row {
   readonly timeouts: TimeoutClass;
   /** `once`: slow and expensive, so that a request is not sent again when a provider may have accepted it. */
   readonly sends: 'again' | 'once';
+  /** The reply is vectors: it has no output tokens, to be reserved or estimated. */
+  readonly vectors?: true;
 }
 /** Some cell converts, so the row names the dialect of its requests and what a conversion does with them. */
 type ConvertibleRow = InferenceFacts & { readonly groups: Readonly<Record<Style, Cell>> } & (
@@ -150,6 +152,7 @@ const JSON_VIDEO = { content: 'json', limit: 'video' } as const;
 
 /** A request that a provider replies to, and that is paid for. */
 const REPLY = { reader: 'json', billing: 'metered', timeouts: 'reply', sends: 'again' } as const;
+const EMBED = { ...REPLY, reader: 'path-embedding', vectors: true } as const;
 const IMAGE = { reader: 'image', billing: 'metered', timeouts: 'image', sends: 'once' } as const;
 const COUNT = { billing: 'free', timeouts: 'count', sends: 'again' } as const;
 /** Reading and managing stored responses. */
@@ -308,6 +311,7 @@ export const INFERENCE_ENDPOINTS = {
     errorFormat: 'openai',
     body: JSON_TEXT,
     ...REPLY,
+    vectors: true,
     // Their usage object has the members of chat completions.
     groups: onlyResponses('chat', 'embeddings'),
   },
@@ -423,6 +427,28 @@ export const INFERENCE_ENDPOINTS = {
     convertsFrom: 'generate',
     converts: 'count',
     groups: onlyGenerate(prefer('generate', 'count', 'generate')),
+  },
+  'generate.embed': {
+    doc: 'G 4.6',
+    about: 'Turn a text into a vector',
+    method: 'POST',
+    path: '/v1beta/models/{model}:embedContent',
+    alias: '/v1/models/{model}:embedContent',
+    errorFormat: 'generate',
+    body: JSON_TEXT,
+    ...EMBED,
+    groups: onlyGenerate(native('generate')),
+  },
+  'generate.batchEmbed': {
+    doc: 'G 4.6',
+    about: 'Turn several texts into vectors',
+    method: 'POST',
+    path: '/v1beta/models/{model}:batchEmbedContents',
+    alias: '/v1/models/{model}:batchEmbedContents',
+    errorFormat: 'generate',
+    body: JSON_TEXT,
+    ...EMBED,
+    groups: onlyGenerate(native('generate')),
   },
 } as const satisfies Record<string, InferenceRow>;
 

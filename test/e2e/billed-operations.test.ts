@@ -101,6 +101,16 @@ const PAID: Readonly<Record<string, PaidCall>> = {
     path: '/v1beta/models/demo-generate:streamGenerateContent?alt=sse',
     body: json(CONTENTS),
   },
+  'generate.embed': {
+    group: 'gemini',
+    path: '/v1beta/models/demo-generate:embedContent',
+    body: json({ content: { parts: [{ text: 'Hello' }] } }),
+  },
+  'generate.batchEmbed': {
+    group: 'gemini',
+    path: '/v1beta/models/demo-generate:batchEmbedContents',
+    body: json({ requests: [{ model: 'models/demo-generate', content: { parts: [{ text: 'Hello' }] } }] }),
+  },
 };
 
 /** Makes the call and returns the operation and the cost of its usage record; undefined when it left none. */

@@ -61,6 +61,8 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'generate.create': onlyGenerate,
   'generate.stream': onlyGenerate,
   'generate.count': onlyGenerate,
+  'generate.embed': onlyGenerate,
+  'generate.batchEmbed': onlyGenerate,
 };
 
 /** Every group offers it by name, so that the models endpoints know it. */
@@ -87,6 +89,8 @@ const BODIES: Readonly<Partial<Record<TextOperation, string>>> = {
   'generate.create': CONTENTS,
   'generate.stream': CONTENTS,
   'generate.count': CONTENTS,
+  'generate.embed': '{ "content": {"parts":[{"text":"hi"}]} }',
+  'generate.batchEmbed': `{ "requests": [{"model":"models/${MODEL}" ,"content":{"parts":[{"text":"hi"}]}}] }`,
 };
 
 const GROUP: Readonly<Record<Style, string>> = {

@@ -6,6 +6,7 @@ import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
+import { readEmbedding } from './embedding.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { readImageRequest } from './images/request.ts';
 import type { NativeRequest, NativeServices, NativeTarget, RequestBounds } from './native-request.ts';
@@ -43,17 +44,33 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const body = await readJsonBody(services, call, operation);
     const { bounds, tiers } = checkNativeBody(body);
     const model = resolveModel(services.catalog(), caller, call.params.model);
-    const verb = call.path.slice(call.path.lastIndexOf(':'));
+    const isStream = verbOf(call) === ':streamGenerateContent';
     return {
       model,
       bytes: body.length,
       bounds,
       tiers,
-      isStream: verb === ':streamGenerateContent',
+      isStream,
       // Without `alt=sse` the stream is one JSON array.
-      streamType: verb === ':streamGenerateContent' && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
-      pathFor: (account) => `/v1beta/models/${encodeURIComponent(upstreamName(model, account))}${verb}${query}`,
+      streamType: isStream && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
+      pathFor: (account) => nativePath(call, upstreamName(model, account), query),
       bodyFor: () => body,
+    };
+  },
+
+  async 'path-embedding'(services, call, caller, { operation }) {
+    rejectReshapingHeaders(call);
+    const query = forwardedQuery(call.query, true);
+    const body = await readJsonBody(services, call, operation);
+    const model = resolveModel(services.catalog(), caller, call.params.model);
+    const { bounds, bytesFor } = readEmbedding(body, model);
+    return {
+      model,
+      bytes: body.length,
+      bounds,
+      isStream: false,
+      pathFor: (account) => nativePath(call, upstreamName(model, account), query),
+      bodyFor: bytesFor,
     };
   },
 
@@ -79,6 +96,12 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     throw new TypeError(`${operation} has a native cell but no reader in its row`);
   },
 };
+
+/** The provider gets the version that has every method and field, whichever the client uses. */
+const nativePath = (call: Call, model: string, query: string): string =>
+  `/v1beta/models/${encodeURIComponent(model)}${verbOf(call)}${query}`;
+
+const verbOf = ({ path }: Call): string => path.slice(path.lastIndexOf(':'));
 
 function jsonRequest(
   { catalog, store }: NativeServices,

@@ -18,6 +18,7 @@ import {
   type ChosenTier,
   chosenTiers,
   type InferenceOperation,
+  inferenceRow,
   JSON_LIMITS,
   OUTPUT_LIMITS,
   TIER_FIELD_NAMES,
@@ -86,7 +87,7 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
     bounds: {
       ...asJson(() => inputBoundsOfBody(body)),
       ...toolBounds(body, members),
-      maxOutput: operation === 'embeddings.create' ? 0 : maxOutputOf(operation, read),
+      maxOutput: inferenceRow(operation).vectors ? 0 : maxOutputOf(operation, read),
     },
     tiers: chosenTiers(read),
     bytesFor(account, isUsageAsked) {

@@ -4,7 +4,7 @@
  */
 import { concatBuffers, EVENT_STREAM, isEventStream } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
-import { type Dialect, type FaultKind, faultRow, type InferenceOperation } from '../../rules/index.ts';
+import { type Dialect, type FaultKind, faultRow, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
 import type { Call, ClientStream, ClientStreams } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
@@ -159,8 +159,10 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #estimate({ images: made }: TapResult): HubUsage {
-    const { bytes, images } = this.#context.request;
-    return images && made ? estimateImageUsage(images, made) : estimateUsage(bytes, this.#bytes * this.#tap.textRatio);
+    const { operation, request } = this.#context;
+    const { bytes, images } = request;
+    if (images && made) return estimateImageUsage(images, made);
+    return estimateUsage(bytes, inferenceRow(operation).vectors ? 0 : this.#bytes * this.#tap.textRatio);
   }
 
   #finish({ id, ownedIds, usage, isError }: TapResult): void {
