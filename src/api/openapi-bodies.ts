@@ -31,7 +31,7 @@ export const BODY_DESCRIPTIONS: Readonly<Record<OperationWithBody, BodyDescripti
   'chat.create': { description: CONVERTED, example: { model: 'demo-messages', messages: MESSAGES.messages } },
   'responses.create': { description: CONVERTED, example: { ...RESPONSE, stream: true } },
   'responses.inputTokens': { description: CONVERTED, example: RESPONSE },
-  'responses.compact': { description: NATIVE, example: RESPONSE },
+  'responses.compact': { description: CONVERTED, example: RESPONSE },
   'responses.cancel': { description: 'None is needed; a body is forwarded unchanged.', example: {}, required: false },
   'embeddings.create': { description: NATIVE, example: { model: 'demo-embedding', input: HELLO } },
   'images.generate': { description: IMAGES, example: IMAGE },

@@ -81,4 +81,6 @@ export {
   withoutRejected,
 } from './opaque/in-request.ts';
 export { type SignOpaque, withoutForged } from './opaque/sign.ts';
+export { openSummaries } from './opaque/summary.ts';
+export { compactionClient } from './responses/index.ts';
 export { isObject } from './wire/read.ts';

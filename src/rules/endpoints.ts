@@ -87,6 +87,7 @@ interface InferenceFacts extends Row {
 /** Some cell converts, so the row names the dialect of its requests and what a conversion does with them. */
 type ConvertibleRow = InferenceFacts & { readonly groups: Readonly<Record<Style, Cell>> } & (
     | { readonly converts: 'reply'; readonly convertsFrom: Dialect }
+    | { readonly converts: 'compact'; readonly convertsFrom: 'responses' }
     | { readonly converts: 'count'; readonly convertsFrom: CountedDialect }
   );
 interface UnconvertedRow extends InferenceFacts {
@@ -256,7 +257,10 @@ export const INFERENCE_ENDPOINTS = {
     errorFormat: 'openai',
     body: JSON_TEXT,
     ...REPLY,
-    groups: onlyResponses('responses'),
+    convertsFrom: 'responses',
+    // The group's own model writes the summary.
+    converts: 'compact',
+    groups: responsesEverywhere,
   },
   'responses.get': {
     doc: 'G 4.4',

@@ -45,7 +45,7 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'responses.create': responses,
   'responses.socket': responses,
   'responses.inputTokens': responses,
-  'responses.compact': onlyResponses,
+  'responses.compact': responses,
   'responses.get': stored,
   'responses.delete': stored,
   'responses.cancel': onlyResponses,

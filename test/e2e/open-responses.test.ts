@@ -1,10 +1,11 @@
 /** What the Open Responses specification asks of an endpoint, on keys of all three groups. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { blockData, parseBlocks } from '../support/conversion-harness.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
-import { assertEvents, assertShape, itemSchema, responseSchema } from '../support/open-responses.ts';
+import { assertEvents, assertShape, compactionSchema, itemSchema, responseSchema } from '../support/open-responses.ts';
+import { ResponsesSocketClient } from '../support/websocket.ts';
 
 const GROUPS = ['openai', 'claude', 'gemini'] as const;
 const MODEL = 'demo-x';
@@ -139,5 +140,151 @@ for (const group of GROUPS)
         ['message', 'message', 'function_call', 'function_call_output', 'message'],
       );
       assert.equal(new Set(items.map((item) => item.id)).size, items.length);
+    });
+
+    test('compact returns the messages of the user and a summary that a later request continues from', async () => {
+      const compacted = await compact(group, { input: CONVERSATION, prompt_cache_key: 'compact-test' });
+      assert.deepEqual(
+        compacted.output.map((item) => (item.type === 'message' ? item.role : item.type)),
+        ['user', 'user', 'compaction'],
+      );
+      assert.ok(compacted.usage.input_tokens > 0 && compacted.usage.output_tokens > 0);
+      sim.journal.clear();
+      const { status } = await create(group, { input: [...compacted.output, user('Continue from here.')] });
+      assert.equal(status, 'completed');
+      const sent = String(sim.journal.requests.at(-1)?.body);
+      assert.ok(sent.includes('slate'), 'the messages of the user are there');
+      if (group !== 'openai') assert.ok(sent.includes('Summary of the conversation so far'), sent);
+    });
+
+    test('compact without a model is rejected', async () => {
+      const response = await send(group, '/compact', { input: CONVERSATION });
+      assert.equal(response.status, 400);
+    });
+  });
+
+const CONVERSATION = [
+  user([{ type: 'input_text', text: 'Remember the code word: slate.' }]),
+  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'OK.' }] },
+  { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"location":"Paris"}' },
+  { type: 'function_call_output', call_id: 'call_1', output: 'sunny in Paris' },
+  user('Compress this conversation.'),
+];
+
+async function compact(group: string, body: object) {
+  const response = await send(group, '/compact', { model: MODEL, ...body });
+  const value: unknown = await response.json();
+  assert.equal(response.status, 200, JSON.stringify(value));
+  return assertShape(compactionSchema, value);
+}
+
+for (const group of ['claude', 'gemini'] as const)
+  describe(`compaction by conversion on the ${group} group`, () => {
+    test('the provider reads calls and results as text, without tools', async () => {
+      sim.journal.clear();
+      await compact(group, { input: CONVERSATION, tools: [WEATHER] });
+      const sent = JSON.parse(String(sim.journal.requests.at(-1)?.body));
+      const text = JSON.stringify(sent.messages ?? sent.contents);
+      assert.match(text, /called the tool get_weather with:.*Paris/);
+      assert.match(text, /sunny in Paris/);
+      assert.match(text, /Summarize the conversation above/);
+      assert.equal(sent.tools, undefined);
+    });
+
+    test('compact reads stored turns, and a summary can be summarized again', async () => {
+      const { id } = await create(group, { input: 'Remember the code word: copper.' });
+      const first = await compact(group, { previous_response_id: id, input: 'And slate.' });
+      assert.match(JSON.stringify(first.output), /copper.*slate/);
+      sim.journal.clear();
+      const second = await compact(group, { input: first.output });
+      assert.ok(String(sim.journal.requests.at(-1)?.body).includes('Summary of the conversation so far'));
+      assert.equal(second.output.filter(({ type }) => type === 'compaction').length, 1);
+    });
+
+    test('a summary of another user is rejected', async () => {
+      const { output } = await compact(group, { input: CONVERSATION });
+      const other = await gateway.apply({ users: [{ id: 'ben', balance: '10' }], keys: [{ user: 'ben', group }] });
+      const response = await fetch(`${gateway.url}/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${other[group]}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: MODEL, input: [...output, user('Continue.')] }),
+      });
+      assert.equal(response.status, 400);
+    });
+
+    test('tokens of a request with a summary are counted', async () => {
+      const { output } = await compact(group, { input: CONVERSATION });
+      const response = await send(group, '/input_tokens', { model: MODEL, input: [...output, user('Go on.')] });
+      assert.equal(response.status, 200, await response.text());
+    });
+  });
+
+for (const group of GROUPS)
+  describe(`Open Responses over WebSocket on the ${group} group`, () => {
+    /** Asserts every event of the turn, and returns its response. */
+    async function completed(client: ResponsesSocketClient, body: object) {
+      await client.turn({ model: MODEL, ...body });
+      const response = assertEvents(client.frames);
+      assert.equal(response.status, 'completed');
+      return response;
+    }
+    const codeOf = async (client: ResponsesSocketClient, body: object) => {
+      const { error, response } = await client.turn({ model: MODEL, ...body });
+      return error?.code ?? (response as { error?: { code?: string } } | undefined)?.error?.code;
+    };
+    const open = async (t: TestContext): Promise<ResponsesSocketClient> => {
+      const client = await new ResponsesSocketClient(gateway.url, keys[group] ?? '').open();
+      t.after(() => client.socket.close());
+      return client;
+    };
+
+    test('turns one after the other complete on one connection', async (t) => {
+      const client = await open(t);
+      const first = await completed(client, { store: false, input: [user('Count from 1 to 3.')] });
+      const second = await completed(client, { store: false, input: 'Reply with exactly: second' });
+      assert.notEqual(first.id, second.id);
+    });
+
+    test('a turn that generates nothing warms up, and is continued', async (t) => {
+      const client = await open(t);
+      const warm = await completed(client, { generate: false, store: false, input: 'Remember: cobalt.' });
+      assert.deepEqual(warm.output, []);
+      sim.journal.clear();
+      await completed(client, { store: false, previous_response_id: warm.id, input: 'What is it?' });
+      if (group !== 'openai') assert.ok(String(sim.journal.requests.at(-1)?.body).includes('cobalt'));
+    });
+
+    test('a response that is not stored is continued on its connection', async (t) => {
+      const client = await open(t);
+      const { id } = await completed(client, { store: false, input: 'Remember the code word: cobalt.' });
+      await completed(client, { store: false, previous_response_id: id, input: 'What is the code word?' });
+    });
+
+    test('an unknown previous response is previous_response_not_found', async (t) => {
+      const body = { store: false, previous_response_id: 'resp_missing_1', input: 'This fails.' };
+      assert.equal(await codeOf(await open(t), body), 'previous_response_not_found');
+    });
+
+    test('a response that is not stored is unknown on another connection, where a new chain may begin', async (t) => {
+      const { id } = await completed(await open(t), { store: false, input: 'Remember: copper.' });
+      const other = await open(t);
+      const body = { store: false, previous_response_id: id, input: 'Continue.' };
+      assert.equal(await codeOf(other, body), 'previous_response_not_found');
+      await completed(other, { store: false, input: [user('Start again.')] });
+    });
+
+    test('a continuation that fails ends its chain', async (t) => {
+      const client = await open(t);
+      const { id } = await completed(client, { store: false, input: 'Remember: ember.' });
+      const orphan = { type: 'function_call_output', call_id: 'call_missing', output: 'no such call' };
+      const failed = await codeOf(client, { store: false, previous_response_id: id, input: [orphan] });
+      assert.notEqual(failed, undefined);
+      const stale = await codeOf(client, { store: false, previous_response_id: id, input: 'Continue.' });
+      assert.equal(stale, 'previous_response_not_found');
+    });
+
+    test('the output of compact begins a new chain', async (t) => {
+      const { output } = await compact(group, { input: CONVERSATION });
+      await completed(await open(t), { store: false, input: [...output, user('Continue from here.')], tools: [] });
     });
   });

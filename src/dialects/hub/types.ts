@@ -282,7 +282,7 @@ export interface CacheBreakpoint {
 /** A value that only its issuer can read, such as a thinking signature or encrypted reasoning. */
 export interface Opaque {
   readonly issuer: Style;
-  readonly kind: 'thinking' | 'redacted' | 'reasoning' | 'thought' | 'compaction';
+  readonly kind: 'thinking' | 'redacted' | 'reasoning' | 'thought' | 'compaction' | 'summary';
   /** The issuer's id of the item to which the value is bound. */
   readonly id?: string;
   /** Tag of the account family that issued it. It is client input: compare it, never select an account by it. */

@@ -1,5 +1,6 @@
 /** Codec of the responses dialect: `/v1/responses` of the OpenAI API, as a server and as a client. */
 import type { Codec } from '../codec.ts';
+import { compactionClient } from './client/compaction.ts';
 import { decodeRequest } from './client/decode-request.ts';
 import { encodeReply } from './client/encode-reply.ts';
 import { fieldNames } from './client/field-names.ts';
@@ -24,3 +25,5 @@ export const responsesCodec: Codec = {
     readUsage,
   },
 };
+
+export { compactionClient };

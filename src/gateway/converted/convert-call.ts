@@ -3,12 +3,20 @@
  * dropped are named in `x-gateway-dropped`; what cannot be converted is rejected before anything is sent.
  */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
-import { codecOf, type HubRequest, type Pair, restoreOpaque } from '../../dialects/index.ts';
+import {
+  codecOf,
+  compactionClient,
+  type HubRequest,
+  openSummaries,
+  type Pair,
+  restoreOpaque,
+} from '../../dialects/index.ts';
 import {
   type ChosenTier,
   chosenTiers,
   type Dialect,
   type InferenceOperation,
+  inferenceRow,
   TIER_DIALECTS,
 } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
@@ -17,6 +25,7 @@ import type { Caller } from '../caller.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
+import { userMessages } from '../stored/input-items.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
 import { inlineMedia } from './inline-media.ts';
@@ -36,11 +45,16 @@ export async function convertCall(
   caller: Caller,
   { operation, from, to }: Conversion,
 ): Promise<void> {
-  const pair: Pair = { client: codecOf(from).client, upstream: codecOf(to).upstream };
   const bytes = await readJsonBody(services, call, operation);
   const { body, input, previousId } = await expanded(services, caller, from, parseBody(bytes));
   const sign = signerFor(services.opaqueKey, caller);
-  const request = withState(dropForged(pair.client.decodeRequest(body, call.request), sign), {
+  const row = inferenceRow(operation);
+  const compacts = 'converts' in row && row.converts === 'compact';
+  const client = compacts
+    ? compactionClient({ sign, userMessages: (id) => userMessages(input, id) })
+    : codecOf(from).client;
+  const pair: Pair = { client, upstream: codecOf(to).upstream };
+  const request = withState(openSummaries(dropForged(client.decodeRequest(body, call.request), sign)), {
     ...(previousId && { previousId }),
     ...(!caller.key.store && { store: false }),
   });

@@ -5,7 +5,7 @@
  */
 import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { ApiError } from '../../core/index.ts';
-import { codecOf, decodeCount, type HubRequest } from '../../dialects/index.ts';
+import { codecOf, decodeCount, type HubRequest, openSummaries } from '../../dialects/index.ts';
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import { type Call, sendJson } from '../../web/index.ts';
@@ -18,6 +18,7 @@ import type { ConvertedServices } from './context.ts';
 import { estimateRequest } from './estimate-tokens.ts';
 import { inlineMedia } from './inline-media.ts';
 import { parseBody } from './json-body.ts';
+import { dropForged, signerFor } from './opaque-signer.ts';
 
 /** Counts in flight on this replica. Beyond that the estimate is returned. */
 const MAX_IN_FLIGHT = 16;
@@ -69,7 +70,8 @@ export class TokenCounter {
     const sent = parseBody(await readJsonBody(this.#services, call, operation));
     const { body } = from === 'responses' ? await expandHistory(sent, caller.key.userId, store) : { body: sent };
     const model = resolveModel(catalog(), caller, call.params.model ?? body.model);
-    const request = decodeCount(from, body, { headers: call.request.headers, model: model.name, stream: false });
+    const decoded = decodeCount(from, body, { headers: call.request.headers, model: model.name, stream: false });
+    const request = openSummaries(dropForged(decoded, signerFor(this.#services.opaqueKey, caller)));
     const counted =
       from === to ? undefined : await this.#askProvider(request, { call, group: caller.group, model, to });
     call.addLogFields({ model: model.name, estimated: counted === undefined });

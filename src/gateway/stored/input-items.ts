@@ -20,6 +20,10 @@ export function fullInputItem(item: unknown, responseId: string, index: number):
   };
 }
 
+/** The user's own messages among the items, as items of a response. */
+export const userMessages = (items: readonly unknown[], responseId: string): Json[] =>
+  items.filter((item) => (item as Json | null)?.role === 'user').map((item, n) => fullInputItem(item, responseId, n));
+
 const ID_PREFIX: ReadonlyMap<string, string> = new Map([
   ['message', 'msg'],
   ['reasoning', 'rs'],

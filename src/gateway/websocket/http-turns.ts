@@ -11,6 +11,7 @@ import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import { LaneHistory } from './lane-history.ts';
 import { isSuccessEvent, parseLifecycleEvent } from './lifecycle.ts';
 import type { Turn, TurnRunner } from './turn.ts';
+import { warmUpEvents } from './warm-up.ts';
 
 export interface HttpTurnsServices {
   readonly clock: Clock;
@@ -104,31 +105,8 @@ export class HttpTurns implements TurnRunner {
     if (this.#isClosed) return;
     const id = newId('resp');
     this.#history.set(turn.lane, id, items, base);
-    const response = {
-      id,
-      object: 'response',
-      created_at: Math.floor(this.#services.clock.now() / 1000),
-      model: turn.create.model ?? null,
-      output: [],
-      error: null,
-      incomplete_details: null,
-    };
-    const running = { ...response, status: 'in_progress', usage: null };
-    const completed = { ...response, status: 'completed', usage: NO_USAGE };
-    for (const [sequence_number, [type, state]] of [
-      ['response.created', running] as const,
-      ['response.in_progress', running] as const,
-      ['response.completed', completed] as const,
-    ].entries())
-      this.#socket.send(frameText({ type, sequence_number, response: state }, turn.streamId));
+    const created = Math.floor(this.#services.clock.now() / 1000);
+    for (const event of warmUpEvents(turn.create, id, created)) this.#socket.send(frameText(event, turn.streamId));
     turn.response.settle(200);
   }
 }
-
-const NO_USAGE = {
-  input_tokens: 0,
-  input_tokens_details: { cached_tokens: 0 },
-  output_tokens: 0,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 0,
-};
