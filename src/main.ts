@@ -34,7 +34,7 @@ import {
   type PoolLimits,
   RevisionWatch,
 } from './db/index.ts';
-import { createGateway, type Gateway } from './gateway/index.ts';
+import { type Background, createBackground, createGateway, type Gateway } from './gateway/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
@@ -186,7 +186,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   for (const model of await findUnpriced(context.database.db)) log.warn('model.unpriced', { model });
   isStarting = false;
   if (options.worker) {
-    const worker = runWorker({ ...context, video });
+    const worker = runWorker({ ...context, video, background: gateway });
     closers.push(() => worker.stop());
   }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
@@ -495,6 +495,7 @@ const proxiesOf = ({ HTTP_PROXY, HTTPS_PROXY, NO_PROXY }: Config): ProxySettings
 
 /** What the worker of a process without a server needs. */
 export interface WorkerServices {
+  readonly background: Background;
   readonly video: Video;
   close(): Promise<void>;
 }
@@ -508,7 +509,8 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   closers.push(() => upstream.close());
   const video = openVideo(context, { upstream, catalog, pool }, () => publicUrlOf(config, config.PORT));
   closers.push(() => video.close());
-  return { video, close: () => closeAll(closers) };
+  const background = createBackground({ ...context, db: context.database.db, upstream, catalog });
+  return { video, background, close: () => closeAll(closers) };
 }
 
 /** The server starts without Redis too: limits are then counted in this process until Redis is back. */

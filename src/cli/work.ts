@@ -25,7 +25,7 @@ export const workCommand = (): Command =>
 async function work(context: AppContext, stops: StopRequests): Promise<void> {
   const services = await openWorkerServices(context);
   try {
-    const worker = runWorker({ ...context, video: services.video });
+    const worker = runWorker({ ...context, ...services });
     info('Worker is running. Stop it with Ctrl-C.');
     // The timers of jobs do not keep the process alive.
     const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);

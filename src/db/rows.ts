@@ -133,6 +133,24 @@ export interface AuthorizationSessionsRow {
   updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface BackgroundResponsesRow {
+  reference: string;
+  user_id: string;
+  key_id: string;
+  group_id: string;
+  model: string;
+  request_id: string;
+  input_bytes: bigint;
+  price_id: bigint | null;
+  tier: string | null;
+  response_id: string | null;
+  account_id: string | null;
+  state: Generated<string>;
+  misses: Generated<number>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  next_check_at: Timestamp;
+}
+
 export interface CallbackAttemptsRow {
   user_id: string;
   event_id: string;
@@ -559,6 +577,7 @@ export interface Rows {
   assets: AssetsRow;
   audit: AuditRow;
   authorization_sessions: AuthorizationSessionsRow;
+  background_responses: BackgroundResponsesRow;
   callback_attempts: CallbackAttemptsRow;
   callback_circuits: CallbackCircuitsRow;
   callback_events: CallbackEventsRow;

@@ -13,6 +13,7 @@ import {
   type Spool,
   type WebSocketConnection,
 } from '../web/index.ts';
+import { type Background, createBackground } from './background/background.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import { type Conversion, convertCall } from './converted/convert-call.ts';
@@ -53,6 +54,8 @@ export interface GatewayOptions {
 export interface Gateway {
   readonly catalog: () => Catalog;
   readonly store: ResponseStore;
+  /** Jobs of a worker. */
+  readonly jobs: Background['jobs'];
   /** Counts the call against the limits of its key and user. */
   acquireSlot(call: Call, caller: Caller): undefined | Promise<void>;
   /** Native: bytes through. */
@@ -81,6 +84,7 @@ export interface Gateway {
 export function createGateway(options: GatewayOptions): Gateway {
   const { clock, log, upstream, catalog, limiter, metering, pool, bodyLimit, spool, accountTag, opaqueKey } = options;
   const { mediaFetcher } = options;
+  const background = createBackground(options);
   const store = new ResponseStore({ ...options, days: options.storedDays });
   const services = {
     clock,
@@ -100,6 +104,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     rejectedOpaques: new RejectedOpaques(),
     rejectedOptions: new RejectedOptions(),
     rejections: new UpgradeRejections(clock),
+    background,
   };
   const counter = new TokenCounter(services);
   const listing = new ModelListing(upstream, clock);
@@ -107,6 +112,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     catalog,
     store,
+    jobs: background.jobs,
     acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
     forward: (call, caller, forwarding) => forward(services, call, caller, forwarding),
     convert: (call, caller, conversion) => convertCall(services, call, caller, conversion),

@@ -1,3 +1,4 @@
+export { type Background, createBackground } from './background/background.ts';
 export type { Caller } from './caller.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { ListedModel } from './models/listing.ts';

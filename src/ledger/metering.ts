@@ -7,6 +7,7 @@ import {
   fail,
   type LimitedKey,
   type Log,
+  type MaybePromise,
   type Nanos,
   type Repetition,
   repeat,
@@ -177,6 +178,12 @@ export class Metering {
     return hold instanceof Promise
       ? hold.then((resolved) => this.#admitWithHold(userId, maxCost, resolved))
       : this.#admitWithHold(userId, maxCost, hold);
+  }
+
+  /** Throws or rejects with `spend_limit_reached` when a cost does not fit the limits of the key. Reserves nothing. */
+  checkSpend(key: LimitedKey, nanos: Nanos): MaybePromise<void> {
+    const hold = this.#spendLimits.reserve(key, nanos);
+    return hold instanceof Promise ? hold.then((resolved) => resolved.end(0n)) : hold?.end(0n);
   }
 
   /**

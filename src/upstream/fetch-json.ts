@@ -9,7 +9,11 @@ export interface JsonResult {
 const MAX_BYTES = 8 * 2 ** 20;
 
 /** Undefined when the request fails or the body is not JSON. */
-export function fetchJson(upstream: UpstreamClient, request: UpstreamRequest): Promise<JsonResult | undefined> {
+export function fetchJson(
+  upstream: UpstreamClient,
+  request: UpstreamRequest,
+  maxBytes = MAX_BYTES,
+): Promise<JsonResult | undefined> {
   const { promise, resolve } = Promise.withResolvers<JsonResult | undefined>();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -20,7 +24,7 @@ export function fetchJson(upstream: UpstreamClient, request: UpstreamRequest): P
     },
     onData(chunk) {
       size += chunk.length;
-      if (size > MAX_BYTES) {
+      if (size > maxBytes) {
         exchange.abort();
         resolve(undefined);
       }

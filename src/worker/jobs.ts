@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Database } from '../db/index.ts';
+import type { Background } from '../gateway/index.ts';
 import {
   checkAlarms,
   LEDGER_CHECKS,
@@ -21,10 +22,11 @@ export interface JobServices {
   readonly clock: Clock;
   readonly log: Log;
   readonly video: Pick<Video, 'jobs'>;
+  readonly background: Pick<Background, 'jobs'>;
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS'>;
 }
 
-export const jobsFor = ({ database, sealer, clock, log, config, video }: JobServices): Job[] => {
+export const jobsFor = ({ database, sealer, clock, log, config, video, background }: JobServices): Job[] => {
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
@@ -39,6 +41,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, video }: JobServ
     { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
     ...video.jobs,
+    ...background.jobs,
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
   ];
 };

@@ -3,7 +3,15 @@
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  */
 import { capabilitiesFor, type Model, priceAt } from '../../catalog/index.ts';
-import { type ApiError, type Clock, fail, formatNanos, type MaybePromise, whenReady } from '../../core/index.ts';
+import {
+  type ApiError,
+  type Clock,
+  fail,
+  formatNanos,
+  type MaybePromise,
+  type Nanos,
+  whenReady,
+} from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import {
   costOf,
@@ -51,6 +59,16 @@ export interface ImageCount {
   readonly count: number;
 }
 
+/** What a request costs at most, and by which price. */
+export interface Quote {
+  readonly maxCost: Nanos;
+  readonly rates: Rates;
+  readonly tier: ChosenTier | undefined;
+  readonly multipliers: readonly bigint[];
+  /** Null for a free model. */
+  readonly priceId: bigint | null;
+}
+
 /** The right to make one upstream call. Ends once, with a charge or without; what comes later has no effect. */
 export interface Admission {
   /** Charges the usage. */
@@ -87,25 +105,35 @@ export class Billing {
     if (inferenceRow(facts.operation).billing === 'free') return FREE_ADMISSION;
     crashPoint('call.admitting');
     const services = this.#services;
-    const { key, group } = caller;
+    const { key } = caller;
+    const quote = this.quote(caller, facts);
+    const reserved = services.metering.admit(key.userId, quote.maxCost, key);
+    const open = (reservation: Reservation): Admission => {
+      crashPoint('call.admitted');
+      return new ReservedAdmission({ call, caller, facts, reservation, quote, services });
+    };
+    return whenReady(reserved, open);
+  }
+
+  /** The price of a request and the most that it can cost. Throws when the model, or the tier that the request chooses, has none. */
+  quote({ key, group }: Caller, facts: CallFacts): Quote {
     const { line } = facts.model;
-    const price = priceAt(line, services.clock.now());
+    const price = priceAt(line, this.#services.clock.now());
     if (!price && !line.isFree) throw modelNotPriced(facts.model);
     const rates = price ? this.#ratesOf(price.id, price.rates) : {};
     const tier = price && chosenTier(facts, rates);
     const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
     const maxCost = maxCostOf(
-      requestFacts(caller, facts),
+      requestFacts(group, facts),
       (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates,
       multipliers,
     );
-    const reserved = services.metering.admit(key.userId, maxCost, key);
-    const open = (reservation: Reservation): Admission => {
-      crashPoint('call.admitted');
-      const priceId = price?.id ?? null;
-      return new ReservedAdmission({ call, caller, facts, tier, reservation, rates, multipliers, priceId, services });
-    };
-    return whenReady(reserved, open);
+    return { maxCost, rates, tier, multipliers, priceId: price?.id ?? null };
+  }
+
+  /** Throws or rejects when the amount does not fit the spend limits of the key and its user. */
+  checkSpend({ key }: Caller, nanos: Nanos): MaybePromise<void> {
+    return this.#services.metering.checkSpend(key, nanos);
   }
 
   #ratesOf(priceId: bigint, stored: unknown): Rates {
@@ -118,7 +146,7 @@ export class Billing {
   }
 }
 
-function requestFacts({ group }: Caller, facts: CallFacts): RequestFacts {
+function requestFacts(group: Caller['group'], facts: CallFacts): RequestFacts {
   const { model, inputImages = 0, moreInput = 0, moreOutput = 0 } = facts;
   const { line } = model;
   const maxOutput = facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, line.maxOutput ?? DEFAULT_MAX_OUTPUT);
@@ -169,11 +197,8 @@ interface ReservedCall {
   readonly call: Call;
   readonly caller: Caller;
   readonly facts: CallFacts;
-  readonly tier: ChosenTier | undefined;
   readonly reservation: Reservation;
-  readonly rates: Rates;
-  readonly multipliers: readonly bigint[];
-  readonly priceId: bigint | null;
+  readonly quote: Quote;
   readonly services: BillingServices;
 }
 
@@ -188,7 +213,8 @@ class ReservedAdmission implements Admission {
   settle(reported: HubUsage, { accountId, images }: { accountId: string; images?: ImageCount }): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    const { call, caller, facts, tier, reservation, rates, multipliers, priceId, services } = this.#reserved;
+    const { call, caller, facts, reservation, quote, services } = this.#reserved;
+    const { tier, rates, multipliers, priceId } = quote;
     const { key, group } = caller;
     const usage = withTier(images ? { ...reported, images: byKind(images) } : reported, tier);
     const estimated = reported.estimated === true;

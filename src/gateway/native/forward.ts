@@ -3,8 +3,8 @@
  * headers and the model's alias change, and chat streams ask for usage.
  */
 import type { Account } from '../../catalog/index.ts';
-import { type ApiError, fail, isJsonType } from '../../core/index.ts';
-import { codecOf, type Fault, type UpstreamFailure } from '../../dialects/index.ts';
+import { type ApiError, fail, isJsonType, type Nanos } from '../../core/index.ts';
+import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
 import type { AccountUse, Affinity } from '../../pool/index.ts';
 import {
   CANNOT_COUNT_STATUSES,
@@ -17,7 +17,7 @@ import {
 import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
 import { affinityFromHeaders } from '../affinity.ts';
-import type { Admission } from '../billing/admission.ts';
+import type { Admission, CallFacts } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { droppedHeaders } from '../dropped.ts';
@@ -36,7 +36,7 @@ import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
-import type { NativeRequest, NativeServices } from './native-request.ts';
+import type { BackgroundCall, NativeRequest, NativeServices } from './native-request.ts';
 import { readRequest } from './read-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
@@ -54,6 +54,8 @@ export async function forward(
   caller: Caller,
   { operation, dialect, feature }: Forwarding,
 ): Promise<void> {
+  const id = call.params.response_id ?? '';
+  if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
   const request = await readRequest(services, call, caller, { operation, dialect });
   const { model, isStream, bounds, images, tiers, accountId } = request;
   const wanted = [feature, request.feature].filter((name) => name !== undefined);
@@ -71,12 +73,14 @@ export async function forward(
     images: images && requestedCount(images),
     tiers,
   };
-  const admission = facts && (await services.billing.admit(call, caller, facts));
+  const background = facts && request.isBackground ? await beginBackground(services, call, caller, facts) : undefined;
+  const admission = facts && !background ? await services.billing.admit(call, caller, facts) : undefined;
   const early =
     images && isStream
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
-  const native = new NativeCall({ services, call, caller, operation, dialect, request, admission, early }, accounts);
+  const context = { services, call, caller, operation, dialect, request, admission, early, background };
+  const native = new NativeCall(context, accounts);
   try {
     await runWithFailover(call, native, services);
     if (call.isClientGone) native.onClientGone();
@@ -84,7 +88,22 @@ export async function forward(
     if (!early?.fail(error)) throw error;
   } finally {
     admission?.release();
+    await background?.end(native.lostUsage);
   }
+  if (operation === 'responses.cancel') await services.background.checkSoon(id);
+}
+
+/** The money is held in the database, because the response outlives this call. */
+async function beginBackground(
+  { background, billing }: NativeServices,
+  call: Call,
+  caller: Caller,
+  facts: CallFacts,
+): Promise<BackgroundCall> {
+  call.addLogFields({ background: true });
+  const quote = billing.quote(caller, facts);
+  const checkSpend = (nanos: Nanos) => billing.checkSpend(caller, nanos);
+  return background.begin({ call, caller, model: facts.model, quote, inputBytes: facts.bodyBytes, checkSpend });
 }
 
 interface CallContext extends NativeResponseContext {
@@ -110,7 +129,8 @@ class NativeCall implements UpstreamCall {
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
     this.accounts = accounts;
-    this.sends = inferenceRow(context.operation).sends;
+    // A background response that was lost would be made, and paid for, a second time.
+    this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;
     this.affinity = affinityFromHeaders(context.call);
     const { call, services, request } = context;
     const { log, rejectedOptions } = services;
@@ -175,6 +195,13 @@ class NativeCall implements UpstreamCall {
     const usage = images && made ? estimateImageUsage(images, made) : estimateUsage(bytes, 0);
     call.addLogFields({ account: account.id, ...usageLogFields(usage) });
     admission?.settle(usage, { accountId: account.id, ...(made && { images: made }) });
+  }
+
+  /** What a request may cost that was sent, but whose client disconnected before the provider responded. */
+  get lostUsage(): { usage: HubUsage; accountId: string } | undefined {
+    const { call, request } = this.#context;
+    if (!call.isClientGone || call.isInterrupted || this.response || !this.#sentTo) return undefined;
+    return { usage: estimateUsage(request.bytes, 0), accountId: this.#sentTo.id };
   }
 
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void {

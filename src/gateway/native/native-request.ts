@@ -1,13 +1,46 @@
 /** A native request after it was read, and what reading it needs. */
 import type { Account, Model } from '../../catalog/index.ts';
+import type { MaybePromise, Nanos } from '../../core/index.ts';
+import type { HubUsage } from '../../dialects/index.ts';
 import type { StreamedBody } from '../../http/index.ts';
 import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
-import type { Spool } from '../../web/index.ts';
-import type { CallFacts } from '../billing/admission.ts';
+import type { Call, Spool } from '../../web/index.ts';
+import type { CallFacts, Quote } from '../billing/admission.ts';
+import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
 import type { RequestedImages } from './images/usage.ts';
 
+/** Creation of background responses; see `src/gateway/background/`. */
+export interface BackgroundStarter {
+  /** Sets the maximum cost aside. Throws when the balance or a spend limit does not cover it. */
+  begin(input: BackgroundInput): Promise<BackgroundCall>;
+  /** Charges a response that has ended before its provider forgets it; throws when it is still running. */
+  endBeforeDelete(responseId: string, userId: string): Promise<void>;
+  /** Something has happened to the response. */
+  checkSoon(responseId: string): Promise<void>;
+}
+export interface BackgroundInput {
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly model: Model;
+  readonly quote: Quote;
+  /** Size of the request, for an estimate. */
+  readonly inputBytes: number;
+  readonly checkSpend: (nanos: Nanos) => MaybePromise<void>;
+}
+/** One request for a background response. */
+export interface BackgroundCall {
+  readonly isAccepted: boolean;
+  /** Resolves when what was accepted is in the database. */
+  readonly recorded: Promise<void>;
+  /** The provider works on the response; from here on it is followed. */
+  accepted(responseId: string, accountId: string): void;
+  /** The call is over. What was not accepted costs nothing, or what is `lost`: sent, but its client did not wait for the id. */
+  end(lost: { readonly usage: HubUsage; readonly accountId: string } | undefined): Promise<void>;
+}
+
 export interface NativeServices extends GatewayServices {
+  readonly background: BackgroundStarter;
   /** Uploads on disk. */
   readonly spool: Spool;
 }
@@ -30,6 +63,8 @@ export interface NativeRequest {
   readonly dropped?: readonly string[];
   readonly tiers?: readonly ChosenTier[];
   readonly isStream: boolean;
+  /** The provider responds at once and works on. */
+  readonly isBackground?: boolean;
   /** The content type of a response that names none: events where the request asks for them. */
   readonly streamType?: string | undefined;
   /** The gateway asks for usage that the client did not ask for. */

@@ -110,7 +110,7 @@ function jsonRequest(
   { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
 ): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
-  const { model, bounds, tiers, isStream, hidesUsage, previousId, bytesFor } = readNative(
+  const { model, bounds, tiers, isStream, isBackground, hidesUsage, previousId, bytesFor } = readNative(
     operation,
     body,
     caller,
@@ -122,6 +122,7 @@ function jsonRequest(
     bounds: { ...bounds, ...place.bounds },
     tiers,
     isStream,
+    isBackground,
     streamType: isStream ? EVENT_STREAM : undefined,
     hidesUsage,
     accountId: place.accountId,

@@ -33,6 +33,7 @@ import type { RequestBounds } from './native-request.ts';
 export interface NativeBody {
   readonly model: Model;
   readonly isStream: boolean;
+  readonly isBackground: boolean;
   readonly previousId: string | undefined;
   readonly bounds: RequestBounds;
   readonly tiers: readonly ChosenTier[];
@@ -68,11 +69,8 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
   };
-  if (read('background') === true) {
-    throw fail('unsupported_parameter', 'background: background responses are not supported.', {
-      param: 'background',
-    });
-  }
+  const isBackground = read('background') === true;
+  if (isBackground && (operation !== 'responses.create' || !caller.key.store)) throw noBackground(caller);
   const model = resolveModel(catalog, caller, read('model'));
   const previousId = read('previous_response_id');
   const isStream = read('stream') === true;
@@ -82,6 +80,7 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
   return {
     model,
     isStream,
+    isBackground,
     hidesUsage,
     previousId: typeof previousId === 'string' ? previousId : undefined,
     bounds: {
@@ -99,6 +98,15 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
     },
   };
 }
+
+const noBackground = ({ key }: Caller) =>
+  fail(
+    'unsupported_parameter',
+    key.store
+      ? 'background: only POST /v1/responses makes background responses; leave the field out.'
+      : 'background: this API key stores no responses, so that the result could not be read; leave the field out.',
+    { param: 'background' },
+  );
 
 /** Largest number of output tokens, all choices together; undefined when the request sets no limit. */
 const maxOutputOf = (operation: InferenceOperation, read: (name: string) => unknown): number | undefined =>

@@ -17,6 +17,7 @@ import { responseHeaders } from './headers.ts';
 import { UsageFilter } from './hidden-usage.ts';
 import type { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
+import type { BackgroundCall } from './native-request.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
 import { StreamTap, type Tap, type TapResult, tapUnary } from './usage-tap.ts';
 
@@ -34,6 +35,8 @@ export interface NativeResponseContext {
     readonly streamType?: string | undefined;
   };
   readonly admission: Admission | undefined;
+  /** Follows the response and charges it later; then there is no admission. */
+  readonly background?: BackgroundCall | undefined;
   /** Only for streams of images. */
   readonly early?: EarlyStream | undefined;
 }
@@ -85,6 +88,7 @@ export class NativeResponse implements ResponseHandler {
   onData(chunk: Buffer): boolean {
     this.#tap.push(chunk);
     this.#bytes += chunk.length;
+    if (this.#isSse && this.#context.background?.isAccepted === false) this.#accept(this.#tap.end());
     if (!this.#isSse && this.#context.early?.isOpen) return true;
     if (this.#filter) return this.#writeFiltered(this.#filter.push(chunk));
     if (!this.#held) return this.#stream?.write(this.#isSse ? chunk : this.#holdBackLastChunk(chunk)) ?? true;
@@ -107,8 +111,18 @@ export class NativeResponse implements ResponseHandler {
     return before;
   }
 
+  /** From here on the response outlives this call: the client may come back for it. */
+  #accept({ id }: TapResult): void {
+    const { background, caller, services } = this.#context;
+    if (!background || background.isAccepted || id === undefined) return;
+    const accountId = this.#head.account.id;
+    background.accepted(id, accountId);
+    services.store.save({ id, userId: caller.key.userId, accountId, itemIds: [] });
+  }
+
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
     const result = this.#tap.end();
+    this.#accept(result);
     // The client already has the head of a stream, and this is none.
     if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
@@ -181,8 +195,9 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #whenCharged(task: () => void): void {
-    const { call, admission } = this.#context;
-    if (admission) call.runAfter(admission.flushed(), task);
+    const { call, admission, background } = this.#context;
+    const written = background ? background.recorded : admission?.flushed();
+    if (written) call.runAfter(written, task);
     else task();
   }
 

@@ -1,0 +1,128 @@
+/** Reads background responses at their providers until they end. Replicas share the work by locked rows. */
+import { sql } from 'kysely';
+import type { Account } from '../../catalog/index.ts';
+import { errorFields } from '../../core/index.ts';
+import { release } from '../../ledger/index.ts';
+import { TIMEOUTS } from '../../rules/index.ts';
+import { CREDENTIAL_HEADER, fetchJson, locateUpstream } from '../../upstream/index.ts';
+import type { BackgroundServices } from './services.ts';
+import { type BackgroundRow, endRow, settleResponse } from './settle.ts';
+
+const BATCH = 40;
+/** Reads at a time; a response with images may have many megabytes. */
+const PARALLEL = 4;
+const MAX_BYTES = 64 * 2 ** 20;
+/** A response that the provider does not know this often was deleted there. */
+const MAX_MISSES = 3;
+const MAX_AGE_MS = 24 * 3_600_000;
+const ENDED: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
+
+/** Follows what is due and removes rows that ended long ago. Zero unless more may be due. */
+export async function followDue(services: BackgroundServices): Promise<number> {
+  const { db } = services;
+  await releaseUnsent(services);
+  await sql`delete from background_responses where reference in (
+    select reference from background_responses where next_check_at <= now() and state in ('settled', 'released') limit ${BATCH})`.execute(
+    db,
+  );
+  const due = await takeDue(services);
+  for (let n = 0; n < due.length; n += PARALLEL)
+    await Promise.all(due.slice(n, n + PARALLEL).map((row) => follow(services, row)));
+  return due.length === BATCH ? due.length : 0;
+}
+
+/** Follows one response now. */
+export async function followResponse(services: BackgroundServices, responseId: string): Promise<void> {
+  const row = await services.db
+    .selectFrom('background_responses')
+    .selectAll()
+    .where('response_id', '=', responseId)
+    .where('state', '=', 'running')
+    .executeTakeFirst();
+  if (row) await follow(services, row);
+}
+
+/** Older responses are read less often. */
+async function takeDue({ db }: BackgroundServices): Promise<BackgroundRow[]> {
+  const { rows } = await sql<BackgroundRow>`
+    update background_responses b set next_check_at = now() + case
+      when b.created_at > now() - interval '1 minute' then interval '5 seconds'
+      when b.created_at > now() - interval '10 minutes' then interval '15 seconds' else interval '1 minute' end
+    where b.reference in (
+      select reference from background_responses where state = 'running' and next_check_at <= now()
+      order by next_check_at limit ${BATCH} for update skip locked)
+    returning *`.execute(db);
+  return rows;
+}
+
+async function follow(services: BackgroundServices, row: BackgroundRow): Promise<void> {
+  const { catalog, clock, log } = services;
+  try {
+    const account = catalog()
+      .accounts(row.group_id)
+      .find(({ id }) => id === row.account_id);
+    const result = account && (await read(services, account, row.response_id ?? ''));
+    const body = (result?.body ?? {}) as Readonly<Record<string, unknown>>;
+    if (result?.status === 200 && ENDED.has(body.status))
+      return await inTransaction(services, row, (tx) => settleResponse(services, tx, row, body));
+    const isMissing = result?.status === 404;
+    const isOld = clock.now() - row.created_at.getTime() > MAX_AGE_MS;
+    if (isOld || (isMissing && row.misses + 1 >= MAX_MISSES)) return await giveUp(services, row);
+    if (isMissing !== row.misses > 0 || isMissing)
+      await sql`update background_responses set misses = ${isMissing ? row.misses + 1 : 0} where reference = ${row.reference}`.execute(
+        services.db,
+      );
+  } catch (error) {
+    log.warn('background.follow_failed', { request: row.request_id, ...errorFields(error) });
+  }
+}
+
+const read = ({ upstream }: BackgroundServices, account: Account, id: string) =>
+  fetchJson(
+    upstream,
+    {
+      method: 'GET',
+      ...locateUpstream('responses', account.baseUrl, `/v1/responses/${encodeURIComponent(id)}`),
+      headers: ['accept-encoding', 'identity', ...CREDENTIAL_HEADER.responses(account.credential)],
+      body: null,
+      timeouts: TIMEOUTS.count,
+    },
+    MAX_BYTES,
+  );
+
+/** Nothing can be charged: the provider no longer has the response, or never ends it. */
+async function giveUp(services: BackgroundServices, row: BackgroundRow): Promise<void> {
+  services.log.error('background.abandoned', { request: row.request_id, account: row.account_id, user: row.user_id });
+  await inTransaction(services, row, async (tx) => {
+    await release(tx, row.reference);
+    await endRow(tx, row.reference, 'released');
+  });
+}
+
+type Task = Parameters<Parameters<ReturnType<BackgroundServices['db']['transaction']>['execute']>[0]>[0];
+
+/** Another replica, or the request that deletes the response, may have ended it meanwhile. */
+const inTransaction = (
+  { db }: BackgroundServices,
+  { reference }: BackgroundRow,
+  run: (tx: Task) => Promise<void>,
+): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    const { rows } = await sql`
+      select from background_responses where reference = ${reference} and state = 'running' for update`.execute(tx);
+    if (rows.length > 0) await run(tx);
+  });
+
+/** A process ended while it sent the request, so that the id of the response is unknown. */
+async function releaseUnsent({ db, log }: BackgroundServices): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ reference: string; request_id: string }>`
+      select reference, request_id from background_responses where state = 'sending' and next_check_at <= now()
+      limit ${BATCH} for update skip locked`.execute(tx);
+    for (const { reference, request_id } of rows) {
+      log.error('background.abandoned', { request: request_id });
+      await release(tx, reference);
+      await endRow(tx, reference, 'released');
+    }
+  });
+}

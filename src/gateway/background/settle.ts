@@ -1,0 +1,133 @@
+/** The end of a background response: charged by its usage, or released, in one transaction with its row and its hold. */
+import { sql, type Transaction } from 'kysely';
+import type { Rows } from '../../db/index.ts';
+import { codecOf, type HubUsage } from '../../dialects/index.ts';
+import {
+  costOf,
+  createUsageRecord,
+  newRecordId,
+  parseRates,
+  recordUsage,
+  release,
+  settle,
+} from '../../ledger/index.ts';
+import { estimateUsage, withServiceTier } from '../billing/usage.ts';
+import { searchesIn } from '../native/searches.ts';
+import { ownedIds } from '../stored/owned-ids.ts';
+import type { BackgroundServices } from './services.ts';
+
+type Tx = Transaction<Rows>;
+type Json = Readonly<Record<string, unknown>>;
+
+/** A row of a background response. */
+export interface BackgroundRow {
+  readonly reference: string;
+  readonly user_id: string;
+  readonly key_id: string;
+  readonly group_id: string;
+  readonly model: string;
+  readonly request_id: string;
+  readonly input_bytes: bigint;
+  readonly price_id: bigint | null;
+  readonly tier: string | null;
+  readonly response_id: string | null;
+  readonly account_id: string | null;
+  readonly created_at: Date;
+  readonly misses: number;
+}
+
+/** Rows that have ended are kept for questions of callers. */
+const KEPT_DAYS = 7;
+
+export const endRow = (tx: Tx, reference: string, state: 'settled' | 'released') =>
+  sql`update background_responses set state = ${state}, next_check_at = now() + ${KEPT_DAYS} * interval '1 day'
+      where reference = ${reference}`.execute(tx);
+
+/** A failed response costs nothing, a cancelled one what the provider reports (ADR 13). */
+export async function settleResponse(
+  services: BackgroundServices,
+  tx: Tx,
+  row: BackgroundRow,
+  response: Json,
+): Promise<void> {
+  const { status } = response;
+  const usage =
+    status === 'failed'
+      ? undefined
+      : (usageOf(response) ?? (status === 'cancelled' ? undefined : estimated(row, response)));
+  if (!usage) {
+    await release(tx, row.reference);
+    await endRow(tx, row.reference, 'released');
+    return;
+  }
+  await settleRow(services, tx, row, usage);
+  await sql`update stored_responses set item_ids = ${ownedIds(response.output)}::text[], tokens = ${usage.input + usage.output}
+            where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
+}
+
+export async function settleRow(
+  { catalog, clock, log }: BackgroundServices,
+  tx: Tx,
+  row: BackgroundRow,
+  reported: HubUsage,
+): Promise<void> {
+  const usage = row.tier !== null && reported.tier === undefined ? { ...reported, tier: row.tier } : reported;
+  const multipliers = [
+    catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED,
+    await userMultiplier(tx, row.user_id),
+  ];
+  const { nanos } = costOf(usage, parseRates(await ratesOf(tx, row.price_id)), multipliers);
+  const { settled, excess } = await settle(tx, row.reference, {
+    nanos,
+    reason: `background response ${row.response_id ?? row.request_id}`,
+    priceId: row.price_id,
+  });
+  if (!settled) return;
+  if (excess > 0n)
+    log.warn('background.above_hold', { request: row.request_id, user: row.user_id, excess: String(excess) });
+  const record = createUsageRecord({
+    id: newRecordId(),
+    at: clock.now(),
+    userId: row.user_id,
+    keyId: row.key_id,
+    groupId: row.group_id,
+    accountId: row.account_id ?? '',
+    model: row.model,
+    operation: 'responses.create',
+    usage,
+    images: 0,
+    nanos,
+    priceId: row.price_id,
+    estimated: usage.estimated === true,
+    requestId: row.request_id,
+  });
+  await recordUsage(tx, [record]);
+  await endRow(tx, row.reference, 'settled');
+}
+
+/** Undefined without a usable report. */
+function usageOf(response: Json): HubUsage | undefined {
+  const { usage: reported, service_tier: tier, tool_usage: tools } = response;
+  const usage = codecOf('responses').upstream.readUsage(withServiceTier(reported, tier), tools);
+  if (!usage || usage.estimated || usage.invalid !== undefined) return undefined;
+  const searches = usage.searches ?? searchesIn('responses', response);
+  return searches > 0 ? { ...usage, searches } : usage;
+}
+
+const estimated = (row: BackgroundRow, { output }: Json): HubUsage =>
+  estimateUsage(Number(row.input_bytes), JSON.stringify(output ?? []).length);
+
+/** A factor of 1 in parts per million. */
+const UNCHANGED = 1_000_000n;
+
+async function userMultiplier(tx: Tx, userId: string): Promise<bigint> {
+  const user = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', userId).executeTakeFirst();
+  return user?.multiplier_ppm ?? UNCHANGED;
+}
+
+/** The price at the time of the request. One that was removed with its model is no price. */
+async function ratesOf(tx: Tx, priceId: bigint | null): Promise<unknown> {
+  if (priceId === null) return {};
+  const price = await tx.selectFrom('prices').select('rates').where('id', '=', priceId).executeTakeFirst();
+  return price?.rates ?? {};
+}
