@@ -332,6 +332,32 @@ describe('a provider', () => {
     assert.ok(gateway.log.some(({ msg, user: who }) => msg === 'background.abandoned' && who === user.id));
   });
 
+  test('that never ends a response releases its hold after a day', async () => {
+    const user = await begin('resp_endless1');
+    provider.respondWith(jsonResponse(JSON.stringify({ id: 'resp_endless1', status: 'in_progress' })));
+    const { db } = gateway.context.database;
+    const yesterday = new Date(Date.now() - 25 * 3_600_000);
+    await db
+      .updateTable('background_responses')
+      .set({ created_at: yesterday })
+      .where('user_id', '=', user.id)
+      .execute();
+    await follow();
+    assert.equal(await heldBy(user), 0n);
+    assert.deepEqual(await charges(user), []);
+  });
+
+  test('whose response is unknown, because a process ended in between, leaves a hold that is released', async () => {
+    const user = await begin('resp_unknown1');
+    await gateway.context.database.db
+      .updateTable('background_responses')
+      .set({ state: 'sending', response_id: null, account_id: null, next_check_at: new Date(0) })
+      .where('user_id', '=', user.id)
+      .execute();
+    await follow();
+    assert.equal(await heldBy(user), 0n);
+  });
+
   test('that still runs a response keeps it from being deleted', async () => {
     const user = await begin('resp_busy1');
     provider.respondWith(jsonResponse(JSON.stringify({ id: 'resp_busy1', status: 'in_progress' })));
