@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
 import { FailedAttempts, type Key, type KeyCache } from '../identity/index.ts';
-import { takesGenerateCredentials } from '../rules/index.ts';
+import { errorFormatOf, takesGenerateCredentials } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 
 export interface AuthServices {
@@ -94,11 +94,13 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
 const MAX_CREDENTIALS = 8;
 
 /**
- * The client sends its key in the form of the generate-content family and in no other, so it reads the shapes of that family, also on
- * paths that several families share (G 4.7).
+ * The path is one of the generate-content family. Or the client sends its key in the form of that family and in no other, so it reads
+ * the shapes of that family, also on paths that several families share (G 4.7).
  */
 const isGenerateClient = (call: Call): boolean =>
-  takesGenerateCredentials(call.path) &&
+  takesGenerateCredentials(call.path) && (errorFormatOf(call.path) === 'generate' || hasOnlyGenerateKey(call));
+
+const hasOnlyGenerateKey = (call: Call): boolean =>
   call.header('authorization') === undefined &&
   call.header('x-api-key') === undefined &&
   (call.header('x-goog-api-key') !== undefined || keyInQuery(call) !== null);

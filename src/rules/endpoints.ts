@@ -773,7 +773,8 @@ export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 const ERROR_FORMAT_BY_PATH: readonly (readonly [RegExp, ErrorFormat])[] = [
   [/^\/v1\/messages/, 'messages'],
   [/^\/v1beta/, 'generate'],
-  [/^\/v1\/models\/[^/]+:\w+$/, 'generate'],
+  // Names of models may contain colons too, so only the native verbs count.
+  [/^\/v1\/models\/[^/]+:\w*(?:Contents?|Tokens)(?![\w:.-])/, 'generate'],
   [/^\/api\/v3/, 'video'],
   [/^\/v1\/(?:videos|asset|public-characters)/, 'video'],
 ];

@@ -36,6 +36,7 @@ test('no two routes have the same method and path', () => {
 
 test('errorFormatOf returns the error format of the endpoint for its path', () => {
   for (const { path, errorFormat } of ROUTES) assert.equal(errorFormatOf(path), errorFormat, path);
+  assert.equal(errorFormatOf('/v1/models/ft:some-model:org'), 'openai');
 });
 
 test('matchRoute returns the route and its decoded parameters', () => {

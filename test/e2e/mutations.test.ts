@@ -326,7 +326,10 @@ function assertResponse(response: RawResponse | undefined, { target, method }: M
   const isMalformed = [400, 408, 431].includes(status) && response.headers.get('connection') === 'close';
   const path = target.split(/[?#]/, 1)[0] ?? '';
   const isOpenAi = typeof (parsed as { error?: { param?: unknown } }).error?.param !== 'undefined';
-  errorCode(isMalformed && isOpenAi ? 'openai' : errorFormatOf(path), status, parsed);
+  // Two SDK families share this path; the form of the key decides.
+  const isShared = /^\/v1\/models(?:\/|$)/.test(path) && errorFormatOf(path) === 'openai';
+  const format = isShared && !isOpenAi ? 'generate' : errorFormatOf(path);
+  errorCode(isMalformed && isOpenAi ? 'openai' : format, status, parsed);
 }
 
 test('HTTP server responds to twenty thousand mutated requests without a 500 and stays ready', {
