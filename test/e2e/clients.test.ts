@@ -666,10 +666,15 @@ describe('Codex', () => {
       assert.equal(error.code, 'server_error');
     });
 
-    test(`[N11] Codex: remote compaction gets 404, so that it falls back to local compaction (${group})`, async () => {
-      const response = await codex(group, { model: 'demo-text', input: 'x' }, {}, '/v1/responses/compact');
-      assert.equal(response.status, 404);
-      errorCode('openai', 404, await response.json());
+    test(`[N11] Codex: remote compaction returns the history that the next turn begins with (${group})`, async () => {
+      const { stream: _, ...body } = codexBody('Remember the word slate.') as { stream?: boolean };
+      const response = await codex(group, body, {}, '/v1/responses/compact');
+      const { output } = (await response.json()) as { output: { type: string }[] };
+      assert.equal(response.status, 200);
+      assert.equal(output.at(-1)?.type, 'compaction');
+      const next = codexBody('Go on.') as { input: unknown[] };
+      const events = dataBlocks(await (await codex(group, { ...next, input: [...output, ...next.input] })).text());
+      assert.equal(blockData(events.at(-1)).type, 'response.completed');
     });
   }
 
