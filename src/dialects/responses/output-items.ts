@@ -200,7 +200,8 @@ const TYPED_CALLS: ReadonlyMap<string, TypedCall> = new Map<string, TypedCall>([
 function encodeTypedCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
   const row = TYPED_CALLS.get(call.name);
   if (!row) return encodeFunctionCall(call, id, status);
-  const action = { ...row.action, ...parseArgs(call.args) };
+  const args = parseArgs(call.args);
+  const action = row.action ? { ...row.action, ...args } : args;
   return { id, type: row.type, status, call_id: call.callId, ...row.item, [row.field]: action };
 }
 

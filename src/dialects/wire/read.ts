@@ -2,7 +2,7 @@
  * Readers for JSON from clients and upstreams. The `need` and `read` forms reject an invalid field with its path. Upstream
  * bodies are read only with the `maybe` forms, because an unexpected field from a provider must not fail a call.
  */
-import { fail } from '../../core/index.ts';
+import { fail, parseExact, parseJson } from '../../core/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 
 export const isObject = (value: unknown): value is JsonObject =>
@@ -102,12 +102,18 @@ export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T
 /** Returns undefined if the text is not a JSON object. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Parses tool arguments; `{}` if they are not a JSON object, because targets with typed input require one. */
-export const parseArgs = (args: string): JsonObject => parseObject(args) ?? EMPTY;
+/**
+ * Parses tool arguments; `{}` if they are not a JSON object, because targets with typed input require one. `JSON.stringify`
+ * writes the numbers and the order of members as the model did.
+ */
+export function parseArgs(args: string): JsonObject {
+  const value = parseExact(args);
+  return isObject(value) ? value : EMPTY;
+}

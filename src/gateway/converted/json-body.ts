@@ -1,6 +1,6 @@
 /** Parsing of a body that is converted. Rejects JSON that is too deep or too large before parsing it, because that would block the event loop. */
 import { isUtf8 } from 'node:buffer';
-import { fail, JsonScanError, scanMembers } from '../../core/index.ts';
+import { fail, JsonScanError, mayBeDeep, parseJson, scanMembers } from '../../core/index.ts';
 import { isObject } from '../../dialects/index.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 
@@ -20,7 +20,7 @@ export function parseBody(bytes: Buffer): Body {
 
 function parseScanned(bytes: Buffer, text: string): Body {
   scanMembers(bytes, NONE, JSON_LIMITS);
-  return JSON.parse(text);
+  return parseJson(text) as Body;
 }
 const NONE: ReadonlySet<string> = new Set();
 
@@ -31,21 +31,9 @@ const NONE: ReadonlySet<string> = new Set();
 function parseSmall(bytes: Buffer, text: string): Body | undefined {
   if (text.length > JSON_LIMITS.harmlessChars || !isUtf8(bytes) || mayBeDeep(text)) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-/** True with more opening brackets than allowed levels, inside strings or not. `indexOf` searches natively. */
-function mayBeDeep(text: string): boolean {
-  let count = 0;
-  for (const bracket of ['{', '[']) {
-    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
-      count += 1;
-      if (count > JSON_LIMITS.depth) return true;
-    }
-  }
-  return false;
 }

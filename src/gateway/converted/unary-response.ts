@@ -1,6 +1,6 @@
 /** The response of one round that arrives as one JSON body: read in full and decoded before the client gets anything. */
 import type { Account } from '../../catalog/index.ts';
-import { ApiError, concatBuffers } from '../../core/index.ts';
+import { ApiError, concatBuffers, parseJson } from '../../core/index.ts';
 import { type Fault, type HubItem, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import { type FaultKind, faultRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
@@ -61,7 +61,7 @@ export class UnaryResponse implements RoundResponse {
   #read(error?: TransportError): Fault | undefined {
     if (error) return truncated(error.kind);
     try {
-      return this.#onReply(this.#decode(JSON.parse(concatBuffers(this.#chunks).toString('utf8'))));
+      return this.#onReply(this.#decode(parseJson(concatBuffers(this.#chunks).toString('utf8'))));
     } catch (thrown) {
       if (thrown instanceof SyntaxError) return truncated('failed');
       if (!(thrown instanceof ApiError)) throw thrown;

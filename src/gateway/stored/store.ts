@@ -3,7 +3,7 @@
  * behind the request, so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry.
  */
 import { sql } from 'kysely';
-import { type Clock, errorFields, fail, type Log, type Sealer } from '../../core/index.ts';
+import { type Clock, errorFields, fail, type Log, parseJson, type Sealer } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 
 /** Converted groups store the content; native groups only the account that holds the response. */
@@ -224,7 +224,7 @@ export class ResponseStore {
     const { clock, sealer } = this.#options;
     if (!row || row.expires_at.getTime() <= clock.now()) return undefined;
     const content =
-      row.sealed === null ? undefined : (JSON.parse(sealer.open(row.sealed, sealLocation(row.id))) as StoredContent);
+      row.sealed === null ? undefined : (parseJson(sealer.open(row.sealed, sealLocation(row.id))) as StoredContent);
     return {
       id: row.id,
       userId: row.user_id,

@@ -1,5 +1,5 @@
 /** Frames of a responses WebSocket: parsing those of the client, and building our own. */
-import { JsonScanError, measureMembers } from '../../core/index.ts';
+import { JsonScanError, measureMembers, parseJson } from '../../core/index.ts';
 import { JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 
 export type JsonFrame = Record<string, unknown>;
@@ -30,7 +30,7 @@ export function readFrame(text: string): ReadFrame | undefined {
     const bytes = Buffer.from(text);
     const { values } = measureMembers(bytes, ONCE, JSON_LIMITS);
     const memoryBytes = bytes.length * WEBSOCKET.memoryPerByte + values * WEBSOCKET.memoryPerValue;
-    return { event: JSON.parse(text) as JsonFrame, memoryBytes };
+    return { event: parseJson(text) as JsonFrame, memoryBytes };
   } catch (error) {
     if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
     throw error;

@@ -2,7 +2,7 @@
  * Turns of a WebSocket over the HTTP path: each runs as a streamed request with the full conversation in it, so the provider needs
  * neither WebSockets nor stored state. The connection remembers the latest response of every lane.
  */
-import { ApiError, type Clock, newId } from '../../core/index.ts';
+import { ApiError, type Clock, newId, parseJson } from '../../core/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
 import type { BodyReservation, Call, Handler, WebSocketConnection } from '../../web/index.ts';
 import { inputItems } from '../stored/expand.ts';
@@ -48,7 +48,7 @@ export class HttpTurns implements TurnRunner {
     const entry = previousId === undefined ? undefined : this.#history.find(previousId);
     const base = entry ? entry.base : previousId;
     if (entry) turn.memory.add(entry.json.length * WEBSOCKET.memoryPerByte);
-    const earlier = entry ? (JSON.parse(entry.json.toString()) as unknown[]) : [];
+    const earlier = entry ? (parseJson(entry.json.toString()) as unknown[]) : [];
     const items = [...earlier, ...inputItems(create.input)];
     let isComplete = false;
     response.on('event', (json: string) => {

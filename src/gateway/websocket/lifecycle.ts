@@ -1,4 +1,5 @@
 /** Events that begin or end a response on a WebSocket. All other events only pass through. */
+import { parseJson } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import { withServiceTier } from '../billing/usage.ts';
 import { searchesIn } from '../native/searches.ts';
@@ -32,7 +33,7 @@ export const isSuccessEvent = ({ type }: LifecycleEvent): boolean =>
 export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
   if (!LIFECYCLE.test(text)) return undefined;
   try {
-    const event = JSON.parse(text) as LifecycleEvent | null;
+    const event = parseJson(text) as LifecycleEvent | null;
     return typeof event?.type === 'string' ? event : undefined;
   } catch {
     return undefined;

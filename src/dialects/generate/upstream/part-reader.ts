@@ -15,7 +15,7 @@ import {
   openReasoning,
   openTextPart,
 } from './open-items.ts';
-import { applyPartialArgs, type PartialArgs } from './partial-args.ts';
+import { applyPartialArgs, openPartialArgs, type PartialArgs } from './partial-args.ts';
 
 export const readPart = (part: JsonObject, state: DecoderState, out: HubEvent[]): void =>
   PART_READERS[kindOf(part)](part, state, out);
@@ -73,7 +73,7 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, state: Decode
     const skeleton: HubToolCall = compact({ kind: 'tool_call', callId, name, form: 'function', args: '', signature });
     const index = openItem(skeleton, state, out);
     if (call.willContinue === true) {
-      const partial = { root: isObject(call.args) ? { ...call.args } : {} };
+      const partial = openPartialArgs(call);
       applyPartialArgs(partial, call);
       state.open = { kind: 'call', index, item: { ...skeleton }, partial };
       return;
@@ -121,7 +121,7 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, state: Decode
 function completeArgs(call: JsonObject): string {
   if (typeof call.args === 'string') return call.args;
   if (!Array.isArray(call.partialArgs)) return JSON.stringify(call.args ?? {});
-  const partial = { root: isObject(call.args) ? { ...call.args } : {} };
+  const partial = openPartialArgs(call);
   applyPartialArgs(partial, call);
   return JSON.stringify(partial.root);
 }

@@ -1,4 +1,5 @@
 /** Assembly of streamed function arguments: values at JSON paths, long strings split over several pieces. */
+import { isExactNumber, orderedObject } from '../../../core/index.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { isObject, maybeList, maybeString } from '../../wire/read.ts';
 
@@ -13,6 +14,11 @@ export interface PartialArgs {
 const MAX_STEPS = 64;
 const MAX_INDEX = 10_000;
 
+/** Copies the members that arrived at once; pieces follow. */
+export const openPartialArgs = ({ args }: JsonObject): PartialArgs => ({
+  root: orderedObject(isObject(args) ? args : {}),
+});
+
 export function applyPartialArgs(args: PartialArgs, call: JsonObject): void {
   for (const piece of maybeList(call.partialArgs).filter(isObject)) {
     const path = maybeString(piece.jsonPath) ?? '$';
@@ -24,10 +30,10 @@ export function applyPartialArgs(args: PartialArgs, call: JsonObject): void {
   }
 }
 
-function pieceValue(piece: JsonObject): string | number | boolean | null | undefined {
+function pieceValue(piece: JsonObject): unknown {
   const { stringValue, numberValue, boolValue } = piece;
   if (typeof stringValue === 'string') return stringValue;
-  if (typeof numberValue === 'number') return numberValue;
+  if (typeof numberValue === 'number' || isExactNumber(numberValue)) return numberValue;
   if (typeof boolValue === 'boolean') return boolValue;
   return 'nullValue' in piece ? null : undefined;
 }
@@ -51,7 +57,7 @@ function put(root: Container, steps: readonly (string | number)[], value: unknow
   let at = root;
   for (const [n, step] of steps.slice(0, -1).entries()) {
     const next = at[step];
-    if (typeof next !== 'object' || next === null) at[step] = typeof steps[n + 1] === 'number' ? [] : {};
+    if (typeof next !== 'object' || next === null) at[step] = typeof steps[n + 1] === 'number' ? [] : orderedObject();
     at = at[step] as Container;
   }
   const last = steps.at(-1) ?? '';

@@ -1,0 +1,238 @@
+/**
+ * JSON with exact tool arguments. `JSON.parse` rounds large and long numbers and moves names such as "1" to the front, so a
+ * converted call would get other arguments than the model wrote. The values of this module keep both, and `JSON.stringify`
+ * writes them back as they were. Only white space, escapes and repeated members may differ.
+ */
+import { JSON_LIMITS } from '../rules/index.ts';
+
+/** Members that hold tool arguments or results as a value, in any dialect, and how that value begins. */
+const ARGUMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
+  ['input', '{'],
+  ['args', '{'],
+  ['arguments', '{'],
+  ['action', '{'],
+  ['operation', '{'],
+  ['functionResponse', '{'],
+  ['function_response', '{'],
+  ['partialArgs', '['],
+]);
+const HAS_ARGUMENTS =
+  /"(?:input|args|arguments|action|operation|function_?[rR]esponse)"\s*:\s*\{\s*"|"partialArgs"\s*:\s*\[/;
+
+/** Declarations of tools and formats: readers expect plain numbers there, also in a property that is called `input`. */
+const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
+  ...[
+    'tools',
+    'functions',
+    'schema',
+    'responseSchema',
+    'responseJsonSchema',
+    'response_schema',
+    'response_json_schema',
+  ],
+]);
+
+/** Finds every number that `JSON.stringify` writes in another way and every name that it moves, and a few others. */
+const MAY_CHANGE = /[\s:,[](?:-0[\s,\]}]|-?[\d.]*(?:[\d.]{16}|\.\d*0[\s,\]}]|[eE])|-?0\.0{6})|"\d+"\s*:/;
+
+/** Parses a body as `JSON.parse` does, with exact values inside tool arguments. */
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return HAS_ARGUMENTS.test(text) && MAY_CHANGE.test(text) ? (readExact(text, false)?.value ?? value) : value;
+}
+
+/** Parses tool arguments; undefined if they are not JSON, or above the limits of what can be written again. */
+export function parseExact(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return MAY_CHANGE.test(text) || mayBeDeep(text) ? readExact(text, true)?.value : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the value is a number kept by its text. */
+export const isExactNumber = (value: unknown): boolean => typeof value === 'object' && rawJson.isRawJSON(value);
+
+/** A copy that lists its members in the order of their definition, also later ones with names such as "1". */
+export function orderedObject(members: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const ordered = new Proxy<Record<string, unknown>>({}, new MemberOrder(new Set()));
+  for (const [name, value] of Object.entries(members)) define(ordered, name, value);
+  return ordered;
+}
+
+/** Traps of a proxy: the names of its object in the order of their definition. */
+class MemberOrder {
+  readonly #names: Set<string | symbol>;
+
+  constructor(names: Set<string | symbol>) {
+    this.#names = names;
+  }
+
+  ownKeys(): (string | symbol)[] {
+    return [...this.#names];
+  }
+
+  defineProperty(target: object, name: string | symbol, descriptor: PropertyDescriptor): boolean {
+    this.#names.add(name);
+    return Reflect.defineProperty(target, name, descriptor);
+  }
+}
+
+/** An assignment to `__proto__` would change the prototype. */
+function define(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
+}
+
+/** True with more opening brackets than allowed levels, inside strings or not. `indexOf` searches natively. */
+export function mayBeDeep(text: string): boolean {
+  let count = 0;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      count += 1;
+      if (count > JSON_LIMITS.depth) return true;
+    }
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------- reader
+
+/** The types of TypeScript lack these two functions. */
+const rawJson = JSON as unknown as { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };
+
+type Container = Record<string, unknown> | unknown[];
+
+interface Frame {
+  readonly value: Container;
+  /** Name of the member that comes next. */
+  name: string;
+  readonly mode: Mode;
+  /** Names in their order, from the first one on that `JSON.stringify` would move. */
+  names?: Set<string>;
+}
+/** `exact` and `plain` hold for everything below; in `open` the name of a member decides. */
+type Mode = 'open' | 'plain' | 'exact';
+
+/** Reads a text that `JSON.parse` has accepted. Undefined above a limit. Iterative, so depth costs no stack. */
+function readExact(text: string, isExact: boolean): { readonly value: unknown } | undefined {
+  const cursor: Cursor = { text, at: 0, exactValues: 0 };
+  const frames: Frame[] = [];
+  for (;;) {
+    const parent = frames.at(-1);
+    const first = nextToken(cursor);
+    let value: unknown;
+    if (first === '{' || first === '[') {
+      if (frames.length >= JSON_LIMITS.depth) return undefined;
+      const frame = openFrame(first, parent, isExact);
+      cursor.at += 1;
+      const next = nextToken(cursor);
+      if (next !== '}' && next !== ']') {
+        if (first === '{') frame.name = readName(cursor);
+        frames.push(frame);
+        continue;
+      }
+      cursor.at += 1;
+      value = frame.value;
+    } else {
+      value = readScalar(cursor, first, parent ? parent.mode === 'exact' : isExact);
+    }
+    const complete = closeFinished(cursor, frames, value);
+    if (cursor.exactValues > JSON_LIMITS.exactValues) return undefined;
+    if (complete) return complete;
+  }
+}
+
+interface Cursor {
+  readonly text: string;
+  at: number;
+  /** Numbers and objects so far that need more than a plain value. */
+  exactValues: number;
+}
+
+function openFrame(first: string, parent: Frame | undefined, isExact: boolean): Frame {
+  const value: Container = first === '{' ? {} : [];
+  return { value, name: '', mode: parent ? modeBelow(parent, first) : isExact ? 'exact' : 'open' };
+}
+
+function modeBelow({ mode, name, value }: Frame, first: string): Mode {
+  if (mode !== 'open' || Array.isArray(value)) return mode;
+  if (PLAIN_MEMBERS.has(name)) return 'plain';
+  return ARGUMENT_MEMBERS.get(name) === first ? 'exact' : 'open';
+}
+
+/** Adds a finished value to its container, and closes the containers that end behind it. Returns the outermost when it ends. */
+function closeFinished(cursor: Cursor, frames: Frame[], finished: unknown): { readonly value: unknown } | undefined {
+  let value = finished;
+  for (;;) {
+    const frame = frames.at(-1);
+    if (frame === undefined) return { value };
+    add(frame, value);
+    const separator = nextToken(cursor);
+    cursor.at += 1;
+    if (separator === ',') {
+      nextToken(cursor);
+      if (!Array.isArray(frame.value)) frame.name = readName(cursor);
+      return undefined;
+    }
+    frames.pop();
+    if (frame.names) cursor.exactValues += 1;
+    value = frame.names ? new Proxy(frame.value, new MemberOrder(frame.names)) : frame.value;
+  }
+}
+
+const ARRAY_INDEX = /^\d+$/;
+
+function add(frame: Frame, value: unknown): void {
+  const { name } = frame;
+  if (Array.isArray(frame.value)) {
+    frame.value.push(value);
+    return;
+  }
+  if (frame.names) frame.names.add(name);
+  else if (frame.mode === 'exact' && ARRAY_INDEX.test(name)) frame.names = new Set(Object.keys(frame.value)).add(name);
+  define(frame.value, name, value);
+}
+
+function readName(cursor: Cursor): string {
+  const name = readString(cursor);
+  nextToken(cursor);
+  cursor.at += 1;
+  return name;
+}
+
+function readScalar(cursor: Cursor, first: string, isExact: boolean): unknown {
+  if (first === '"') return readString(cursor);
+  SCALAR.lastIndex = cursor.at;
+  const token = SCALAR.exec(cursor.text)?.[0] ?? '';
+  cursor.at += token.length;
+  const value: unknown = JSON.parse(token);
+  if (!isExact || typeof value !== 'number' || String(value) === token) return value;
+  cursor.exactValues += 1;
+  return rawJson.rawJSON(token);
+}
+const SCALAR = /[^\s,\]}]+/y;
+
+function readString(cursor: Cursor): string {
+  const { text, at } = cursor;
+  let end = text.indexOf('"', at + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  cursor.at = end + 1;
+  const content = text.slice(at + 1, end);
+  return content.includes('\\') ? String(JSON.parse(text.slice(at, end + 1))) : content;
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let at = quote;
+  while (text[at - 1] === '\\') at -= 1;
+  return (quote - at) % 2 === 1;
+}
+
+const SPACE: ReadonlySet<string | undefined> = new Set([' ', '\n', '\r', '\t']);
+
+/** Moves to the next character that is not white space, and returns it. */
+function nextToken(cursor: Cursor): string {
+  while (SPACE.has(cursor.text[cursor.at])) cursor.at += 1;
+  return cursor.text[cursor.at] ?? '';
+}
