@@ -184,6 +184,9 @@ const STREAMS: Readonly<Record<Dialect, (args: string) => WireEvent[]>> = {
 
 // ---------------------------------------------------------------- what arrives
 
+const HEAD = { headers: {}, model: 'm' };
+const MESSAGES_FOR_CHAT = { client: 'chat', upstream: 'messages' } as const;
+
 /** How a body begins its arguments: an object in its text, or a JSON text in a string. */
 const MEMBER: Readonly<Record<Dialect, string>> = {
   messages: '"input":{',
@@ -259,7 +262,7 @@ for (const pair of DIALECT_PAIRS) {
       callArguments,
       ({ text, wire }) => {
         const body = parseJson(fill(HISTORIES[client], wire));
-        const request = codecOf(client).client.decodeRequest(body, { headers: {}, model: 'm' });
+        const request = codecOf(client).client.decodeRequest(body, HEAD);
         const encoded = encodeRequestFor(pairOf(pair), request, targetFor(upstream));
         assert.equal(argumentsIn(upstream, JSON.stringify(encoded.body)), text);
       },
@@ -279,4 +282,36 @@ test('arguments that a generate stream assembles from pieces keep numbers and or
   const data = JSON.stringify(chunk).replace(/"<(.*?)>"/g, '$1');
   const { text } = convert({ client: 'responses', upstream: 'generate' }, [{ data }]);
   assert.equal(argumentsInStream('responses', text), '{"b":1234567890123456789,"1":1.0,"c":{"10":"x","2":1e400}}');
+});
+
+for (const pair of DIALECT_PAIRS.filter(({ client }) => client === 'chat' || client === 'responses'))
+  test(`${pair.name}: arguments that are no object stay readable in a conversation`, () => {
+    const isObjectForm = MEMBER[pair.upstream].endsWith('{');
+    for (const args of ['{"path": "/a', '[1]', '"x"', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`]) {
+      const request = codecOf(pair.client).client.decodeRequest(JSON.parse(fill(HISTORIES[pair.client], args)), HEAD);
+      const sent = JSON.stringify(encodeRequestFor(pairOf(pair), request, targetFor(pair.upstream)).body);
+      const expected = isObjectForm ? JSON.stringify({ INVALID_JSON: args }) : args;
+      assert.equal(argumentsIn(pair.upstream, sent), withoutSpace(expected));
+    }
+  });
+
+for (const pair of DIALECT_PAIRS.filter(({ upstream }) => upstream === 'chat' || upstream === 'responses'))
+  test(`${pair.name}: arguments that are no object stay readable in a unary reply`, () => {
+    const args = '{"path": "/a';
+    const body = JSON.parse(fill(UNARY[pair.upstream], args));
+    const context = replyContextFor(requestFrom(pair.client, { stream: false }), pair.upstream);
+    const reply = JSON.stringify(convertReply(pairOf(pair), EMPTY_ENCODED, body, context));
+    const isObjectForm = MEMBER[pair.client].endsWith('{');
+    assert.equal(
+      argumentsIn(pair.client, reply),
+      withoutSpace(isObjectForm ? JSON.stringify({ INVALID_JSON: args }) : args),
+    );
+  });
+
+test('missing arguments are an empty object', () => {
+  for (const args of ['', ' ', 'null', '{}']) {
+    const request = codecOf('chat').client.decodeRequest(JSON.parse(fill(HISTORIES.chat, args)), HEAD);
+    const sent = JSON.stringify(encodeRequestFor(pairOf(MESSAGES_FOR_CHAT), request, targetFor('messages')).body);
+    assert.equal(argumentsIn('messages', sent), '{}');
+  }
 });

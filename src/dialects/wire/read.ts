@@ -110,10 +110,12 @@ export function parseObject(text: string): JsonObject | undefined {
 }
 
 /**
- * Parses tool arguments; `{}` if they are not a JSON object, because targets with typed input require one. `JSON.stringify`
- * writes the numbers and the order of members as the model did.
+ * Parses tool arguments for targets that require an object; `JSON.stringify` writes the numbers and the order of members as the
+ * model did. Text that is no object stays readable, in the member that the messages provider recommends for it.
  */
 export function parseArgs(args: string): JsonObject {
+  if (args.trim() === '') return EMPTY;
   const value = parseExact(args);
-  return isObject(value) ? value : EMPTY;
+  if (isObject(value)) return value;
+  return value === null ? EMPTY : { INVALID_JSON: args };
 }

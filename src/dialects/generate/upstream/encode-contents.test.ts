@@ -98,7 +98,7 @@ test('contents encoder encodes errors, data, free text and malformed arguments a
   ];
   const [, calls, responses] = encode(items);
   assert.deepEqual(calls?.parts[0]?.functionCall, { id: '1', name: 'c', args: { input: 'free "text"' } });
-  assert.deepEqual(calls?.parts[1]?.functionCall, { id: '2', name: 'd', args: {} });
+  assert.deepEqual(calls?.parts[1]?.functionCall, { id: '2', name: 'd', args: { INVALID_JSON: '{broken' } });
   assert.deepEqual(responses?.parts[0]?.functionResponse, { id: '1', name: 'c', response: { error: 'no' } });
   assert.deepEqual(responses?.parts[1]?.functionResponse, { id: '2', name: 'd', response: { a: 1 } });
 });
