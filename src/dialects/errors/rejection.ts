@@ -15,6 +15,11 @@ export function reject(
   throw fail(code, message, { param: field });
 }
 
+/** `option` is a member of the tool under the name that the client used. */
+export function rejectToolOption(section: 'tools' | 'searchTool', option: string, message: string): never {
+  throw fail('unsupported_parameter', message, { param: `${section}.${option}` });
+}
+
 /** Clients match on this message and retry without the prefill. */
 export const rejectPrefill = (): never =>
   reject(
@@ -55,6 +60,8 @@ export const rejectImageOnly = (): never =>
 /** Returns the same error with the client's field name in place of the hub's. */
 export function withClientFieldName(names: FieldNames, error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
-  const name = lookUp(names, error.details.param ?? '');
-  return name === undefined ? error : fail(error.code, error.message, { ...error.details, param: name });
+  const [field = '', ...members] = (error.details.param ?? '').split('.');
+  const name = lookUp(names, field);
+  if (name === undefined) return error;
+  return fail(error.code, error.message, { ...error.details, param: [name, ...members].join('.') });
 }

@@ -25,7 +25,11 @@ export const encodeTools = (tools: readonly HubTool[], context: ToolContext): Js
 /** Whether a hosted tool of the list, other than the image tool, has no counterpart in this dialect. */
 export const dropsHostedTool = (tools: readonly HubTool[], context: ToolContext): boolean =>
   tools.some(
-    (tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && encodeServerTool(tool, context) === undefined,
+    (tool) =>
+      tool.kind === 'server' &&
+      tool.tool !== 'image_gen' &&
+      tool.tool !== 'mcp' &&
+      encodeServerTool(tool, context) === undefined,
   );
 
 /** Adjacent tools of one namespace share a wrapper. Keeps the order of tools. */
@@ -131,8 +135,11 @@ function withoutPartials(raw: JsonObject): JsonObject {
   return tool;
 }
 
-function encodeMcpTool(raw: JsonObject): JsonObject {
-  const { label, url, token, allowed } = remoteServer(raw);
+/** A server whose tools are all switched off is left out: an empty list of allowed tools could mean all of them. */
+function encodeMcpTool(raw: JsonObject): JsonObject | undefined {
+  const server = remoteServer(raw);
+  if (!server) return undefined;
+  const { label, url, token, allowed } = server;
   return compact({
     type: 'mcp',
     server_label: label,

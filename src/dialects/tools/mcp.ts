@@ -2,7 +2,7 @@
  * MCP servers, as the messages and responses dialects declare them. A server carries credentials and acts for the caller, so an
  * option that the target cannot express is rejected, never dropped.
  */
-import { reject } from '../errors/rejection.ts';
+import { reject, rejectToolOption } from '../errors/rejection.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { isGiven, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -14,26 +14,32 @@ export interface RemoteServer {
   readonly allowed?: readonly string[];
 }
 
-export function remoteServer(raw: JsonObject): RemoteServer {
+/** Returns undefined for a server whose tools are all switched off. */
+export function remoteServer(raw: JsonObject): RemoteServer | undefined {
   const label = maybeString(raw.server_label) ?? maybeString(raw.name) ?? '';
   const url = maybeString(raw.server_url) ?? maybeString(raw.url);
   if (url === undefined || label === '' || raw.headers !== undefined)
     reject('tools', `The MCP server "${label}" needs a label and a URL, and no custom headers, with this model.`);
-  if (isGiven(raw.require_approval) && raw.require_approval !== 'never')
-    reject(
+  // The provider's default is to ask before every call.
+  if (isResponsesTool(raw) && raw.require_approval !== 'never')
+    rejectToolOption(
       'tools',
+      'require_approval',
       `Calls of the MCP server "${label}" cannot require approval with this model; set require_approval to "never".`,
     );
   const token = maybeString(raw.authorization) ?? maybeString(raw.authorization_token);
   const allowed = allowedTools(raw, label);
+  if (maybeObject(raw.tool_configuration).enabled === false || allowed?.length === 0) return undefined;
   return { label, url, ...(token !== undefined && { token }), ...(allowed && { allowed }) };
 }
+
+const isResponsesTool = (raw: JsonObject): boolean => raw.type === 'mcp';
 
 function allowedTools(raw: JsonObject, label: string): readonly string[] | undefined {
   if (isObject(raw.toolset)) return enabledTools(raw.toolset, label);
   const listed = raw.allowed_tools ?? maybeObject(raw.tool_configuration).allowed_tools;
   if (!isObject(listed)) return isGiven(listed) ? stringsIn(listed) : undefined;
-  if (listed.read_only === true) rejectToolFilter(label);
+  if (isGiven(listed.read_only)) rejectToolFilter(label);
   return isGiven(listed.tool_names) ? stringsIn(listed.tool_names) : undefined;
 }
 

@@ -230,6 +230,32 @@ export const TOOLS: Readonly<Record<number, Row>> = {
         { body: MCP.messages, headers: { 'anthropic-beta': { $match: 'mcp-client' } }, dropped: [] },
       ),
       encodes('messages over responses', MCP.messages, { body: { tools: [MCP.responses] }, dropped: [] }),
+      // Without `require_approval` the client is asked before each call, which the other provider cannot do.
+      ...[undefined, null, 'always', { never: { tool_names: ['look'] } }].map((require_approval) =>
+        rejects(
+          'responses over messages',
+          { tools: [{ ...MCP.responses, require_approval }] },
+          { code: 'unsupported_parameter', param: 'tools.require_approval', message: 'require_approval to "never"' },
+        ),
+      ),
+      rejects(
+        'responses over messages',
+        { tools: [{ ...MCP.responses, allowed_tools: { read_only: true } }] },
+        { code: 'unsupported_parameter', param: 'tools' },
+      ),
+      // Everything is switched off, so the server is left out.
+      ...[{ enabled: false }, { enabled: true, allowed_tools: [] }].map((tool_configuration) =>
+        encodes(
+          'messages over responses',
+          { mcp_servers: [{ ...MCP.messages.mcp_servers[0], tool_configuration }], tools: [FIND.messages] },
+          { body: { tools: [{ name: 'find' }] }, nowhere: ['mcp'], dropped: [] },
+        ),
+      ),
+      encodes(
+        'messages over responses',
+        { mcp_servers: MCP.messages.mcp_servers, tools: [FIND.messages, { ...MCP.messages.tools[0], configs: {} }] },
+        { body: { tools: [{ name: 'find' }] }, nowhere: ['mcp'], dropped: [] },
+      ),
       // The provider cannot express "all tools but one", and allowing all of them would be too much.
       rejects(
         'messages over responses',

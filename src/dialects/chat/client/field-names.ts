@@ -4,6 +4,7 @@ import type { FieldNames } from '../../hub/fields.ts';
 export const fieldNames: FieldNames = {
   conversation: 'messages',
   tools: 'tools',
+  searchTool: 'web_search_options',
   toolChoice: 'tool_choice',
   /** Search is the only hosted tool that a chat client can request, besides the image tool. */
   hostedTools: 'web_search_options',

@@ -4,6 +4,7 @@ import type { FieldNames } from '../../hub/fields.ts';
 export const fieldNames: FieldNames = {
   conversation: 'contents',
   tools: 'tools',
+  searchTool: 'tools',
   toolChoice: 'toolConfig',
   hostedTools: 'tools',
   imageTool: 'tools',

@@ -103,6 +103,7 @@ describe('messages tool encoder', () => {
       server_url: 'https://m.example',
       authorization: 't',
       allowed_tools: ['read'],
+      require_approval: 'never',
     };
     const encoded = encode({ tools: [{ kind: 'server', tool: 'mcp', options: {}, raw }] });
     assert.deepEqual(encoded.body.mcp_servers, [

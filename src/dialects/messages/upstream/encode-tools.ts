@@ -90,7 +90,7 @@ const TOOL_ENCODERS: { readonly [K in HubTool['kind']]: ToolEncoder<K> } = {
     return [declare(tool, { description: known.description, input_schema: known.schema }, state)];
   },
   server(tool, state) {
-    if (tool.tool === 'mcp') return [mcpToolset(tool.raw, state)];
+    if (tool.tool === 'mcp') return mcpToolset(tool.raw, state);
     if (state.request.dialect === 'messages') return [{ ...tool.raw }];
     if (tool.options.machine) rejectMachine();
     const row = hostedTool(tool);
@@ -143,17 +143,16 @@ function searchOptions({ options }: HubTool & { kind: 'server' }, { request }: E
 }
 
 /** Declares the MCP server in `mcp_servers` and returns the toolset that offers it. */
-function mcpToolset(raw: JsonObject, state: EncodeState): Block {
-  const { label, url, token, allowed } = remoteServer(raw);
+function mcpToolset(raw: JsonObject, state: EncodeState): Block[] {
+  const server = remoteServer(raw);
+  if (!server) return [];
+  const { label, url, token, allowed } = server;
   state.mcpServers.push(compact({ type: 'url', name: label, url, authorization_token: token }));
-  return {
-    type: 'mcp_toolset',
-    mcp_server_name: label,
-    ...(allowed && {
-      default_config: { enabled: false },
-      configs: Object.fromEntries(allowed.map((tool) => [tool, { enabled: true }])),
-    }),
+  const limited = allowed && {
+    default_config: { enabled: false },
+    configs: Object.fromEntries(allowed.map((tool) => [tool, { enabled: true }])),
   };
+  return [{ type: 'mcp_toolset', mcp_server_name: label, ...limited }];
 }
 
 // ---------------------------------------------------------------- choice

@@ -4,6 +4,7 @@ import type { FieldNames } from '../../hub/fields.ts';
 export const fieldNames: FieldNames = {
   conversation: 'input',
   tools: 'tools',
+  searchTool: 'tools',
   toolChoice: 'tool_choice',
   hostedTools: 'tools',
   imageTool: 'tools',
