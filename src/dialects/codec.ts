@@ -74,6 +74,8 @@ export interface EncodedRequest {
   readonly droppedFields: readonly HubField[];
   /** Options of a hosted tool that the upstream does not have, by the names that the client used. */
   readonly droppedToolOptions?: readonly string[];
+  /** The same for web search, which has a field of its own in some dialects. */
+  readonly droppedSearchOptions?: readonly string[];
   /** Upstream tool name -> the client's; only names that differ. */
   readonly names: ReadonlyMap<string, ToolName>;
   /** Stop sequences that the upstream has no field for; the conversion cuts the text itself. */

@@ -32,7 +32,8 @@ export function encodeRequestFor(
   const encoded = withClientErrors(names, () => upstream.encodeRequest(request, target));
   const dropped = [...droppedByTable, ...encoded.droppedFields].map((field) => names[field]);
   const options = (encoded.droppedToolOptions ?? []).map((option) => `${names.tools}.${option}`);
-  return { ...encoded, dropped: [...new Set([...dropped, ...options, ...request.unknown])] };
+  const search = (encoded.droppedSearchOptions ?? []).map((option) => `${names.searchTool}.${option}`);
+  return { ...encoded, dropped: [...new Set([...dropped, ...options, ...search, ...request.unknown])] };
 }
 
 function withClientErrors<T>(names: FieldNames, encode: () => T): T {

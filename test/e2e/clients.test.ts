@@ -373,8 +373,22 @@ describe('Claude Code', () => {
     await claudeEvents(await claude('openai', search));
     assert.equal(listOf(lastSent().body.tools)[0]?.type, 'web_search');
     assert.deepEqual(lastSent().body.tool_choice, { type: 'web_search' });
-    await claudeEvents(await claude('gemini', search));
+    assert.equal(lastSent().body.max_tool_calls, 8);
+    const offered = { ...search, tools: [{ type: 'web_search_20250305', name: 'web_search' }], tool_choice: undefined };
+    await claudeEvents(await claude('gemini', offered));
     assert.ok(listOf(lastSent().body.tools).some((tool) => tool.googleSearch));
+  });
+
+  test('Claude Code: a web search that the provider can neither force nor limit is rejected', async () => {
+    const search = claudeBody({ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 8 }] });
+    for (const [more, message] of [
+      [{ tool_choice: { type: 'tool', name: 'web_search' } }, /not forced/],
+      [{}, /max_uses/],
+    ] as const) {
+      const response = await claude('gemini', { ...search, ...more });
+      assert.equal(response.status, 400);
+      assert.match(((await response.json()) as { error: { message: string } }).error.message, message);
+    }
   });
 });
 

@@ -53,6 +53,9 @@ export const rejectBuiltin = (builtin: string): never =>
 export const rejectHostedChoice = (tool: string): never =>
   reject('toolChoice', `The hosted tool '${tool}' cannot be used with this model.`);
 
+export const rejectForcedChoice = (tool: string): never =>
+  reject('toolChoice', `The hosted tool '${tool}' can be offered to this model, but not forced; let the model choose.`);
+
 /** The model cannot generate images, and the client accepts nothing else. */
 export const rejectImageOnly = (): never =>
   reject('imageOnlyOutput', 'This model does not generate images; also ask for text, or choose an image model.');

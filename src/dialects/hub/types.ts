@@ -147,6 +147,13 @@ export interface ServerToolOptions {
   readonly blockedDomains?: readonly string[];
   readonly maxUses?: number;
   readonly userLocation?: JsonObject;
+  /** How much of the results the model reads. */
+  readonly contextSize?: string;
+  /** The search must not reach the web; only its issuer has an index of its own. */
+  readonly offline?: boolean;
+  /** Members of the tool and of its filters that no other provider has. */
+  readonly otherOptions?: readonly string[];
+  readonly otherFilters?: readonly string[];
   /** The tool needs a container that its issuer hosts, or files in one. */
   readonly machine?: boolean;
 }

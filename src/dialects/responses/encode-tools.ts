@@ -7,6 +7,7 @@ import { type NamedTool, toolsByName } from '../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
 import { remoteServer } from '../tools/mcp.ts';
 import type { ToolNames } from '../tools/names.ts';
+import { checkSearchOptions, rejectOption, type SearchOptions } from '../tools/search.ts';
 import { compact, isObject, maybeString } from '../wire/read.ts';
 
 export interface ToolContext {
@@ -111,12 +112,7 @@ function encodeServerTool(tool: ToolOf<'server'>, context: ToolContext): JsonObj
 const HOSTED_ENCODERS: Readonly<
   Record<ServerTool, ((tool: ToolOf<'server'>, context: ToolContext) => JsonObject | undefined) | undefined>
 > = {
-  web_search: ({ options }) =>
-    compact({
-      type: 'web_search',
-      filters: options.allowedDomains && { allowed_domains: options.allowedDomains },
-      user_location: options.userLocation,
-    }),
+  web_search: encodeSearchTool,
   // Web search of this dialect also opens pages.
   web_fetch: undefined,
   code_exec: () => ({ type: 'code_interpreter', container: { type: 'auto' } }),
@@ -128,6 +124,30 @@ const HOSTED_ENCODERS: Readonly<
   maps: undefined,
   other: undefined,
 };
+
+/** The limit on uses is one of the request: see `searchLimit`. */
+const SEARCH_OPTIONS: SearchOptions = new Set(['allowedDomains', 'maxUses', 'userLocation', 'contextSize']);
+
+function encodeSearchTool(tool: ToolOf<'server'>): JsonObject {
+  checkSearchOptions(tool, SEARCH_OPTIONS);
+  const { allowedDomains, userLocation, contextSize } = tool.options;
+  return compact({
+    type: 'web_search',
+    filters: allowedDomains && { allowed_domains: allowedDomains },
+    user_location: userLocation,
+    search_context_size: contextSize,
+  });
+}
+
+/** The limit of the client on searches. The dialect limits the calls of all hosted tools together, so there must be no other one. */
+export function searchLimit(tools: readonly HubTool[], context: ToolContext): number | undefined {
+  const hosted = tools.filter(
+    (tool): tool is ToolOf<'server'> => tool.kind === 'server' && encodeServerTool(tool, context) !== undefined,
+  );
+  const limited = hosted.find(({ tool, options }) => tool === 'web_search' && options.maxUses !== undefined);
+  if (limited && hosted.length > 1) rejectOption(limited, 'max_uses', 'beside other hosted tools with this model');
+  return limited?.options.maxUses;
+}
 
 /** Only streams of this dialect show partial images, which cost tokens. */
 function withoutPartials(raw: JsonObject): JsonObject {

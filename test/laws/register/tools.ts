@@ -67,6 +67,10 @@ const MCP = {
   },
 };
 
+const WEB = { messages: { type: 'web_search_20250305', name: 'web_search' } };
+const FETCH = { type: 'web_fetch_20250910', name: 'web_fetch' };
+const PLACE = { type: 'approximate', country: 'DE' };
+
 const CLOSED = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
 const strictTool = (n: number) => ({ type: 'function', name: `tool_${n}`, strict: true, parameters: CLOSED });
 const STRICT_ROOM = 20;
@@ -301,6 +305,155 @@ export const TOOLS: Readonly<Record<number, Row>> = {
         'messages over generate',
         { messages: [user('hi'), SEARCH.messages, user('go')] },
         { body: { contents: [{}, { parts: [{ text: 'Found.' }] }, {}] }, nowhere: ['srvtoolu'] },
+      ),
+    ],
+  },
+  65: {
+    summary:
+      'Restrictions of a web search (domains, uses, no access to the web) are kept or rejected; its preferences are kept or dropped by name.',
+    conversions: [
+      ...FROM_MESSAGES,
+      ...FROM_RESPONSES,
+      'chat over responses',
+      'chat over messages',
+      'chat over generate',
+    ],
+    outcomes: ['changed', 'dropped', 'rejected'],
+    vectors: [
+      encodes(
+        'messages over responses',
+        { tools: [{ ...WEB.messages, max_uses: 3, allowed_domains: ['a.example'], user_location: PLACE }] },
+        {
+          body: {
+            tools: [{ type: 'web_search', filters: { allowed_domains: ['a.example'] }, user_location: PLACE }],
+            max_tool_calls: 3,
+          },
+          dropped: [],
+        },
+      ),
+      rejects(
+        'messages over responses',
+        { tools: [{ ...WEB.messages, blocked_domains: ['b.example'] }] },
+        { code: 'unsupported_parameter', param: 'tools.blocked_domains', message: 'blocked_domains' },
+      ),
+      // The limit of the provider counts the calls of all hosted tools.
+      rejects(
+        'messages over responses',
+        {
+          tools: [
+            { ...WEB.messages, max_uses: 3 },
+            { type: 'code_execution_20250825', name: 'code_execution' },
+          ],
+        },
+        { code: 'unsupported_parameter', param: 'tools.max_uses' },
+      ),
+      ...Object.entries({ allowed_domains: ['a.example'], blocked_domains: ['b.example'], max_uses: 3 }).flatMap(
+        ([option, value]) =>
+          [WEB.messages, FETCH].map((tool) =>
+            rejects(
+              'messages over generate',
+              { tools: [{ ...tool, [option]: value }] },
+              { code: 'unsupported_parameter', param: `tools.${option}`, message: option },
+            ),
+          ),
+      ),
+      encodes(
+        'messages over generate',
+        { tools: [{ ...WEB.messages, user_location: PLACE }] },
+        { body: { tools: [{ googleSearch: {} }] }, dropped: ['tools.user_location'] },
+      ),
+      encodes(
+        'responses over messages',
+        {
+          tools: [
+            {
+              type: 'web_search',
+              filters: { allowed_domains: ['a.example'] },
+              search_context_size: 'low',
+              external_web_access: true,
+              search_content_types: ['text'],
+            },
+          ],
+        },
+        {
+          body: { tools: [{ name: 'web_search', allowed_domains: ['a.example'] }] },
+          dropped: ['tools.search_context_size', 'tools.search_content_types'],
+        },
+      ),
+      rejects(
+        'responses over generate',
+        { tools: [{ type: 'web_search', filters: { allowed_domains: ['a.example'] } }] },
+        { code: 'unsupported_parameter', param: 'tools.filters.allowed_domains', message: 'allowed_domains' },
+      ),
+      encodes(
+        'responses over generate',
+        { tools: [{ type: 'web_search', search_context_size: 'low', user_location: PLACE }] },
+        {
+          body: { tools: [{ googleSearch: {} }] },
+          dropped: ['tools.user_location', 'tools.search_context_size'],
+        },
+      ),
+      ...FROM_RESPONSES.flatMap((conversion) => [
+        rejects(
+          conversion,
+          { tools: [{ type: 'web_search', filters: { published_after: '2026-01-01' } }] },
+          { code: 'unsupported_parameter', param: 'tools.filters.published_after' },
+        ),
+        // Agents list such a search in every request. Without a counterpart it is not offered, so nothing reaches the web.
+        encodes(
+          conversion,
+          { tools: [FIND.responses, { type: 'web_search', external_web_access: false }] },
+          { nowhere: ['web_search', 'googleSearch'], dropped: ['tools'] },
+        ),
+        rejects(
+          conversion,
+          {
+            tools: [FIND.responses, { type: 'web_search', external_web_access: false }],
+            tool_choice: { type: 'web_search' },
+          },
+          { code: 'unsupported_parameter', param: 'tool_choice' },
+        ),
+      ]),
+      encodes(
+        'chat over responses',
+        {
+          web_search_options: { search_context_size: 'high', user_location: { type: 'approximate', approximate: {} } },
+        },
+        { body: { tools: [{ type: 'web_search', search_context_size: 'high' }] }, dropped: [] },
+      ),
+      ...(['chat over messages', 'chat over generate'] as const).map((conversion) =>
+        encodes(
+          conversion,
+          { web_search_options: { search_context_size: 'high' } },
+          { dropped: ['web_search_options.search_context_size'] },
+        ),
+      ),
+    ],
+  },
+  66: {
+    summary: 'A forced hosted tool is rejected where the provider can only offer it.',
+    conversions: ['messages over generate', 'responses over generate'],
+    outcomes: ['rejected'],
+    vectors: [
+      rejects(
+        'messages over generate',
+        { tools: [FIND.messages, WEB.messages], tool_choice: { type: 'tool', name: 'web_search' } },
+        { code: 'unsupported_parameter', param: 'tool_choice', message: 'web_search' },
+      ),
+      rejects(
+        'messages over generate',
+        { tools: [WEB.messages], tool_choice: { type: 'any' } },
+        { code: 'unsupported_parameter', param: 'tool_choice', message: 'web_search' },
+      ),
+      rejects(
+        'responses over generate',
+        { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
+        { code: 'unsupported_parameter', param: 'tool_choice', message: 'web_search' },
+      ),
+      rejects(
+        'responses over generate',
+        { tools: [{ type: 'web_search' }], tool_choice: 'required' },
+        { code: 'unsupported_parameter', param: 'tool_choice', message: 'web_search' },
       ),
     ],
   },

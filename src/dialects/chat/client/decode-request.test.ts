@@ -328,7 +328,7 @@ test('decodeRequest reads tools, tool choice and web search options', () => {
     {
       kind: 'server',
       tool: 'web_search',
-      options: { userLocation: { type: 'approximate', city: 'Rome', country: 'IT' } },
+      options: { userLocation: { type: 'approximate', city: 'Rome', country: 'IT' }, contextSize: 'low' },
       raw: {
         search_context_size: 'low',
         user_location: { type: 'approximate', approximate: { city: 'Rome', country: 'IT' } },

@@ -81,9 +81,13 @@ function readName(body: JsonObject, path: string): string {
 function readSearch(value: unknown, path: string): HubTool {
   const raw = needObject(value, path);
   const location = optional(raw, 'user_location', needObject, path);
-  const options: ServerToolOptions = location
-    ? { userLocation: { type: 'approximate', ...(isObject(location.approximate) ? location.approximate : location) } }
-    : {};
+  const options: ServerToolOptions = compact({
+    userLocation: location && {
+      type: 'approximate',
+      ...(isObject(location.approximate) ? location.approximate : location),
+    },
+    contextSize: optional(raw, 'search_context_size', needString, path),
+  });
   return { kind: 'server', tool: 'web_search', options, raw };
 }
 

@@ -9,7 +9,8 @@ import { toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import type { ToolNames } from '../../tools/names.ts';
-import { compact, isObject, maybeString } from '../../wire/read.ts';
+import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
+import { compact, isObject } from '../../wire/read.ts';
 
 type ServerTool = Extract<HubTool, { kind: 'server' }>;
 type Custom = Extract<HubTool, { kind: 'custom' }>;
@@ -23,10 +24,11 @@ export function encodeTools(
   if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   const all = offeredTools(request);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
-  const search = all.find((tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search');
+  const hosted = all.filter((tool): tool is ServerTool => tool.kind === 'server' && tool.tool !== 'image_gen');
   // Search is the only hosted tool of this dialect.
-  if (all.some((tool) => tool.kind === 'server' && tool.tool !== 'web_search' && tool.tool !== 'image_gen'))
-    dropped.push('hostedTools');
+  const search = hosted.find(({ tool, options }) => tool === 'web_search' && !options.offline);
+  if (search) checkSearchOptions(search, SEARCH_OPTIONS);
+  if (hosted.some((tool) => tool !== search)) dropped.push('hostedTools');
   if (imageToolOf(request)) dropped.push('imageTool');
   return compact({
     tools: tools.length > 0 ? tools : undefined,
@@ -69,11 +71,13 @@ function encodeCustom(tool: Custom, target: UpstreamTarget, names: ToolNames): J
   return { type: 'custom', custom: compact({ name, description, format }) };
 }
 
+const SEARCH_OPTIONS: SearchOptions = new Set(['userLocation', 'contextSize']);
+
 /** Nests the location in `approximate`, as only this dialect does. */
-function searchOptions({ options, raw }: ServerTool): JsonObject {
+function searchOptions({ options }: ServerTool): JsonObject {
   const { type: _, ...location } = options.userLocation ?? {};
   return compact({
-    search_context_size: maybeString(raw.search_context_size),
+    search_context_size: options.contextSize,
     user_location: isObject(options.userLocation) ? { type: 'approximate', approximate: location } : undefined,
   });
 }
@@ -88,11 +92,8 @@ interface ChoiceContext {
 
 function encodeChoice(request: HubRequest, tools: readonly HubTool[], context: ChoiceContext): unknown {
   const { toolChoice, allowedTools } = request;
-  if (toolChoice.kind === 'hosted') {
-    // Search is a property of the request here, so it cannot be chosen.
-    if (toolChoice.tool === 'web_search') return undefined;
-    return rejectHostedChoice(toolChoice.tool);
-  }
+  // Search is a property of the request here, so it cannot be chosen.
+  if (toolChoice.kind === 'hosted') return rejectHostedChoice(toolChoice.tool);
   if (!context.hasTools) return undefined;
   const named = toolsByName(tools);
   const choiceOf = (name: string, namespace?: string) => {

@@ -272,8 +272,10 @@ test('tool encoder rejects a choice of an unsupported hosted tool', () => {
     () => tools([server('image_gen')], {}, { toolChoice }),
     isApiError('unsupported_parameter', /image_gen/),
   );
-  const search = tools([server('web_search')], {}, { toolChoice: { kind: 'hosted', tool: 'web_search' } });
-  assert.deepEqual(search.tools, [{ googleSearch: {} }]);
+  assert.throws(
+    () => tools([fn, server('web_search')], {}, { toolChoice: { kind: 'hosted', tool: 'web_search' } }),
+    isApiError('unsupported_parameter', /web_search.*not forced/),
+  );
 });
 
 test('tool encoder maps the tool choice to a calling mode', () => {

@@ -18,7 +18,7 @@ const MAX_STOP_SEQUENCES = 5;
 export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
   const request = effectiveRequest(original);
   const names = mapToolNames(request, 'generate');
-  const { hasFunctions, tools, toolConfig, dropsHosted } = encodeTools(request, names, target);
+  const { hasFunctions, tools, toolConfig, dropsHosted, droppedSearchOptions } = encodeTools(request, names, target);
   const images = encodeImages(request, target);
   const format = encodeFormat(request.output.format, hasFunctions && !target.capabilities.functionsWithSchema, target);
   const stops = request.sampling.stop ?? [];
@@ -50,6 +50,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     headers: {},
     droppedFields: dropped,
     ...(images.droppedToolOptions.length > 0 && { droppedToolOptions: images.droppedToolOptions }),
+    ...(droppedSearchOptions.length > 0 && { droppedSearchOptions }),
     names: names.originals,
     emulateStop: stops.slice(MAX_STOP_SEQUENCES),
   };

@@ -3,13 +3,14 @@
  * Hosted tools without a counterpart are dropped, or rejected if the client chose them.
  */
 import type { UpstreamTarget } from '../../codec.ts';
-import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
+import { rejectBuiltin, rejectForcedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { type NamedTool, toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import type { ToolNames } from '../../tools/names.ts';
+import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
 import { compact, isObject } from '../../wire/read.ts';
 import { toGoogleParameters } from './to-google-schema.ts';
 
@@ -20,6 +21,7 @@ export interface EncodedTools {
   readonly hasFunctions: boolean;
   /** A hosted tool other than the image tool has no counterpart, or the model rejects it next to functions. */
   readonly dropsHosted: boolean;
+  readonly droppedSearchOptions: readonly string[];
 }
 
 export function encodeTools(request: HubRequest, names: ToolNames, target: UpstreamTarget): EncodedTools {
@@ -31,7 +33,7 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   }
   const hasFunctions = declarations.size > 0;
   const hosted = hostedTools(tools, request, hasFunctions, target);
-  rejectUnavailableChoice(request.toolChoice, hosted);
+  if (!hasFunctions || request.toolChoice.kind === 'hosted') rejectForcedHosted(request.toolChoice, hosted);
   const list = [...(hasFunctions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
   const toolConfig = compact({
     functionCallingConfig: hasFunctions ? callingConfig(request, tools, names) : undefined,
@@ -41,6 +43,7 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   return {
     hasFunctions,
     dropsHosted: tools.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !hosted.has(tool.tool)),
+    droppedSearchOptions: request.dialect === 'generate' ? [] : droppedOptions(tools, hosted),
     ...(list.length > 0 && { tools: list }),
     ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
   };
@@ -105,7 +108,7 @@ function hostedTools(
       if (isAllowed) hosted.set(tool.tool, tool.raw);
     } else if (typeof mapped === 'string') {
       if (tool.options.machine) rejectMachine();
-      if (isAllowed) hosted.set(tool.tool, { [mapped]: {} });
+      if (isAllowed && !tool.options.offline) hosted.set(tool.tool, { [mapped]: {} });
     } else if (mapped.otherwise === 'reject') {
       rejectBuiltin(tool.tool);
     }
@@ -113,10 +116,18 @@ function hostedTools(
   return hosted;
 }
 
-function rejectUnavailableChoice(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
-  if (choice.kind === 'hosted' && choice.tool !== 'image_gen' && !hosted.has(choice.tool)) {
-    rejectHostedChoice(choice.tool);
-  }
+/** The provider's tools have none of the options. */
+const droppedOptions = (tools: readonly HubTool[], hosted: ReadonlyMap<ServerTool, JsonObject>): readonly string[] =>
+  tools.flatMap((tool) =>
+    tool.kind === 'server' && hosted.has(tool.tool) ? checkSearchOptions(tool, NO_OPTIONS) : [],
+  );
+const NO_OPTIONS: SearchOptions = new Set();
+
+/** The provider can offer a hosted tool, but not force it. */
+function rejectForcedHosted(choice: HubToolChoice, hosted: ReadonlyMap<ServerTool, JsonObject>): void {
+  if (choice.kind === 'hosted' && choice.tool !== 'image_gen') rejectForcedChoice(choice.tool);
+  const [only] = hosted.keys();
+  if (choice.kind === 'required' && only !== undefined) rejectForcedChoice(only);
 }
 
 // ---------------------------------------------------------------- choice
@@ -134,7 +145,6 @@ function callingConfig(request: HubRequest, tools: readonly HubTool[], names: To
     return { mode: forced ? 'ANY' : 'VALIDATED', allowedFunctionNames };
   }
   if (choice.kind === 'required') return { mode: 'ANY' };
-  // The provider cannot force a hosted tool, so a hosted choice only offers it.
   const strict = tools.some((tool) => tool.kind === 'function' && tool.strict === true);
   return strict ? { mode: 'VALIDATED' } : undefined;
 }

@@ -48,6 +48,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     }),
     headers: headersFor(tools, turns),
     droppedFields: [...dropped],
+    ...(tools.droppedSearchOptions.length > 0 && { droppedSearchOptions: tools.droppedSearchOptions }),
     names: names.originals,
     emulateStop: stop.rest,
   };

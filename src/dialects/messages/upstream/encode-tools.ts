@@ -7,6 +7,7 @@ import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts'
 import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import { remoteServer } from '../../tools/mcp.ts';
 import type { ToolNames } from '../../tools/names.ts';
+import { checkSearchOptions, rejectOption, type SearchOptions } from '../../tools/search.ts';
 import { compact } from '../../wire/read.ts';
 import { asObjectSchema, isEnforceable } from './constrain-schema.ts';
 import { type Block, cacheControl } from './encode-content.ts';
@@ -22,6 +23,7 @@ export interface EncodedTools {
   /** A hosted tool other than the image tool has no counterpart at this provider. */
   readonly dropsHosted: boolean;
   readonly dropsImageTool: boolean;
+  readonly droppedSearchOptions: readonly string[];
   /** A strict tool is sent without `strict`. */
   readonly dropsStrict: boolean;
 }
@@ -29,7 +31,7 @@ export interface EncodedTools {
 export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools {
   if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   const allowed = allowedTools(request);
-  const state: EncodeState = { request, names, strictCount: 0, mcpServers: [] };
+  const state: EncodeState = { request, names, strictCount: 0, mcpServers: [], droppedSearchOptions: [] };
   const blocks = allowed.flatMap((tool) => encodeTool(tool, state));
   const functionNames = new Set(blocks.filter((block) => block.type === undefined).map((block) => block.name));
   // Tool names must be unique; a function takes precedence over a hosted tool of the same name.
@@ -46,6 +48,7 @@ export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools
       tools.length < blocks.length ||
       allowed.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !isHosted(tool, request)),
     dropsImageTool: imageToolOf(request) !== undefined,
+    droppedSearchOptions: state.droppedSearchOptions,
     dropsStrict: allowed.filter((tool) => tool.kind === 'function' && tool.strict === true).length > state.strictCount,
   };
 }
@@ -56,6 +59,7 @@ interface EncodeState {
   /** Number of strict tools so far. */
   strictCount: number;
   readonly mcpServers: JsonObject[];
+  readonly droppedSearchOptions: string[];
 }
 
 /** The dialect has no list of allowed names, so only the allowed tools are sent. */
@@ -122,22 +126,28 @@ const isHosted = (tool: ServerToolEntry, { dialect }: HubRequest): boolean =>
 
 type ServerToolEntry = HubTool & { kind: 'server' };
 
-/** A client-side tool search returns results in a form that only its own dialect has, so it has no counterpart. */
-const hostedTool = ({ tool, raw }: ServerToolEntry) =>
-  tool === 'tool_search' && raw.execution === 'client' ? undefined : HOSTED[tool];
+/**
+ * A client-side tool search returns results in a form that only its own dialect has, so it has no counterpart. Nor has a search
+ * without access to the web.
+ */
+const hostedTool = ({ tool, raw, options }: ServerToolEntry) =>
+  (tool === 'tool_search' && raw.execution === 'client') || options.offline ? undefined : HOSTED[tool];
 
 const searchesTools = (request: HubRequest): boolean =>
   offeredTools(request).some(
     (tool) => tool.kind === 'server' && tool.tool === 'tool_search' && isHosted(tool, request),
   );
 
-function searchOptions({ options }: HubTool & { kind: 'server' }, { request }: EncodeState): Block {
-  const { allowedDomains, blockedDomains, userLocation } = options;
+const SEARCH_OPTIONS: SearchOptions = new Set(['allowedDomains', 'blockedDomains', 'maxUses', 'userLocation']);
+
+function searchOptions(tool: ServerToolEntry, { request, droppedSearchOptions }: EncodeState): Block {
+  droppedSearchOptions.push(...checkSearchOptions(tool, SEARCH_OPTIONS));
+  const { allowedDomains, blockedDomains, userLocation, maxUses } = tool.options;
+  if (allowedDomains && blockedDomains) rejectOption(tool, 'filters.blocked_domains', 'beside allowed domains');
   return compact({
-    max_uses: options.maxUses ?? request.limits.maxToolCalls,
-    // The provider accepts only one of the two lists; the allow list is the stricter one.
+    max_uses: maxUses ?? request.limits.maxToolCalls,
     allowed_domains: allowedDomains,
-    blocked_domains: allowedDomains ? undefined : blockedDomains,
+    blocked_domains: blockedDomains,
     user_location: userLocation && { ...userLocation, type: 'approximate' },
   });
 }

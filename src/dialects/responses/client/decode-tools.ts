@@ -31,7 +31,8 @@ function decodeTool(tool: JsonObject, type: string, path: string, namespace?: st
   if (type === 'function') return decodeFunction(tool, path, namespace);
   if (type === 'custom') return decodeCustom(tool, path, namespace);
   if (BUILTINS.has(type)) return { kind: 'builtin', builtin: type, name: type, raw: tool };
-  return { kind: 'server', tool: serverToolOf(type), options: optionsOf(tool), raw: tool };
+  const server = serverToolOf(type);
+  return { kind: 'server', tool: server, options: optionsOf(tool, server === 'web_search'), raw: tool };
 }
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
@@ -84,13 +85,35 @@ const SERVER_TOOLS: ReadonlyMap<string, ServerTool> = new Map<string, ServerTool
 const serverToolOf = (type: string): ServerTool =>
   type.startsWith('web_search') ? 'web_search' : (SERVER_TOOLS.get(type) ?? 'other');
 
-function optionsOf(tool: JsonObject): ServerToolOptions {
-  const domains = maybeList(maybeObject(tool.filters).allowed_domains).filter((domain) => typeof domain === 'string');
+function optionsOf(tool: JsonObject, isSearch: boolean): ServerToolOptions {
   return compact({
-    allowedDomains: domains.length > 0 ? domains : undefined,
-    userLocation: isObject(tool.user_location) ? tool.user_location : undefined,
+    ...(isSearch && searchOptions(tool)),
     machine: referencesContainer(tool.container) ? true : undefined,
   });
+}
+
+function searchOptions(tool: JsonObject): ServerToolOptions {
+  const { allowed_domains, blocked_domains, ...filters } = maybeObject(tool.filters);
+  const { type: _, filters: __, user_location, search_context_size, external_web_access, ...others } = tool;
+  return compact({
+    allowedDomains: domainsIn(allowed_domains),
+    blockedDomains: domainsIn(blocked_domains),
+    userLocation: isObject(user_location) ? user_location : undefined,
+    contextSize: maybeString(search_context_size),
+    offline: external_web_access === false ? true : undefined,
+    otherOptions: givenMembers(others),
+    otherFilters: givenMembers(filters),
+  });
+}
+
+function domainsIn(value: unknown): string[] | undefined {
+  const domains = maybeList(value).filter((domain) => typeof domain === 'string');
+  return domains.length > 0 ? domains : undefined;
+}
+
+function givenMembers(members: JsonObject): string[] | undefined {
+  const names = Object.keys(members).filter((name) => isGiven(members[name]));
+  return names.length > 0 ? names : undefined;
 }
 
 /** A container that the provider creates for the request (`auto` without files) is no reference. */

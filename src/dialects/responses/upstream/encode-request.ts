@@ -12,7 +12,7 @@ import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
 import { encodeFormat, encodeReasoning } from '../encode-settings.ts';
-import { dropsHostedTool, encodeToolChoice, encodeTools } from '../encode-tools.ts';
+import { dropsHostedTool, encodeToolChoice, encodeTools, searchLimit } from '../encode-tools.ts';
 import { encodeInputParts, setBreakpoints } from './encode-content.ts';
 import { encodeImages } from './encode-images.ts';
 import { type EncodeContext, encodeItems } from './encode-items.ts';
@@ -33,7 +33,7 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: images.choice ?? encodeToolChoice(tools, context),
     parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
-    ...limitsOf(request, target),
+    ...limitsOf(request, context),
     ...samplingOf(request, target),
     reasoning: encodeReasoning(request.reasoning, target.capabilities),
     text: textOf(request),
@@ -72,12 +72,17 @@ function encodeSystem(context: EncodeContext): { instructions?: string; items: J
 /** Tokens; the API rejects less. */
 const MIN_OUTPUT_TOKENS = 16;
 
-function limitsOf({ limits }: HubRequest, target: UpstreamTarget): JsonObject {
+function limitsOf(request: HubRequest, context: EncodeContext): JsonObject {
+  const { limits } = request;
+  const { target } = context;
+  const calls = [limits.maxToolCalls, searchLimit(offeredTools(request), context)].filter(
+    (limit) => limit !== undefined,
+  );
   const max = target.maxOutput ?? target.capabilities.maxOutput;
   const requested = limits.prewarm ? undefined : limits.maxOutput;
   return compact({
     max_output_tokens: requested === undefined ? undefined : Math.max(MIN_OUTPUT_TOKENS, Math.min(requested, max)),
-    max_tool_calls: limits.maxToolCalls,
+    max_tool_calls: calls.length > 0 ? Math.min(...calls) : undefined,
     context_management:
       limits.compactAt === undefined ? undefined : [{ type: 'compaction', compact_threshold: limits.compactAt }],
   });
