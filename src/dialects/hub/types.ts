@@ -18,7 +18,7 @@ export interface HubRequest {
   readonly tools: readonly HubTool[];
   readonly toolChoice: HubToolChoice;
   readonly parallelTools?: boolean;
-  readonly allowedTools?: { readonly mode: 'auto' | 'required'; readonly names: readonly string[] };
+  readonly allowedTools?: HubAllowedTools;
   readonly reasoning: HubReasoning;
   readonly output: HubOutput;
   readonly limits: HubLimits;
@@ -103,6 +103,19 @@ export type HubToolChoice =
   | { readonly kind: 'required' }
   | { readonly kind: 'named'; readonly name: string; readonly namespace?: string }
   | { readonly kind: 'hosted'; readonly tool: ServerTool };
+
+export interface HubAllowedTools {
+  readonly mode: 'auto' | 'required';
+  /** Tools that the client runs. */
+  readonly names: readonly ToolName[];
+  /** Tools that the provider runs; absent in dialects whose list does not concern them. */
+  readonly hosted?: readonly AllowedHostedTool[];
+}
+export interface AllowedHostedTool {
+  readonly tool: ServerTool;
+  /** Of an MCP server. */
+  readonly label?: string;
+}
 
 export type HubTool = { readonly cache?: CacheBreakpoint; readonly defer?: boolean } & (
   | {

@@ -1,7 +1,15 @@
 /** Encoder of tools and tool choice, for upstream requests and for the echo in responses. */
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../errors/rejection.ts';
-import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool, ToolName } from '../hub/types.ts';
+import type {
+  AllowedHostedTool,
+  HubRequest,
+  HubTool,
+  HubToolChoice,
+  JsonObject,
+  ServerTool,
+  ToolName,
+} from '../hub/types.ts';
 import { builtinFunction } from '../tools/builtins.ts';
 import { type NamedTool, toolsByName } from '../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
@@ -189,16 +197,28 @@ export function encodeToolChoice(offered: readonly JsonObject[], context: ToolCo
   const { request, names } = context;
   if (offered.length === 0 && request.toolChoice.kind !== 'hosted') return undefined;
   if (request.allowedTools) {
-    const { mode, names: allowed } = request.allowedTools;
+    const { mode, names: allowed, hosted } = request.allowedTools;
     const forms = formsOf(offered);
-    const tools = allowed.map((name) => encodeNamedChoice(forms, wireName(names, { name })));
-    return { type: 'allowed_tools', mode, tools };
+    const tools = allowed.map((tool) =>
+      compact({ ...encodeNamedChoice(forms, wireName(names, tool)), namespace: tool.namespace }),
+    );
+    // A client whose list does not concern hosted tools still gets them.
+    const types = hosted
+      ? hosted.map(encodeAllowedHosted)
+      : offered.filter(isHostedOffer).map(({ type }) => ({ type }));
+    return { type: 'allowed_tools', mode, tools: [...tools, ...types] };
   }
   const choice = request.toolChoice;
   if (choice.kind === 'hosted') return encodeHostedChoice(choice.tool, offered);
   if (choice.kind !== 'named') return choice.kind;
   return compact({ ...encodeNamedChoice(formsOf(offered), wireName(names, choice)), namespace: choice.namespace });
 }
+
+const isHostedOffer = ({ type }: JsonObject): boolean =>
+  type !== 'function' && type !== 'custom' && type !== 'namespace' && type !== 'mcp';
+
+const encodeAllowedHosted = ({ tool, label }: AllowedHostedTool): JsonObject =>
+  compact({ type: HOSTED_TYPES[tool] ?? tool, server_label: label });
 
 interface OfferedForms {
   /** Names of custom tools. */
@@ -234,8 +254,9 @@ export const echoTools = (tools: readonly HubTool[]): JsonObject[] =>
 export function echoToolChoice({ toolChoice, allowedTools, tools }: HubRequest): unknown {
   const named = toolsByName(tools);
   if (allowedTools) {
-    const { mode, names } = allowedTools;
-    return { type: 'allowed_tools', mode, tools: names.map((name) => echoNamedChoice(named, { kind: 'named', name })) };
+    const { mode, names, hosted = [] } = allowedTools;
+    const listed = names.map((tool) => echoNamedChoice(named, { kind: 'named', ...tool }));
+    return { type: 'allowed_tools', mode, tools: [...listed, ...hosted.map(encodeAllowedHosted)] };
   }
   if (toolChoice.kind === 'named') return echoNamedChoice(named, toolChoice);
   if (toolChoice.kind !== 'hosted') return toolChoice.kind;

@@ -2,21 +2,21 @@
  * Generated images: how much a request insists on one, and its size in both forms, pixels for the image tool and an aspect ratio
  * with a tier for the image modality.
  */
-import { offeredTools } from '../hub/effective-request.ts';
 import type { HubImageSettings, HubRequest, HubTool, JsonObject } from '../hub/types.ts';
 import { isGiven, maybeString } from '../wire/read.ts';
+import { allowedTools } from './allowed.ts';
 
 export type ImageTool = HubTool & { readonly kind: 'server' };
 
 export const imageToolOf = (request: HubRequest): ImageTool | undefined =>
-  offeredTools(request).find((tool): tool is ImageTool => tool.kind === 'server' && tool.tool === 'image_gen');
+  allowedTools(request).find((tool): tool is ImageTool => tool.kind === 'server' && tool.tool === 'image_gen');
 
 /** Whether the client chose the image tool, or requires a tool and offers no other. */
 export function forcesImageTool(request: HubRequest): boolean {
   const { toolChoice } = request;
   if (toolChoice.kind === 'hosted') return toolChoice.tool === 'image_gen';
-  if (toolChoice.kind !== 'required' || request.allowedTools) return false;
-  const tools = offeredTools(request);
+  if (toolChoice.kind !== 'required') return false;
+  const tools = allowedTools(request);
   return tools.length > 0 && tools.every((tool) => tool.kind === 'server' && tool.tool === 'image_gen');
 }
 

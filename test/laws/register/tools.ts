@@ -71,6 +71,16 @@ const WEB = { messages: { type: 'web_search_20250305', name: 'web_search' } };
 const FETCH = { type: 'web_fetch_20250910', name: 'web_fetch' };
 const PLACE = { type: 'approximate', country: 'DE' };
 
+const allowed = (tools: readonly unknown[]) => (mode: string, entry: object) => ({
+  tools,
+  tool_choice: { type: 'allowed_tools', mode, tools: [entry] },
+});
+const ALLOWED_GENERATE = allowed([FIND.responses, ...NAMESPACE.tools, { type: 'web_search' }]);
+const ALLOWED = allowed([
+  ...[FIND.responses, ...NAMESPACE.tools, { type: 'web_search' }, MCP.responses],
+  { ...MCP.responses, server_label: 'other' },
+]);
+
 const CLOSED = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
 const strictTool = (n: number) => ({ type: 'function', name: `tool_${n}`, strict: true, parameters: CLOSED });
 const STRICT_ROOM = 20;
@@ -455,6 +465,47 @@ export const TOOLS: Readonly<Record<number, Row>> = {
         { tools: [{ type: 'web_search' }], tool_choice: 'required' },
         { code: 'unsupported_parameter', param: 'tool_choice', message: 'web_search' },
       ),
+    ],
+  },
+  67: {
+    summary:
+      'A list of allowed tools also bounds hosted tools, MCP servers and namespaces; what is not listed cannot be called.',
+    conversions: [...FROM_RESPONSES],
+    outcomes: ['changed', 'rejected'],
+    vectors: [
+      encodes('responses over messages', ALLOWED('auto', { type: 'web_search' }), {
+        body: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+        absent: ['tools[1]', 'tool_choice', 'mcp_servers'],
+        dropped: [],
+      }),
+      encodes('responses over messages', ALLOWED('required', { type: 'mcp', server_label: 'docs' }), {
+        body: { tools: [{ type: 'mcp_toolset', mcp_server_name: 'docs' }], tool_choice: { type: 'any' } },
+        absent: ['tools[1]'],
+      }),
+      encodes('responses over messages', ALLOWED('auto', { type: 'function', name: 'find' }), {
+        body: { tools: [{ name: 'find' }] },
+        absent: ['tools[1]'],
+      }),
+      encodes('responses over messages', ALLOWED('auto', { type: 'function', name: 'find', namespace: 'files' }), {
+        body: { tools: [{ name: 'files__find' }] },
+        absent: ['tools[1]'],
+      }),
+      encodes('responses over generate', ALLOWED_GENERATE('auto', { type: 'web_search' }), {
+        body: {
+          tools: [{ functionDeclarations: [{ name: 'find' }, { name: 'files__find' }] }, { googleSearch: {} }],
+          toolConfig: { functionCallingConfig: { mode: 'NONE' } },
+        },
+      }),
+      encodes('responses over generate', ALLOWED_GENERATE('required', { type: 'function', name: 'find' }), {
+        body: { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['find'] } } },
+        nowhere: ['googleSearch'],
+        dropped: [],
+      }),
+      rejects('responses over generate', ALLOWED_GENERATE('required', { type: 'web_search' }), {
+        code: 'unsupported_parameter',
+        param: 'tool_choice',
+        message: 'web_search',
+      }),
     ],
   },
   46: {

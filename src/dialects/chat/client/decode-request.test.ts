@@ -336,7 +336,7 @@ test('decodeRequest reads tools, tool choice and web search options', () => {
     },
   ]);
   assert.deepEqual(request.toolChoice, { kind: 'required' });
-  assert.deepEqual(request.allowedTools, { mode: 'required', names: ['p'] });
+  assert.deepEqual(request.allowedTools, { mode: 'required', names: [{ name: 'p' }] });
   const tools = [{ type: 'custom', custom: { name: 'p' } }];
   const named = decode({ tools, tool_choice: { type: 'custom', custom: { name: 'p' } } });
   assert.deepEqual(named.toolChoice, { kind: 'named', name: 'p' });

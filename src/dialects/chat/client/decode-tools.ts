@@ -1,5 +1,5 @@
 /** Decoder of tools and tool choice, in both forms: `tools` and the legacy `functions`. */
-import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerToolOptions } from '../../hub/types.ts';
+import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerToolOptions, ToolName } from '../../hub/types.ts';
 import { toolsByName } from '../../tools/by-name.ts';
 import {
   compact,
@@ -123,7 +123,7 @@ function readAllowed(value: unknown, path: string): Choice {
     const at = `${path}.tools[${n}]`;
     const tool = needObject(one, at);
     const type = oneOf(['function', 'custom'])(tool.type, `${at}.type`);
-    return readName(needObject(tool[type], `${at}.${type}`), `${at}.${type}`);
+    return { name: readName(needObject(tool[type], `${at}.${type}`), `${at}.${type}`) };
   });
   return { toolChoice: { kind: mode }, allowedTools: { mode, names }, path: `${path}.tools` };
 }
@@ -131,8 +131,8 @@ function readAllowed(value: unknown, path: string): Choice {
 /** Rejects an unsatisfiable choice before it costs an upstream call. */
 function checkChoice({ toolChoice, allowedTools, path }: Choice, tools: readonly HubTool[]): void {
   const known = toolsByName(tools);
-  for (const name of [...namesOf(toolChoice), ...(allowedTools?.names ?? [])])
+  for (const { name } of [...namesOf(toolChoice), ...(allowedTools?.names ?? [])])
     if (!known.has(name)) wrongValue(path, `unknown tool '${name.slice(0, 80)}'; declare it in tools.`);
   if (toolChoice.kind === 'required' && tools.length === 0) wrongValue(path, 'required needs at least one tool.');
 }
-const namesOf = (choice: HubToolChoice): readonly string[] => (choice.kind === 'named' ? [choice.name] : []);
+const namesOf = (choice: HubToolChoice): readonly ToolName[] => (choice.kind === 'named' ? [choice] : []);

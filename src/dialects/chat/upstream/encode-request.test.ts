@@ -384,7 +384,10 @@ test('encodeRequest keeps web search, drops other hosted tools and rejects MCP s
 
 test('encodeRequest lists allowed tools in the wire form of each', () => {
   const custom: HubTool = { kind: 'custom', name: 'p' };
-  const encoded = body({ tools: [fn('f'), custom], allowedTools: { mode: 'auto', names: ['f', 'p'] } });
+  const encoded = body({
+    tools: [fn('f'), custom],
+    allowedTools: { mode: 'auto', names: [{ name: 'f' }, { name: 'p' }] },
+  });
   assert.deepEqual(encoded.tool_choice, {
     type: 'allowed_tools',
     allowed_tools: {

@@ -4,6 +4,7 @@ import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
+import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
@@ -24,7 +25,9 @@ export function encodeTools(
   if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   const all = offeredTools(request);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
-  const hosted = all.filter((tool): tool is ServerTool => tool.kind === 'server' && tool.tool !== 'image_gen');
+  const hosted = allowedTools(request).filter(
+    (tool): tool is ServerTool => tool.kind === 'server' && tool.tool !== 'image_gen',
+  );
   // Search is the only hosted tool of this dialect.
   const search = hosted.find(({ tool, options }) => tool === 'web_search' && !options.offline);
   if (search) checkSearchOptions(search, SEARCH_OPTIONS);
@@ -91,7 +94,7 @@ interface ChoiceContext {
 }
 
 function encodeChoice(request: HubRequest, tools: readonly HubTool[], context: ChoiceContext): unknown {
-  const { toolChoice, allowedTools } = request;
+  const { toolChoice, allowedTools: allowed } = request;
   // Search is a property of the request here, so it cannot be chosen.
   if (toolChoice.kind === 'hosted') return rejectHostedChoice(toolChoice.tool);
   if (!context.hasTools) return undefined;
@@ -106,10 +109,13 @@ function encodeChoice(request: HubRequest, tools: readonly HubTool[], context: C
     return { type: form, [form]: { name: wire } };
   };
   if (toolChoice.kind === 'named') return choiceOf(toolChoice.name, toolChoice.namespace);
-  if (allowedTools)
+  if (allowed)
     return {
       type: 'allowed_tools',
-      allowed_tools: { mode: allowedTools.mode, tools: allowedTools.names.map((name) => choiceOf(name)) },
+      allowed_tools: {
+        mode: allowed.mode,
+        tools: allowed.names.map(({ name, namespace }) => choiceOf(name, namespace)),
+      },
     };
   return toolChoice.kind === 'auto' ? undefined : toolChoice.kind;
 }

@@ -1,5 +1,5 @@
 /** Decoder of a client's tools, tool choice and response format. Google schemas become JSON Schema. */
-import type { HubFormat, HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
+import type { HubFormat, HubRequest, HubTool, JsonObject, ServerTool, ToolName } from '../../hub/types.ts';
 import {
   isGiven,
   isObject,
@@ -80,11 +80,14 @@ export function decodeToolConfig(value: unknown): Pick<HubRequest, 'toolChoice' 
   if (mode === 'ANY') {
     if (first === undefined) return { toolChoice: { kind: 'required' } };
     if (allowed.length === 1) return { toolChoice: { kind: 'named', name: first } };
-    return { toolChoice: { kind: 'required' }, allowedTools: { mode: 'required', names: allowed } };
+    return { toolChoice: { kind: 'required' }, allowedTools: { mode: 'required', names: allowed.map(named) } };
   }
-  const allowedTools = first === undefined ? {} : { allowedTools: { mode: 'auto', names: allowed } as const };
+  const allowedTools =
+    first === undefined ? {} : { allowedTools: { mode: 'auto', names: allowed.map(named) } as const };
   return { toolChoice: { kind: 'auto' }, ...allowedTools };
 }
+
+const named = (name: string): ToolName => ({ name });
 
 const MODES = ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'];
 

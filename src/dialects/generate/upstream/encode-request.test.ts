@@ -285,11 +285,11 @@ test('tool encoder maps the tool choice to a calling mode', () => {
   assert.deepEqual(mode({ toolChoice: { kind: 'none' } }), { mode: 'NONE' });
   assert.deepEqual(mode({ toolChoice: { kind: 'required' } }), { mode: 'ANY' });
   assert.deepEqual(mode({ toolChoice: { kind: 'named', name: 'f' } }), { mode: 'ANY', allowedFunctionNames: ['f'] });
-  assert.deepEqual(mode({ allowedTools: { mode: 'auto', names: ['f'] } }), {
+  assert.deepEqual(mode({ allowedTools: { mode: 'auto', names: [{ name: 'f' }] } }), {
     mode: 'VALIDATED',
     allowedFunctionNames: ['f'],
   });
-  assert.deepEqual(mode({ allowedTools: { mode: 'required', names: ['f'] } }), {
+  assert.deepEqual(mode({ allowedTools: { mode: 'required', names: [{ name: 'f' }] } }), {
     mode: 'ANY',
     allowedFunctionNames: ['f'],
   });

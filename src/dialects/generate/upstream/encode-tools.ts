@@ -6,8 +6,8 @@ import type { UpstreamTarget } from '../../codec.ts';
 import { rejectBuiltin, rejectForcedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../../hub/types.ts';
+import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
-import { type NamedTool, toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
@@ -32,8 +32,10 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
     if (declared) declarations.set(String(declared.name), declared);
   }
   const hasFunctions = declarations.size > 0;
-  const hosted = hostedTools(tools, request, hasFunctions, target);
-  if (!hasFunctions || request.toolChoice.kind === 'hosted') rejectForcedHosted(request.toolChoice, hosted);
+  const allowed = allowedTools(request);
+  const hosted = hostedTools(allowed, request, hasFunctions, target);
+  const hasAllowedFunctions = allowed.some((tool) => tool.kind !== 'server');
+  if (!hasAllowedFunctions || request.toolChoice.kind === 'hosted') rejectForcedHosted(request.toolChoice, hosted);
   const list = [...(hasFunctions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
   const toolConfig = compact({
     functionCallingConfig: hasFunctions ? callingConfig(request, tools, names) : undefined,
@@ -42,8 +44,8 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   });
   return {
     hasFunctions,
-    dropsHosted: tools.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !hosted.has(tool.tool)),
-    droppedSearchOptions: request.dialect === 'generate' ? [] : droppedOptions(tools, hosted),
+    dropsHosted: allowed.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !hosted.has(tool.tool)),
+    droppedSearchOptions: request.dialect === 'generate' ? [] : droppedOptions(allowed, hosted),
     ...(list.length > 0 && { tools: list }),
     ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
   };
@@ -138,20 +140,13 @@ function callingConfig(request: HubRequest, tools: readonly HubTool[], names: To
   if (choice.kind === 'named') return { mode: 'ANY', allowedFunctionNames: [names.toWire(choice)] };
   if (request.allowedTools) {
     const { mode, names: allowed } = request.allowedTools;
+    if (allowed.length === 0) return { mode: 'NONE' };
     const forced = mode === 'required' || choice.kind === 'required';
-    const named = toolsByName(tools);
-    const allowedFunctionNames = allowed.map((name) => names.toWire(toolNamed(name, named)));
+    const allowedFunctionNames = allowed.map((tool) => names.toWire(tool));
     // AUTO rejects a list of names; VALIDATED lets the model choose among them.
     return { mode: forced ? 'ANY' : 'VALIDATED', allowedFunctionNames };
   }
   if (choice.kind === 'required') return { mode: 'ANY' };
   const strict = tools.some((tool) => tool.kind === 'function' && tool.strict === true);
   return strict ? { mode: 'VALIDATED' } : undefined;
-}
-
-function toolNamed(name: string, tools: ReadonlyMap<string, NamedTool>): { name: string; namespace?: string } {
-  const found = tools.get(name);
-  return found && 'namespace' in found && found.namespace !== undefined
-    ? { name, namespace: found.namespace }
-    : { name };
 }

@@ -126,7 +126,7 @@ describe('messages tool encoder', () => {
     assert.equal(choice({}).tool_choice, undefined);
     assert.deepEqual(choice({ parallelTools: false }).tool_choice, { type: 'auto', disable_parallel_tool_use: true });
     assert.deepEqual(choice({ toolChoice: { kind: 'none' }, parallelTools: false }).tool_choice, { type: 'none' });
-    const only = choice({ allowedTools: { mode: 'required', names: ['a'] } });
+    const only = choice({ allowedTools: { mode: 'required', names: [{ name: 'a' }] } });
     assert.deepEqual(
       (only.tools as JsonObject[]).map((tool) => tool.name),
       ['a'],

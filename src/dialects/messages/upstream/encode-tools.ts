@@ -2,6 +2,7 @@
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
+import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
@@ -30,6 +31,7 @@ export interface EncodedTools {
 
 export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools {
   if (forcesImageTool(request)) rejectHostedChoice('image_generation');
+  // The dialect has no list of allowed names, so only the allowed tools are sent.
   const allowed = allowedTools(request);
   const state: EncodeState = { request, names, strictCount: 0, mcpServers: [], droppedSearchOptions: [] };
   const blocks = allowed.flatMap((tool) => encodeTool(tool, state));
@@ -60,14 +62,6 @@ interface EncodeState {
   strictCount: number;
   readonly mcpServers: JsonObject[];
   readonly droppedSearchOptions: string[];
-}
-
-/** The dialect has no list of allowed names, so only the allowed tools are sent. */
-function allowedTools(request: HubRequest): readonly HubTool[] {
-  const allowed = request.allowedTools && new Set(request.allowedTools.names);
-  return offeredTools(request).filter(
-    (tool) => !allowed || allowed.has(tool.kind === 'server' ? tool.tool : tool.name),
-  );
 }
 
 // ---------------------------------------------------------------- tools
@@ -168,13 +162,13 @@ function mcpToolset(raw: JsonObject, state: EncodeState): Block[] {
 // ---------------------------------------------------------------- choice
 
 function encodeChoice(request: HubRequest, tools: readonly Block[], names: ToolNames): Block | undefined {
-  const { toolChoice, allowedTools } = request;
+  const { toolChoice } = request;
   if (toolChoice.kind === 'hosted')
     return withParallelFlag(request, { type: 'tool', name: hostedName(toolChoice.tool, tools) });
   if (tools.length === 0) return undefined;
   if (toolChoice.kind === 'named') return withParallelFlag(request, { type: 'tool', name: names.toWire(toolChoice) });
   if (toolChoice.kind === 'none') return { type: 'none' };
-  if (toolChoice.kind === 'required' || allowedTools?.mode === 'required')
+  if (toolChoice.kind === 'required' || request.allowedTools?.mode === 'required')
     return withParallelFlag(request, { type: 'any' });
   return request.parallelTools === false ? withParallelFlag(request, { type: 'auto' }) : undefined;
 }

@@ -217,7 +217,11 @@ describe('responses tool decoder', () => {
         tools: [{ type: 'function', name: 'a' }, { type: 'web_search' }],
       },
     });
-    assert.deepEqual(allowed.allowedTools, { mode: 'required', names: ['a'] });
+    assert.deepEqual(allowed.allowedTools, {
+      mode: 'required',
+      names: [{ name: 'a' }],
+      hosted: [{ tool: 'web_search' }],
+    });
     assert.deepEqual(allowed.toolChoice, { kind: 'required' });
   });
 });

@@ -1,5 +1,14 @@
 /** Decoder of tools and tool choice in a client request. Hosted tools keep their raw form, which only their issuer can run. */
-import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool, ServerToolOptions } from '../../hub/types.ts';
+import type {
+  AllowedHostedTool,
+  HubRequest,
+  HubTool,
+  HubToolChoice,
+  JsonObject,
+  ServerTool,
+  ServerToolOptions,
+  ToolName,
+} from '../../hub/types.ts';
 import {
   compact,
   isGiven,
@@ -13,6 +22,7 @@ import {
   oneOf,
   optional,
   readBoolean,
+  unsupported,
   wrongValue,
 } from '../../wire/read.ts';
 
@@ -135,12 +145,24 @@ export function decodeToolChoice(value: unknown): DecodedChoice {
 
 function decodeAllowedTools(choice: JsonObject): DecodedChoice {
   const mode = oneOf(['auto', 'required'])(choice.mode ?? 'auto', 'tool_choice.mode');
-  const names = needList(choice.tools, 'tool_choice.tools').flatMap((entry, index) => {
-    const tool = needObject(entry, `tool_choice.tools[${index}]`);
-    // Hosted tools are listed by type without a name. `tools` decides whether the upstream gets them.
-    return maybeString(tool.name) ?? (BUILTINS.has(String(tool.type)) ? String(tool.type) : []);
-  });
-  return { toolChoice: { kind: mode }, allowedTools: { mode, names } };
+  const names: ToolName[] = [];
+  const hosted: AllowedHostedTool[] = [];
+  for (const [index, entry] of needList(choice.tools, 'tool_choice.tools').entries()) {
+    const path = `tool_choice.tools[${index}]`;
+    const tool = needObject(entry, path);
+    const type = needString(tool.type, `${path}.type`);
+    if (type === 'function' || type === 'custom')
+      names.push(compact({ name: needName(tool, path), namespace: maybeString(tool.namespace) }));
+    else if (BUILTINS.has(type)) names.push({ name: type });
+    else hosted.push(allowedHosted(tool, type, path));
+  }
+  return { toolChoice: { kind: mode }, allowedTools: { mode, names, hosted } };
+}
+
+function allowedHosted(tool: JsonObject, type: string, path: string): AllowedHostedTool {
+  if (isGiven(tool.name))
+    unsupported(`${path}.name`, 'single tools of a server cannot be allowed; list them in tools.');
+  return compact({ tool: serverToolOf(type), label: maybeString(tool.server_label) });
 }
 
 function decodeForcedChoice(choice: JsonObject, type: string): HubToolChoice {

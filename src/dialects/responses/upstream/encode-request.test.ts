@@ -181,7 +181,11 @@ describe('responses tool encoder', () => {
   it('sends a tool choice only with tools', () => {
     assert.equal(encodeBody({ toolChoice: { kind: 'required' }, parallelTools: false }).tool_choice, undefined);
     const tools: HubRequest['tools'] = [{ kind: 'function', name: 'f', schema }];
-    const encoded = encodeBody({ tools, parallelTools: false, allowedTools: { mode: 'required', names: ['f'] } });
+    const encoded = encodeBody({
+      tools,
+      parallelTools: false,
+      allowedTools: { mode: 'required', names: [{ name: 'f' }] },
+    });
     assert.deepEqual(encoded.tool_choice, {
       type: 'allowed_tools',
       mode: 'required',

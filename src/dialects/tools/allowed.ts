@@ -1,0 +1,30 @@
+/** The tools that a request allows among those it offers. */
+import { offeredTools } from '../hub/effective-request.ts';
+import type { AllowedHostedTool, HubRequest, HubTool, ToolName } from '../hub/types.ts';
+import { maybeString } from '../wire/read.ts';
+
+/** Without a list of allowed tools these are all of them. */
+export function allowedTools(request: HubRequest): readonly HubTool[] {
+  const tools = offeredTools(request);
+  return request.allowedTools ? tools.filter(allows(request.allowedTools)) : tools;
+}
+
+/** Sets, because both lists may be long. */
+function allows({ names, hosted }: NonNullable<HubRequest['allowedTools']>): (tool: HubTool) => boolean {
+  const allowedNames = new Set(names.map(keyOf));
+  const allowedHosted = hosted && new Set(hosted.map(hostedKeyOf));
+  return (tool) =>
+    tool.kind === 'server'
+      ? allowedHosted === undefined || hostedKeys(tool).some((key) => allowedHosted.has(key))
+      : allowedNames.has(keyOf(tool));
+}
+
+const keyOf = ({ name, namespace = '' }: ToolName): string => `${namespace}\n${name}`;
+
+const hostedKeyOf = ({ tool, label }: AllowedHostedTool): string => (label === undefined ? tool : `${tool}\n${label}`);
+
+/** An entry with a label allows one MCP server, an entry without one all of them. */
+function hostedKeys({ tool, raw }: HubTool & { kind: 'server' }): readonly string[] {
+  const label = maybeString(raw.server_label);
+  return label === undefined ? [tool] : [tool, hostedKeyOf({ tool, label })];
+}
