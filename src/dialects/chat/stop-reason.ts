@@ -33,7 +33,8 @@ const TO_WIRE: Readonly<Record<HubStop, FinishReason | 'error'>> = {
   length: 'length',
   stop_sequence: 'stop',
   context_full: 'length',
-  refusal: 'content_filter',
+  // The model declined in its own words, in `message.refusal`. SDKs throw on `content_filter`.
+  refusal: 'stop',
   filter: 'content_filter',
   pause: 'stop',
   compaction: 'stop',
@@ -44,5 +45,7 @@ const TO_WIRE: Readonly<Record<HubStop, FinishReason | 'error'>> = {
 
 export function encodeStop(stop: HubStop, hasCalls: boolean): FinishReason | 'error' {
   const reason = TO_WIRE[stop];
+  // `stop` beside calls would look as if the client should not have got them.
+  if (stop === 'refusal' && hasCalls) return 'content_filter';
   return reason === 'stop' || reason === 'tool_calls' ? (hasCalls ? 'tool_calls' : 'stop') : reason;
 }

@@ -157,7 +157,7 @@ export const REPLIES: Readonly<Record<number, Row>> = {
         nowhere: ['cyber'],
       }),
       returns('chat over messages', unaryReply.messages([], REFUSED), {
-        body: { choices: [{ message: { content: null, refusal: 'I will not.' }, finish_reason: 'content_filter' }] },
+        body: { choices: [{ message: { content: null, refusal: 'I will not.' }, finish_reason: 'stop' }] },
         nowhere: ['cyber'],
       }),
     ],

@@ -169,8 +169,8 @@ const IMAGE_NOTE = '[image omitted]';
 /** A declined reply has a refusal: the provider's explanation if there is one. */
 function refusalDelta({ stop, refusal }: EventOf<'finish'>, writer: DeltaWriter): readonly Delta[] {
   if (writer.hasRefusal || (stop !== 'refusal' && stop !== 'filter')) return NOTHING;
-  const silent = writer.contentLength === 0 && writer.calls.size === 0;
-  const text = refusal || (stop === 'refusal' && silent ? 'The request was declined.' : '');
+  // The finish reason of a refusal is that of a natural end, so the text is its only sign.
+  const text = refusal || (stop === 'refusal' ? 'The request was declined.' : '');
   return text === '' ? NOTHING : [{ refusal: text }];
 }
 

@@ -240,11 +240,13 @@ test('encodeReply counts citation offsets from the start of the content', () => 
   ]);
 });
 
-test('encodeReply ends a declined reply with content_filter and a refusal text', () => {
+test('encodeReply ends a declined reply with a refusal text and the reason stop', () => {
   const body = (more: Partial<HubReply>) => choiceOf(maybeObject(encodeReply(reply([], more), CONTEXT)));
-  assert.equal(body({ stop: 'refusal', refusal: 'No.' }).finish_reason, 'content_filter');
+  assert.equal(body({ stop: 'refusal', refusal: 'No.' }).finish_reason, 'stop');
   assert.equal(maybeObject(body({ stop: 'refusal', refusal: 'No.' }).message).refusal, 'No.');
   assert.equal(maybeObject(body({ stop: 'refusal' }).message).refusal, 'The request was declined.');
+  const late = choiceOf(maybeObject(encodeReply(reply([message('Well,')], { stop: 'refusal' }), CONTEXT)));
+  assert.equal(maybeObject(late.message).refusal, 'The request was declined.');
   assert.equal(body({ stop: 'filter' }).finish_reason, 'content_filter');
   assert.equal(maybeObject(body({ stop: 'filter' }).message).refusal, null);
 });
