@@ -57,17 +57,22 @@ const toolChange = (change: object) => ({
 
 export const CONTENT: Readonly<Record<number, Row>> = {
   19: {
-    summary: 'Audio input and output are rejected where the provider supports neither.',
-    conversions: ['chat over messages', 'chat over responses'],
+    summary:
+      'Audio output is rejected, before anything is charged; audio input is rejected where the provider has none.',
+    conversions: ['chat over messages', 'chat over responses', 'chat over generate'],
     outcomes: ['rejected'],
-    vectors: (['chat over messages', 'chat over responses'] as const).flatMap((conversion) => [
-      rejects(conversion, { messages: [user([AUDIO])] }, { code: 'unsupported_parameter', param: 'messages' }),
-      rejects(
-        conversion,
-        { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } },
-        { code: 'unsupported_parameter', param: 'modalities' },
+    vectors: [
+      ...(['chat over messages', 'chat over responses'] as const).map((conversion) =>
+        rejects(conversion, { messages: [user([AUDIO])] }, { code: 'unsupported_parameter', param: 'messages' }),
       ),
-    ]),
+      ...(['chat over messages', 'chat over responses', 'chat over generate'] as const).map((conversion) =>
+        rejects(
+          conversion,
+          { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } },
+          { code: 'unsupported_parameter', param: 'modalities' },
+        ),
+      ),
+    ],
   },
   20: {
     summary: 'An image URL is fetched, from public addresses only, and sent as bytes.',

@@ -13,6 +13,7 @@ import {
   needObject,
   needString,
   optional,
+  unsupported,
   wrongValue,
 } from '../../wire/read.ts';
 import { readImage, readParts, readTexts } from './decode-content.ts';
@@ -77,8 +78,6 @@ function readAssistant(message: JsonObject, { path, index: n }: MessagePosition,
   if (thought) state.items.push({ kind: 'reasoning', summary: [thought] });
   const parts = assistantParts(message, path);
   if (parts.length > 0) state.items.push({ kind: 'message', role: 'assistant', parts });
-  // The id of a recording that only the provider has.
-  if (isGiven(message.audio)) state.items.push({ kind: 'opaque', issuer: 'responses', raw: { audio: message.audio } });
   for (const [k, call] of (optional(message, 'tool_calls', needList, path) ?? []).entries())
     addCall(readCall(call, `${path}.tool_calls[${k}]`), state);
   const legacy = optional(message, 'function_call', needObject, path);
@@ -96,9 +95,17 @@ function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   }
   for (const [k, image] of (optional(message, 'images', needList, path) ?? []).entries())
     parts.push(readImage(needObject(image, `${path}.images[${k}]`), `${path}.images[${k}]`));
+  const transcript = parts.length > 0 ? undefined : optional(message, 'audio', readTranscript, path);
+  if (transcript) parts.push({ kind: 'text', text: transcript });
   const refusal = optional(message, 'refusal', needString, path);
   if (refusal) parts.push({ kind: 'refusal', text: refusal });
   return parts.filter((part) => !('text' in part) || part.text !== '');
+}
+
+/** The recording itself stays at the provider that made it, so the client must send the transcript. */
+function readTranscript(value: unknown, path: string): string {
+  const transcript = optional(needObject(value, path), 'transcript', needString, path);
+  return transcript ?? unsupported(path, 'a recording cannot be read by this model; send its transcript in content.');
 }
 
 /** Ignores other part types: the client only returns what a provider sent, so it must not be rejected for them. */

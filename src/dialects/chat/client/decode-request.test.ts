@@ -297,9 +297,16 @@ test('decodeRequest reads legacy functions as tools with call ids that stay stab
   assert.notDeepEqual(longer.items[3], longer.items[1]);
 });
 
-test('decodeRequest keeps the audio reference of an earlier reply as an opaque item', () => {
-  const item = messages(user, { role: 'assistant', audio: { id: 'audio_1' } }).items.at(-1);
-  assert.deepEqual(item, { kind: 'opaque', issuer: 'responses', raw: { audio: { id: 'audio_1' } } });
+test('decodeRequest reads the transcript of an earlier recording, and rejects a recording without one', () => {
+  const spoken = (more: object) => messages(user, { role: 'assistant', ...more }).items.at(-1);
+  const said = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Hi.' }] };
+  assert.deepEqual(spoken({ audio: { id: 'audio_1', transcript: 'Hi.' } }), said);
+  assert.deepEqual(spoken({ audio: { id: 'audio_1' }, content: 'Hi.' }), said);
+  assert.throws(() => spoken({ audio: { id: 'audio_1' } }), { details: { param: 'messages[1].audio' } });
+});
+
+test('decodeRequest ignores an empty logit_bias, which many clients send', () => {
+  assert.equal(decode({ logit_bias: {} }).sampling.logitBias, undefined);
 });
 
 // ---------------------------------------------------------------- tools

@@ -136,8 +136,10 @@ function readSampling(body: JsonObject): HubSampling {
   });
 }
 
-function readBias(value: unknown, path: string): Readonly<Record<string, number>> {
+/** Returns undefined for an empty object, which biases nothing. */
+function readBias(value: unknown, path: string): Readonly<Record<string, number>> | undefined {
   const entries = Object.entries(needObject(value, path));
+  if (entries.length === 0) return undefined;
   return Object.fromEntries(entries.map(([token, bias]) => [token, between(-100, 100)(bias, `${path}.${token}`)]));
 }
 

@@ -17,7 +17,8 @@ export const support: SupportTable = {
   // The first five are sent upstream; the gateway emulates the others.
   stop: 'changed',
   verbosity: 'dropped',
-  audioOutput: 'kept',
+  // The reply would be charged, but the hub cannot carry its recording.
+  audioOutput: 'rejected',
   // For models that generate images; others drop it, or reject it if the client wants nothing else.
   imageOutput: 'kept',
   imageOnlyOutput: 'kept',

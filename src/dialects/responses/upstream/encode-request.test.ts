@@ -71,6 +71,13 @@ describe('responses request encoder', () => {
       'reasoning',
     ]);
   });
+  it('sends instructions without a conversation as input, which must not be empty', () => {
+    const encoded = encodeBody({ system: [{ kind: 'text', text: 'Greet.' }], items: [] });
+    assert.equal(encoded.instructions, undefined);
+    assert.deepEqual(encoded.input, [
+      { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Greet.' }] },
+    ]);
+  });
   it('hashes the user id and long cache keys, and uses the session as cache key', () => {
     const encoded = encodeBody({ meta: { userId: 'alice@example.test' }, session: 's'.repeat(80) });
     assert.match(String(encoded.safety_identifier), /^[\w-]{40}$/);

@@ -59,11 +59,12 @@ function endsInPrefill({ items }: HubRequest): boolean {
   return last?.kind === 'message' && last.role === 'assistant';
 }
 
-/** Joins the instructions, or writes them as a developer message to keep their cache breakpoints. */
+/** Joins the instructions, or writes them as a developer message: to keep their cache breakpoints, or because input must not be empty. */
 function encodeSystem(context: EncodeContext): { instructions?: string; items: JsonObject[] } {
   const parts = context.request.system.filter((part) => part.text !== '');
   if (parts.length === 0) return { items: [] };
-  if (context.target.capabilities.explicitCache && parts.some((part) => part.cache)) {
+  const hasBreakpoints = context.target.capabilities.explicitCache && parts.some((part) => part.cache);
+  if (hasBreakpoints || context.request.items.length === 0) {
     return { items: [{ type: 'message', role: 'developer', content: encodeInputParts(parts, context.breakpoints) }] };
   }
   return { instructions: parts.map((part) => part.text).join('\n\n'), items: [] };
