@@ -93,6 +93,8 @@ export type Effort = (typeof EFFORTS)[number];
 
 export interface HubMeta {
   readonly userId?: string;
+  /** The client sent the id in the older field of its dialect. */
+  readonly isLegacyUser?: boolean;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly serviceTier?: 'auto' | 'standard' | 'priority' | 'flex';
 }

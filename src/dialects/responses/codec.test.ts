@@ -6,7 +6,7 @@ import { runs } from '../../../test/support/properties.ts';
 import { checkSupport, HUB_FIELDS, REQUEST_SECTIONS } from '../hub/fields.ts';
 import { type HubReply, NO_USAGE } from '../hub/types.ts';
 import { unwrapInput, wrapInput } from '../tools/free-text.ts';
-import { encodeReply } from './client/encode-reply.ts';
+import { echoSettings, encodeReply } from './client/encode-reply.ts';
 import { openFreeTextUnwrapper } from './client/unwrap-free-text.ts';
 import { responsesCodec } from './index.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
@@ -24,6 +24,15 @@ describe('responses codec', () => {
     for (const sampling of [{ n: 2 }, { logitBias: { a: 1 } }]) {
       assert.throws(() => checkSupport(aRequest({ sampling }), support, fieldNames), { code: 'unsupported_parameter' });
     }
+  });
+  it('echoes the user id in the field that the client used', () => {
+    const echo = (body: object) => {
+      const request = responsesCodec.client.decodeRequest({ model: 'm', input: 'Hi', ...body }, { headers: {} });
+      const { user, safety_identifier } = echoSettings(aReplyContext({ request }));
+      return { user, safety_identifier };
+    };
+    assert.deepEqual(echo({ user: 'ana' }), { user: 'ana', safety_identifier: null });
+    assert.deepEqual(echo({ safety_identifier: 'ana' }), { user: null, safety_identifier: 'ana' });
   });
   it('encodes a reply with the requested model name, every setting echoed and no undefined member', () => {
     const request = responsesCodec.client.decodeRequest(

@@ -1,6 +1,6 @@
 /** Decoder of message content: a string or a list of typed parts. Rejects unknown part types. */
 import type { CacheBreakpoint, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
-import { readUrl } from '../../wire/media.ts';
+import { mimeOfFile, readUrl } from '../../wire/media.ts';
 import {
   compact,
   isGiven,
@@ -86,21 +86,9 @@ function fileSource(file: JsonObject, at: string, name: string | undefined): Med
   if (isGiven(file.file_id))
     return { kind: 'file_id', id: needString(file.file_id, `${at}.file_id`), issuer: 'responses' };
   const data = needString(file.file_data, `${at}.file_data`);
-  const mime = mimeOf(name);
+  const mime = mimeOfFile(name, data);
   return data.startsWith('data:') ? readUrl(data, `${at}.file_data`, mime) : { kind: 'base64', mime, data };
 }
-
-/** Media type of file data without one; the fallback is PDF, the usual content of this part. */
-function mimeOf(name: string | undefined): string {
-  return MIMES.get(name?.split('.').at(-1)?.toLowerCase() ?? '') ?? 'application/pdf';
-}
-const MIMES: ReadonlyMap<string, string> = new Map([
-  ['txt', 'text/plain'],
-  ['md', 'text/markdown'],
-  ['csv', 'text/csv'],
-  ['json', 'application/json'],
-  ['html', 'text/html'],
-]);
 
 /** Reads a string or a list of strings. */
 export const readStringOrList = (value: unknown, path: string): readonly string[] =>

@@ -171,6 +171,12 @@ describe('messages reply encoder', () => {
     }
   });
 
+  it('names the model as the caller of a tool, streamed and unary', () => {
+    const reply = hubReply([call('c', '{}')], { stop: 'tool' });
+    const unary = encodeReply(reply, clientContext());
+    assert.deepEqual((unary.content as JsonObject[])[0]?.caller, { type: 'direct' });
+    assert.match(encodeStream(unfold(reply)), /"caller":\{"type":"direct"\}/);
+  });
   it('sets stop_reason to tool_use exactly when the reply has calls', () => {
     const stop = (items: HubItem[], stop: HubReply['stop']) =>
       (encodeReply(hubReply(items, { stop }), clientContext()) as JsonObject).stop_reason;

@@ -127,6 +127,8 @@ export const callHead = (call: HubToolCall): JsonObject => ({
   id: call.callId,
   name: call.name,
   input: {},
+  // The model called the tool, not the code of another one.
+  caller: { type: 'direct' },
 });
 
 const callInput = ({ form, args }: HubToolCall): JsonObject => (form === 'custom' ? { input: args } : parseArgs(args));

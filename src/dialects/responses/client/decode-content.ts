@@ -1,6 +1,6 @@
 /** Decoder of content parts in a client request. Rejects unknown parts of the caller; skips unknown parts of the assistant. */
 import type { CacheBreakpoint, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
-import { decodeText, readUrl } from '../../wire/media.ts';
+import { decodeText, mimeOfFile, readUrl } from '../../wire/media.ts';
 import {
   compact,
   isGiven,
@@ -80,9 +80,10 @@ function readFileSource(part: JsonObject, path: string): MediaSource {
   if (isGiven(part.file_id)) return readFileId(part.file_id, `${path}.file_id`);
   if (isGiven(part.file_url)) return readUrl(needString(part.file_url, `${path}.file_url`), `${path}.file_url`);
   const data = needString(part.file_data, `${path}.file_data`);
-  // The API also accepts bare base64. Such files are almost always PDF.
-  if (!data.startsWith('data:')) return { kind: 'base64', mime: 'application/pdf', data };
-  const source = readUrl(data, `${path}.file_data`);
+  // The API also accepts bare base64.
+  const source: MediaSource = data.startsWith('data:')
+    ? readUrl(data, `${path}.file_data`)
+    : { kind: 'base64', mime: mimeOfFile(maybeString(part.filename), data), data };
   if (source.kind !== 'base64' || !source.mime.startsWith('text/')) return source;
   return { kind: 'text', text: decodeText(source) };
 }

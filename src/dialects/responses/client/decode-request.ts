@@ -110,8 +110,11 @@ function samplingOf(body: JsonObject, include: readonly string[]): HubSampling {
 
 function metaOf(body: JsonObject): HubMeta {
   const tier = optional(body, 'service_tier', oneOf(CLIENT_TIER_NAMES));
+  const safetyId = optional(body, 'safety_identifier', needString);
+  const user = optional(body, 'user', needString);
   return compact({
-    userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
+    userId: safetyId ?? user,
+    isLegacyUser: safetyId === undefined && user !== undefined ? true : undefined,
     metadata: optional(body, 'metadata', readStringMap),
     serviceTier: tier && CLIENT_TIERS[tier],
   });

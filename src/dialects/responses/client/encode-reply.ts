@@ -106,7 +106,7 @@ export function echoSettings({ request }: ReplyContext): JsonObject {
     prompt: null,
     prompt_cache_key: cache.key ?? null,
     reasoning: { effort: reasoning.effort ?? null, summary: reasoning.style ?? null },
-    safety_identifier: meta.userId ?? null,
+    safety_identifier: (meta.isLegacyUser ? undefined : meta.userId) ?? null,
     store: state.store ?? true,
     temperature: sampling.temperature ?? 1,
     text: compact({ format: echoFormat(output.format), verbosity: output.verbosity ?? 'medium' }),
@@ -115,7 +115,7 @@ export function echoSettings({ request }: ReplyContext): JsonObject {
     top_logprobs: sampling.topLogprobs ?? 0,
     top_p: sampling.topP ?? 1,
     truncation: 'disabled',
-    user: null,
+    user: (meta.isLegacyUser ? meta.userId : undefined) ?? null,
     access_programs: null,
   };
 }
