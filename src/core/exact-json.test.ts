@@ -32,6 +32,13 @@ test('parseExact rejects arguments that are too deep to be written again', () =>
   assert.equal(parseExact(`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), undefined);
 });
 
+test('parseExact returns plain values when too many would need more', () => {
+  const list = Array.from({ length: JSON_LIMITS.exactValues + 1 }, () => '1.0');
+  const value = parseExact(`{"list":[${list}]}`) as { list: unknown[] };
+  assert.equal(value.list.length, list.length);
+  assert.ok(value.list.every((one) => one === 1));
+});
+
 test('parseJson is exact inside tool arguments only', () => {
   const schema = { properties: { input: { maximum: 1.5 } } };
   const text = `{"temperature":1.0,"tools":[{"input_schema":${JSON.stringify(schema).replace('1.5', '10.0')}}],

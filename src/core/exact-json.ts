@@ -38,14 +38,19 @@ const MAY_CHANGE = /[\s:,[](?:-0[\s,\]}]|-?[\d.]*(?:[\d.]{16}|\.\d*0[\s,\]}]|[eE
 /** Parses a body as `JSON.parse` does, with exact values inside tool arguments. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  return HAS_ARGUMENTS.test(text) && MAY_CHANGE.test(text) ? (readExact(text, false)?.value ?? value) : value;
+  if (!HAS_ARGUMENTS.test(text) || !MAY_CHANGE.test(text)) return value;
+  const exact = readExact(text, false);
+  return typeof exact === 'string' ? value : exact.value;
 }
 
-/** Parses tool arguments; undefined if they are not JSON, or above the limits of what can be written again. */
+/** Parses tool arguments; undefined if they are not JSON, or so deep that they could not be written again. */
 export function parseExact(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return MAY_CHANGE.test(text) || mayBeDeep(text) ? readExact(text, true)?.value : value;
+    if (!MAY_CHANGE.test(text) && !mayBeDeep(text)) return value;
+    const exact = readExact(text, true);
+    if (exact === 'too deep') return undefined;
+    return exact === 'too many' ? value : exact.value;
   } catch {
     return undefined;
   }
@@ -115,8 +120,8 @@ interface Frame {
 /** `exact` and `plain` hold for everything below; in `open` the name of a member decides. */
 type Mode = 'open' | 'plain' | 'exact';
 
-/** Reads a text that `JSON.parse` has accepted. Undefined above a limit. Iterative, so depth costs no stack. */
-function readExact(text: string, isExact: boolean): { readonly value: unknown } | undefined {
+/** Reads a text that `JSON.parse` has accepted, or names the limit that it exceeds. Iterative, so depth costs no stack. */
+function readExact(text: string, isExact: boolean): { readonly value: unknown } | 'too deep' | 'too many' {
   const cursor: Cursor = { text, at: 0, exactValues: 0 };
   const frames: Frame[] = [];
   for (;;) {
@@ -124,7 +129,7 @@ function readExact(text: string, isExact: boolean): { readonly value: unknown } 
     const first = nextToken(cursor);
     let value: unknown;
     if (first === '{' || first === '[') {
-      if (frames.length >= JSON_LIMITS.depth) return undefined;
+      if (frames.length >= JSON_LIMITS.depth) return 'too deep';
       const frame = openFrame(first, parent, isExact);
       cursor.at += 1;
       const next = nextToken(cursor);
@@ -139,7 +144,7 @@ function readExact(text: string, isExact: boolean): { readonly value: unknown } 
       value = readScalar(cursor, first, parent ? parent.mode === 'exact' : isExact);
     }
     const complete = closeFinished(cursor, frames, value);
-    if (cursor.exactValues > JSON_LIMITS.exactValues) return undefined;
+    if (cursor.exactValues > JSON_LIMITS.exactValues) return 'too many';
     if (complete) return complete;
   }
 }
