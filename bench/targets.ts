@@ -34,6 +34,7 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
   row('direct', 'direct', 'direct to the upstream', async (port) => directTarget(port)),
   row('nginx', 'peer', 'nginx proxy_pass', startNginx),
   gateway('dragoman', [NATIVE], { profileFolder }),
+  gateway('dragoman-node', [NATIVE], { env: { HTTP_STACK: 'node' } }),
   ...(base === undefined ? [] : [gateway('base', [NATIVE], { tree: base })]),
   row('portkey', 'peer', `Portkey ${PORTKEY} native`, startPortkey),
   row('litellm', 'peer', `LiteLLM ${LITELLM} native`, startLitellm),

@@ -43,6 +43,7 @@ export function openUpstreamSocket(
     headers: headersOf(headers),
     handshakeTimeout: WEBSOCKET.handshakeMs,
     maxPayload: WEBSOCKET.upstreamBytes,
+    maxFragments: WEBSOCKET.fragments,
     perMessageDeflate: false,
     followRedirects: false,
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can disable the default.

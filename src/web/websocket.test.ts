@@ -90,6 +90,20 @@ test('a message that arrives byte by byte counts with the memory of its chunks',
   assert.ok(sent < 5_000, `closed after ${sent} chunks`);
 });
 
+test('a message of too many fragments closes the connection', async () => {
+  const { call, client } = openUpgrade();
+  client.resume();
+  const connection = await new WebSocketServer(1_000).accept(call);
+  const messages: unknown[] = [];
+  connection.onMessage((text) => messages.push(text));
+  const closed = new Promise<void>((resolve) => connection.onClose(resolve));
+  // A masked text frame of one byte without the final flag, then continuations of it.
+  client.write(Buffer.from('018137fa213d78', 'hex'));
+  client.write(Buffer.from('008137fa213d78'.repeat(4_096), 'hex'));
+  await closed;
+  assert.deepEqual(messages, ['Hello'], 'only the message behind the handshake arrived');
+});
+
 for (const [description, changes] of [
   ['without a key', { 'sec-websocket-key': '' }],
   ['with a malformed key', { 'sec-websocket-key': 'short' }],

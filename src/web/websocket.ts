@@ -21,6 +21,7 @@ export class WebSocketServer {
   readonly #server = new WsServer({
     noServer: true,
     maxPayload: WEBSOCKET.messageBytes,
+    maxFragments: WEBSOCKET.fragments,
     perMessageDeflate: false,
     clientTracking: false,
   });
