@@ -17,3 +17,10 @@ export function framingOf(headers: HttpHeaders): number | 'chunked' | undefined 
   if (!/^\d{1,15}$/.test(length)) throw new HttpParseError('invalid content-length');
   return Number(length);
 }
+
+export const isFraming = (name: string): boolean => name === 'content-length' || name === 'transfer-encoding';
+
+/** Rejects a tab around the value of a framing header: Node reads `chunked` before a tab as another coding, which ends the body elsewhere. */
+export function checkFramingValue(written: string): void {
+  if (written.includes('\t')) throw new HttpParseError('tab in a framing header');
+}

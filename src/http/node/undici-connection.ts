@@ -9,6 +9,7 @@ import { systemClock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
 import { ConnectionError, type RequestBytes, type TransportUser } from '../client.ts';
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
+import { checkFramingValue, isFraming } from '../framing.ts';
 import { type HttpHeaders, HttpParseError, headerName } from '../headers.ts';
 import { keepAliveMs } from '../keep-alive.ts';
 import { openTunnel } from '../proxy-tunnel.ts';
@@ -288,7 +289,9 @@ function joined(raw: Dispatcher.DispatchController['rawHeaders']): HttpHeaders {
   const headers: Record<string, string> = Object.create(null);
   for (let n = 0; n < raw.length; n += 2) {
     const name = headerName(latin1(raw[n]));
-    const value = latin1(raw[n + 1]).trim();
+    const written = latin1(raw[n + 1]);
+    if (isFraming(name)) checkFramingValue(written);
+    const value = written.trim();
     headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
   }
   return headers;

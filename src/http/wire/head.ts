@@ -2,6 +2,7 @@
  * Parser and writer of HTTP/1.1 message heads, for requests and responses. Rejects every deviation from RFC 9112 instead of
  * repairing it: two parsers in a row that read a message differently allow request smuggling.
  */
+import { checkFramingValue, isFraming } from '../framing.ts';
 import { HeadTooLargeError, type HttpHeaders, HttpParseError, headerName } from '../headers.ts';
 
 export interface HttpHead {
@@ -56,17 +57,13 @@ export function readHead(text: string, maxHeaders: number): HttpHead {
     if (colon < 0 || colon >= lineEnd) throw new HttpParseError('header line without a colon');
     const name = headerName(text.slice(start, colon));
     const value = trimBlanks(text, colon + 1, lineEnd);
-    // Node reads `chunked` before a tab as another coding, so that the body of a response ends elsewhere.
-    if (isFraming(name) && text.slice(colon, lineEnd).includes('\t'))
-      throw new HttpParseError('tab in a framing header');
+    if (isFraming(name)) checkFramingValue(text.slice(colon + 1, lineEnd));
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
     if (fields.push(name, value) > 2 * maxHeaders) throw new HeadTooLargeError('too many headers');
   }
   return { line, headers, rawHeaders: fields };
 }
-
-const isFraming = (name: string): boolean => name === 'content-length' || name === 'transfer-encoding';
 
 function endOfLine(text: string, from: number): number {
   const at = text.indexOf('\r\n', from);
