@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, imports, names, proofs, clauses, prose and generated files. Reports all findings, then fails once. */
+/** `npm run check`: types, lint, imports, names, proofs, clauses, prose, generated files and schemas. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkCircles } from './check-circles.ts';
@@ -8,6 +8,7 @@ import { checkImports } from './check-imports.ts';
 import { checkProofs } from './check-proofs.ts';
 import { checkProse } from './check-prose.ts';
 import { staleFiles } from './gen.ts';
+import { checkSchemas } from './gen-schemas.ts';
 import { ROOT } from './modules.ts';
 
 const tool = (name: string, args: string[]): string[] => {
@@ -28,6 +29,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['clauses', checkClauses],
   ['prose', checkProse],
   ['generated files', staleFiles],
+  ['schemas', checkSchemas],
 ];
 
 let failed = false;

@@ -1,0 +1,91 @@
+/**
+ * `npm run gen:schemas`: writes JSON schemas of the SDKs' types to test/schemas. Takes half a minute, so `npm run gen` leaves it
+ * out; `npm run check` compares the versions and the source that the committed files name.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from './modules.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Root type of each file, and the packages that its types come from. */
+const FILES = {
+  messages: { type: 'MessagesTypes', packages: ['@anthropic-ai/sdk', 'anthropic-0'] },
+  chat: { type: 'ChatTypes', packages: ['openai'] },
+  responses: { type: 'ResponsesTypes', packages: ['openai'] },
+  generate: { type: 'GenerateTypes', packages: ['@google/genai'] },
+} as const;
+type FileName = keyof typeof FILES;
+const NAMES = Object.keys(FILES) as FileName[];
+
+const TYPES = 'scripts/sdk-types.ts';
+const pathOf = (name: FileName): string => `test/schemas/${name}.json`;
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+export function checkSchemas(): string[] {
+  return NAMES.filter((name) => {
+    const { madeFrom } = JSON.parse(read(pathOf(name))) as { madeFrom: unknown };
+    return JSON.stringify(madeFrom) !== JSON.stringify(sourcesOf(name));
+  }).map((name) => `${pathOf(name)} belongs to other SDK versions or types; run "npm run gen:schemas"`);
+}
+
+/** What the schemas depend on: the installed versions of the SDKs, and the file that selects the types. */
+function sourcesOf(name: FileName): Json {
+  const versions = FILES[name].packages.map((sdk) => {
+    const { version } = JSON.parse(read(`node_modules/${sdk}/package.json`)) as { version: string };
+    return [sdk, version];
+  });
+  const hash = createHash('sha256').update(read(TYPES)).digest('hex').slice(0, 16);
+  return { ...Object.fromEntries(versions), [TYPES]: hash };
+}
+
+/** Members that an SDK adds to what it receives. */
+const ADDED_BY_SDK: Readonly<Record<string, readonly string[]>> = {
+  Response: ['output_text'],
+  GenerateContentResponse: ['sdkHttpResponse', 'automaticFunctionCallingHistory'],
+};
+
+function without(schema: unknown, members: readonly string[]): Json {
+  const { properties, required, ...rest } = schema as { properties: Json; required?: readonly string[] };
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !members.includes(name))),
+    ...(required && { required: required.filter((name) => !members.includes(name)) }),
+  };
+}
+
+function schemaOf(name: FileName): string {
+  const generator = join(ROOT, 'node_modules/ts-json-schema-generator/bin/ts-json-schema-generator.js');
+  const options = ['--path', TYPES, '--type', FILES[name].type, '--tsconfig', 'tsconfig.json'];
+  const output = execFileSync(
+    process.execPath,
+    [generator, ...options, '--no-type-check', '--expose', 'all', '--jsDoc', 'none', '--functions', 'hide'],
+    { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 26 },
+  );
+  const { definitions } = JSON.parse(output) as { definitions: Json };
+  const { [FILES[name].type]: root, ...named } = definitions;
+  const { properties } = root as { properties: Json };
+  // One definition per line, so that a new SDK version shows what it changes.
+  const lines = Object.entries(named).map(([type, schema]) => {
+    const members = ADDED_BY_SDK[type];
+    return `${JSON.stringify(type)}:${JSON.stringify(members ? without(schema, members) : schema)}`;
+  });
+  return `{"madeFrom":${JSON.stringify(sourcesOf(name))},
+"request":${JSON.stringify(properties.request)},
+"reply":${JSON.stringify(properties.reply)},
+"event":${JSON.stringify(properties.event)},
+"definitions":{
+${lines.sort().join(',\n')}
+}}
+`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const name of NAMES) {
+    writeFileSync(join(ROOT, pathOf(name)), schemaOf(name));
+    console.log(`wrote ${pathOf(name)}`);
+  }
+}

@@ -1,0 +1,62 @@
+/** The types of the four dialects as the SDKs publish them. `npm run gen:schemas` turns them into test/schemas. */
+import type { ErrorResponse } from '@anthropic-ai/sdk/resources';
+import type {
+  BetaContentBlock,
+  BetaRawContentBlockStartEvent,
+  MessageCreateParamsBase,
+} from '@anthropic-ai/sdk/resources/beta/messages/messages';
+import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
+import type {
+  Content,
+  GenerateContentResponse,
+  GenerationConfig,
+  SafetySetting,
+  Tool,
+  ToolConfig,
+} from '@google/genai';
+import type { MessageCreateParamsBase as OlderMessageCreateParams } from 'anthropic-0/resources/messages/messages';
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionCreateParamsBase,
+} from 'openai/resources/chat/completions/completions';
+import type { Response, ResponseCreateParamsBase, ResponseStreamEvent } from 'openai/resources/responses/responses';
+import type { ErrorObject } from 'openai/resources/shared';
+
+/** Sampling exists only in the older API version, which clients still use. The SDK sends the omitted members as headers. */
+export interface MessagesTypes {
+  request: Omit<MessageCreateParamsBase, 'betas' | 'user_profile_id' | 'workspace_id'> &
+    Pick<OlderMessageCreateParams, 'temperature' | 'top_k' | 'top_p'>;
+  /** A client that sends a beta field gets beta blocks in an ordinary message. */
+  reply: Omit<Message, 'content'> & { content: (ContentBlock | BetaContentBlock)[] };
+  event: RawMessageStreamEvent | BetaRawContentBlockStartEvent | ErrorResponse | { type: 'ping' };
+}
+
+/** The SDK has no type for an error inside a stream; it reads the object that it also reads from an error response. */
+export interface ChatTypes {
+  request: ChatCompletionCreateParamsBase;
+  reply: ChatCompletion;
+  event: ChatCompletionChunk | { error: ErrorObject };
+}
+
+export interface ResponsesTypes {
+  request: ResponseCreateParamsBase;
+  reply: Response;
+  event: ResponseStreamEvent;
+}
+
+/** The SDK has one flat configuration; `request` is the body that it sends. It has no type for an error inside a stream. */
+export interface GenerateTypes {
+  request: {
+    contents: Content[];
+    systemInstruction?: Content;
+    tools?: Tool[];
+    toolConfig?: ToolConfig;
+    safetySettings?: SafetySetting[];
+    generationConfig?: GenerationConfig;
+    cachedContent?: string;
+    serviceTier?: string;
+  };
+  reply: GenerateContentResponse;
+  event: GenerateContentResponse | { error: { code: number; message: string; status: string; details?: unknown[] } };
+}
