@@ -2,6 +2,7 @@
 import type { ErrorResponse } from '@anthropic-ai/sdk/resources';
 import type {
   BetaContentBlock,
+  BetaRawContentBlockDeltaEvent,
   BetaRawContentBlockStartEvent,
   MessageCreateParamsBase,
 } from '@anthropic-ai/sdk/resources/beta/messages/messages';
@@ -29,7 +30,12 @@ export interface MessagesTypes {
     Pick<OlderMessageCreateParams, 'temperature' | 'top_k' | 'top_p'>;
   /** A client that sends a beta field gets beta blocks in an ordinary message. */
   reply: Omit<Message, 'content'> & { content: (ContentBlock | BetaContentBlock)[] };
-  event: RawMessageStreamEvent | BetaRawContentBlockStartEvent | ErrorResponse | { type: 'ping' };
+  event:
+    | RawMessageStreamEvent
+    | BetaRawContentBlockStartEvent
+    | BetaRawContentBlockDeltaEvent
+    | ErrorResponse
+    | { type: 'ping' };
 }
 
 /** The SDK has no type for an error inside a stream; it reads the object that it also reads from an error response. */

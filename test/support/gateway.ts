@@ -10,6 +10,7 @@ import { type AppContext, openContext, serve } from '../../src/main.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { HTTP_STACK } from './http-stack.ts';
+import './response-shapes.ts';
 
 export interface LogLine {
   readonly msg: string;

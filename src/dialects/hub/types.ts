@@ -124,6 +124,7 @@ export type HubTool = { readonly cache?: CacheBreakpoint; readonly defer?: boole
       readonly kind: 'function';
       readonly name: string;
       readonly namespace?: string;
+      readonly namespaceDescription?: string;
       readonly description?: string;
       readonly schema: JsonObject;
       readonly strict?: boolean;
@@ -132,6 +133,7 @@ export type HubTool = { readonly cache?: CacheBreakpoint; readonly defer?: boole
       readonly kind: 'custom';
       readonly name: string;
       readonly namespace?: string;
+      readonly namespaceDescription?: string;
       readonly description?: string;
       readonly grammar?: { readonly syntax: string; readonly definition: string };
     }

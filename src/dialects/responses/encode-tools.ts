@@ -44,10 +44,10 @@ export const dropsHostedTool = (tools: readonly HubTool[], context: ToolContext)
 /** Adjacent tools of one namespace share a wrapper. Keeps the order of tools. */
 function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObject | undefined): JsonObject[] {
   const result: JsonObject[] = [];
-  let open: { name: string; tools: JsonObject[] } | undefined;
+  let open: { name: string; description: string; tools: JsonObject[] } | undefined;
   for (const tool of tools) {
     const body = encode(tool);
-    const namespace = 'namespace' in tool ? tool.namespace : undefined;
+    const { namespace, namespaceDescription = '' } = 'namespace' in tool ? tool : {};
     if (!body) continue;
     if (namespace === undefined) {
       open = undefined;
@@ -55,7 +55,7 @@ function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => 
     } else if (open?.name === namespace) {
       open.tools.push(body);
     } else {
-      open = { name: namespace, tools: [body] };
+      open = { name: namespace, description: namespaceDescription, tools: [body] };
       result.push({ type: 'namespace', ...open });
     }
   }

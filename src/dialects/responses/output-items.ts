@@ -192,7 +192,15 @@ interface TypedCall {
   readonly action?: JsonObject;
 }
 const TYPED_CALLS: ReadonlyMap<string, TypedCall> = new Map<string, TypedCall>([
-  ['shell', { type: 'shell_call', field: 'action', item: { environment: null } }],
+  [
+    'shell',
+    {
+      type: 'shell_call',
+      field: 'action',
+      item: { environment: null },
+      action: { timeout_ms: null, max_output_length: null },
+    },
+  ],
   ['local_shell', { type: 'local_shell_call', field: 'action', action: { type: 'exec', env: {} } }],
   ['apply_patch', { type: 'apply_patch_call', field: 'operation' }],
 ]);

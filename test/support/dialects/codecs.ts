@@ -5,6 +5,7 @@ import type { DecodeContext, EncodedRequest, ReplyContext, StreamDecoder } from 
 import { type Pair, readReply } from '../../../src/dialects/convert.ts';
 import type { HubEvent, HubItem, HubReply, HubRequest } from '../../../src/dialects/hub/types.ts';
 import type { Dialect } from '../../../src/rules/index.ts';
+import '../response-shapes.ts';
 
 export const hubRequest = (changes: Partial<HubRequest> = {}): HubRequest =>
   deepFreeze({

@@ -192,7 +192,13 @@ describe('responses tool decoder', () => {
     assert.deepEqual(tools, [
       { kind: 'function', name: 'f', description: 'd', schema: { type: 'object' }, strict: false, defer: true },
       { kind: 'custom', name: 'p', grammar: { syntax: 'lark', definition: 'start: "a"' } },
-      { kind: 'function', name: 'g', namespace: 'ns', schema: { type: 'object', properties: {} } },
+      {
+        kind: 'function',
+        name: 'g',
+        namespace: 'ns',
+        namespaceDescription: 'n',
+        schema: { type: 'object', properties: {} },
+      },
       { kind: 'builtin', builtin: 'local_shell', name: 'local_shell', raw: { type: 'local_shell' } },
       {
         kind: 'server',

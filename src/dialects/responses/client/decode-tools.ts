@@ -26,18 +26,29 @@ import {
   wrongValue,
 } from '../../wire/read.ts';
 
-export function decodeTools(value: unknown, path: string, namespace?: string): HubTool[] {
+export function decodeTools(value: unknown, path: string, namespace?: Namespace): HubTool[] {
   if (!isGiven(value)) return [];
   return needList(value, path).flatMap((entry, index) => {
     const toolPath = `${path}[${index}]`;
     const tool = needObject(entry, toolPath);
     const type = needString(tool.type, `${toolPath}.type`);
-    if (type === 'namespace') return decodeTools(tool.tools, `${toolPath}.tools`, needName(tool, toolPath));
+    if (type === 'namespace') return decodeTools(tool.tools, `${toolPath}.tools`, decodeNamespace(tool, toolPath));
     return [decodeTool(tool, type, toolPath, namespace)];
   });
 }
 
-function decodeTool(tool: JsonObject, type: string, path: string, namespace?: string): HubTool {
+interface Namespace {
+  readonly namespace: string;
+  readonly namespaceDescription?: string;
+}
+
+const decodeNamespace = (tool: JsonObject, path: string): Namespace =>
+  compact({
+    namespace: needName(tool, path),
+    namespaceDescription: optional(tool, 'description', needString, path),
+  });
+
+function decodeTool(tool: JsonObject, type: string, path: string, namespace?: Namespace): HubTool {
   if (type === 'function') return decodeFunction(tool, path, namespace);
   if (type === 'custom') return decodeCustom(tool, path, namespace);
   if (BUILTINS.has(type)) return { kind: 'builtin', builtin: type, name: type, raw: tool };
@@ -47,11 +58,11 @@ function decodeTool(tool: JsonObject, type: string, path: string, namespace?: st
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 
-function decodeFunction(tool: JsonObject, path: string, namespace?: string): HubTool {
+function decodeFunction(tool: JsonObject, path: string, namespace?: Namespace): HubTool {
   return compact({
     kind: 'function',
     name: needName(tool, path),
-    namespace,
+    ...namespace,
     description: optional(tool, 'description', needString, path),
     schema: optional(tool, 'parameters', needObject, path) ?? NO_PARAMETERS,
     strict: optional(tool, 'strict', readBoolean, path),
@@ -59,7 +70,7 @@ function decodeFunction(tool: JsonObject, path: string, namespace?: string): Hub
   });
 }
 
-function decodeCustom(tool: JsonObject, path: string, namespace?: string): HubTool {
+function decodeCustom(tool: JsonObject, path: string, namespace?: Namespace): HubTool {
   const format = maybeObject(tool.format);
   const grammar =
     format.type === 'grammar'
@@ -71,7 +82,7 @@ function decodeCustom(tool: JsonObject, path: string, namespace?: string): HubTo
   return compact({
     kind: 'custom',
     name: needName(tool, path),
-    namespace,
+    ...namespace,
     description: optional(tool, 'description', needString, path),
     grammar,
     defer: tool.defer_loading === true ? true : undefined,

@@ -209,7 +209,7 @@ describe('responses stream encoder with tools other than functions', () => {
     checkStream(events);
     const [item] = terminalEvent(events).response.output;
     assert.equal(item?.type, 'shell_call');
-    assert.deepEqual(item?.action, { commands: ['ls'] });
+    assert.deepEqual(item?.action, { commands: ['ls'], timeout_ms: null, max_output_length: null });
   });
 });
 
