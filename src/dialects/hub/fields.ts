@@ -25,7 +25,8 @@ const IS_PRESENT = {
   imageSettings: (r) => r.output.image !== undefined,
   reasoning: (r) => r.reasoning.mode !== undefined || r.reasoning.effort !== undefined,
   structuredOutput: (r) => r.output.format.kind !== 'text',
-  citations: (r) => anyPart(r, (p) => p.kind === 'file' && p.citations === true),
+  citations: (r) => anyPart(r, (p) => (p.kind === 'file' || p.kind === 'search_result') && p.citations === true),
+  imageDetail: (r) => anyPart(r, (p) => p.kind === 'image' && p.detail !== undefined && p.detail !== 'auto'),
   strictTools: (r) => r.tools.some((tool) => tool.kind === 'function' && tool.strict === true),
   hostedTools: (r) => r.tools.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen'),
   imageTool: (r) => r.tools.some((tool) => tool.kind === 'server' && tool.tool === 'image_gen'),
@@ -39,6 +40,7 @@ const IS_PRESENT = {
   cacheBreakpoints: (r) =>
     r.cache.auto === true ||
     r.tools.some((t) => t.cache) ||
+    r.items.some((item) => item.kind === 'tool_change' && item.add.some((t) => t.cache)) ||
     r.system.some((p) => p.cache) ||
     anyPart(r, (p) => 'cache' in p && p.cache !== undefined),
   serviceTier: (r) => r.meta.serviceTier !== undefined && r.meta.serviceTier !== 'auto',

@@ -262,6 +262,7 @@ export type HubPart =
       readonly source: string;
       readonly title: string;
       readonly texts: readonly string[];
+      readonly citations?: boolean;
       readonly cache?: CacheBreakpoint;
     }
   /** Structured output of a tool. */

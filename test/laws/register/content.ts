@@ -138,7 +138,11 @@ export const CONTENT: Readonly<Record<number, Row>> = {
         'messages over generate',
         { messages: [user([PDF])] },
         {
-          body: { contents: [{ parts: [{ inlineData: { mimeType: 'application/pdf', data: 'JVBERi0=' } }] }] },
+          body: {
+            contents: [
+              { parts: [{ text: 'Pears' }, { inlineData: { mimeType: 'application/pdf', data: 'JVBERi0=' } }] },
+            ],
+          },
           nowhere: ['citations'],
           dropped: ['citations'],
         },

@@ -345,7 +345,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     vectors: [
       encodes(
         'chat over generate',
-        { safetySettings: [] },
+        { safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }] },
         { absent: ['safetySettings'], dropped: ['safetySettings'] },
       ),
     ],

@@ -108,7 +108,7 @@ test('decodeRequest maps every setting to its hub field', () => {
   assert.deepEqual(request.meta, { userId: 's', metadata: { a: 'b' }, serviceTier: 'standard' });
   assert.deepEqual([request.cache, request.session], [{ key: 'k' }, 'k']);
   assert.deepEqual([request.state, request.parallelTools], [{ store: false }, false]);
-  assert.deepEqual(request.unknown, ['audio', 'prediction', 'some_new_field']);
+  assert.deepEqual(request.unknown, ['stream_options.include_obfuscation', 'audio', 'prediction', 'some_new_field']);
 });
 
 test('decodeRequest turns reasoning off for effort none', () => {

@@ -13,6 +13,7 @@ import {
   type HubSampling,
   type JsonObject,
 } from '../../hub/types.ts';
+import { unreadMembers } from '../../wire/members.ts';
 import {
   between,
   compact,
@@ -35,6 +36,7 @@ import { readStringOrList } from './decode-content.ts';
 import { readMessages } from './decode-messages.ts';
 import { readToolSettings } from './decode-tools.ts';
 import type { ChatClientOptions } from './delta-writer.ts';
+import { MEMBERS } from './members.ts';
 
 export function decodeRequest(value: unknown, head: ClientRequestHead): HubRequest {
   const body = needObject(value, 'body');
@@ -171,14 +173,10 @@ function readClientOptions(body: JsonObject): ChatClientOptions {
   });
 }
 
-/** Fields read above. `audio` and `prediction` are official but no other dialect has them, so they count as dropped. */
-const KNOWN_FIELDS: ReadonlySet<string> = new Set([
-  ...['model', 'messages', 'stream', 'stream_options', 'max_completion_tokens', 'max_tokens'],
-  ...['temperature', 'top_p', 'seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'n', 'logprobs'],
-  ...['top_logprobs', 'stop', 'response_format', 'verbosity', 'modalities', 'image_config', 'reasoning_effort'],
-  ...['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'web_search_options'],
-  ...['store', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'moderation'],
-]);
-
-const unknownFields = (body: JsonObject): readonly string[] =>
-  Object.keys(body).filter((name) => isGiven(body[name]) && !KNOWN_FIELDS.has(name));
+/** `store` would keep the conversation at the provider, and `scale` would use capacity that the caller bought there. */
+function unknownFields(body: JsonObject): readonly string[] {
+  const names = unreadMembers(body, MEMBERS);
+  if (body.store === true) names.push('store');
+  if (body.service_tier === 'scale') names.push('service_tier');
+  return names;
+}

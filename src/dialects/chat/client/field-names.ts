@@ -28,6 +28,7 @@ export const fieldNames: FieldNames = {
   reasoning: 'reasoning_effort',
   structuredOutput: 'response_format',
   citations: 'citations',
+  imageDetail: 'image_url.detail',
   strictTools: 'tools.function.strict',
   maxToolCalls: 'max_tool_calls',
   compaction: 'context_management',

@@ -27,6 +27,7 @@ export const support = {
   structuredOutput: 'kept',
   // Documents can be sent, but replies do not cite them.
   citations: 'dropped',
+  imageDetail: 'kept',
   strictTools: 'kept',
   // Web search is kept. Others are dropped and not rejected, because agents list them in every request.
   hostedTools: 'changed',

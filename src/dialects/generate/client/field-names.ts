@@ -27,6 +27,7 @@ export const fieldNames: FieldNames = {
   reasoning: 'generationConfig.thinkingConfig',
   structuredOutput: 'generationConfig.responseJsonSchema',
   citations: 'citations',
+  imageDetail: 'mediaResolution',
   strictTools: 'toolConfig.functionCallingConfig.mode',
   maxToolCalls: 'maxToolCalls',
   compaction: 'contextManagement',

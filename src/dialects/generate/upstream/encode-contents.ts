@@ -91,6 +91,8 @@ function appendSystem(parts: readonly HubPart[], state: EncodeState): void {
 function appendHubPart(part: HubPart, role: Turn['role'], state: EncodeState): void {
   const encoded = encodePart(part, state.target);
   if (encoded === undefined) return;
+  if (part.kind === 'file' && part.source.kind !== 'text' && textOf(part) !== '')
+    appendPart(state, role, { text: textOf(part) });
   const signable = role === 'model' && (part.kind === 'text' || part.kind === 'image');
   const signed = signable ? withPendingSignature(encoded, state) : encoded;
   const isUnsignedImage = role === 'model' && part.kind === 'image' && signed.thoughtSignature === undefined;

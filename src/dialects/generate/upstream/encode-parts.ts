@@ -45,7 +45,7 @@ function mediaOf(
   return { fileData: compact({ fileUri: source.url, mimeType: source.mime }) };
 }
 
-/** Returns the text of a part, or an empty string for media. */
+/** Returns the text of a part; of media only what the part has no member for, which is the title and context of a file. */
 export function textOf(part: HubPart): string {
   switch (part.kind) {
     case 'text':
@@ -56,7 +56,7 @@ export function textOf(part: HubPart): string {
     case 'search_result':
       return lines(part.title, part.source, ...part.texts);
     case 'file':
-      return part.source.kind === 'text' ? lines(part.title, part.context, part.source.text) : '';
+      return lines(part.title, part.context, part.source.kind === 'text' ? part.source.text : undefined);
     default:
       return part.source.kind === 'text' ? part.source.text : '';
   }

@@ -156,11 +156,11 @@ const fn: HubTool = { kind: 'function', name: 'f', schema: { type: 'object', pro
 test('generate request encoder sends JSON Schema, or a Google schema to models without JSON Schema support', () => {
   assert.deepEqual(config({ output: schemaOutput }), {
     responseMimeType: 'application/json',
-    responseJsonSchema: SCHEMA,
+    responseJsonSchema: { title: 'n', ...SCHEMA },
   });
   assert.deepEqual(config({ output: schemaOutput }, { jsonSchemaTools: false }), {
     responseMimeType: 'application/json',
-    responseSchema: { type: 'OBJECT', properties: { a: { type: 'STRING', enum: ['x'] } } },
+    responseSchema: { type: 'OBJECT', title: 'n', properties: { a: { type: 'STRING', enum: ['x'] } } },
   });
   assert.deepEqual(config({ output: { format: { kind: 'json' } } }), { responseMimeType: 'application/json' });
 });

@@ -3,6 +3,7 @@ import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubFormat, HubItem, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
+import { namedSchema } from '../../tools/named-schema.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 import { encodeContents, leadingSystem } from './encode-contents.ts';
@@ -92,15 +93,15 @@ function encodeFormat(format: HubFormat, asInstruction: boolean, target: Upstrea
     return { config: { responseMimeType: 'application/json' } };
   }
   if (asInstruction) {
-    const schema = JSON.stringify(format.schema);
+    const schema = JSON.stringify(namedSchema(format));
     return {
       config: {},
       instruction: `Reply with one JSON value that fits this JSON Schema and nothing else:\n${schema}`,
     };
   }
   const schema = target.capabilities.jsonSchemaTools
-    ? { responseJsonSchema: format.schema }
-    : { responseSchema: toGoogleSchema(format.schema) };
+    ? { responseJsonSchema: namedSchema(format) }
+    : { responseSchema: toGoogleSchema(namedSchema(format)) };
   return { config: { responseMimeType: 'application/json', ...schema } };
 }
 

@@ -28,6 +28,8 @@ export const support: SupportTable = {
   structuredOutput: 'changed',
   // The provider reads documents but does not return citations for them.
   citations: 'dropped',
+  // Some models accept a resolution for each part; all others reject it.
+  imageDetail: 'dropped',
   // One mode for all functions.
   strictTools: 'changed',
   // Unsupported ones are dropped, not rejected, because agents always list them.

@@ -173,13 +173,16 @@ function single(type: TypeName, schema: JsonObject, walk: Walk): JsonObject {
   });
 }
 
-/** `enum` accepts only strings, so other allowed values move into the description. */
+/** `enum` accepts only strings, so other allowed values move into the description, like keywords that this form lacks. */
 function describe(type: TypeName, schema: JsonObject): string | undefined {
-  const given = maybeString(schema.description);
+  const notes = [maybeString(schema.description)];
   const values = valuesOf(schema);
-  if (type === 'string' || type === 'object' || type === 'array' || values.length === 0) return given;
-  const list = `Allowed values: ${values.map((value) => JSON.stringify(value)).join(', ')}.`;
-  return given === undefined ? list : `${given} ${list}`;
+  if (type !== 'string' && type !== 'object' && type !== 'array' && values.length > 0)
+    notes.push(`Allowed values: ${values.map((value) => JSON.stringify(value)).join(', ')}.`);
+  if (type === 'array' && schema.uniqueItems === true) notes.push('No two items are equal.');
+  if ((type === 'number' || type === 'integer') && typeof schema.multipleOf === 'number')
+    notes.push(`A multiple of ${schema.multipleOf}.`);
+  return notes.filter((note) => note !== undefined).join(' ') || undefined;
 }
 
 type Keywords = (schema: JsonObject, walk: Walk) => Record<string, unknown>;

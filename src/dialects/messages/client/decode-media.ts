@@ -44,22 +44,28 @@ const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | 
         source: documentSource(block.source, `${path}.source`),
         title: optional(block, 'title', needString, path),
         context: optional(block, 'context', needString, path),
-        citations: optional(
-          isGiven(block.citations) ? needObject(block.citations, `${path}.citations`) : {},
-          'enabled',
-          readBoolean,
-        ),
+        citations: readCitations(block, path),
         ...readCacheBreakpoint(block, path),
       }),
-    search_result: (block, path) => ({
-      kind: 'search_result',
-      source: needString(block.source, `${path}.source`),
-      title: needString(block.title, `${path}.title`),
-      texts: textsOf(block.content, `${path}.content`),
-      ...readCacheBreakpoint(block, path),
-    }),
+    search_result: (block, path) =>
+      compact({
+        kind: 'search_result' as const,
+        source: needString(block.source, `${path}.source`),
+        title: needString(block.title, `${path}.title`),
+        texts: textsOf(block.content, `${path}.content`),
+        citations: readCitations(block, path),
+        ...readCacheBreakpoint(block, path),
+      }),
   }),
 );
+
+const readCitations = (block: JsonObject, path: string): boolean | undefined =>
+  optional(
+    isGiven(block.citations) ? needObject(block.citations, `${path}.citations`) : {},
+    'enabled',
+    readBoolean,
+    `${path}.citations`,
+  );
 
 function mediaSource(value: unknown, path: string): MediaSource {
   const source = needObject(value, path);

@@ -5,6 +5,7 @@
 import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type { Effort, HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
+import { unreadMembers } from '../../wire/members.ts';
 import {
   between,
   compact,
@@ -26,6 +27,7 @@ import { decodeContextManagement } from './context-management.ts';
 import { decodeMessages } from './decode-content.ts';
 import { readCacheBreakpoint } from './decode-media.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
+import { MEMBERS } from './members.ts';
 
 export const decodeRequest = (body: unknown, from: ClientRequestHead): HubRequest =>
   read(body, from, { counting: false });
@@ -62,34 +64,15 @@ function read(value: unknown, from: ClientRequestHead, { counting }: { counting:
     state: {},
     meta: compact({ userId, serviceTier: decodeTier(body) }),
     ...(session !== undefined && { session }),
-    unknown: Object.keys(body).filter(
-      (name) => isGiven(body[name]) && !KNOWN.has(name) && (name !== 'context_management' || context.hasOtherEdits),
-    ),
+    unknown: [
+      ...unreadMembers(body, MEMBERS),
+      ...(context.hasOtherEdits ? ['context_management'] : []),
+      // Other providers show thinking as a summary or not at all.
+      ...(isObject(body.thinking) && body.thinking.display === 'updates' ? ['thinking.display'] : []),
+    ],
     clientOptions: {},
   };
 }
-
-/** Fields that the hub can express. All others (speed, inference_geo, fallbacks ...) are reported as dropped. */
-const KNOWN: ReadonlySet<string> = new Set([
-  'model',
-  'max_tokens',
-  'messages',
-  'system',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'output_format',
-  'stop_sequences',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stream',
-  'metadata',
-  'service_tier',
-  'cache_control',
-  'mcp_servers',
-]);
 
 /** Fields that refer to state at one provider. Dropping them would change the meaning of the request. */
 const PROVIDER_STATE: Readonly<Record<string, string>> = {

@@ -33,6 +33,8 @@ export function decodeTools(body: JsonObject): HubTool[] {
 export function decodeTool(value: unknown, path: string): HubTool {
   const tool = needObject(value, path);
   const type = optional(tool, 'type', needString, path) ?? 'custom';
+  checkCallers(tool, path);
+  if (isGiven(tool.url_sources)) unsupported(`${path}.url_sources`, 'not supported by this model.');
   const common = { ...readCacheBreakpoint(tool, path), ...(tool.defer_loading === true && { defer: true }) };
   if (type === 'custom') return { ...common, ...functionTool(tool, path) };
   // The date suffix is the revision of the tool.
@@ -67,6 +69,13 @@ function functionTool(tool: JsonObject, path: string): HubTool {
     schema: needObject(tool.input_schema, `${path}.input_schema`),
     strict: optional(tool, 'strict', readBoolean, path),
   });
+}
+
+/** A tool that only the provider's own code may call would become one that the model calls. */
+function checkCallers(tool: JsonObject, path: string): void {
+  const callers = optional(tool, 'allowed_callers', readStrings, path);
+  if (callers && callers.length > 0 && !callers.includes('direct'))
+    unsupported(`${path}.allowed_callers`, 'only direct calls are supported by this model.');
 }
 
 function serverOptions(tool: JsonObject, path: string): ServerToolOptions {

@@ -16,6 +16,7 @@ export const fieldNames: FieldNames = {
   reasoning: 'thinking',
   structuredOutput: 'output_config.format',
   citations: 'citations',
+  imageDetail: 'detail',
   strictTools: 'tools.strict',
   compaction: 'context_management',
   prewarm: 'max_tokens',

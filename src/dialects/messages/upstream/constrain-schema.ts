@@ -12,7 +12,7 @@ export function constrainSchema(schema: JsonObject): JsonObject {
   for (const [keyword, value] of Object.entries(schema)) {
     const kept = KEYWORDS.get(keyword)?.(value);
     if (kept !== undefined) result[keyword === 'oneOf' ? 'anyOf' : keyword] = kept;
-    else if (!IGNORED.has(keyword) && value !== true) notes.push(`${keyword}: ${JSON.stringify(value)}`);
+    else if (!IGNORED.has(keyword) && !isOpen(keyword, value)) notes.push(`${keyword}: ${JSON.stringify(value)}`);
   }
   if (describesObject(schema)) result.additionalProperties = false;
   if (notes.length > 0) {
@@ -88,6 +88,8 @@ const FORMATS: ReadonlySet<string> = new Set([
   'ipv6',
   'uuid',
 ]);
+/** Objects are closed here; a schema that only says that they may be open loses nothing that a model can use. */
+const isOpen = (keyword: string, value: unknown): boolean => keyword === 'additionalProperties' && value === true;
 const IGNORED: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
 
 const describesObject = ({ type, properties }: JsonObject): boolean =>

@@ -46,6 +46,7 @@ const USER_BLOCKS: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K
     source: part.source,
     title: part.title,
     content: part.texts.filter((text) => /\S/.test(text)).map((text) => ({ type: 'text', text })),
+    ...(part.citations !== undefined && { citations: { enabled: part.citations } }),
     ...cacheControl(part.cache),
   }),
   audio: () => reject('conversation', 'Audio input is not supported by this model.'),

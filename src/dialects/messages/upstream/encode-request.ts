@@ -6,6 +6,7 @@ import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
+import { namedSchema } from '../../tools/named-schema.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
@@ -144,7 +145,7 @@ function splitStop(stop: readonly string[], target: UpstreamTarget): { native: s
 function outputConfig({ output }: HubRequest, { effort }: ThinkingSettings): Block | undefined {
   const format =
     output.format.kind === 'schema'
-      ? { type: 'json_schema', schema: constrainSchema(withType(output.format.schema)) }
+      ? { type: 'json_schema', schema: constrainSchema(withType(namedSchema(output.format))) }
       : undefined;
   return effort === undefined && !format ? undefined : compact({ effort, format });
 }

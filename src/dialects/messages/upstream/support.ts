@@ -26,6 +26,8 @@ export const support = {
   /** A schema without the keywords that constrained decoding lacks; plain JSON becomes an instruction. */
   structuredOutput: 'changed',
   citations: 'kept',
+  /** Images have one resolution, chosen by their size. */
+  imageDetail: 'dropped',
   /** Up to the provider's limit; further tools are sent without `strict`. */
   strictTools: 'changed',
   /** Unsupported ones are dropped, not rejected, because agents always list them. */

@@ -99,7 +99,7 @@ describe('responses request decoder', () => {
       reasoning: { context: 'all_turns' },
       store: true,
     };
-    assert.deepEqual(decodeBody(body).unknown, ['client_metadata', 'novelty', 'truncation', 'reasoning.context']);
+    assert.deepEqual(decodeBody(body).unknown, ['client_metadata', 'novelty', 'reasoning.context', 'truncation']);
     assert.deepEqual(decodeBody({ truncation: 'disabled', novelty: null }).unknown, []);
   });
   it('rejects state that only one provider could keep', () => {

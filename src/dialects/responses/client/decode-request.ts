@@ -2,6 +2,7 @@
 import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type { HubItem, HubMeta, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
+import { unreadMembers } from '../../wire/members.ts';
 import {
   between,
   compact,
@@ -22,6 +23,7 @@ import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
 import { decodeInput } from './decode-items.ts';
 import { decodeOutputSettings, decodeReasoning } from './decode-settings.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
+import { MEMBERS } from './members.ts';
 
 export function decodeRequest(body: unknown, head: ClientRequestHead): HubRequest {
   if (!isObject(body)) throw fail('invalid_request', 'The body must be a JSON object.');
@@ -47,7 +49,7 @@ export function decodeRequest(body: unknown, head: ClientRequestHead): HubReques
     state: compact({ previousId, store: optional(body, 'store', readBoolean) }),
     meta: metaOf(body),
     session: key ?? head.headers['session-id'] ?? head.headers.session_id ?? head.headers['thread-id'],
-    unknown: unknownFields(body),
+    unknown: unknownFields(body, include),
     clientOptions: compact({ logprobs: include.includes(LOGPROBS) ? true : undefined }),
   });
 }
@@ -120,20 +122,19 @@ function metaOf(body: JsonObject): HubMeta {
   });
 }
 
-/** Fields that are decoded above or do not affect the reply. */
-const KNOWN_FIELDS: ReadonlySet<string> = new Set([
-  ...['model', 'stream', 'instructions', 'input', 'tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'text'],
-  ...['max_output_tokens', 'max_tool_calls', 'temperature', 'top_p', 'top_logprobs', 'include', 'store', 'background'],
-  ...['previous_response_id', 'prompt_cache_key', 'prompt_cache_options', 'metadata', 'user', 'safety_identifier'],
-  ...['service_tier', 'truncation', 'generate', 'stream_id', 'type', 'conversation', 'prompt', 'moderation'],
-]);
-
-function unknownFields(body: JsonObject): string[] {
-  const names = Object.keys(body).filter((name) => isGiven(body[name]) && !KNOWN_FIELDS.has(name));
+function unknownFields(body: JsonObject, include: readonly string[]): string[] {
+  const names = unreadMembers(body, MEMBERS);
   // `auto` lets the provider truncate the history, which the gateway cannot offer. `disabled` is the default.
   if (isGiven(body.truncation) && body.truncation !== 'disabled') names.push('truncation');
-  const reasoning = maybeObject(body.reasoning);
-  for (const name of ['context', 'mode']) if (isGiven(reasoning[name])) names.push(`reasoning.${name}`);
-  if (isGiven(maybeObject(body.prompt_cache_options).ttl)) names.push('prompt_cache_options.ttl');
+  // Capacity that the caller bought at the provider.
+  if (body.service_tier === 'scale') names.push('service_tier');
+  if (include.some((name) => !INCLUDED.has(name))) names.push('include');
   return names;
 }
+
+/** What responses contain in any case, and log probabilities, which are rejected. */
+const INCLUDED: ReadonlySet<string> = new Set([
+  'reasoning.encrypted_content',
+  'web_search_call.action.sources',
+  LOGPROBS,
+]);

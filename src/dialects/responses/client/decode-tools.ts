@@ -22,6 +22,7 @@ import {
   oneOf,
   optional,
   readBoolean,
+  readStrings,
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
@@ -49,11 +50,22 @@ const decodeNamespace = (tool: JsonObject, path: string): Namespace =>
   });
 
 function decodeTool(tool: JsonObject, type: string, path: string, namespace?: Namespace): HubTool {
+  checkCallers(tool, path);
   if (type === 'function') return decodeFunction(tool, path, namespace);
   if (type === 'custom') return decodeCustom(tool, path, namespace);
+  const { environment } = tool;
+  if (type === 'shell' && isObject(environment) && environment.type !== 'local')
+    unsupported(`${path}.environment`, 'containers of another provider cannot be used with this model.');
   if (BUILTINS.has(type)) return { kind: 'builtin', builtin: type, name: type, raw: tool };
   const server = serverToolOf(type);
   return { kind: 'server', tool: server, options: optionsOf(tool, server === 'web_search'), raw: tool };
+}
+
+/** A tool that only the provider's own code may call would become one that the model calls. */
+function checkCallers(tool: JsonObject, path: string): void {
+  const callers = optional(tool, 'allowed_callers', readStrings, path);
+  if (callers && callers.length > 0 && !callers.includes('direct'))
+    unsupported(`${path}.allowed_callers`, 'only direct calls are supported by this model.');
 }
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };

@@ -27,6 +27,7 @@ export const fieldNames: FieldNames = {
   reasoning: 'reasoning',
   structuredOutput: 'text.format',
   citations: 'citations',
+  imageDetail: 'detail',
   strictTools: 'tools.strict',
   maxToolCalls: 'max_tool_calls',
   compaction: 'context_management',

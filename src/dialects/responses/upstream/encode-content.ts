@@ -13,7 +13,7 @@ export const encodeInputParts = (parts: readonly HubPart[], breakpoints: Breakpo
     const body = inputPart(part);
     if (!body) return [];
     if ('cache' in part && part.cache) breakpoints.push({ part: body, cache: part.cache });
-    return [body];
+    return part.kind === 'file' ? [...fileHeading(part), body] : [body];
   });
 
 function inputPart(part: HubPart): Record<string, unknown> | undefined {
@@ -54,6 +54,13 @@ function filePart(part: HubPart & { kind: 'file' }): Record<string, unknown> {
   if (source.kind === 'base64') return { type: 'input_file', filename, file_data: dataUrl(source) };
   if (source.kind === 'url') return { type: 'input_file', file_url: source.url };
   return compact({ type: 'input_file', file_id: ownFileId(source) });
+}
+
+/** What a file part has no member for: the context, and the title of a file that is not sent inline. */
+function fileHeading({ source, title, context }: HubPart & { kind: 'file' }): JsonObject[] {
+  if (source.kind === 'text') return [];
+  const lines = [source.kind === 'base64' ? undefined : title, context].filter((line) => line);
+  return lines.length > 0 ? [{ type: 'input_text', text: lines.join('\n') }] : [];
 }
 
 /** The upstream determines the file type from the name. */

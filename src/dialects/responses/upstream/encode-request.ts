@@ -114,9 +114,17 @@ function includeOf({ capabilities }: UpstreamTarget, tools: readonly JsonObject[
   return include.length > 0 ? include : undefined;
 }
 
+/** Tools and assistant messages of this dialect have no breakpoint field. */
+const hasOtherBreakpoints = (request: HubRequest): boolean =>
+  offeredTools(request).some((tool) => tool.cache) ||
+  request.items.some(
+    (item) =>
+      item.kind === 'message' && item.role === 'assistant' && item.parts.some((part) => 'cache' in part && part.cache),
+  );
+
 /** Fields that this model does not support, beyond `support.ts`. */
 function droppedFieldsOf(request: HubRequest, context: EncodeContext): HubField[] {
-  const { sampling, reasoning, tools, system } = request;
+  const { sampling, reasoning, system } = request;
   const { capabilities } = context.target;
   const wantsReasoning = reasoning.mode !== 'off' && (reasoning.mode !== undefined || reasoning.effort !== undefined);
   const hasBreakpoints = context.breakpoints.length > 0 || system.some((part) => part.cache);
@@ -125,8 +133,7 @@ function droppedFieldsOf(request: HubRequest, context: EncodeContext): HubField[
     topP: capabilities.sampling === 'none' && sampling.topP !== undefined,
     reasoning: wantsReasoning && capabilities.efforts.length === 0,
     hostedTools: dropsHostedTool(offeredTools(request), context),
-    // Tools of this dialect have no breakpoint field.
-    cacheBreakpoints: tools.some((tool) => tool.cache) || (hasBreakpoints && !capabilities.explicitCache),
+    cacheBreakpoints: hasOtherBreakpoints(request) || (hasBreakpoints && !capabilities.explicitCache),
   };
   return (Object.keys(dropped) as HubField[]).filter((field) => dropped[field]);
 }

@@ -29,6 +29,7 @@ export const support: SupportTable = {
   structuredOutput: 'kept',
   // The API reads documents but does not cite them.
   citations: 'dropped',
+  imageDetail: 'kept',
   strictTools: 'kept',
   // Tools without a counterpart are dropped rather than rejected, because agents always list them.
   hostedTools: 'changed',

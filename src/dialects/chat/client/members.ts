@@ -1,0 +1,66 @@
+/** The members of a request that the decoders of this dialect read. */
+import { byType, type Members, type MemberTable } from '../../wire/members.ts';
+
+const PARTS: Members = byType({
+  text: { type: true, text: true, prompt_cache_breakpoint: true },
+  image_url: { type: true, image_url: { url: true, detail: true }, prompt_cache_breakpoint: true },
+  input_audio: { type: true, input_audio: true, prompt_cache_breakpoint: true },
+  file: { type: true, file: { filename: true, file_id: true, file_data: true }, prompt_cache_breakpoint: true },
+});
+
+/** The client returns assistant messages as they are, with whatever else their provider put into them. */
+const ASSISTANT: MemberTable = { '*': true, name: false, content: { '*': true, prompt_cache_breakpoint: false } };
+
+const MESSAGES: Members = ({ role }) => {
+  if (role === 'assistant') return ASSISTANT;
+  return { role: true, content: PARTS, tool_call_id: true, name: role === 'function' };
+};
+
+const FUNCTION: MemberTable = { name: true, description: true, parameters: true, strict: true };
+
+/** `audio` and `prediction` are official, but no other dialect has them. */
+export const MEMBERS: MemberTable = {
+  model: true,
+  messages: MESSAGES,
+  stream: true,
+  stream_options: { include_usage: true },
+  max_completion_tokens: true,
+  max_tokens: true,
+  temperature: true,
+  top_p: true,
+  seed: true,
+  presence_penalty: true,
+  frequency_penalty: true,
+  logit_bias: true,
+  n: true,
+  logprobs: true,
+  top_logprobs: true,
+  stop: true,
+  response_format: { type: true, json_schema: { name: true, schema: true, strict: true, description: true } },
+  verbosity: true,
+  modalities: true,
+  image_config: { aspect_ratio: true, image_size: true },
+  reasoning_effort: true,
+  tools: byType({
+    function: { type: true, function: FUNCTION },
+    custom: {
+      type: true,
+      custom: {
+        name: true,
+        description: true,
+        format: { type: true, grammar: { syntax: true, definition: true } },
+      },
+    },
+  }),
+  functions: FUNCTION,
+  tool_choice: true,
+  function_call: true,
+  parallel_tool_calls: true,
+  web_search_options: true,
+  store: true,
+  metadata: true,
+  user: true,
+  safety_identifier: true,
+  prompt_cache_key: true,
+  service_tier: true,
+};

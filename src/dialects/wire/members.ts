@@ -1,0 +1,55 @@
+/**
+ * The members of a request body that a decoder reads, as a table. What a client sends beyond it does not reach the provider, so
+ * `x-gateway-dropped` names it. Lists and positions do not appear in the names: `messages.content.title`.
+ */
+import type { JsonObject } from '../hub/types.ts';
+import { isGiven, isObject } from './read.ts';
+
+/**
+ * `true`: read, or returned by the client as a provider sent it. `false`: known, but not read. A table applies to an object and to
+ * each element of a list; `*` are all members that it does not list. A function chooses the table for one object.
+ */
+export type Members = boolean | MemberTable | ((value: JsonObject) => Members);
+export interface MemberTable {
+  readonly [name: string]: Members;
+}
+
+/** Tables by the `type` of the object; an object of another type is read or rejected as a whole. */
+export const byType =
+  (tables: Readonly<Record<string, Members>>): Members =>
+  ({ type }) =>
+    typeof type === 'string' && Object.hasOwn(tables, type) ? (tables[type] as Members) : true;
+
+/** The header holds fewer names, and a body may hold any number of them. */
+const MAX_NAMES = 100;
+
+/** Returns the names of all members that are set and not read, each once. */
+export function unreadMembers(body: JsonObject, members: Members): string[] {
+  const found = new Set<string>();
+  collect(body, members, '', found);
+  return [...found];
+}
+
+function collect(value: unknown, members: Members, path: string, found: Set<string>): void {
+  if (members === true || found.size >= MAX_NAMES) return;
+  if (Array.isArray(value)) {
+    for (const element of value) collect(element, members, path, found);
+    return;
+  }
+  if (!isObject(value)) return;
+  if (typeof members === 'function') {
+    collect(value, members(value), path, found);
+    return;
+  }
+  if (members === false) return;
+  for (const [name, member] of Object.entries(value)) {
+    const inner = path === '' ? name : `${path}.${name}`;
+    const rule = Object.hasOwn(members, name) ? members[name] : members['*'];
+    if (rule === undefined || rule === false) {
+      if (isSet(member) && found.size < MAX_NAMES) found.add(inner);
+    } else collect(member, rule, inner, found);
+  }
+}
+
+/** Clients also send empty lists for options that are not set. */
+const isSet = (value: unknown): boolean => isGiven(value) && !(Array.isArray(value) && value.length === 0);
