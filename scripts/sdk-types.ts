@@ -1,9 +1,11 @@
 /** The types of the four dialects as the SDKs publish them. `npm run gen:schemas` turns them into test/schemas. */
 import type { ErrorResponse } from '@anthropic-ai/sdk/resources';
 import type {
-  BetaContentBlock,
+  BetaCompactionBlock,
+  BetaFallbackBlock,
+  BetaMCPToolResultBlock,
+  BetaMCPToolUseBlock,
   BetaRawContentBlockDeltaEvent,
-  BetaRawContentBlockStartEvent,
   MessageCreateParamsBase,
 } from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
@@ -24,15 +26,17 @@ import type {
 import type { Response, ResponseCreateParamsBase, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import type { ErrorObject } from 'openai/resources/shared';
 
+/** Blocks that a client gets only if it sends a beta field; the message around them is an ordinary one. */
+type BetaBlock = BetaCompactionBlock | BetaFallbackBlock | BetaMCPToolResultBlock | BetaMCPToolUseBlock;
+
 /** Sampling exists only in the older API version, which clients still use. The SDK sends the omitted members as headers. */
 export interface MessagesTypes {
   request: Omit<MessageCreateParamsBase, 'betas' | 'user_profile_id' | 'workspace_id'> &
     Pick<OlderMessageCreateParams, 'temperature' | 'top_k' | 'top_p'>;
-  /** A client that sends a beta field gets beta blocks in an ordinary message. */
-  reply: Omit<Message, 'content'> & { content: (ContentBlock | BetaContentBlock)[] };
+  reply: Omit<Message, 'content'> & { content: (ContentBlock | BetaBlock)[] };
   event:
     | RawMessageStreamEvent
-    | BetaRawContentBlockStartEvent
+    | { type: 'content_block_start'; index: number; content_block: BetaBlock }
     | BetaRawContentBlockDeltaEvent
     | ErrorResponse
     | { type: 'ping' };

@@ -1,7 +1,7 @@
 /** The schemas of the SDKs' types, which `npm run gen:schemas` writes to test/schemas. */
 import { readFileSync } from 'node:fs';
 import type { Dialect } from '../../src/rules/index.ts';
-import { type JsonSchema, type Resolve, violations } from './json-schema.ts';
+import type { JsonSchema, Resolve } from './json-schema.ts';
 
 export type Subject = 'request' | 'reply' | 'event';
 
@@ -23,11 +23,6 @@ export function sdkSchemas(dialect: Dialect): SdkSchemas {
 
 const REF_PREFIX = '#/definitions/';
 
-export function resolverOf(dialect: Dialect): Resolve {
-  const { definitions } = sdkSchemas(dialect);
+export const resolverOf = (dialect: Dialect, definitions = sdkSchemas(dialect).definitions): Resolve => {
   return (ref) => definitions[decodeURIComponent(ref.slice(REF_PREFIX.length))] ?? false;
-}
-
-/** One line for each difference between the value and the SDK's type. */
-export const sdkViolations = (dialect: Dialect, subject: Subject, value: unknown): string[] =>
-  violations(sdkSchemas(dialect)[subject], value, resolverOf(dialect), subject);
+};

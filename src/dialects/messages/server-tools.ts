@@ -53,6 +53,9 @@ const sourcesOf = (content: unknown): { url: string; title: string }[] =>
 
 // ---------------------------------------------------------------- encoding
 
+/** Required by current clients. Only the code of the provider could call a tool in any other way. */
+export const DIRECT_CALLER: JsonObject = { type: 'direct' };
+
 /** Id prefix of blocks that show a client a search at another provider. The decoder drops such blocks. */
 export const SYNTHETIC_PREFIX = 'srvtoolu_gw';
 export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC_PREFIX);
@@ -74,8 +77,8 @@ export function encodeServerCall(call: HubServerCall): JsonObject[] {
         }));
   const query = call.queries?.join(' | ') ?? '';
   return [
-    { type: 'server_tool_use', id, name: 'web_search', input: { query } },
-    { type: 'web_search_tool_result', tool_use_id: id, content },
+    { type: 'server_tool_use', id, name: 'web_search', input: { query }, caller: DIRECT_CALLER },
+    { type: 'web_search_tool_result', tool_use_id: id, content, caller: DIRECT_CALLER },
   ];
 }
 

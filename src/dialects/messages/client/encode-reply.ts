@@ -19,7 +19,7 @@ import type {
 import { wrap } from '../../opaque/envelope.ts';
 import { responseId } from '../../wire/ids.ts';
 import { isObject, parseArgs } from '../../wire/read.ts';
-import { encodeServerCall } from '../server-tools.ts';
+import { DIRECT_CALLER, encodeServerCall } from '../server-tools.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
 import { encodeSignature, encodeThinkingBlock } from './opaque-thinking.ts';
@@ -127,8 +127,7 @@ export const callHead = (call: HubToolCall): JsonObject => ({
   id: call.callId,
   name: call.name,
   input: {},
-  // The model called the tool, not the code of another one.
-  caller: { type: 'direct' },
+  caller: DIRECT_CALLER,
 });
 
 const callInput = ({ form, args }: HubToolCall): JsonObject => (form === 'custom' ? { input: args } : parseArgs(args));
