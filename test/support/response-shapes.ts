@@ -62,6 +62,11 @@ const EXTENSIONS: Readonly<Record<Dialect, readonly Extension[]>> = {
       members: { name: TEXT },
       why: 'version 6 of the SDK requires it',
     },
+    {
+      types: ['Response'],
+      members: { presence_penalty: { type: 'number' }, frequency_penalty: { type: 'number' } },
+      why: 'the Open Responses types require them',
+    },
     { types: ['ResponseCustomToolCall'], members: { status: TEXT }, why: 'the provider sends it too' },
     { types: ['ResponseError'], members: { code: TEXT }, why: 'agents act on codes that the type does not list' },
   ],

@@ -18,16 +18,33 @@ import {
 import { readCacheBreakpoint } from './decode-media.ts';
 
 export function decodeTools(body: JsonObject): HubTool[] {
-  const tools = isGiven(body.tools) ? needList(body.tools, 'tools') : [];
+  const given = isGiven(body.tools) ? needList(body.tools, 'tools') : [];
   const servers = isGiven(body.mcp_servers) ? needList(body.mcp_servers, 'mcp_servers') : [];
-  return [
-    ...tools
-      // A toolset only selects tools of an MCP server; the server entry becomes the hub tool.
-      .map((tool, n) => [needObject(tool, `tools[${n}]`), `tools[${n}]`] as const)
-      .filter(([tool]) => tool.type !== 'mcp_toolset')
-      .map(([tool, path]) => decodeTool(tool, path)),
-    ...servers.map((server, n) => decodeMcpServer(server, `mcp_servers[${n}]`, tools)),
+  const tools = given.map((tool, n) => [needObject(tool, `tools[${n}]`), `tools[${n}]`] as const);
+  const toolsets = readToolsets(tools);
+  const hubTools = [
+    // A toolset only selects tools of an MCP server; the server entry becomes the hub tool.
+    ...tools.filter(([tool]) => tool.type !== 'mcp_toolset').map(([tool, path]) => decodeTool(tool, path)),
+    ...servers.map((server, n) => decodeMcpServer(server, `mcp_servers[${n}]`, toolsets)),
   ];
+  for (const [name, { path }] of toolsets) wrongValue(`${path}.mcp_server_name`, `"${name}" is not in mcp_servers.`);
+  return hubTools;
+}
+
+interface Toolset {
+  readonly toolset: JsonObject;
+  readonly path: string;
+}
+
+/** Toolsets by the name of their server; of two for one server the first counts. */
+function readToolsets(tools: readonly (readonly [JsonObject, string])[]): Map<string, Toolset> {
+  const toolsets = new Map<string, Toolset>();
+  for (const [toolset, path] of tools) {
+    if (toolset.type !== 'mcp_toolset') continue;
+    const name = needString(toolset.mcp_server_name, `${path}.mcp_server_name`);
+    if (!toolsets.has(name)) toolsets.set(name, { toolset, path });
+  }
+  return toolsets;
 }
 
 export function decodeTool(value: unknown, path: string): HubTool {
@@ -87,14 +104,13 @@ function serverOptions(tool: JsonObject, path: string): ServerToolOptions {
   });
 }
 
-/** `raw` is the server entry, plus the toolset that refers to it as `toolset`. */
-function decodeMcpServer(value: unknown, path: string, tools: readonly unknown[]): HubTool {
+/** `raw` is the server entry, plus the toolset that refers to it as `toolset`, which is taken out of `toolsets`. */
+function decodeMcpServer(value: unknown, path: string, toolsets: Map<string, Toolset>): HubTool {
   const server = needObject(value, path);
   const name = needString(server.name, `${path}.name`);
   needString(server.url, `${path}.url`);
-  const toolset = tools
-    .map((tool, n) => needObject(tool, `tools[${n}]`))
-    .find((tool) => tool.type === 'mcp_toolset' && tool.mcp_server_name === name);
+  const toolset = toolsets.get(name)?.toolset;
+  toolsets.delete(name);
   return { kind: 'server', tool: 'mcp', options: {}, raw: toolset ? { ...server, toolset } : server };
 }
 
