@@ -138,6 +138,22 @@ test('a streamed response to HTTP/1.0 is not chunked and ends with the connectio
   assert.equal(response?.text, 'until the end');
 });
 
+test('a request of HTTP/1.0 keeps the connection only with the option keep-alive itself', async () => {
+  const fixture = await open(respondHello);
+  for (const [value, kept] of [
+    ['keep-alive', true],
+    ['x, Keep-Alive', true],
+    ['x-keep-alive', false],
+    ['?keep-alive', false],
+    ['keep-alive, close', false],
+  ] as const) {
+    const wire = fixture.wire();
+    wire.send(request('GET / HTTP/1.0', [['connection', value]]));
+    assert.equal((await wire.response())?.headers.get('connection'), kept ? 'keep-alive' : 'close', value);
+    wire.end();
+  }
+});
+
 test('responses to HEAD and with status 204 or 304 have no body', async () => {
   const fixture = await open((incoming, outgoing) => {
     outgoing.writeHead(Number(incoming.url.slice(1)), { 'x-one': 'a' });

@@ -33,6 +33,7 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 const EMPTY = Buffer.alloc(0);
+const KEEP_ALIVE_OPTION = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
 /** Without those of other protocols: `CONNECT` asks for a tunnel, and `SOURCE` belongs to Icecast. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((name) => name !== 'CONNECT' && name !== 'SOURCE'));
 
@@ -254,8 +255,8 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     const isSoonRead = typeof this.#body === 'number' && this.#body <= DISCARD_BYTES && !this.#awaitsContinue;
     if (!isComplete && !isSoonRead) return false;
     const preference = headers.connection;
-    if (version === '1.0') return preference !== undefined && /\bkeep-alive\b/i.test(preference);
-    return preference === undefined || !/\bclose\b/i.test(preference);
+    if (preference === undefined) return version === '1.1';
+    return !/\bclose\b/i.test(preference) && (version === '1.1' || KEEP_ALIVE_OPTION.test(preference));
   }
 
   onResponseSent(
