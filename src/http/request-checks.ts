@@ -21,3 +21,12 @@ export function rejectionFor({ method, url, headers, version, rawHeaders }: Inco
 /** Ignores upgrades to other protocols than WebSocket, as RFC 9110 permits: some clients offer HTTP/2 with every request. */
 export const isUpgrade = ({ upgrade, connection }: HttpHeaders): boolean =>
   upgrade !== undefined && /websocket/i.test(upgrade) && /\bupgrade\b/i.test(connection ?? '');
+
+const KEEP_ALIVE_OPTION = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
+
+/** Whether the client lets the connection serve another request. */
+export function wantsKeepAlive({ headers, version }: Pick<IncomingRequest, 'headers' | 'version'>): boolean {
+  const preference = headers.connection;
+  if (preference === undefined) return version === '1.1';
+  return !/\bclose\b/i.test(preference) && (version === '1.1' || KEEP_ALIVE_OPTION.test(preference));
+}

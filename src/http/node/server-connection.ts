@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { SERVER_BOUNDS } from '../bounds.ts';
 import { framingOf } from '../framing.ts';
 import { HeadTooLargeError, HttpParseError } from '../headers.ts';
-import { isUpgrade } from '../request-checks.ts';
+import { isUpgrade, wantsKeepAlive } from '../request-checks.ts';
 import type { OpenConnection, ProtocolViolation, ServerConnection, ServerHost } from '../server.ts';
 import { NodeRequest } from './request.ts';
 import { NodeResponse } from './response.ts';
@@ -144,7 +144,9 @@ class NodeServerConnection implements ServerConnection {
       clock: this.#host.clock,
       // While draining, requests that were already received are still served.
       canKeepAlive: () =>
-        !(this.#host.isDraining && this.#open.length === 1) && (request.isComplete || isSoonRead(request)),
+        !(this.#host.isDraining && this.#open.length === 1) &&
+        (request.isComplete || isSoonRead(request)) &&
+        wantsKeepAlive(request),
     });
     const open = { request, response, since: this.#host.clock.now() };
     this.#open.push(open);

@@ -8,6 +8,7 @@ import { type Clock, GrowingBuffer } from '../../core/index.ts';
 import { SERVER_BOUNDS } from '../bounds.ts';
 import { framingOf } from '../framing.ts';
 import { HeadTooLargeError, HttpParseError } from '../headers.ts';
+import { wantsKeepAlive } from '../request-checks.ts';
 import type { ProtocolViolation, RequestLine, ServerConnection, ServerHost } from '../server.ts';
 import { originForm } from '../target.ts';
 import { ChunkedBody } from './chunks.ts';
@@ -33,7 +34,6 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 const EMPTY = Buffer.alloc(0);
-const KEEP_ALIVE_OPTION = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
 /** Without those of other protocols: `CONNECT` asks for a tunnel, and `SOURCE` belongs to Icecast. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((name) => name !== 'CONNECT' && name !== 'SOURCE'));
 
@@ -248,15 +248,13 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
   // ---------------------------------------------------------------- after the response
 
   /** Decides between `connection: keep-alive` and `close` in the response. */
-  canKeepAlive({ isComplete, headers, version }: WireRequest): boolean {
+  canKeepAlive(request: WireRequest): boolean {
     // While draining, still serve requests that were already received.
     if (this.#host.isDraining && !this.#buffered) return false;
     // Without `100 Continue` the client may or may not send its body, and a large body is not worth reading.
     const isSoonRead = typeof this.#body === 'number' && this.#body <= DISCARD_BYTES && !this.#awaitsContinue;
-    if (!isComplete && !isSoonRead) return false;
-    const preference = headers.connection;
-    if (preference === undefined) return version === '1.1';
-    return !/\bclose\b/i.test(preference) && (version === '1.1' || KEEP_ALIVE_OPTION.test(preference));
+    if (!request.isComplete && !isSoonRead) return false;
+    return wantsKeepAlive(request);
   }
 
   onResponseSent(
