@@ -1,0 +1,111 @@
+/** Checks of the package openai. */
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { assertSimulated, check, key, PNG, PROMPT, SCHEMA, TOOL, url, WRONG_KEY } from './checks.js';
+
+const model = 'demo-responses';
+const picture = `data:image/png;base64,${PNG}`;
+const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
+const user = (content) => [{ role: 'user', content }];
+
+await check('chat text', async () => {
+  const reply = await client.chat.completions.create({ model, messages: user('hello') });
+  assertSimulated(reply.choices[0].message.content);
+  assert.ok(reply.usage.total_tokens > 0);
+});
+
+await check('chat stream', async () => {
+  const stream_options = { include_usage: true };
+  const stream = await client.chat.completions.create({
+    model,
+    messages: user('hello'),
+    stream: true,
+    stream_options,
+  });
+  let text = '';
+  let usage;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta.content ?? '';
+    usage = chunk.usage ?? usage;
+  }
+  assertSimulated(text);
+  assert.ok(usage.total_tokens > 0);
+});
+
+await check('chat stream helper', async () => {
+  const stream = client.chat.completions.stream({ model, messages: user('hello') });
+  assertSimulated(await stream.finalContent());
+});
+
+await check('chat tool', async () => {
+  const tools = [{ type: 'function', function: { name: TOOL, description: 'Weather', parameters: SCHEMA } }];
+  const first = await client.chat.completions.create({ model, tools, messages: user(PROMPT) });
+  const { message } = first.choices[0];
+  const [call] = message.tool_calls;
+  assert.deepEqual(JSON.parse(call.function.arguments), { city: 'Paris' });
+  const result = { role: 'tool', tool_call_id: call.id, content: 'sunny' };
+  const second = await client.chat.completions.create({ model, tools, messages: [...user(PROMPT), message, result] });
+  assert.match(second.choices[0].message.content, /sunny/);
+});
+
+await check('chat image', async () => {
+  const parts = [
+    { type: 'text', text: 'hello' },
+    { type: 'image_url', image_url: { url: picture } },
+  ];
+  const reply = await client.chat.completions.create({ model, messages: user(parts) });
+  assertSimulated(reply.choices[0].message.content);
+});
+
+await check('response text', async () => {
+  const reply = await client.responses.create({ model, input: 'hello' });
+  assertSimulated(reply.output_text);
+  assert.ok(reply.usage.total_tokens > 0);
+});
+
+await check('response stream', async () => {
+  const stream = client.responses.stream({ model, input: 'hello' });
+  let text = '';
+  for await (const event of stream) if (event.type === 'response.output_text.delta') text += event.delta;
+  assertSimulated(text);
+  assert.equal((await stream.finalResponse()).output_text, text);
+});
+
+await check('response tool', async () => {
+  const tools = [{ type: 'function', name: TOOL, description: 'Weather', parameters: SCHEMA, strict: false }];
+  const first = await client.responses.create({ model, tools, input: user(PROMPT) });
+  const call = first.output.find(({ type }) => type === 'function_call');
+  assert.deepEqual(JSON.parse(call.arguments), { city: 'Paris' });
+  const result = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' };
+  const second = await client.responses.create({ model, tools, input: [...user(PROMPT), ...first.output, result] });
+  assert.match(second.output_text, /sunny/);
+  const stored = await client.responses.create({ model, tools, previous_response_id: first.id, input: [result] });
+  assert.match(stored.output_text, /sunny/);
+});
+
+await check('response image', async () => {
+  const parts = [
+    { type: 'input_text', text: 'hello' },
+    { type: 'input_image', image_url: picture, detail: 'auto' },
+  ];
+  assertSimulated((await client.responses.create({ model, input: user(parts) })).output_text);
+});
+
+await check('response token count', async () => {
+  const { input_tokens } = await client.responses.inputTokens.count({ model, input: 'hello' });
+  assert.ok(input_tokens > 0);
+});
+
+await check('model list', async () => {
+  const names = [];
+  for await (const { id } of client.models.list()) names.push(id);
+  assert.ok(names.includes(model), names.join());
+  assert.equal((await client.models.retrieve(model)).id, model);
+});
+
+await check('wrong key', async () => {
+  const other = new OpenAI({ baseURL: `${url}/v1`, apiKey: WRONG_KEY });
+  await assert.rejects(other.responses.create({ model, input: 'hello' }), OpenAI.AuthenticationError);
+  await assert.rejects(other.chat.completions.create({ model, messages: user('hello') }), OpenAI.AuthenticationError);
+  await assert.rejects(other.models.list(), OpenAI.AuthenticationError);
+});

@@ -1,0 +1,126 @@
+"""Checks of the package openai."""
+import asyncio
+import json
+
+import openai
+from checks import KEY, PNG_BASE64, PROMPT, SCHEMA, TOOL, URL, WRONG_KEY
+from checks import check, expect, expect_error, expect_simulated
+
+MODEL = "demo-responses"
+PICTURE = f"data:image/png;base64,{PNG_BASE64}"
+client = openai.OpenAI(base_url=f"{URL}/v1", api_key=KEY)
+
+
+def user(content):
+    return [{"role": "user", "content": content}]
+
+
+def chat_text():
+    reply = client.chat.completions.create(model=MODEL, messages=user("hello"))
+    expect_simulated(reply.choices[0].message.content)
+    expect(reply.usage.total_tokens > 0, reply.usage)
+
+
+def chat_stream():
+    stream = client.chat.completions.create(
+        model=MODEL, messages=user("hello"), stream=True, stream_options={"include_usage": True}
+    )
+    chunks = list(stream)
+    expect_simulated("".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices))
+    expect(chunks[-1].usage.total_tokens > 0, chunks[-1])
+
+
+def chat_stream_helper():
+    with client.chat.completions.stream(model=MODEL, messages=user("hello")) as stream:
+        for _ in stream:
+            pass
+        expect_simulated(stream.get_final_completion().choices[0].message.content)
+
+
+def chat_tool():
+    tools = [{"type": "function", "function": {"name": TOOL, "description": "Weather", "parameters": SCHEMA}}]
+    first = client.chat.completions.create(model=MODEL, messages=user(PROMPT), tools=tools).choices[0].message
+    call = first.tool_calls[0]
+    expect(json.loads(call.function.arguments) == {"city": "Paris"}, call)
+    result = {"role": "tool", "tool_call_id": call.id, "content": "sunny"}
+    second = client.chat.completions.create(model=MODEL, messages=[*user(PROMPT), first, result], tools=tools)
+    expect("sunny" in second.choices[0].message.content, second)
+
+
+def chat_image():
+    parts = [{"type": "text", "text": "hello"}, {"type": "image_url", "image_url": {"url": PICTURE}}]
+    reply = client.chat.completions.create(model=MODEL, messages=user(parts))
+    expect_simulated(reply.choices[0].message.content)
+
+
+def response_text():
+    reply = client.responses.create(model=MODEL, input="hello")
+    expect_simulated(reply.output_text)
+    expect(reply.usage.total_tokens > 0, reply.usage)
+
+
+def response_stream():
+    with client.responses.stream(model=MODEL, input="hello") as stream:
+        deltas = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+        expect_simulated(deltas)
+        expect(stream.get_final_response().output_text == deltas, deltas)
+
+
+def response_tool():
+    tools = [{"type": "function", "name": TOOL, "description": "Weather", "parameters": SCHEMA, "strict": False}]
+    first = client.responses.create(model=MODEL, input=user(PROMPT), tools=tools)
+    call = next(item for item in first.output if item.type == "function_call")
+    expect(json.loads(call.arguments) == {"city": "Paris"}, call)
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+    second = client.responses.create(model=MODEL, input=[*user(PROMPT), *first.output, result], tools=tools)
+    expect("sunny" in second.output_text, second)
+    stored = client.responses.create(model=MODEL, previous_response_id=first.id, input=[result], tools=tools)
+    expect("sunny" in stored.output_text, stored)
+
+
+def response_image():
+    parts = [{"type": "input_text", "text": "hello"}, {"type": "input_image", "image_url": PICTURE, "detail": "auto"}]
+    expect_simulated(client.responses.create(model=MODEL, input=user(parts)).output_text)
+
+
+def response_count():
+    count = client.responses.input_tokens.count(model=MODEL, input="hello")
+    expect(count.input_tokens > 0, count)
+
+
+def asynchronous():
+    async def run():
+        async with openai.AsyncOpenAI(base_url=f"{URL}/v1", api_key=KEY) as other:
+            stream = await other.chat.completions.create(model=MODEL, messages=user("hello"), stream=True)
+            chunks = [chunk async for chunk in stream]
+            expect_simulated("".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices))
+
+    asyncio.run(run())
+
+
+def model_list():
+    names = [model.id for model in client.models.list()]
+    expect(MODEL in names, names)
+    expect(client.models.retrieve(MODEL).id == MODEL, names)
+
+
+def wrong_key():
+    other = openai.OpenAI(base_url=f"{URL}/v1", api_key=WRONG_KEY)
+    expect_error(openai.AuthenticationError, lambda: other.responses.create(model=MODEL, input="hello"))
+    expect_error(openai.AuthenticationError, lambda: other.chat.completions.create(model=MODEL, messages=user("hello")))
+    expect_error(openai.AuthenticationError, lambda: list(other.models.list()))
+
+
+check("chat text", chat_text)
+check("chat stream", chat_stream)
+check("chat stream helper", chat_stream_helper)
+check("chat tool", chat_tool)
+check("chat image", chat_image)
+check("response text", response_text)
+check("response stream", response_stream)
+check("response tool", response_tool)
+check("response image", response_image)
+check("response token count", response_count)
+check("asynchronous client", asynchronous)
+check("model list", model_list)
+check("wrong key", wrong_key)
