@@ -46,7 +46,7 @@ const STOP_REASONS = {
 function contentOf(exchange: Exchange, view: NeutralRequest, reply: Reply): JsonObject[] {
   const content: JsonObject[] = [];
   if (reply.thoughts !== '') content.push(thinkingBlock(view, reply.thoughts));
-  if (reply.text !== '') content.push({ type: 'text', text: reply.text, citations: null });
+  if (reply.text !== '') content.push({ type: 'text', text: reply.text });
   for (const call of reply.calls) {
     content.push({
       type: 'tool_use',

@@ -70,6 +70,14 @@ for (const group of ['openai', 'gemini'] as const) {
       }
     });
 
+    test(`POST /v1/messages omits citations from a text that has none on the ${group} group`, async () => {
+      // @ai-sdk/anthropic 3 rejects a response with `citations: null`.
+      const whole = await client().messages.create(body('hello there'));
+      assert.deepEqual(whole.content, [{ type: 'text', text: (whole.content[0] as { text: string }).text }]);
+      for await (const event of client().messages.stream(body('hello there')))
+        if (event.type === 'content_block_start') assert.deepEqual(event.content_block, { type: 'text', text: '' });
+    });
+
     test(`G 4.1: @anthropic-ai/sdk can read dropped fields in x-gateway-dropped on the ${group} group`, async () => {
       const { response } = await client()
         .messages.create(body('hi', { top_k: 5 }))

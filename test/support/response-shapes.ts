@@ -15,7 +15,9 @@ const comparisons = new Map<Dialect, Comparison>();
 
 interface Extension {
   readonly types: readonly string[];
-  readonly members: Readonly<Record<string, JsonSchema>>;
+  readonly members?: Readonly<Record<string, JsonSchema>>;
+  /** Required members of the type that the gateway may omit. */
+  readonly omitted?: readonly string[];
   readonly why: string;
 }
 
@@ -27,7 +29,7 @@ const MESSAGES_ERRORS = [
 const CHAT_CALLS = ['ChatCompletionMessageFunctionToolCall', 'ChatCompletionMessageCustomToolCall'];
 const DELTA = 'ChatCompletionChunk.Choice.Delta';
 
-/** Members beyond the types, or with further values, and why the gateway has them. */
+/** Members beyond the types, with further values, or omitted, and why. */
 const EXTENSIONS: Readonly<Record<Dialect, readonly Extension[]>> = {
   messages: [
     { types: MESSAGES_ERRORS, members: { code: TEXT }, why: 'the stable code of the gateway, as in error responses' },
@@ -36,6 +38,7 @@ const EXTENSIONS: Readonly<Record<Dialect, readonly Extension[]>> = {
       members: { cache_creation: true, service_tier: true, inference_geo: true, speed: true },
       why: 'other providers report usage only at the end, after `message_start`',
     },
+    { types: ['TextBlock'], omitted: ['citations'], why: 'the provider omits it too, and strict clients reject null' },
   ],
   chat: [
     {
@@ -140,11 +143,12 @@ interface Comparison {
 function openComparison(dialect: Dialect): Comparison {
   const { definitions } = sdkSchemas(dialect);
   const extended = { ...definitions };
-  for (const { types, members } of EXTENSIONS[dialect])
+  for (const { types, members, omitted = [] } of EXTENSIONS[dialect])
     for (const type of types) {
-      const schema = extended[type] as { properties: object };
+      const schema = extended[type] as { properties: object; required?: readonly string[] };
       assert.ok(schema, `the SDK has a type ${type}`);
-      extended[type] = { ...schema, properties: { ...schema.properties, ...members } };
+      const required = (schema.required ?? []).filter((name) => !omitted.includes(name));
+      extended[type] = { ...schema, properties: { ...schema.properties, ...members }, required };
     }
   const resolve = resolverOf(dialect, extended);
   const comparison = { compiler: new PredicateCompiler(resolve), resolve };

@@ -111,7 +111,7 @@ describe('messages reply encoder', () => {
       role: 'assistant',
       model: 'alias',
       diagnostics: null,
-      content: [{ type: 'text', text: 'Hi', citations: null }],
+      content: [{ type: 'text', text: 'Hi' }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       stop_details: null,
@@ -136,7 +136,7 @@ describe('messages reply encoder', () => {
       hubReply([message('assistant', 'a'), call('c', '{"x":')], { stop: 'length' }),
       clientContext(),
     ) as JsonObject;
-    assert.deepEqual(body.content, [{ type: 'text', text: 'a', citations: null }]);
+    assert.deepEqual(body.content, [{ type: 'text', text: 'a' }]);
     assert.equal(body.stop_reason, 'max_tokens');
   });
 

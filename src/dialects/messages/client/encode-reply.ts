@@ -93,7 +93,7 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
 function partBlock(part: HubPart): JsonObject[] {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return [];
   const citations = part.kind === 'text' ? citationsOf(part) : [];
-  return [{ ...textHead(), text: part.text, citations: citations.length > 0 ? citations : null }];
+  return [{ ...textHead(), text: part.text, ...(citations.length > 0 && { citations }) }];
 }
 
 /** Blocks that follow the text of a message: its signature and notes about omitted media. */
@@ -103,7 +103,8 @@ export function messageTail({ parts }: HubMessage): JsonObject[] {
   return [...(signature ? [encodeSignature(signature)] : []), ...parts.flatMap(omittedMediaNote)];
 }
 
-export const textHead = (): JsonObject => ({ type: 'text', text: '', citations: null });
+/** Has no `citations: null`, although the SDK's type allows it: the provider omits the member, and strict clients reject null. */
+export const textHead = (): JsonObject => ({ type: 'text', text: '' });
 
 const citationsOf = (text: HubText): JsonObject[] => (text.annotations ?? []).map(encodeCitation);
 
