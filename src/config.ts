@@ -114,6 +114,11 @@ const Settings = z.strictObject({
     .enum(['own', 'node'])
     .default('own')
     .describe('HTTP implementation: own (src/http/wire), or node for node:http and undici, which are slower'),
+  USAGE_FLUSH_MS: integer(200, 2_000)
+    .default(1_000)
+    .describe(
+      'milliseconds from one write of usage to the database to the next under load; less shows charges sooner, more takes less CPU time',
+    ),
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
     .describe('days that responses are stored for later reference; 0 stores none'),

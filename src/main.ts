@@ -312,7 +312,14 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   closers.push(() => upstream.close());
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, context, metrics);
   if (redis) closers.push(() => redis.close());
-  const metering = await Metering.start({ ...database, dataDir: config.DATA_DIR, clock, log, redis });
+  const metering = await Metering.start({
+    ...database,
+    dataDir: config.DATA_DIR,
+    clock,
+    log,
+    redis,
+    flushMs: config.USAGE_FLUSH_MS,
+  });
   closers.push(() => metering.close());
   const alarms = await watchAlarms(context);
   closers.push(() => alarms.stop());

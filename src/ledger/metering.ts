@@ -40,6 +40,8 @@ export interface MeteringOptions {
   /** Waits for fdatasync before a response ends, so that records survive a power failure. */
   readonly sync?: boolean;
   readonly segmentBytes?: number;
+  /** From one flush to the next under load; a second by default. */
+  readonly flushMs?: number | undefined;
 }
 
 /** How far the database is behind this process. */
@@ -98,7 +100,7 @@ export class Metering {
   }
 
   private constructor(options: MeteringOptions, writer: UsageWriter, folder: ReplicaFolder) {
-    const { db, forCalls = db, clock, log, redis, sync = false, segmentBytes } = options;
+    const { db, forCalls = db, clock, log, redis, sync = false, segmentBytes, flushMs } = options;
     this.#options = options;
     this.#journalsDir = folder.journalsDir;
     this.#ledgerId = folder.ledgerId;
@@ -127,6 +129,7 @@ export class Metering {
     };
     this.#leases = new WalletLeases({ db: forCalls, replica: this.#replica, append, clock, log });
     this.#flusher = new Flusher({
+      intervalMs: flushMs,
       writer,
       journal,
       replica: this.#replica,

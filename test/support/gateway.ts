@@ -55,6 +55,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     DATA_DIR: dataDir,
     DATABASE_URL: database.url,
     HTTP_STACK,
+    USAGE_FLUSH_MS: '200',
     ...options.env,
   });
   const log: LogLine[] = [];

@@ -6,6 +6,8 @@ import type { Journal } from './journal.ts';
 import type { LeaseState, UsageWriter } from './usage-writer.ts';
 
 export interface FlusherOptions {
+  /** From one flush to the next under load. */
+  readonly intervalMs?: number | undefined;
   readonly writer: Pick<UsageWriter, 'write'>;
   readonly journal: Journal;
   readonly replica: { readonly id: string };
@@ -147,6 +149,7 @@ export class Flusher {
   #delayMs(): number {
     if (this.#failures > 0) return Math.min(MAX_BACKOFF_MS, SOON_MS * 2 ** this.#failures);
     if (this.#isSoon) return SOON_MS;
-    return Math.max(SOON_MS, this.#startedAt + BATCH_MS - this.#options.clock.now());
+    const { clock, intervalMs = BATCH_MS } = this.#options;
+    return Math.max(SOON_MS, this.#startedAt + intervalMs - clock.now());
   }
 }
