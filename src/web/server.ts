@@ -290,7 +290,7 @@ function respondUnrouted(options: WebState, call: Call): void {
 
 const printable = (path: string): string => path.slice(0, 120);
 /** Some clients put a key into the path by mistake. */
-const KEY_IN_PATH = /\b(?:dga?|sk)-[\w-]{8,}|\b[\w-]{32,}/g;
+const KEY_IN_PATH = /\b(?:dga?|sk)-[\w-]{8,}|[\w-]{32,}/g;
 const loggable = (path: string): string => printable(path.replaceAll(KEY_IN_PATH, '[redacted]'));
 
 function rejectRequest(options: WebState, exchange: Exchange, status: number, message: string): void {

@@ -102,6 +102,9 @@ test('the secret path of a provider report is in no log line and in no metric', 
   // Unknown paths, other methods, malformed bodies and paths fail in different places.
   assert.equal((await report(`${path}x`, '{}')).status, 404);
   assert.equal((await send(path)).status, 405);
+  // A secret may begin with a hyphen.
+  const hyphened = `-${'a1'.repeat(15)}z`;
+  assert.equal((await report(`/upstream/callbacks/${hyphened}`, '{}')).status, 404);
   assert.equal((await report(path, '{')).status, 200);
   assert.equal((await report(`${path}/x`, '{}')).status, 404);
   assert.equal((await report(`${path}%zz`, '{}')).status, 400);
@@ -111,5 +114,6 @@ test('the secret path of a provider report is in no log line and in no metric', 
   const log = JSON.stringify(fixture.gateway.log);
   assert.ok(log.includes('provider.report'));
   assert.ok(!log.includes(secret), 'the log');
+  assert.ok(!log.includes(hyphened.slice(1)), 'the log');
   assert.ok(!metrics.includes(secret), 'the metrics');
 });
