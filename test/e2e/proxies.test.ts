@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { openWorkerServices } from '../../src/main.ts';
 import { parseSetup } from '../../src/setup/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -80,6 +81,34 @@ test('proxy: calls, streams and WebSockets of an account use its proxy', async (
     assert.deepEqual([...new Set(proxy.targets)], [target]);
   }
   assert.deepEqual(environmentProxy.targets, []);
+});
+
+test('proxy: a background response is followed through the proxy of its account', async () => {
+  await behindProxy(connectProxy.urlFor(credentials));
+  const request = { model: 'demo-responses', input: 'hi', background: true, max_output_tokens: 100 };
+  const created = await post('/v1/responses', keys.openai, request);
+  assert.equal(created.status, 200, await created.clone().text());
+  const { id } = (await created.json()) as { id: string };
+  const { db } = gateway.context.database;
+  const worker = await openWorkerServices(gateway.context);
+  try {
+    await until('the worker to charge the response', async () => {
+      await db
+        .updateTable('background_responses')
+        .set({ next_check_at: new Date(0) })
+        .execute();
+      await worker.background.jobs[0]?.run();
+      const row = await db
+        .selectFrom('background_responses')
+        .select('state')
+        .where('response_id', '=', id)
+        .executeTakeFirstOrThrow();
+      return row.state === 'settled';
+    });
+    assert.deepEqual(environmentProxy.targets, []);
+  } finally {
+    await worker.close();
+  }
 });
 
 test('proxy: that of the environment serves accounts without one, and none switches it off', async () => {

@@ -9,6 +9,8 @@ import type { BackgroundServices } from './services.ts';
 import { type BackgroundRow, endRow, settleResponse } from './settle.ts';
 
 const BATCH = 40;
+/** More than can end in the meantime, so that ended rows do not pile up in the index of what is due. */
+const REMOVED = 1_000;
 /** Reads at a time; a response with images may have many megabytes. */
 const PARALLEL = 4;
 const MAX_BYTES = 64 * 2 ** 20;
@@ -22,7 +24,7 @@ export async function followDue(services: BackgroundServices): Promise<number> {
   const { db } = services;
   await releaseUnsent(services);
   await sql`delete from background_responses where reference in (
-    select reference from background_responses where next_check_at <= now() and state in ('settled', 'released') limit ${BATCH})`.execute(
+    select reference from background_responses where next_check_at <= now() and state in ('settled', 'released') limit ${REMOVED})`.execute(
     db,
   );
   const due = await takeDue(services);
@@ -86,6 +88,7 @@ const read = ({ upstream }: BackgroundServices, account: Account, id: string) =>
       headers: ['accept-encoding', 'identity', ...CREDENTIAL_HEADER.responses(account.credential)],
       body: null,
       timeouts: TIMEOUTS.count,
+      proxy: account.proxy,
     },
     MAX_BYTES,
   );
