@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before } from 'node:test';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
+import { stackUnderTest, testOnStacks } from '../../test/support/http-stack.ts';
 import { systemClock } from '../core/index.ts';
 import type { Exchange, TransportError } from './client.ts';
 import type { HttpHeaders } from './headers.ts';

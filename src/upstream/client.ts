@@ -27,7 +27,6 @@ export interface UpstreamOptions {
 
 export class UpstreamClient {
   readonly #http: HttpClient;
-
   readonly #proxies: ProxyRules;
 
   constructor(clock: Clock, { proxies, ...options }: UpstreamOptions = {}) {

@@ -12,9 +12,9 @@ import {
 } from 'node:net';
 import { after, before, beforeEach } from 'node:test';
 import { certificateFor } from '../../test/support/certificate.ts';
+import { stackUnderTest, testOnStacks } from '../../test/support/http-stack.ts';
 import { startNameServer } from '../../test/support/nameserver.ts';
 import { seededRandom } from '../../test/support/random.ts';
-import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
 import { ACCEPTED_URLS, NON_PUBLIC_ADDRESSES, PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { after, before, beforeEach } from 'node:test';
-import { stackUnderTest, testOnStacks } from '../../test/support/stacks.ts';
+import { stackUnderTest, testOnStacks } from '../../test/support/http-stack.ts';
 import { NON_PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock, systemClock } from '../core/index.ts';
