@@ -147,7 +147,7 @@ const rowsOf = async ({ user, table }: Order): Promise<readonly { id: string; st
 async function passTime(): Promise<void> {
   await endLeases(db());
   for (const table of TABLES)
-    await sql`update ${sql.table(table)} set next_check_at = now(),
+    await sql`update ${sql.table(table)} set next_check_at = now() - interval '1 second',
         created_at = created_at - ${ASSET_RECONCILIATION.giveUpSeconds + 1} * interval '1 second'
       where next_check_at is not null`.execute(db());
 }

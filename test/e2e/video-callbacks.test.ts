@@ -96,7 +96,9 @@ async function work(): Promise<void> {
 /** Makes the failed callbacks of a task due, and forgets that they failed. */
 async function retryNow(task: string): Promise<void> {
   await sql`delete from callback_circuits`.execute(db());
-  await sql`update callback_events set next_at = now() where task_id = ${task} and state = 'pending'`.execute(db());
+  await sql`update callback_events set next_at = now() - interval '1 second' where task_id = ${task} and state = 'pending'`.execute(
+    db(),
+  );
 }
 
 const untilDelivered = (task: string, count: number, ms = 15_000): Promise<Delivery[]> =>
@@ -316,7 +318,9 @@ test('V 6 r2: a name that resolves to a private address is refused at each attem
     zone[host] = addresses;
     await sql`delete from callback_circuits`.execute(db());
     const { attempts } = await row();
-    await sql`update callback_events set next_at = now() where event_id = ${eventId}`.execute(db());
+    await sql`update callback_events set next_at = now() - interval '1 second' where event_id = ${eventId}`.execute(
+      db(),
+    );
     await deliverer.run();
     await until('the attempt', async () => (await row()).attempts > attempts && (await row()).sending_until === null);
     return (await row()).last_error;

@@ -123,7 +123,7 @@ class Replicas extends CrashLane {
   }
 
   makeDue(user: string): Promise<unknown> {
-    return sql`update video_tasks set next_check_at = now() where user_id = ${user} and next_check_at > now()`.execute(
+    return sql`update video_tasks set next_check_at = now() - interval '1 second' where user_id = ${user} and next_check_at > now()`.execute(
       this.db,
     );
   }

@@ -77,7 +77,8 @@ const attemptsOf = (eventId: string) =>
     .orderBy('attempt')
     .execute();
 /** Makes pending events due now. */
-const makeDue = () => sql`update callback_events set next_at = now() where state = 'pending'`.execute(database.db);
+const makeDue = () =>
+  sql`update callback_events set next_at = now() - interval '1 second' where state = 'pending'`.execute(database.db);
 const circuit = () => database.db.selectFrom('callback_circuits').selectAll().executeTakeFirst();
 
 /** Runs until nothing is being sent and nothing more can be. */
@@ -255,7 +256,7 @@ test('V 6 r2: a circuit opens after 5 failures, sends single probes at doubled i
 
   for (const [n, minutes] of [2, 4, 8, 15, 15].entries()) {
     await makeDue();
-    await sql`update callback_circuits set probe_at = now()`.execute(database.db);
+    await sql`update callback_circuits set probe_at = now() - interval '1 second'`.execute(database.db);
     const replicas = [deliverer(), deliverer()];
     await Promise.all(replicas.map((replica) => replica.run()));
     await Promise.all(replicas.map((replica) => replica.stop()));
@@ -268,7 +269,7 @@ test('V 6 r2: a circuit opens after 5 failures, sends single probes at doubled i
   );
   receiver.respond = () => 200;
   await makeDue();
-  await sql`update callback_circuits set probe_at = now()`.execute(database.db);
+  await sql`update callback_circuits set probe_at = now() - interval '1 second'`.execute(database.db);
   const one = deliverer();
   await one.run();
   await until('the delivery of all', async () => {
