@@ -9,9 +9,10 @@ export const RANKS: readonly (readonly string[])[] = [
   ['http'],
   ['dialects', 'db', 'redis', 'upstream', 'web', 'config', 'data-dir'],
   ['identity', 'catalog', 'pool', 'ledger'],
-  ['setup'],
+  ['setup', 'people'],
   ['gateway', 'video'],
   ['api', 'admin', 'worker', 'master-key'],
+  ['console'],
   ['main'],
   ['cli'],
 ];

@@ -35,6 +35,20 @@ function browserOriginOf(text: string): string | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/i.test(text) ? text.toLowerCase() : undefined;
 }
 
+/** An issuer is compared as text with what the provider states about itself. Plain HTTP is for providers on this machine. */
+const isIssuer = (text: string): boolean => {
+  const url = URL.parse(text);
+  const isLocal = url?.protocol === 'http:' && /^(?:127\.[\d.]+|localhost|\[::1\])$/.test(url.hostname);
+  return url !== null && (url.protocol === 'https:' || isLocal) && url.search === '' && url.hash === '';
+};
+
+/** `ana@example.com` or `groups=gateway-admins`. */
+function operatorRuleOf(text: string): { email: string } | { claim: string; value: string } | undefined {
+  const [, claim = '', value = ''] = /^([\w.:/-]+)=(.+)$/.exec(text) ?? [];
+  if (claim !== '') return { claim, value };
+  return z.email().safeParse(text).success ? { email: text } : undefined;
+}
+
 const Settings = z.strictObject({
   HOST: z.string().default('127.0.0.1').describe('address the public API listens on'),
   PORT: port.default(8080).describe('port the public API listens on; 0 picks a free one'),
@@ -150,6 +164,32 @@ const Settings = z.strictObject({
     .describe(
       'failed authentications per address and minute, after which further failures get 429; valid credentials always pass',
     ),
+  CONSOLE_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('folder of the built console; default: dist/console of the installation'),
+  OIDC_ISSUER: z
+    .string()
+    .refine(isIssuer, 'must be an https:// URL without query, or http:// on this machine')
+    .optional()
+    .describe('issuer of an OpenID provider; with OIDC_CLIENT_ID people may sign in to the console with it'),
+  OIDC_CLIENT_ID: z.string().min(1).optional().describe('client id of the console at the OpenID provider'),
+  OIDC_CLIENT_SECRET: z.string().min(1).optional().describe('client secret; unset for a public client'),
+  OIDC_SCOPE: z.string().min(1).default('openid email profile').describe('scopes that the console asks for'),
+  OIDC_OPERATORS: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      const items = text.split(',').flatMap((item) => item.trim() || []);
+      const rules = items.flatMap((item) => operatorRuleOf(item) ?? []);
+      if (rules.length < items.length)
+        context.addIssue('must be e-mail addresses or rules such as groups=gateway-admins, separated by commas');
+      return rules;
+    })
+    .describe(
+      'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
+    ),
   METRICS_TOKEN: z
     .string()
     .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters')
@@ -197,10 +237,18 @@ const Settings = z.strictObject({
     ),
 });
 
-const Environment = Settings.superRefine(({ TLS_CERT, TLS_KEY }, context) => {
-  if ((TLS_CERT === undefined) === (TLS_KEY === undefined)) return;
-  const [missing, given] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT'];
-  context.addIssue({ code: 'custom', path: [missing], message: `must be set together with ${given}` });
+/** Settings of which one needs the other. */
+const PAIRS = [
+  ['TLS_CERT', 'TLS_KEY'],
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID'],
+] as const;
+
+const Environment = Settings.superRefine((settings, context) => {
+  for (const [one, other] of PAIRS) {
+    if ((settings[one] === undefined) === (settings[other] === undefined)) continue;
+    const [missing, given] = settings[one] === undefined ? [one, other] : [other, one];
+    context.addIssue({ code: 'custom', path: [missing], message: `must be set together with ${given}` });
+  }
 });
 
 export type Config = Readonly<z.infer<typeof Environment>>;
@@ -214,6 +262,7 @@ const SECRET = new Set([
   'MASTER_KEY',
   'ADMIN_TOKEN',
   'METRICS_TOKEN',
+  'OIDC_CLIENT_SECRET',
   'HTTPS_PROXY',
   'HTTP_PROXY',
 ]);

@@ -7,6 +7,7 @@ import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts'
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
 import type { Config } from './config.ts';
+import { ConsoleFiles, createConsoleHandlers, keyFinder } from './console/index.ts';
 import {
   type Clock,
   createLog,
@@ -38,6 +39,7 @@ import { type Background, createBackground, createGateway, type Gateway } from '
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
+import { OidcClient, Passwords, SessionGuard, SignIn, SuspectGate } from './people/index.ts';
 import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
@@ -167,7 +169,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   let isStarting = true;
   const { gateway, web, metricsWeb } = createApp(
     context,
-    { ...services, video, certificate, isStarting: () => isStarting },
+    { ...services, video, certificate, isStarting: () => isStarting, publicUrl: () => url },
     closers,
   );
   // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
@@ -352,18 +354,20 @@ async function openCatalog(
   return { catalog: () => catalog, pool, watch };
 }
 
-/** Binds the gateway, the public API and the admin API to one HTTP server. */
+/** Binds the gateway, the public API, the admin API and the console to one HTTP server. */
 function createApp(
   context: AppContext,
   services: Services & {
     readonly video: Video;
     readonly certificate: Certificate | undefined;
     readonly isStarting: () => boolean;
+    readonly publicUrl: () => string;
   },
   closers: Closer[],
 ): { gateway: Gateway; web: Web; metricsWeb: Web | undefined } {
   const { config, database, log, clock, sealer, secrets } = context;
-  const { metrics, catalog, keys, upstream, metering, limiter, pool, video, certificate, isStarting } = services;
+  const { metrics, catalog, keys, upstream, metering, limiter, pool, video, certificate, isStarting, publicUrl } =
+    services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
   const gateway = createGateway({
     db: database.db,
@@ -394,6 +398,7 @@ function createApp(
     () =>
       gateway.rejectedOptions().map(({ dialect, option, count }) => ({ value: count, labels: { dialect, option } })),
   );
+  const guard = new SessionGuard({ db: database.forCalls, clock, publicUrl, failuresPerMinute });
   const handlers = createHandlers({
     gateway,
     video,
@@ -405,7 +410,13 @@ function createApp(
     clock,
     db: database.db,
     openApi: () => openApi(version, ADMIN_SCHEMAS),
-    auth: new Auth({ keys, catalog, clock, failuresPerMinute }),
+    auth: new Auth({
+      keys,
+      keyOfSession: keyFinder({ db: database.forCalls, clock, guard }),
+      catalog,
+      clock,
+      failuresPerMinute,
+    }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web.run(call, handler),
     notReady: async () => (web.isDraining ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
@@ -414,18 +425,34 @@ function createApp(
   const reports = openDatabase(database.url, ADMIN_CONNECTIONS, { statementMs: REPORT_MS });
   closers.push(() => reports.close());
   const adminHandlers = createAdminHandlers({
-    auth: new AdminAuth(
-      async () => config.ADMIN_TOKEN ?? readAdminToken(reports.db, sealer),
-      new FailedAttempts(clock, failuresPerMinute, 'admin token'),
-    ),
+    auth: new AdminAuth({
+      token: async () => config.ADMIN_TOKEN ?? readAdminToken(reports.db, sealer),
+      attempts: new FailedAttempts(clock, failuresPerMinute, 'admin token'),
+      guard,
+    }),
     db: reports.db,
     clock,
     secrets,
     video,
+    publicUrl,
+  });
+  const passwords = new Passwords(secrets.pepper);
+  const consoleHandlers = createConsoleHandlers({
+    db: reports.db,
+    clock,
+    log,
+    secrets,
+    video,
+    guard,
+    passwords,
+    signIn: new SignIn({ db: reports.db, clock, passwords, pepper: secrets.pepper }),
+    linkGate: new SuspectGate(clock, failuresPerMinute, 'link'),
+    oidc: oidcOf(context, upstream, publicUrl),
+    files: new ConsoleFiles(config.CONSOLE_DIR ?? BUILT_CONSOLE),
   });
   const trustedProxies = listOf(config.TRUST_PROXY);
   const web: Web = createWeb({
-    handlers: { ...handlers, ...adminHandlers },
+    handlers: { ...handlers, ...adminHandlers, ...consoleHandlers },
     renderError,
     log,
     clock,
@@ -445,6 +472,20 @@ function createApp(
       ? undefined
       : createMetricsWeb(context, { metrics, access: metricsAccess, certificate });
   return { gateway, web, metricsWeb };
+}
+
+const BUILT_CONSOLE = join(import.meta.dirname, '..', 'dist', 'console');
+
+function oidcOf(
+  { config, sealer, clock }: AppContext,
+  upstream: UpstreamClient,
+  publicUrl: () => string,
+): { readonly client: OidcClient; readonly operators: Config['OIDC_OPERATORS'] } | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const settings = { issuer, clientId, clientSecret, scope: config.OIDC_SCOPE };
+  const client = new OidcClient({ settings, upstream, sealer, clock, publicUrl });
+  return { client, operators: config.OIDC_OPERATORS };
 }
 
 /** Not counted among the connections of callers: an overloaded server can still be observed. */

@@ -7,8 +7,9 @@ import { param, period } from './query-params.ts';
 
 const AuditQuery = z.strictObject({
   actor: z
-    .enum(['token', 'cli', 'file'])
-    .describe('by `token` (admin API), `cli` or `file` (configuration applied at start)')
+    .string()
+    .regex(/^(?:token|cli|file|person:[A-Za-z0-9_]{1,64})$/, 'token, cli, file or person:<id>')
+    .describe('by `token` (admin API), `cli`, `file` (configuration applied at start) or `person:<id>` (console)')
     .optional(),
   action: param.action,
   subject: param.subject,

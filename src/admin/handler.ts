@@ -13,6 +13,8 @@ export interface AdminServices {
   readonly clock: Clock;
   readonly secrets: KeySecrets;
   readonly video: Pick<Video, 'resolveReview' | 'testCallback'>;
+  /** The address of this installation, for links. */
+  readonly publicUrl: () => string;
 }
 
 export interface AdminCall<Q = unknown, B = unknown> {

@@ -1,4 +1,4 @@
-/** Admin operations by name. The token is checked first, then the query; the body is read last. */
+/** Admin operations by name. The credential is checked first, then the query; the body is read last. */
 import { fail } from '../core/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
@@ -27,6 +27,13 @@ import {
   revokeKeyOperation,
   rotateKeyOperation,
 } from './keys.ts';
+import {
+  changePersonOperation,
+  invitePersonOperation,
+  listPeople,
+  resetPersonOperation,
+  signOutPersonOperation,
+} from './people.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
 import { listReviews, releaseReview, settleReview } from './reviews.ts';
 import { getStatement } from './statement.ts';
@@ -67,6 +74,11 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.users': listUsers,
   'admin.createUser': createUser,
   'admin.changeUser': changeUser,
+  'admin.people': listPeople,
+  'admin.invitePerson': invitePersonOperation,
+  'admin.changePerson': changePersonOperation,
+  'admin.resetPerson': resetPersonOperation,
+  'admin.signOutPerson': signOutPersonOperation,
   'admin.keys': listKeysOperation,
   'admin.createKey': createKeyOperation,
   'admin.changeKey': changeKeyOperation,
@@ -92,12 +104,15 @@ const authenticated =
   async (call) => {
     // Responses hold balances and new keys, which caches on the way must not store.
     call.headers = { 'cache-control': 'no-store' };
-    await options.auth.check(call);
-    const by = { actor: 'token', requestId: call.id, address: call.address } as const;
-    return handler.run(call, by, options).catch((error: unknown) => {
-      throw isTimeout(error) ? fail('server_is_overloaded', TOO_LARGE, { retryAfter: 1, cause: error }) : error;
-    });
+    const by = await options.auth.authorize(call);
+    return withReportErrors(handler.run(call, by, options));
   };
+
+/** A query that takes too long is an error that the caller can act on. */
+export const withReportErrors = (running: Promise<void>): Promise<void> =>
+  running.catch((error: unknown) => {
+    throw isTimeout(error) ? fail('server_is_overloaded', TOO_LARGE, { retryAfter: 1, cause: error }) : error;
+  });
 
 /** PostgreSQL cancelled the statement (query_canceled); its transaction is rolled back. */
 const isTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '57014';

@@ -1,12 +1,14 @@
 /** API keys: list, create, change, revoke, rotate. The value of a key is only in the response that creates it. */
-import type { Selectable } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { fail, type StoredLimits } from '../core/index.ts';
-import { type Rows, snapshot } from '../db/index.ts';
+import { type Db, type Rows, snapshot } from '../db/index.ts';
 import {
+  type Actor,
   checkKeyGroups,
   createKey,
   type KeyInput,
+  type KeySecrets,
   keyView,
   lockKey,
   revokeKey,
@@ -14,8 +16,8 @@ import {
   writeAudit,
 } from '../identity/index.ts';
 import { KeyEntry } from '../setup/index.ts';
-import { sendJson } from '../web/index.ts';
-import { operation } from './handler.ts';
+import { type Call, sendJson } from '../web/index.ts';
+import { type AdminServices, operation } from './handler.ts';
 import { limitChanges, mergeLimits } from './limits.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
@@ -23,10 +25,10 @@ import { reason } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
 
 /** The fields of a configuration file without the value, which is always generated. */
-const NewKey = KeyEntry.omit({ key: true });
+export const NewKey = KeyEntry.omit({ key: true });
 const { video_groups, expires_at, models, addresses, store } = KeyEntry.shape;
 /** Null removes a restriction; an absent field keeps it. */
-const KeyChange = z.strictObject({
+export const KeyChange = z.strictObject({
   video_groups: video_groups.nullable(),
   expires_at: expires_at.nullable(),
   models: models.nullable(),
@@ -43,70 +45,97 @@ const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...page
 
 export const listKeysOperation = operation({
   query: KeysQuery,
-  async handle({ call, query: { user, group, limit, cursor } }, { db, clock }) {
-    const rows = await snapshot(db, (tx) => {
-      let find = tx
-        .selectFrom('keys')
-        .selectAll()
-        .orderBy('id')
-        .limit(limit + 1);
-      if (cursor) find = find.where('id', '>', cursor[0]);
-      if (user !== undefined) find = find.where('user_id', '=', user);
-      if (group !== undefined) find = find.where('group_id', '=', group);
-      return find.execute();
-    });
-    sendPage(call, rows, { limit, view: (row) => keyView(row, clock.now()), key: ({ id }) => [id] });
-  },
+  handle: ({ call, query }, services) => sendKeys(call, query, services),
 });
+
+export async function sendKeys(
+  call: Call,
+  { user, group, limit, cursor }: z.output<typeof KeysQuery>,
+  { db, clock }: Pick<AdminServices, 'db' | 'clock'>,
+): Promise<void> {
+  const rows = await snapshot(db, (tx) => {
+    let find = tx
+      .selectFrom('keys')
+      .selectAll()
+      .orderBy('id')
+      .limit(limit + 1);
+    if (cursor) find = find.where('id', '>', cursor[0]);
+    if (user !== undefined) find = find.where('user_id', '=', user);
+    if (group !== undefined) find = find.where('group_id', '=', group);
+    return find.execute();
+  });
+  sendPage(call, rows, { limit, view: (row) => keyView(row, clock.now()), key: ({ id }) => [id] });
+}
 
 export const createKeyOperation = operation({
   body: NewKey,
   async handle({ call, by, body }, { db, clock, secrets }) {
-    const input: KeyInput = {
-      user: body.user,
-      group: body.group,
-      name: body.name ?? 'default',
-      videoGroups: body.video_groups,
-      allowedModels: body.models,
-      allowedAddresses: body.addresses,
-      store: body.store,
-      limits: mergeLimits({}, body),
-      expiresAt: body.expires_at === undefined ? undefined : new Date(body.expires_at),
-    };
-    const { view, value } = await createKey(db, input, { by, now: clock.now(), secrets });
+    const { view, value } = await createKey(db, newKeyInput(body), { by, now: clock.now(), secrets });
     sendJson(call, 201, { object: 'key', ...view, value });
   },
+});
+
+export const newKeyInput = (body: z.output<typeof NewKey>): KeyInput => ({
+  user: body.user,
+  group: body.group,
+  name: body.name ?? 'default',
+  videoGroups: body.video_groups,
+  allowedModels: body.models,
+  allowedAddresses: body.addresses,
+  store: body.store,
+  limits: mergeLimits({}, body),
+  expiresAt: body.expires_at === undefined ? undefined : new Date(body.expires_at),
 });
 
 export const changeKeyOperation = operation({
   body: KeyChange,
   async handle({ call, by, body }, { db, clock }) {
-    const id = call.params.key ?? '';
-    if (Object.keys(body).length === 0) throw fail('invalid_request', NOTHING_TO_UPDATE);
-    const view = await db.transaction().execute(async (tx) => {
-      const row = await lockKey(tx, id);
-      const { video_groups, models, addresses, expires_at, store } = body;
-      await checkKeyGroups(tx, video_groups ?? [], 'video');
-      const changed = await tx
-        .updateTable('keys')
-        .set({
-          ...(video_groups !== undefined && { video_groups }),
-          ...(models !== undefined && { allowed_models: models }),
-          ...(addresses !== undefined && { allowed_addresses: addresses }),
-          ...(expires_at !== undefined && { expires_at }),
-          ...(store !== undefined && { store }),
-          limits: JSON.stringify(mergeLimits(row.limits as StoredLimits, body)),
-        })
-        .where('id', '=', id)
-        .returningAll()
-        .executeTakeFirstOrThrow();
-      const [before, after] = [keyView(row, clock.now()), keyView(changed, clock.now())];
-      await writeAudit(tx, by, { action: 'key.changed', subject: `key:${id}`, before, after });
-      return after;
-    });
+    const view = await changeKey(db, call.params.key ?? '', body, { by, now: clock.now() });
     sendJson(call, 200, { object: 'key', ...view });
   },
 });
+
+interface KeyChangeContext {
+  readonly by: Actor;
+  readonly now: number;
+  /** With an owner, keys of other users do not exist. */
+  readonly owner?: string;
+  /** A further check of the stored key, in the transaction. */
+  readonly check?: (tx: Transaction<Rows>, key: Selectable<Rows['keys']>) => Promise<void> | void;
+}
+
+type KeyView = ReturnType<typeof keyView>;
+
+export function changeKey(
+  db: Db,
+  id: string,
+  change: z.output<typeof KeyChange>,
+  { by, now, owner, check }: KeyChangeContext,
+): Promise<KeyView> {
+  if (Object.keys(change).length === 0) throw fail('invalid_request', NOTHING_TO_UPDATE);
+  return db.transaction().execute(async (tx) => {
+    const row = await lockKey(tx, id, owner);
+    await check?.(tx, row);
+    const { video_groups, models, addresses, expires_at, store } = change;
+    await checkKeyGroups(tx, video_groups ?? [], 'video');
+    const changed = await tx
+      .updateTable('keys')
+      .set({
+        ...(video_groups !== undefined && { video_groups }),
+        ...(models !== undefined && { allowed_models: models }),
+        ...(addresses !== undefined && { allowed_addresses: addresses }),
+        ...(expires_at !== undefined && { expires_at }),
+        ...(store !== undefined && { store }),
+        limits: JSON.stringify(mergeLimits(row.limits as StoredLimits, change)),
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const [before, after] = [keyView(row, now), keyView(changed, now)];
+    await writeAudit(tx, by, { action: 'key.changed', subject: `key:${id}`, before, after });
+    return after;
+  });
+}
 
 export const revokeKeyOperation = operation({
   body: z.strictObject({ reason: reason.optional() }),
@@ -116,33 +145,42 @@ export const revokeKeyOperation = operation({
   },
 });
 
+export const rotateKeyOperation = operation({
+  body: RotateBody,
+  async handle({ call, by, body: { overlap_seconds } }, { db, clock, secrets }) {
+    const context = { by, now: clock.now(), secrets };
+    const rotated = await rotateKey(db, call.params.key ?? '', overlap_seconds, context);
+    sendJson(call, 201, { object: 'key', ...rotated });
+  },
+});
+
 /**
  * The new key gets the name, the settings and the amounts spent under its limits. The old key keeps its row until the overlap ends, so
  * that its usage and its callback secret stay valid.
  */
-export const rotateKeyOperation = operation({
-  body: RotateBody,
-  async handle({ call, by, body: { overlap_seconds } }, { db, clock, secrets }) {
-    const id = call.params.key ?? '';
-    const rotated = await db.transaction().execute(async (tx) => {
-      const old = await lockKey(tx, id);
-      const now = clock.now();
-      if (keyView(old, now).state !== 'valid')
-        throw fail('conflict', 'The key is revoked or expired; create a new key instead.');
-      const end = Math.min(now + overlap_seconds * 1000, old.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
-      await tx
-        .updateTable('keys')
-        .set({ name: `${old.name.slice(0, 70)}~${old.id}`, expires_at: new Date(end) })
-        .where('id', '=', id)
-        .execute();
-      const { id: newId, value } = await saveKey(tx, inputOf(old), secrets);
-      const [replaces, view] = [keyView(await lockKey(tx, id), now), keyView(await lockKey(tx, newId), now)];
-      await writeAudit(tx, by, { action: 'key.rotated', subject: `key:${id}`, before: replaces, after: view });
-      return { ...view, value, replaces };
-    });
-    sendJson(call, 201, { object: 'key', ...rotated });
-  },
-});
+export function rotateKey(
+  db: Db,
+  id: string,
+  overlapSeconds: number,
+  { by, now, owner, check, secrets }: KeyChangeContext & { readonly secrets: KeySecrets },
+): Promise<KeyView & { readonly value: string | undefined; readonly replaces: KeyView }> {
+  return db.transaction().execute(async (tx) => {
+    const old = await lockKey(tx, id, owner);
+    await check?.(tx, old);
+    if (keyView(old, now).state !== 'valid')
+      throw fail('conflict', 'The key is revoked or expired; create a new key instead.');
+    const end = Math.min(now + overlapSeconds * 1000, old.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
+    await tx
+      .updateTable('keys')
+      .set({ name: `${old.name.slice(0, 70)}~${old.id}`, expires_at: new Date(end) })
+      .where('id', '=', id)
+      .execute();
+    const { id: newId, value } = await saveKey(tx, inputOf(old), secrets);
+    const [replaces, view] = [keyView(await lockKey(tx, id), now), keyView(await lockKey(tx, newId), now)];
+    await writeAudit(tx, by, { action: 'key.rotated', subject: `key:${id}`, before: replaces, after: view });
+    return { ...view, value, replaces };
+  });
+}
 
 const inputOf = (row: Selectable<Rows['keys']>): KeyInput => ({
   user: row.user_id,
@@ -155,4 +193,5 @@ const inputOf = (row: Selectable<Rows['keys']>): KeyInput => ({
   limits: row.limits as StoredLimits,
   expiresAt: row.expires_at ?? undefined,
   spendId: row.spend_id ?? row.id,
+  isOwn: row.is_own,
 });

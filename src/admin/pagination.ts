@@ -5,15 +5,15 @@ import { type Call, sendJson } from '../web/index.ts';
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 1_000;
 
-/** `key` is the schema of what identifies the last row of a page. */
-export const pageParams = <K extends z.ZodType>(key: K) => ({
+/** `key` is the schema of what identifies the last row of a page; `max` bounds pages of large rows. */
+export const pageParams = <K extends z.ZodType>(key: K, max = MAX_PAGE) => ({
   limit: z.coerce
     .number()
     .int()
     .min(1)
-    .max(MAX_PAGE)
+    .max(max)
     .default(DEFAULT_PAGE)
-    .describe(`rows of a page, 1 to ${MAX_PAGE}; ${DEFAULT_PAGE} by default`),
+    .describe(`rows of a page, 1 to ${max}; ${DEFAULT_PAGE} by default`),
   cursor: z
     .string()
     .transform((text, context): z.output<K> => {

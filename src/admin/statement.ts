@@ -3,41 +3,48 @@ import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
 import { readBalance, readStatement, readStatementPages, type StatementLine } from '../ledger/index.ts';
+import type { Call } from '../web/index.ts';
 import { shownReference } from './credits.ts';
 import { sendCsv } from './csv.ts';
-import { notFound, operation } from './handler.ts';
+import { type AdminServices, notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param, period } from './query-params.ts';
 
 const EXPORT_PAGE = 5_000;
 const COLUMNS = ['entry', 'at', 'kind', 'amount', 'balance', 'reference', 'reason', 'price'] as const;
 
-const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.id), format: param.format });
+export const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.id), format: param.format });
 
 export const getStatement = operation({
   query: StatementParams,
-  async handle({ call, query: { start, end, limit, cursor, format } }, { db, clock }) {
-    const user = call.params.user ?? '';
-    const range = { start, end, before: cursor?.[0] };
-    await snapshot(db, async (tx) => {
-      const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
-      if (!known) throw notFound('user', user);
-      if (format === 'csv') {
-        const batches = readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE });
-        const cells = (line: StatementLine) => Object.values(viewOf(line));
-        return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, batches, cells }, clock);
-      }
-      const lines = await readStatement(tx, user, { ...range, limit: limit + 1 });
-      const { held } = await readBalance(tx, user);
-      sendPage(call, lines, {
-        limit,
-        more: { currency: 'USD', user, held: formatNanos(held) },
-        view: viewOf,
-        key: ({ id }) => [id],
-      });
-    });
-  },
+  handle: ({ call, query }, services) => sendStatement(call, call.params.user ?? '', query, services),
 });
+
+export async function sendStatement(
+  call: Call,
+  user: string,
+  { start, end, limit, cursor, format }: z.output<typeof StatementParams>,
+  { db, clock }: Pick<AdminServices, 'db' | 'clock'>,
+): Promise<void> {
+  const range = { start, end, before: cursor?.[0] };
+  await snapshot(db, async (tx) => {
+    const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
+    if (!known) throw notFound('user', user);
+    if (format === 'csv') {
+      const batches = readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE });
+      const cells = (line: StatementLine) => Object.values(viewOf(line));
+      return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, batches, cells }, clock);
+    }
+    const lines = await readStatement(tx, user, { ...range, limit: limit + 1 });
+    const { held } = await readBalance(tx, user);
+    sendPage(call, lines, {
+      limit,
+      more: { currency: 'USD', user, held: formatNanos(held) },
+      view: viewOf,
+      key: ({ id }) => [id],
+    });
+  });
+}
 
 const viewOf = (line: StatementLine): Record<(typeof COLUMNS)[number], string | null> => ({
   entry: String(line.id),

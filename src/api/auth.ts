@@ -6,11 +6,13 @@ import type { Catalog } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
 import { FailedAttempts, type Key, type KeyCache } from '../identity/index.ts';
-import { errorFormatOf, takesGenerateCredentials } from '../rules/index.ts';
+import { errorFormatOf, KEY_HEADER, takesGenerateCredentials } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 
 export interface AuthServices {
   readonly keys: KeyCache;
+  /** The key that a request of the console names by its id, when its cookie may use it. */
+  readonly keyOfSession: (call: Call, id: string) => Promise<Key>;
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly failuresPerMinute: number;
@@ -68,7 +70,10 @@ export class Auth {
     }
   }
 
+  /** A request of the console names its key by id, and is judged by its cookie alone. Without that header cookies count for nothing. */
   #keyOf(call: Call, isSuspect = false): Key | Promise<Key> {
+    const id = call.header(KEY_HEADER);
+    if (id !== undefined) return this.#services.keyOfSession(call, id);
     const found = credentialsOf(call).map((token) => this.#services.keys.find(token, isSuspect));
     return found.some((entry) => entry instanceof Promise)
       ? Promise.all(found).then(onlyKey)

@@ -1,12 +1,70 @@
-/** `dragoman admin token`: the token of the admin API. Only a command on the machine shows it, so no default token exists. */
+/**
+ * `dragoman admin token | create | link`: the token of the admin API, and operators of the console. Only commands on the machine show
+ * tokens and links, so no default password exists.
+ */
 import { Command } from 'commander';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
 import { createAdminToken, rotateAdminToken, writeAudit } from '../identity/index.ts';
-import { CliError } from '../main.ts';
+import { CliError, publicUrlOf } from '../main.ts';
+import {
+  type CreatedLink,
+  createFirstLink,
+  findPersonByEmail,
+  invitePerson,
+  linkUrl,
+  resetPerson,
+} from '../people/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 
 export const adminCommand = (): Command =>
-  new Command('admin').description('the token of the admin API').addCommand(tokenCommand());
+  new Command('admin')
+    .description('operators of the console, and the token of the admin API')
+    .addCommand(tokenCommand())
+    .addCommand(createCommand())
+    .addCommand(linkCommand());
+
+const createCommand = (): Command =>
+  new Command('create')
+    .description('invite an operator of the console; prints a link that sets the password')
+    .requiredOption('--email <address>')
+    .option('--name <name>', 'how the operator is shown; the first part of the address by default')
+    .action((options: { email: string; name?: string }) =>
+      withContext(async ({ config, database: { db }, clock }) => {
+        if (!z.email().safeParse(options.email).success)
+          throw new CliError(`--email: found "${options.email}", expected an e-mail address.`);
+        const name = options.name ?? options.email.split('@')[0] ?? '';
+        const invitation = { email: options.email, name, role: 'operator', user: null } as const;
+        const { link } = await invitePerson(db, invitation, { by: BY_CLI, now: clock.now() });
+        printLink(config, link, `Link for ${options.email}`);
+      }),
+    );
+
+const linkCommand = (): Command =>
+  new Command('link')
+    .description('create a one-time link: for a person who lost their password, or for the first operator')
+    .option('--email <address>', 'the person; without it the first operator')
+    .action(({ email }: { email?: string }) =>
+      withContext(async ({ config, database: { db }, clock }) => {
+        const context = { by: BY_CLI, now: clock.now() };
+        if (email === undefined) {
+          const link = await createFirstLink(db, context.now);
+          if (!link) throw new CliError('The console has an operator; name the person with --email.');
+          return printLink(config, link, 'Link for the first operator');
+        }
+        const person = await findPersonByEmail(db, email);
+        if (!person)
+          throw new CliError(`No person has the address "${email}"; "dragoman admin create" invites an operator.`);
+        printLink(config, (await resetPerson(db, person.id, context)).link, `Link for ${email}`);
+      }),
+    );
+
+/** The link alone goes to stdout. */
+function printLink(config: Config, link: CreatedLink, about: string): void {
+  info(`${about}, shown only once; it works once, until ${link.expiresAt.toISOString()}:`);
+  print(linkUrl(publicUrlOf(config, config.PORT), link));
+}
 
 const tokenCommand = (): Command =>
   new Command('token')

@@ -4,6 +4,7 @@ import { type Config, loadConfig } from '../config.ts';
 import { createLog, errorFields } from '../core/index.ts';
 import { createAdminToken } from '../identity/index.ts';
 import { type AppContext, openContext, type Running, serve } from '../main.ts';
+import { createFirstLink, linkUrl } from '../people/index.ts';
 import { applySetup, type SetupFile } from '../setup/index.ts';
 import { isEmpty, readSetup, reportApplied, reportDemoLeft } from './config-file.ts';
 import { type Demo, printDemo, startDemo } from './demo.ts';
@@ -57,6 +58,7 @@ async function runServer(context: AppContext, task: ServerTask): Promise<void> {
     stopAfterPanic(context, task.stops);
     announce(running, context.config);
     if (first.demo) printDemo(running.url, first.demo, first.token);
+    await printFirstLink(context, running.url);
     info(`${await task.stops.first} Stopping: open requests get up to ${context.config.DRAIN_MS / 1000} s.`);
     await running.stop().catch((error: unknown) => {
       context.log.error('server.stop_failed', errorFields(error));
@@ -94,6 +96,14 @@ async function announceFolder({ config, databaseFolder }: AppContext): Promise<v
 function announce(running: Running, config: Config): void {
   info(`Dragoman is ready at ${running.url}`);
   if (config.HOST === '127.0.0.1') info('It listens on this machine only; set HOST=0.0.0.0 to accept other machines.');
+}
+
+/** Until there is an operator, every start prints a new link, and the earlier one ends. */
+async function printFirstLink({ database: { db }, clock }: AppContext, url: string): Promise<void> {
+  const link = await createFirstLink(db, clock.now());
+  if (!link) return;
+  info('Open this link to become the first operator of the console; it works once, within 24 hours:');
+  info(`  ${linkUrl(url, link)}`);
 }
 
 function printAdminToken(token: string): void {

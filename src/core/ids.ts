@@ -13,6 +13,7 @@ export const ID_PREFIXES = [
   'char',
   'resp',
   'evt',
+  'person',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

@@ -37,13 +37,6 @@ export interface AccountsRow {
   proxy_sealed: string | null;
 }
 
-export interface AdminsRow {
-  id: string;
-  email: string;
-  password_hash: string;
-  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
-}
-
 export interface AlarmsRow {
   name: string;
   count: bigint;
@@ -276,6 +269,7 @@ export interface KeysRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   store: Generated<boolean>;
   spend_id: string | null;
+  is_own: Generated<boolean>;
 }
 
 export interface LeasesRow {
@@ -340,6 +334,36 @@ export interface ModelsRow {
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   free: Generated<boolean>;
+}
+
+export interface PeopleRow {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  user_id: string | null;
+  password_hash: string | null;
+  oidc_subject: string | null;
+  oidc_rule: Generated<boolean>;
+  disabled_at: Timestamp | null;
+  signed_in_at: Timestamp | null;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface PersonLinksRow {
+  token_hash: Buffer;
+  person_id: string | null;
+  purpose: string;
+  created_at: Timestamp;
+  expires_at: Timestamp;
+}
+
+export interface PersonSessionsRow {
+  token_hash: Buffer;
+  person_id: string;
+  created_at: Timestamp;
+  seen_at: Timestamp;
+  expires_at: Timestamp;
 }
 
 export interface PricesRow {
@@ -506,6 +530,8 @@ export interface UsersRow {
   multiplier_ppm: Generated<bigint>;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   limits: ColumnType<unknown, string | undefined, string>;
+  max_keys: Generated<number>;
+  key_groups: string[] | null;
 }
 
 export interface VideoTaskAssetsRow {
@@ -570,7 +596,6 @@ export interface WalletsRow {
 export interface Rows {
   account_cooldowns: AccountCooldownsRow;
   accounts: AccountsRow;
-  admins: AdminsRow;
   alarms: AlarmsRow;
   asset_accounts: AssetAccountsRow;
   asset_groups: AssetGroupsRow;
@@ -595,6 +620,9 @@ export interface Rows {
   ledger_sums: LedgerSumsRow;
   ledger_suspects: LedgerSuspectsRow;
   models: ModelsRow;
+  people: PeopleRow;
+  person_links: PersonLinksRow;
+  person_sessions: PersonSessionsRow;
   prices: PricesRow;
   replicas: ReplicasRow;
   revisions: RevisionsRow;

@@ -1,9 +1,12 @@
 /** The audit log: one line per change, written in the transaction of the change. Append-only; lines contain no secrets. */
 import type { Db } from '../db/index.ts';
 
-/** `token`: the admin API; `cli`: a command on the machine; `file`: a configuration applied at start. */
+/**
+ * `token`: the admin API; `cli`: a command on the machine; `file`: a configuration applied at start; `person:<id>`: a person who is
+ * signed in to the console.
+ */
 export interface Actor {
-  readonly actor: 'token' | 'cli' | 'file';
+  readonly actor: 'token' | 'cli' | 'file' | `person:${string}`;
   readonly requestId?: string;
   readonly address?: string;
 }
@@ -31,6 +34,11 @@ export type AuditAction =
   | 'config.applied'
   | 'prices.imported'
   | 'replica.removed'
+  | 'person.created'
+  | 'person.changed'
+  | 'person.link_created'
+  | 'person.password_changed'
+  | 'person.signed_out'
   | 'token.rotated';
 
 export interface AuditLine {

@@ -4,5 +4,5 @@ export { FailedAttempts } from './failed-attempts.ts';
 export { KeyCache } from './key-cache.ts';
 export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { checkKeyGroups, createKey, lockKey, revokeKey } from './key-operations.ts';
-export { type Key, type KeyInput, type KeySecrets, keyView, markKeyRevoked, saveKey } from './keys.ts';
+export { findKeyOfUser, type Key, type KeyInput, type KeySecrets, keyView, markKeyRevoked, saveKey } from './keys.ts';
 export { loadPepper, PEPPER_LOCATION } from './pepper.ts';

@@ -17,6 +17,8 @@ export interface CreateKeyContext extends OperationContext {
   readonly secrets: KeySecrets;
   /** Creates a user that does not exist yet. */
   readonly createUser?: boolean;
+  /** A further check in the transaction, after the user is locked. */
+  readonly check?: (tx: Tx) => Promise<void>;
 }
 
 export interface CreatedKey {
@@ -26,13 +28,14 @@ export interface CreatedKey {
 }
 
 export function createKey(db: Db, input: KeyInput, context: CreateKeyContext): Promise<CreatedKey> {
-  const { by, now, secrets, createUser = false } = context;
+  const { by, now, secrets, createUser = false, check } = context;
   return db.transaction().execute(async (tx) => {
     if (createUser) await insertUser(tx, input.user, by);
     await lockUser(tx, input.user);
     await checkKeyGroups(tx, [input.group], 'provider');
     await checkKeyGroups(tx, input.videoGroups ?? [], 'video');
     await checkName(tx, input);
+    await check?.(tx);
     const { id, value = '' } = await saveKey(tx, input, secrets);
     const view = keyView(await lockKey(tx, id), now);
     await writeAudit(tx, by, { action: 'key.created', subject: `key:${id}`, after: view });
@@ -55,14 +58,21 @@ async function lockUser(tx: Tx, id: string): Promise<void> {
   if (!user) throw notFound('user', id, 'user');
 }
 
-/** Rejects ids of groups that do not exist or are of the other kind. */
-export async function checkKeyGroups(tx: Tx, ids: readonly string[], kind: 'provider' | 'video'): Promise<void> {
+/** Rejects ids of groups that do not exist or are of the other kind. `param` is the field of the ids. */
+export async function checkKeyGroups(
+  tx: Tx,
+  ids: readonly string[],
+  kind: 'provider' | 'video' | 'any',
+  param = kind === 'video' ? 'video_groups' : 'group',
+): Promise<void> {
   const groups = await tx.selectFrom('groups').select(['id', 'style']).orderBy('position').orderBy('id').execute();
-  const known = groups.filter(({ style }) => (style === 'video') === (kind === 'video')).map((group) => group.id);
+  const known = groups
+    .filter(({ style }) => kind === 'any' || (style === 'video') === (kind === 'video'))
+    .map((group) => group.id);
   const unknown = ids.find((id) => !known.includes(id));
   if (unknown === undefined) return;
   const advice = known.length === 0 ? 'apply a configuration first' : `choose one of ${known.join(', ')}`;
-  throw notFound(`${kind} group`, unknown, kind === 'video' ? 'video_groups' : 'group', advice);
+  throw notFound(kind === 'any' ? 'group' : `${kind} group`, unknown, param, advice);
 }
 
 async function checkName(tx: Tx, { user, group, name }: KeyInput): Promise<void> {
@@ -83,10 +93,10 @@ async function checkName(tx: Tx, { user, group, name }: KeyInput): Promise<void>
 export function revokeKey(
   db: Db,
   id: string,
-  { by, now, reason }: OperationContext & { readonly reason?: string | undefined },
+  { by, now, reason, owner }: OperationContext & { readonly reason?: string | undefined; readonly owner?: string },
 ): Promise<{ readonly view: KeyView; readonly isNew: boolean }> {
   return db.transaction().execute(async (tx) => {
-    await lockKey(tx, id);
+    await lockKey(tx, id, owner);
     const isNew = await markKeyRevoked(tx, id);
     if (isNew)
       await writeAudit(tx, by, { action: 'key.revoked', subject: `key:${id}`, after: { reason: reason ?? null } });
@@ -94,8 +104,11 @@ export function revokeKey(
   });
 }
 
-export async function lockKey(tx: Tx, id: string): Promise<Selectable<Rows['keys']>> {
-  const row = await tx.selectFrom('keys').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+/** With `owner`, keys of other users do not exist. */
+export async function lockKey(tx: Tx, id: string, owner?: string): Promise<Selectable<Rows['keys']>> {
+  let find = tx.selectFrom('keys').selectAll().where('id', '=', id);
+  if (owner !== undefined) find = find.where('user_id', '=', owner);
+  const row = await find.forUpdate().executeTakeFirst();
   if (!row) throw notFound('key', id);
   return row;
 }

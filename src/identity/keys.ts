@@ -41,6 +41,8 @@ export interface KeyInput {
   readonly store?: boolean | undefined;
   /** The `spendId` of the key that a new one replaces. */
   readonly spendId?: string | undefined;
+  /** A person of the user makes it in the console, and may change it. */
+  readonly isOwn?: boolean | undefined;
 }
 
 export interface KeySecrets {
@@ -82,7 +84,14 @@ export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Pro
 async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const id = newId('key');
   const token = input.token ?? newKeyValue();
-  const owner = { id, user_id: input.user, group_id: input.group, name: input.name, spend_id: input.spendId ?? null };
+  const owner = {
+    id,
+    user_id: input.user,
+    group_id: input.group,
+    name: input.name,
+    spend_id: input.spendId ?? null,
+    is_own: input.isOwn ?? false,
+  };
   await db
     .insertInto('keys')
     .values({ ...owner, ...settingsOf(input), ...tokenColumns(id, token, secrets) })
@@ -137,26 +146,36 @@ export const keyView = (row: Selectable<Rows['keys']>, now: number) => ({
   addresses: row.allowed_addresses,
   ...(row.limits as StoredLimits),
   store: row.store,
+  own: row.is_own,
   expires_at: row.expires_at?.toISOString() ?? null,
   revoked_at: row.revoked_at?.toISOString() ?? null,
   created_at: row.created_at.toISOString(),
 });
 
 /** Undefined for unknown, revoked and expired keys. */
-export async function findKey(db: Db, hash: Buffer, now: number): Promise<Key | undefined> {
-  const row = await db
+export const findKey = async (db: Db, hash: Buffer, now: number): Promise<Key | undefined> =>
+  liveKey(await unrevoked(db).where('hash', '=', hash).executeTakeFirst(), now);
+
+/** A key by its id, for its own user alone. */
+export const findKeyOfUser = async (db: Db, userId: string, id: string, now: number): Promise<Key | undefined> =>
+  liveKey(await unrevoked(db).where('keys.id', '=', id).where('user_id', '=', userId).executeTakeFirst(), now);
+
+const unrevoked = (db: Db) =>
+  db
     .selectFrom('keys')
     .innerJoin('users', 'users.id', 'keys.user_id')
     .selectAll('keys')
     .select(['users.multiplier_ppm', 'users.limits as user_limits'])
-    .where('hash', '=', hash)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
+    .where('revoked_at', 'is', null);
+
+type KeyAndUser = Selectable<Rows['keys']> & { readonly multiplier_ppm: bigint; readonly user_limits: unknown };
+
+function liveKey(row: KeyAndUser | undefined, now: number): Key | undefined {
   if (!row || (row.expires_at && row.expires_at.getTime() <= now)) return undefined;
   return toKey(row);
 }
 
-const toKey = (row: Selectable<Rows['keys']> & { multiplier_ppm: bigint; user_limits: unknown }): Key => ({
+const toKey = (row: KeyAndUser): Key => ({
   id: row.id,
   spendId: row.spend_id ?? row.id,
   userId: row.user_id,

@@ -34,6 +34,7 @@ export {
   type BreakdownRow,
   breakdownQuery,
   readBreakdown,
+  type UsageAudience,
   usageCells,
   usageColumns,
   usageLine,

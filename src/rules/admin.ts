@@ -131,6 +131,27 @@ export const ADMIN_ENDPOINTS = {
   'admin.users': { method: 'GET', path: `${BASE}/users`, about: 'Users' },
   'admin.createUser': { method: 'POST', path: `${BASE}/users`, about: 'Create a user' },
   'admin.changeUser': { method: 'PATCH', path: `${BASE}/users/{user}`, about: 'Change a user' },
+  'admin.people': { method: 'GET', path: `${BASE}/people`, about: 'People who sign in to the console' },
+  'admin.invitePerson': {
+    method: 'POST',
+    path: `${BASE}/people`,
+    about: 'Invite a person; only this response holds the one-time link',
+  },
+  'admin.changePerson': {
+    method: 'PATCH',
+    path: `${BASE}/people/{person}`,
+    about: 'Change the name, role or user of a person, or disable them',
+  },
+  'admin.resetPerson': {
+    method: 'POST',
+    path: `${BASE}/people/{person}/reset`,
+    about: 'Create a new one-time link, which sets a new password',
+  },
+  'admin.signOutPerson': {
+    method: 'POST',
+    path: `${BASE}/people/{person}/sign-out`,
+    about: 'End all sessions of a person',
+  },
   'admin.keys': { method: 'GET', path: `${BASE}/keys`, about: 'API keys, without their values' },
   'admin.createKey': {
     method: 'POST',

@@ -35,6 +35,29 @@ export const ERRORS = {
     means: 'no admin token, or not the one in force; API keys do not open the admin API',
     typeIn: { openai: 'authentication_error' },
   },
+  not_signed_in: {
+    status: 401,
+    doc: 'console',
+    means: 'no session, or one that has ended; sign in again',
+    typeIn: { openai: 'authentication_error' },
+  },
+  invalid_credentials: {
+    status: 401,
+    doc: 'console',
+    means: 'the e-mail address or the password is wrong',
+    typeIn: { openai: 'authentication_error' },
+  },
+  invalid_link: {
+    status: 400,
+    doc: 'console',
+    means: 'the one-time link is unknown, used or expired; ask an operator for a new one',
+  },
+  not_permitted: { status: 403, doc: 'console', means: 'the role of the signed-in person does not allow this' },
+  cross_site_request: {
+    status: 403,
+    doc: 'console',
+    means: 'a request by cookie without the CSRF token of its session, or from another origin',
+  },
   key_not_allowed: { status: 403, doc: 'G 5', means: 'the key may not be used from this address or for this purpose' },
   model_not_allowed: { status: 403, doc: 'G 5, V 4.2', means: 'the key may not use this model' },
   insufficient_balance: {

@@ -26,6 +26,8 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'x-api-key',
   'x-goog-api-key',
   'cookie',
+  'x-csrf-token',
+  'x-dragoman-key',
   'forwarded',
   'via',
   'x-forwarded-for',

@@ -1,6 +1,7 @@
 export * from './added-options.ts';
 export * from './admin.ts';
 export * from './capabilities.ts';
+export * from './console.ts';
 export * from './cors.ts';
 export * from './credential-errors.ts';
 export * from './credentials.ts';
@@ -13,6 +14,7 @@ export * from './images.ts';
 export * from './limits.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';
+export * from './sign-in.ts';
 export * from './tiers.ts';
 export * from './video/index.ts';
 export * from './websocket.ts';

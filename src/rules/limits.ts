@@ -45,6 +45,8 @@ export const TIMEOUTS = {
   videoQuery: { connect: 5_000, firstByte: 15_000, idle: 15_000, total: 30_000 },
   /** The asset library: a caller waits for the response. */
   assets: { connect: 5_000, firstByte: 15_000, idle: 15_000, total: 30_000 },
+  /** The OpenID provider: a person waits at the sign-in page. */
+  oidc: { connect: 5_000, firstByte: 10_000, idle: 10_000, total: 15_000 },
 } as const satisfies Record<string, Timeouts>;
 export type TimeoutsName = keyof typeof TIMEOUTS;
 

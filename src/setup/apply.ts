@@ -271,7 +271,13 @@ async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
   const saved = await saveRow(tx, {
     table: 'users',
     identity: { id: user.id },
-    columns: { email: user.email, multiplier_ppm: ppm(user.multiplier), limits: limits && JSON.stringify(limits) },
+    columns: {
+      email: user.email,
+      multiplier_ppm: ppm(user.multiplier),
+      limits: limits && JSON.stringify(limits),
+      max_keys: user.max_keys,
+      key_groups: user.key_groups,
+    },
   });
   const nanos = user.balance === undefined ? 0n : (parseNanos(user.balance) ?? 0n);
   if (nanos === 0n) return saved;

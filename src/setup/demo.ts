@@ -71,7 +71,7 @@ export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): 
       ...VARIANTS.flatMap((variant) => VIDEO_MODELS[variant].map((id) => videoModel(id, variant))),
     ],
     characters: CHARACTERS,
-    users: [{ id: DEMO_USER, email: 'demo@example.test', balance: '100' }],
+    users: [{ id: DEMO_USER, email: 'demo@example.test', balance: '100', max_keys: 10 }],
     keys: [responses, messages, generate].map((group) => ({ user: DEMO_USER, group, name: 'demo' })),
   });
 }

@@ -64,6 +64,9 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
     ),
     ...checkVideoModels(file, groups),
     ...file.characters.flatMap((character, n) => needGroup(`characters[${n}].group`, character.group, 'video')),
+    ...file.users.flatMap((user, n) =>
+      (user.key_groups ?? []).flatMap((group, m) => needGroup(`users[${n}].key_groups[${m}]`, group)),
+    ),
     ...file.keys.flatMap((key, n) => [
       ...needGroup(`keys[${n}].group`, key.group, 'provider'),
       ...(key.video_groups ?? []).flatMap((group, m) => needGroup(`keys[${n}].video_groups[${m}]`, group, 'video')),

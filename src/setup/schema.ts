@@ -187,6 +187,17 @@ export const UserEntry = z.strictObject({
   email: z.email({ error: 'an e-mail address' }).optional(),
   balance: money.optional(),
   multiplier: factor.optional(),
+  max_keys: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .describe('valid keys that the people of the user may make in the console; 0 by default: none')
+    .optional(),
+  key_groups: z
+    .array(z.string())
+    .describe('groups of the keys that they may make, video groups included; every group by default')
+    .optional(),
   ...limits,
 });
 

@@ -79,7 +79,7 @@ export interface VideoJob {
 export interface Video {
   createTask(key: Key, input: CreateInput): Promise<CreatedTask>;
   /** Throws `task_not_found`, alike for missing and foreign tasks. */
-  getTask(key: Key, id: string): Promise<TaskRow>;
+  getTask(owner: Pick<Key, 'userId'>, id: string): Promise<TaskRow>;
   /** The task as it is now. Throws `task_not_found` when it was deleted. */
   readAgain(task: TaskRow): Promise<TaskRow>;
   /** Waits for a newer version of the task; false when the time is up or the caller disconnected. */
@@ -136,7 +136,7 @@ export function createVideo(options: VideoOptions): Video {
   };
   return {
     createTask: (key, input) => createTask(services, key, input),
-    getTask: (key, id) => readTask(key.userId, id),
+    getTask: ({ userId }, id) => readTask(userId, id),
     readAgain: ({ user_id, id }) => readTask(user_id, id),
     waitForChange: (task, waitMs, onCancel) => watcher.next(task, waitMs, onCancel),
     listTasks: (filter, page) => listTasks(db, filter, page),

@@ -2,11 +2,11 @@
 import type { Duplex } from 'node:stream';
 import type { LogFields, LogValue } from '../core/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
-import type { AdminOperation, ErrorFormat, Operation, OperatorOperation } from '../rules/index.ts';
+import type { AdminOperation, ConsoleOperation, ErrorFormat, Operation, OperatorOperation } from '../rules/index.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 
-/** Operations of the client API, the operator endpoints and the admin API. */
-export type AnyOperation = Operation | OperatorOperation | AdminOperation;
+/** Operations of the client API, the operator endpoints, the admin API and the console. */
+export type AnyOperation = Operation | OperatorOperation | AdminOperation | ConsoleOperation;
 
 /** Destination of a response: an HTTP response, or one turn of a WebSocket session. */
 export interface ResponseWriter extends OutgoingResponse {

@@ -1,6 +1,6 @@
 /**
- * Cross-origin requests of browsers to the caller's API, for the origins that the operator lists. The admin API and the operator's
- * endpoints never take part, and browsers never send cookies along: the key is in a header.
+ * Cross-origin requests of browsers to the caller's API, for the origins that the operator lists. The admin API, the console and the
+ * operator's endpoints never take part, and browsers never send cookies along: the key is in a header.
  */
 import { matchesGlob } from '../core/index.ts';
 import type { IncomingRequest } from '../http/index.ts';

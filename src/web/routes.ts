@@ -2,6 +2,8 @@
 import {
   ADMIN_ENDPOINTS,
   ADMIN_OPERATIONS,
+  CONSOLE_OPERATIONS,
+  consoleRow,
   ENDPOINTS,
   type ErrorFormat,
   type Method,
@@ -38,6 +40,11 @@ export const ROUTES: readonly Route[] = [
   ...ADMIN_OPERATIONS.map((operation): Route => {
     const { method, path } = ADMIN_ENDPOINTS[operation];
     return { operation, method, path, errorFormat: 'openai' };
+  }),
+  ...CONSOLE_OPERATIONS.flatMap((operation): Route[] => {
+    const { method, path, head } = consoleRow(operation);
+    const route: Route = { operation, method, path, errorFormat: 'openai' };
+    return head ? [route, { ...route, method: 'HEAD' }] : [route];
   }),
 ];
 
@@ -95,10 +102,14 @@ export const methodsOf = (path: string): Route['method'][] => [
   ...new Set(PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method)),
 ];
 
-/** A parameter before `:verb` ends at the colon, every other one at a slash. */
+/**
+ * A parameter before `:verb` ends at the colon, `{file*}` takes the rest of the path unless that is an API, every other one ends at a
+ * slash.
+ */
 function pathPattern(path: string): RegExp {
   const pattern = path
     .replaceAll('.', '\\.')
+    .replace(/\{(\w+)\*\}/, '(?<$1>(?!v\\d+(?:/|$)).*)')
     .replace(/\{(\w+)\}:/, '(?<$1>[^:/]+):')
     .replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)');
   return new RegExp(`^${pattern}$`);

@@ -36,7 +36,7 @@ import type { Certificate } from './certificate.ts';
 import type { Cors } from './cors.ts';
 import type { Metrics } from './metrics.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
-import { type RenderError, sendError, sendNoContent } from './send.ts';
+import { idHeaders, type RenderError, sendError, sendNoContent } from './send.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
@@ -137,8 +137,21 @@ function dispatch(
   const preflight = options.cors?.preflightHeaders(request, path);
   if (preflight) return respondPreflight(options, exchange, preflight);
   const match = matchRoute(request.method, path);
+  if (!match && isPageOfConsole(request, path)) return redirectToConsole(options, exchange);
   if (!match) return respondUnrouted(options, toCall(options, exchange));
   void runCall(options, toCall(options, exchange, match), handlers[match.route.operation]);
+}
+
+/** The root is a page for browsers only: other clients get 404 there, as on every unknown path. */
+const isPageOfConsole = ({ method, headers }: IncomingRequest, path: string): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  (path === '/console' || (path === '/' && /\btext\/html\b/i.test(headers.accept ?? '')));
+
+function redirectToConsole(options: WebState, exchange: Exchange): void {
+  void runCall(options, toCall(options, exchange), (call) => {
+    call.response.writeHead(302, { ...idHeaders(call), location: '/console/', 'content-length': 0 });
+    call.response.end();
+  });
 }
 
 function respondPreflight(options: WebState, exchange: Exchange, headers: Call['headers']): void {

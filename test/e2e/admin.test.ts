@@ -769,6 +769,7 @@ const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
   'admin.changeUser': { multiplier: '1' },
   'admin.createKey': { user: 'ana', group: 'claude', name: 'invalid' },
   'admin.changeKey': { rpm: 100 },
+  'admin.invitePerson': { email: 'invalid@example.test', role: 'operator' },
   'admin.resolveRecord': { amount: '1', reason: 'invalid' },
   'admin.dismissRecord': { reason: 'invalid' },
   'admin.settleReview': { tokens: 1, reason: 'invalid' },
@@ -785,6 +786,10 @@ const WRITES: Record<
   'admin.credit': async () => ['/credits', { user: 'ana', amount: '1', reason: 'r', reference: 'audited' }],
   'admin.createUser': async () => ['/users', { id: 'audited' }],
   'admin.changeUser': async () => ['/users/audited', { multiplier: '3' }],
+  'admin.invitePerson': async () => ['/people', { email: 'audited@example.test', role: 'operator' }],
+  'admin.changePerson': async () => [`/people/${await personOf()}`, { name: 'A' }],
+  'admin.resetPerson': async () => [`/people/${await personOf()}/reset`, {}],
+  'admin.signOutPerson': async () => [`/people/${await personOf()}/sign-out`, {}],
   'admin.createKey': async () => ['/keys', { user: 'audited', group: 'claude' }],
   'admin.changeKey': async () => [`/keys/${await keyOf('audited')}`, { rpm: 7 }],
   'admin.rotateKey': async () => [`/keys/${await keyOf('audited')}/rotate`, { overlap_seconds: 60 }],
@@ -822,6 +827,9 @@ const WRITES: Record<
   'admin.applyConfig': async () => ['/config', { users: [{ id: 'audited-2' }] }],
 };
 
+const personOf = async (): Promise<string> =>
+  (await admin<Page<{ id: string }>>('GET', '/people')).body.data[0]?.id ?? '';
+
 /** A video task without usage, whose model has a price. */
 async function taskInReview(id: string): Promise<string> {
   await gateway.apply({
@@ -854,10 +862,15 @@ test('every admin change writes one append-only audit line, and no response hold
   for (const [operation, example] of Object.entries(WRITES)) {
     const [path, body] = await example();
     const { method } = adminRow(operation as AdminOperation);
-    const { status, text, headers, body: response } = await admin<{ value?: string }>(method, path, body);
+    const {
+      status,
+      text,
+      headers,
+      body: response,
+    } = await admin<{ value?: string; link?: string }>(method, path, body);
     assert.ok(status < 300, `${operation}: ${text}`);
     assert.equal(headers.get('cache-control'), 'no-store');
-    const { value } = response;
+    const value = response.value ?? response.link?.split('#')[1];
     if (value !== undefined) shown.push(value);
     responses.push(value === undefined ? text : text.replace(value, ''));
     const { body: audit } = await admin<Page<{ action: string; request_id: string; actor: string }>>(
@@ -891,7 +904,7 @@ test('every admin change writes one append-only audit line, and no response hold
     ...['oa1', 'cl1', 'ge1'].map((id) => `sk-upstream-${id}`),
     ADMIN_TOKEN,
   ];
-  assert.ok(secrets.length > 20 && shown.length === 2);
+  assert.ok(secrets.length > 20 && shown.length === 4);
   const text = responses.join('\n');
   for (const secret of secrets) assert.ok(!text.includes(secret), `a response holds ${secret}`);
   const log = gateway.log.map((line) => JSON.stringify(line)).join('\n');

@@ -97,8 +97,9 @@ const valuesOf = (by: readonly Dimension[], after: readonly string[]): RawBuilde
 export const readBreakdown = async (db: Db, query: BreakdownQuery): Promise<readonly BreakdownRow[]> =>
   (await breakdownQuery(query).execute(db)).rows;
 
-/** The reported measures, in this order. */
-const MEASURES = {
+type Measure = (row: BreakdownRow) => string | number | null;
+
+const COUNTS = {
   requests: (row) => Number(row.requests),
   input_tokens: (row) => Number(row.input_tokens),
   cached_input_tokens: (row) => Number(row.cached_input_tokens),
@@ -110,29 +111,53 @@ const MEASURES = {
   searches: (row) => Number(row.searches),
   images: (row) => Number(row.images),
   estimated_requests: (row) => Number(row.estimated),
-  /** Charged to users. */
-  revenue: (row) => formatNanos(row.nanos),
-  /** Charged by providers; null when the cost of any request is unknown. */
-  cost: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.cost_nanos)),
-  margin: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.nanos - row.cost_nanos)),
-  known_cost: (row) => formatNanos(row.cost_nanos),
-  unknown_cost_requests: (row) => Number(row.cost_unknown),
-} as const satisfies Record<string, (row: BreakdownRow) => string | number | null>;
+} as const satisfies Record<string, Measure>;
 
-export const usageColumns = (by: readonly Dimension[]): string[] => [...by, ...Object.keys(MEASURES)];
+/** The measures that operators and users see, in this order. Users never see what providers cost. */
+const MEASURES = {
+  operator: {
+    ...COUNTS,
+    /** Charged to users. */
+    revenue: (row) => formatNanos(row.nanos),
+    /** Charged by providers; null when the cost of any request is unknown. */
+    cost: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.cost_nanos)),
+    margin: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.nanos - row.cost_nanos)),
+    known_cost: (row) => formatNanos(row.cost_nanos),
+    unknown_cost_requests: (row) => Number(row.cost_unknown),
+  },
+  user: { ...COUNTS, charge: (row) => formatNanos(row.nanos) },
+} as const satisfies Record<string, Record<string, Measure>>;
+export type UsageAudience = keyof typeof MEASURES;
+
+const READERS: Readonly<Record<UsageAudience, readonly Measure[]>> = {
+  operator: Object.values(MEASURES.operator),
+  user: Object.values(MEASURES.user),
+};
+
+export const usageColumns = (by: readonly Dimension[], audience: UsageAudience): string[] => [
+  ...by,
+  ...Object.keys(MEASURES[audience]),
+];
 
 /** The values of `usageLine` alone, for exports of many rows. */
-export const usageCells = (row: BreakdownRow, by: readonly Dimension[]): (string | number | null)[] => {
+export const usageCells = (
+  row: BreakdownRow,
+  by: readonly Dimension[],
+  audience: UsageAudience,
+): (string | number | null)[] => {
   const cells: (string | number | null)[] = [];
   for (const name of by) cells.push(row[name] ?? null);
-  for (const read of READERS) cells.push(read(row));
+  for (const read of READERS[audience]) cells.push(read(row));
   return cells;
 };
-const READERS = Object.values(MEASURES);
 
 /** Members are in the order of `usageColumns`. */
-export const usageLine = (row: BreakdownRow, by: readonly Dimension[]): Record<string, string | number | null> =>
+export const usageLine = (
+  row: BreakdownRow,
+  by: readonly Dimension[],
+  audience: UsageAudience,
+): Record<string, string | number | null> =>
   Object.fromEntries([
     ...by.map((name) => [name, row[name] ?? null]),
-    ...Object.entries(MEASURES).map(([name, read]) => [name, read(row)]),
+    ...Object.entries<Measure>(MEASURES[audience]).map(([name, read]) => [name, read(row)]),
   ]);

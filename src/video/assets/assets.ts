@@ -27,6 +27,8 @@ export interface Assets {
   get<T extends Table>(key: Key, table: T, id: string): Promise<RowOf[T]>;
   /** One page, newest first; one row more than the limit says that there are further ones. */
   list<T extends Table>(key: Key, table: T, filter: ListFilter, page: ListPage): Promise<readonly RowOf[T][]>;
+  /** The same for a person of the user, who needs no key and no service group. */
+  listOwn<T extends Table>(userId: string, table: T, filter: ListFilter, page: ListPage): Promise<readonly RowOf[T][]>;
   refresh(key: Key, id: string): Promise<AssetRow>;
   delete<T extends Table>(key: Key, table: T, id: string): Promise<RowOf[T]>;
   view<T extends Table>(table: T, row: RowOf[T]): object;
@@ -39,17 +41,21 @@ export function createAssets(services: VideoServices): Assets {
     if (!row) throw fail(KINDS[table].missing);
     return row;
   };
+  const listOwn: Assets['listOwn'] = async (userId, table, filter, page) => {
+    const { after } = page;
+    if (after !== undefined && !(await findRow(db, table, userId, after)))
+      throw fail('invalid_request', `after: "${after.slice(0, 80)}" is not an id of this list.`, { param: 'after' });
+    return listRows(db, table, userId, filter, page);
+  };
   return {
     createGroup: (key, input) => createGroup(services, key, input),
     createAsset: (key, input) => createAsset(services, key, input),
     get: find,
     list: async (key, table, filter, page) => {
       reachableGroups(catalog(), key);
-      const { after } = page;
-      if (after !== undefined && !(await findRow(db, table, key.userId, after)))
-        throw fail('invalid_request', `after: "${after.slice(0, 80)}" is not an id of this list.`, { param: 'after' });
-      return listRows(db, table, key.userId, filter, page);
+      return listOwn(key.userId, table, filter, page);
     },
+    listOwn,
     refresh: async (key, id) => {
       reachableGroups(catalog(), key);
       return refreshAsset(services, await find(key, 'assets', id));

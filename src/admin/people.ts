@@ -1,0 +1,99 @@
+/** People who sign in to the console: list, invite, change, new link, end of sessions. A link is only in the response that creates it. */
+import { z } from 'zod';
+import { fail } from '../core/index.ts';
+import { snapshot } from '../db/index.ts';
+import {
+  changePerson,
+  type Invited,
+  invitePerson,
+  linkUrl,
+  personView,
+  resetPerson,
+  signOutPerson,
+} from '../people/index.ts';
+import { PERSON_ROLES } from '../rules/index.ts';
+import { sendJson } from '../web/index.ts';
+import { operation } from './handler.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { param } from './query-params.ts';
+import { line } from './request-body.ts';
+import { NOTHING_TO_UPDATE } from './users.ts';
+
+const email = z.email({ error: 'an e-mail address' }).max(254);
+const role = z
+  .enum(PERSON_ROLES)
+  .describe('`operator` runs the gateway; `user` sees the keys and the usage of one user');
+const name = line(100, 'how the person is shown');
+const user = z.string().max(64).describe('the user whose wallet and keys the person sees');
+
+const PeopleQuery = z.strictObject({
+  role: z.enum(PERSON_ROLES).describe('with this role').optional(),
+  user: param.user,
+  ...pageParams(rowKey.text),
+});
+
+export const listPeople = operation({
+  query: PeopleQuery,
+  async handle({ call, query: { role, user, limit, cursor } }, { db }) {
+    const rows = await snapshot(db, (tx) => {
+      let find = tx
+        .selectFrom('people')
+        .selectAll()
+        .orderBy('id')
+        .limit(limit + 1);
+      if (cursor) find = find.where('id', '>', cursor[0]);
+      if (role !== undefined) find = find.where('role', '=', role);
+      if (user !== undefined) find = find.where('user_id', '=', user);
+      return find.execute();
+    });
+    sendPage(call, rows, { limit, view: personView, key: ({ id }) => [id] });
+  },
+});
+
+export const invitePersonOperation = operation({
+  body: z.strictObject({ email, role, name: name.optional(), user: user.optional() }),
+  async handle({ call, by, body }, { db, clock, publicUrl }) {
+    const invitation = { ...body, name: body.name ?? body.email.split('@')[0] ?? '', user: body.user ?? null };
+    const invited = await invitePerson(db, invitation, { by, now: clock.now() });
+    sendJson(call, 201, invitedView(invited, publicUrl()));
+  },
+});
+
+const invitedView = ({ person, link }: Invited, publicUrl: string) => ({
+  object: 'person',
+  ...personView(person),
+  link: linkUrl(publicUrl, link),
+  link_expires_at: link.expiresAt.toISOString(),
+});
+
+const PersonChange = z.strictObject({
+  name: name.optional(),
+  role: role.optional(),
+  user: user.nullable().optional(),
+  disabled: z.boolean().describe('a disabled person cannot sign in').optional(),
+});
+
+export const changePersonOperation = operation({
+  body: PersonChange,
+  async handle({ call, by, body }, { db, clock }) {
+    if (Object.values(body).every((value) => value === undefined)) throw fail('invalid_request', NOTHING_TO_UPDATE);
+    const person = await changePerson(db, call.params.person ?? '', body, { by, now: clock.now() });
+    sendJson(call, 200, { object: 'person', ...personView(person) });
+  },
+});
+
+export const resetPersonOperation = operation({
+  body: z.strictObject({}),
+  async handle({ call, by }, { db, clock, publicUrl }) {
+    const invited = await resetPerson(db, call.params.person ?? '', { by, now: clock.now() });
+    sendJson(call, 200, invitedView(invited, publicUrl()));
+  },
+});
+
+export const signOutPersonOperation = operation({
+  body: z.strictObject({}),
+  async handle({ call, by }, { db, clock }) {
+    const person = await signOutPerson(db, call.params.person ?? '', { by, now: clock.now() });
+    sendJson(call, 200, { object: 'person', ...personView(person) });
+  },
+});

@@ -1,0 +1,85 @@
+/** Console operations by name. The session is checked first, then the query; the body is read last. */
+import { withReportErrors } from '../admin/index.ts';
+import { CONSOLE_ENDPOINTS, CONSOLE_OPERATIONS, type ConsoleOperation } from '../rules/index.ts';
+import type { Handler } from '../web/index.ts';
+import { sendFile } from './files.ts';
+import { changeOwnKey, createOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from './keys.ts';
+import { readLinkHandler, useLinkHandler } from './links.ts';
+import { getMe } from './me.ts';
+import { finishOidc, startOidc } from './oidc.ts';
+import { ownerOf } from './owner.ts';
+import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from './services.ts';
+import { changePassword, getSession, signInHandler, signOut } from './session.ts';
+import { getCharges, getOwnUsage } from './usage.ts';
+import {
+  getOwnTask,
+  listOwnAssetGroups,
+  listOwnAssets,
+  listOwnTasks,
+  sendTaskLastFrame,
+  sendTaskVideo,
+} from './videos.ts';
+
+interface HandlerOf {
+  readonly open: OpenHandler;
+  readonly session: SessionHandler;
+  readonly own: OwnHandler;
+}
+type AccessOf<O extends ConsoleOperation> = (typeof CONSOLE_ENDPOINTS)[O]['access'];
+
+/** The access of a row decides what its handler receives. */
+const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
+  'console.files': sendFile,
+  'console.session': getSession,
+  'console.signIn': signInHandler,
+  'console.signOut': signOut,
+  'console.readLink': readLinkHandler,
+  'console.useLink': useLinkHandler,
+  'console.password': changePassword,
+  'console.oidcStart': startOidc,
+  'console.oidcCallback': finishOidc,
+  'console.me': getMe,
+  'console.keys': listOwnKeys,
+  'console.createKey': createOwnKey,
+  'console.changeKey': changeOwnKey,
+  'console.rotateKey': rotateOwnKey,
+  'console.revokeKey': revokeOwnKey,
+  'console.usage': getOwnUsage,
+  'console.charges': getCharges,
+  'console.tasks': listOwnTasks,
+  'console.task': getOwnTask,
+  'console.taskVideo': sendTaskVideo,
+  'console.taskLastFrame': sendTaskLastFrame,
+  'console.assets': listOwnAssets,
+  'console.assetGroups': listOwnAssetGroups,
+};
+
+export const createConsoleHandlers = (services: ConsoleServices): Record<ConsoleOperation, Handler> =>
+  Object.fromEntries(CONSOLE_OPERATIONS.map((operation) => [operation, handlerOf(services, operation)])) as Record<
+    ConsoleOperation,
+    Handler
+  >;
+
+function handlerOf(services: ConsoleServices, operation: ConsoleOperation): Handler {
+  // Responses hold balances, new keys and the CSRF token, which caches on the way must not store. Files have headers of their own.
+  return (call) => {
+    call.headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+    return withReportErrors(run(services, operation, call));
+  };
+}
+
+async function run(
+  services: ConsoleServices,
+  operation: ConsoleOperation,
+  call: Parameters<Handler>[0],
+): Promise<void> {
+  const handler = HANDLERS[operation];
+  switch (CONSOLE_ENDPOINTS[operation].access) {
+    case 'open':
+      return (handler as OpenHandler)(services, call);
+    case 'session':
+      return (handler as SessionHandler)(services, call, await services.guard.authorize(call));
+    case 'own':
+      return (handler as OwnHandler)(services, call, await ownerOf(services, call));
+  }
+}

@@ -1,0 +1,105 @@
+/** Keys of the signed-in person's user. Keys of the operator can be replaced and revoked here, but not changed. */
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import {
+  changeKey,
+  KeyChange,
+  NewKey,
+  newKeyInput,
+  pageParams,
+  param,
+  readJson,
+  readQuery,
+  rotateKey,
+  rowKey,
+  sendKeys,
+} from '../admin/index.ts';
+import { fail } from '../core/index.ts';
+import type { Rows } from '../db/index.ts';
+import { createKey, revokeKey } from '../identity/index.ts';
+import { personActor } from '../people/index.ts';
+import { type Call, sendJson } from '../web/index.ts';
+import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
+import type { ConsoleServices, Owner } from './services.ts';
+
+const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...pageParams(rowKey.text) });
+const NO_QUERY = z.strictObject({});
+const NO_BODY = z.strictObject({});
+
+export async function listOwnKeys(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+  const query = readQuery(call.query, KeysQuery);
+  await sendKeys(call, { ...query, user: userId }, services);
+}
+
+const OwnKey = NewKey.omit({ user: true, video_groups: true });
+
+export async function createOwnKey(services: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  const { db, clock, secrets } = services;
+  const { userId } = owner;
+  readQuery(call.query, NO_QUERY);
+  const body = await readJson(call, OwnKey);
+  const now = clock.now();
+  const allowance = await readAllowance(db, userId);
+  const videoGroups = await openVideoGroups(db, allowance);
+  const input = { ...newKeyInput({ ...body, user: userId }), videoGroups, isOwn: true };
+  const { view, value } = await createKey(db, input, {
+    by: personActor(call, owner.session),
+    now,
+    secrets,
+    check: async (tx) => {
+      expectGroup(await readAllowance(tx, userId), body.group);
+      await expectRoom(tx, userId, now);
+    },
+  });
+  sendJson(call, 201, { object: 'key', ...view, value });
+}
+
+const OwnKeyChange = KeyChange.omit({ video_groups: true });
+
+export async function changeOwnKey({ db, clock }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  readQuery(call.query, NO_QUERY);
+  const body = await readJson(call, OwnKeyChange);
+  const view = await changeKey(db, call.params.key ?? '', body, {
+    ...contextOf(call, owner, clock.now()),
+    check: isOwn,
+  });
+  sendJson(call, 200, { object: 'key', ...view });
+}
+
+/** Otherwise a person could lift limits that the operator has set. */
+function isOwn(_: unknown, key: Selectable<Rows['keys']>): void {
+  if (!key.is_own)
+    throw fail('not_permitted', 'Your operator made this key; only they can change it. You can replace or revoke it.');
+}
+
+/** A day is enough to deploy a new key. */
+const MAX_OVERLAP_S = 86_400;
+const RotateBody = z.strictObject({ overlap_seconds: z.number().int().min(0).max(MAX_OVERLAP_S).default(0) });
+/** Replaced keys that are still valid, beyond the keys that the user may have. */
+const SPARE_KEYS = 10;
+
+export async function rotateOwnKey({ db, clock, secrets }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  readQuery(call.query, NO_QUERY);
+  const { overlap_seconds } = await readJson(call, RotateBody);
+  const now = clock.now();
+  const rotated = await rotateKey(db, call.params.key ?? '', overlap_seconds, {
+    ...contextOf(call, owner, now),
+    secrets,
+    check: (tx, key) => (key.is_own && overlap_seconds > 0 ? expectRoom(tx, owner.userId, now, SPARE_KEYS) : undefined),
+  });
+  sendJson(call, 201, { object: 'key', ...rotated });
+}
+
+export async function revokeOwnKey({ db, clock }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  readQuery(call.query, NO_QUERY);
+  await readJson(call, NO_BODY);
+  const { view } = await revokeKey(db, call.params.key ?? '', contextOf(call, owner, clock.now()));
+  sendJson(call, 200, { object: 'key', ...view });
+}
+
+/** Keys of other users do not exist for the person. */
+const contextOf = (call: Call, { userId, session }: Owner, now: number) => ({
+  by: personActor(call, session),
+  now,
+  owner: userId,
+});

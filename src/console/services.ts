@@ -1,0 +1,41 @@
+/** What the handlers of the console need, and the kinds of them. */
+import type { Clock, Log } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import type { KeySecrets } from '../identity/index.ts';
+import type {
+  OidcClient,
+  OperatorRule,
+  Passwords,
+  Session,
+  SessionGuard,
+  SignIn,
+  SuspectGate,
+} from '../people/index.ts';
+import type { Video } from '../video/index.ts';
+import type { Call } from '../web/index.ts';
+import type { ConsoleFiles } from './files.ts';
+
+export interface ConsoleServices {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: KeySecrets;
+  readonly video: Video;
+  readonly guard: SessionGuard;
+  readonly passwords: Passwords;
+  readonly signIn: SignIn;
+  readonly linkGate: SuspectGate;
+  /** Undefined without OIDC_ISSUER. */
+  readonly oidc: { readonly client: OidcClient; readonly operators: readonly OperatorRule[] } | undefined;
+  readonly files: ConsoleFiles;
+}
+
+export type OpenHandler = (services: ConsoleServices, call: Call) => Promise<void>;
+export type SessionHandler = (services: ConsoleServices, call: Call, session: Session) => Promise<void>;
+
+/** Whose data a request is about. */
+export interface Owner {
+  readonly userId: string;
+  readonly session: Session;
+}
+export type OwnHandler = (services: ConsoleServices, call: Call, owner: Owner) => Promise<void>;

@@ -1,0 +1,48 @@
+/** Usage and charges of the signed-in person's user, without accounts, costs and margins. */
+import { z } from 'zod';
+import {
+  CURSOR_EXPECTED,
+  isRowKey,
+  listOf,
+  pageParams,
+  param,
+  readQuery,
+  rowKey,
+  StatementParams,
+  sendStatement,
+  sendUsage,
+} from '../admin/index.ts';
+import type { Call } from '../web/index.ts';
+import type { ConsoleServices, Owner } from './services.ts';
+
+const DIMENSIONS = ['day', 'model', 'key', 'group', 'operation'] as const;
+
+const UsageQuery = z
+  .strictObject({
+    user: param.user,
+    by: listOf(DIMENSIONS).default(['day']),
+    start_date: param.start_date,
+    end_date: param.end_date,
+    key: param.key,
+    model: param.model,
+    group: param.group,
+    operation: param.operation,
+    ...pageParams(rowKey.texts),
+    format: param.format,
+  })
+  .refine(({ by, cursor }) => cursor === undefined || isRowKey(by, cursor), {
+    path: ['cursor'],
+    error: CURSOR_EXPECTED,
+  });
+
+export async function getOwnUsage(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+  const query = readQuery(call.query, UsageQuery);
+  await sendUsage(call, { ...query, user: userId }, { ...services, audience: 'user' });
+}
+
+const ChargesQuery = z.strictObject({ user: param.user, ...StatementParams.shape });
+
+export async function getCharges(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+  const query = readQuery(call.query, ChargesQuery);
+  await sendStatement(call, userId, query, services);
+}

@@ -1,0 +1,70 @@
+/** Video tasks and assets of the signed-in person's user. Their views are those of the caller's API. */
+import { z } from 'zod';
+import { listOf, pageParams, param, readQuery, rowKey, sendPage } from '../admin/index.ts';
+import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../rules/index.ts';
+import { type Call, sendJson } from '../web/index.ts';
+import type { ConsoleServices, Owner } from './services.ts';
+
+/** Rows of tasks and assets are large. */
+const MAX_PAGE = 100;
+
+const TasksQuery = z.strictObject({
+  user: param.user,
+  status: listOf(TASK_STATUSES).optional(),
+  model: param.model,
+  ...pageParams(rowKey.text, MAX_PAGE),
+});
+
+export async function listOwnTasks({ video }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+  const { status, model, limit, cursor } = readQuery(call.query, TasksQuery);
+  const filter = { userId, statuses: status, model };
+  const rows = await video.listTasksAfter(filter, { after: cursor?.[0], limit, order: 'desc' });
+  sendPage(call, rows, { limit, view: (task) => video.taskView(task), key: ({ id }) => [id] });
+}
+
+const OneQuery = z.strictObject({ user: param.user });
+
+export async function getOwnTask({ video }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  readQuery(call.query, OneQuery);
+  sendJson(call, 200, video.taskView(await video.getTask(owner, call.params.task ?? '')));
+}
+
+export async function sendTaskVideo({ video }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  readQuery(call.query, OneQuery);
+  await video.deliverResult(call, await video.getTask(owner, call.params.task ?? ''), 'video');
+}
+
+export async function sendTaskLastFrame({ video }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  readQuery(call.query, OneQuery);
+  await video.deliverResult(call, await video.getTask(owner, call.params.task ?? ''), 'last_frame');
+}
+
+const AssetsQuery = z.strictObject({
+  user: param.user,
+  status: listOf(ASSET_STATUSES).optional(),
+  group: param.group,
+  ...pageParams(rowKey.text, MAX_PAGE),
+});
+
+export async function listOwnAssets({ video: { assets } }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  const { status, group, limit, cursor } = readQuery(call.query, AssetsQuery);
+  const filter = { statuses: status, assetGroupId: group };
+  const rows = await assets.listOwn(owner.userId, 'assets', filter, { after: cursor?.[0], limit });
+  sendPage(call, rows, { limit, view: (asset) => assets.view('assets', asset), key: ({ id }) => [id] });
+}
+
+const AssetGroupsQuery = z.strictObject({
+  user: param.user,
+  status: listOf(ASSET_GROUP_STATUSES).optional(),
+  ...pageParams(rowKey.text, MAX_PAGE),
+});
+
+export async function listOwnAssetGroups(
+  { video: { assets } }: ConsoleServices,
+  call: Call,
+  owner: Owner,
+): Promise<void> {
+  const { status, limit, cursor } = readQuery(call.query, AssetGroupsQuery);
+  const rows = await assets.listOwn(owner.userId, 'asset_groups', { statuses: status }, { after: cursor?.[0], limit });
+  sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });
+}

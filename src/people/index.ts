@@ -1,0 +1,11 @@
+export { type CookieName, Cookies } from './cookies.ts';
+export { type CreatedLink, createFirstLink, createLink, type LinkUse, linkUrl, readLink, redeemLink } from './links.ts';
+export { OidcClient, type OidcSettings } from './oidc-client.ts';
+export { type OidcRefusal, type OperatorRule, signInWithOidc } from './oidc-sign-in.ts';
+export { Passwords } from './passwords.ts';
+export { changePerson, type Invited, invitePerson, resetPerson, signOutPerson, storePassword } from './people.ts';
+export { findPersonByEmail, hasOperator, lockPerson, type Person, type PersonRow, personView } from './person.ts';
+export { personActor, SessionGuard } from './session-guard.ts';
+export { beginSession, endSession, endSessions, expireSessions, type NewSession, type Session } from './sessions.ts';
+export { SignIn } from './sign-in.ts';
+export { SuspectGate } from './suspect-gate.ts';

@@ -1,0 +1,71 @@
+/** Counts failed sign-ins by browser, e-mail address and network, in this process. */
+import { type Clock, fail, networkOf } from '../core/index.ts';
+import { SIGN_IN_FAILURES } from '../rules/index.ts';
+
+/** Counters at a time; beyond it the oldest is forgotten. */
+const MAX_COUNTERS = 100_000;
+
+interface Counter {
+  count: number;
+  readonly endsAt: number;
+}
+
+export interface Attempt {
+  readonly email: string;
+  readonly address: string;
+  /** The browser that has signed in as this person before; it alone is counted then. */
+  readonly browser: string | undefined;
+}
+
+export class SignInLimits {
+  readonly #clock: Clock;
+  readonly #counters = new Map<string, Counter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts the attempt before its result is known, because many may run at once. Throws 429 at a limit. */
+  begin(attempt: Attempt): void {
+    const scopes = scopesOf(attempt);
+    const full = scopes
+      .map(([key, limit]) => ({ limit, counter: this.#counterOf(key) }))
+      .filter(({ limit, counter }) => counter.count >= limit);
+    const endsAt = Math.max(...full.map(({ counter }) => counter.endsAt));
+    if (full.length > 0)
+      throw fail('rate_limit_exceeded', 'Too many failed sign-ins; wait, or ask an operator for a new link.', {
+        retryAfter: Math.ceil((endsAt - this.#clock.elapsed()) / 1_000),
+      });
+    for (const [key] of scopes) this.#counterOf(key).count += 1;
+  }
+
+  /** Takes back a successful attempt. */
+  succeed(attempt: Attempt): void {
+    for (const [key] of scopesOf(attempt)) this.#takeBack(key);
+  }
+
+  #takeBack(key: string): void {
+    const counter = this.#counterOf(key);
+    counter.count = Math.max(0, counter.count - 1);
+  }
+
+  #counterOf(key: string): Counter {
+    const now = this.#clock.elapsed();
+    const known = this.#counters.get(key);
+    if (known && known.endsAt > now) return known;
+    this.#counters.delete(key);
+    const [oldest] = this.#counters.size >= MAX_COUNTERS ? this.#counters.keys() : [];
+    if (oldest !== undefined) this.#counters.delete(oldest);
+    const counter = { count: 0, endsAt: now + SIGN_IN_FAILURES.windowMs };
+    this.#counters.set(key, counter);
+    return counter;
+  }
+}
+
+const scopesOf = ({ email, address, browser }: Attempt): [key: string, limit: number][] =>
+  browser === undefined
+    ? [
+        [`email ${email}`, SIGN_IN_FAILURES.email],
+        [`address ${networkOf(address)}`, SIGN_IN_FAILURES.address],
+      ]
+    : [[`browser ${browser}`, SIGN_IN_FAILURES.browser]];

@@ -1,0 +1,127 @@
+/** The API of the console: one row per operation. Routes and docs/endpoints.md are derived from it; src/console holds the handlers. */
+import type { Method } from './endpoints.ts';
+
+/**
+ * `open`: without a session. `session`: any signed-in person. `own`: the person of a user; an operator may read with `?user=`.
+ * Requests other than GET need the CSRF token, unless they are open.
+ */
+export type ConsoleAccess = 'open' | 'session' | 'own';
+
+export interface ConsoleRow {
+  readonly method: Method;
+  readonly path: string;
+  readonly about: string;
+  readonly access: ConsoleAccess;
+  /** Responds to HEAD as well, which players send. */
+  readonly head?: true;
+}
+
+const BASE = '/console/v1';
+
+export const CONSOLE_ENDPOINTS = {
+  'console.files': {
+    method: 'GET',
+    path: '/console/{file*}',
+    about: 'The built files of the console',
+    access: 'open',
+    head: true,
+  },
+  'console.session': {
+    method: 'GET',
+    path: `${BASE}/session`,
+    about: 'The signed-in person and the CSRF token',
+    access: 'open',
+  },
+  'console.signIn': { method: 'POST', path: `${BASE}/session`, about: 'Sign in with a password', access: 'open' },
+  'console.signOut': {
+    method: 'DELETE',
+    path: `${BASE}/session`,
+    about: 'Sign out; with `everywhere=true` on every device',
+    access: 'session',
+  },
+  'console.readLink': {
+    method: 'POST',
+    path: `${BASE}/link/read`,
+    about: 'What a one-time link is for; changes nothing',
+    access: 'open',
+  },
+  'console.useLink': {
+    method: 'POST',
+    path: `${BASE}/link`,
+    about: 'Set a password with a one-time link, and sign in',
+    access: 'open',
+  },
+  'console.password': {
+    method: 'POST',
+    path: `${BASE}/password`,
+    about: "Change one's own password; other sessions end",
+    access: 'session',
+  },
+  'console.oidcStart': {
+    method: 'GET',
+    path: `${BASE}/oidc/start`,
+    about: 'Sign in with OpenID Connect',
+    access: 'open',
+  },
+  'console.oidcCallback': {
+    method: 'GET',
+    path: `${BASE}/oidc/callback`,
+    about: 'Return from the OpenID provider',
+    access: 'open',
+  },
+  'console.me': { method: 'GET', path: `${BASE}/me`, about: 'Balance, limits and groups of the user', access: 'own' },
+  'console.keys': { method: 'GET', path: `${BASE}/keys`, about: 'API keys of the user', access: 'own' },
+  'console.createKey': {
+    method: 'POST',
+    path: `${BASE}/keys`,
+    about: 'Create an API key; only this response holds its value',
+    access: 'own',
+  },
+  'console.changeKey': {
+    method: 'PATCH',
+    path: `${BASE}/keys/{key}`,
+    about: 'Change a key that was made in the console',
+    access: 'own',
+  },
+  'console.rotateKey': { method: 'POST', path: `${BASE}/keys/{key}/rotate`, about: 'Replace a key', access: 'own' },
+  'console.revokeKey': { method: 'POST', path: `${BASE}/keys/{key}/revoke`, about: 'Revoke a key', access: 'own' },
+  'console.usage': {
+    method: 'GET',
+    path: `${BASE}/usage`,
+    about: 'Requests, tokens and charges by day, model, key and group',
+    access: 'own',
+  },
+  'console.charges': {
+    method: 'GET',
+    path: `${BASE}/charges`,
+    about: 'Movements of the wallet, newest first',
+    access: 'own',
+  },
+  'console.tasks': { method: 'GET', path: `${BASE}/tasks`, about: 'Video tasks, newest first', access: 'own' },
+  'console.task': { method: 'GET', path: `${BASE}/tasks/{task}`, about: 'A video task', access: 'own' },
+  'console.taskVideo': {
+    method: 'GET',
+    path: `${BASE}/tasks/{task}/content`,
+    about: 'The video of a task, whole or in part',
+    access: 'own',
+    head: true,
+  },
+  'console.taskLastFrame': {
+    method: 'GET',
+    path: `${BASE}/tasks/{task}/last-frame`,
+    about: 'The last frame of a task',
+    access: 'own',
+    head: true,
+  },
+  'console.assets': { method: 'GET', path: `${BASE}/assets`, about: 'Private assets, newest first', access: 'own' },
+  'console.assetGroups': {
+    method: 'GET',
+    path: `${BASE}/asset-groups`,
+    about: 'Asset groups, newest first',
+    access: 'own',
+  },
+} as const satisfies Record<string, ConsoleRow>;
+
+export type ConsoleOperation = keyof typeof CONSOLE_ENDPOINTS;
+export const CONSOLE_OPERATIONS = Object.keys(CONSOLE_ENDPOINTS) as ConsoleOperation[];
+export const consoleRow = (operation: ConsoleOperation): ConsoleRow => CONSOLE_ENDPOINTS[operation];
