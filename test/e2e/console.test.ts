@@ -1,0 +1,334 @@
+/** The console over HTTP: who may do what, the data of users, calls by cookie, and files. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type Sim, startSim } from '../../sim/index.ts';
+import {
+  ADMIN_OPERATIONS,
+  type AdminOperation,
+  adminRow,
+  CONSOLE_HEADERS,
+  CONSOLE_OPERATIONS,
+  type ConsoleOperation,
+  consoleRow,
+} from '../../src/rules/index.ts';
+import { ADMIN_TOKEN } from '../support/admin.ts';
+import { addPerson, type Browser, browserOf, type ConsoleFault } from '../support/console.ts';
+import { csvObjects } from '../support/csv.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { storeTask } from '../support/stored-task.ts';
+import { until } from '../support/wait.ts';
+
+const PRICES = { input: '2', output: '10' };
+
+let sim: Sim;
+let gateway: TestGateway;
+let folder: string;
+/** An API key of ana. */
+let key: string;
+/** The ids of people. */
+const people = { operator: '', ana: '', bob: '' };
+const db = () => gateway.context.database.db;
+const as = (name: keyof typeof people): Promise<Browser> => browserOf(gateway, people[name]);
+
+interface Page<T> {
+  readonly data: readonly T[];
+  readonly next_cursor: string | null;
+}
+interface KeyBody extends ConsoleFault {
+  readonly id: string;
+  readonly value: string;
+  readonly user: string;
+  readonly own: boolean;
+  readonly rpm?: number;
+  readonly video_groups: readonly string[] | null;
+}
+
+before(async () => {
+  sim = await startSim();
+  folder = mkdtempSync(join(tmpdir(), 'dragoman-console-'));
+  gateway = await startGateway({ env: { ADMIN_TOKEN, CONSOLE_DIR: join(folder, 'built') } });
+  const keys = await gateway.apply({
+    ...basicSetup(sim.url),
+    models: [{ id: 'demo-*', groups: ['openai', 'claude', 'gemini'], prices: PRICES }],
+  });
+  key = keys.claude ?? '';
+  await gateway.apply({
+    groups: [{ id: 'ep', style: 'video', variant: 'EP' }],
+    users: [{ id: 'bob', balance: '5', max_keys: 2, key_groups: ['claude'] }],
+    keys: [{ user: 'bob', group: 'openai', rpm: 1_000 }],
+  });
+  people.operator = await addPerson(db(), { email: 'operator@example.test', role: 'operator' });
+  people.ana = await addPerson(db(), { email: 'ana@example.test', role: 'user', user: 'ana' });
+  people.bob = await addPerson(db(), { email: 'bob@example.test', role: 'user', user: 'bob' });
+});
+after(async () => {
+  await gateway.stop();
+  await sim.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/** Every way to present credentials, by the headers of an operator and of a person of a user. */
+const CREDENTIALS = {
+  none: () => ({}),
+  'caller key': () => ({ authorization: `Bearer ${key}` }),
+  'admin token': () => ({ authorization: `Bearer ${ADMIN_TOKEN}` }),
+  user: (_, user) => user.headers(),
+  operator: (operator) => operator.headers(),
+  'operator without CSRF token': (operator) => operator.headers({ 'x-csrf-token': undefined }),
+  'operator with the CSRF token of another session': (operator, user) =>
+    operator.headers({ 'x-csrf-token': user.csrf }),
+  'operator from another site': (operator) => operator.headers({ 'sec-fetch-site': 'cross-site' }),
+  'operator from another origin': (operator) =>
+    operator.headers({ 'sec-fetch-site': undefined, origin: 'https://evil.example' }),
+  'operator without an origin': (operator) => operator.headers({ 'sec-fetch-site': undefined }),
+} as const satisfies Record<string, (operator: Browser, user: Browser) => Headers>;
+type Credential = keyof typeof CREDENTIALS;
+
+/** The code of the refusal; undefined when the request is authorized, whatever becomes of it. */
+type Refusal = 'invalid_admin_token' | 'not_signed_in' | 'not_permitted' | 'cross_site_request' | undefined;
+
+function adminRefusal(operation: AdminOperation, credential: Credential): Refusal {
+  if (credential === 'none' || credential === 'caller key') return 'invalid_admin_token';
+  if (credential === 'user') return 'not_permitted';
+  if (credential === 'admin token' || credential === 'operator') return undefined;
+  return adminRow(operation).method === 'GET' ? undefined : 'cross_site_request';
+}
+
+function consoleRefusal(operation: ConsoleOperation, credential: Credential): Refusal {
+  const { method, access } = consoleRow(operation);
+  const isForeign = /site|origin/.test(credential);
+  const hasCookie = credential === 'user' || credential.startsWith('operator');
+  if (access === 'open') {
+    if (method !== 'GET') return hasCookie && !isForeign ? undefined : 'cross_site_request';
+    return operation === 'console.session' && !hasCookie ? 'not_signed_in' : undefined;
+  }
+  if (!hasCookie) return 'not_signed_in';
+  if (credential !== 'user' && credential !== 'operator' && method !== 'GET') return 'cross_site_request';
+  return access === 'own' && credential !== 'user' ? 'not_permitted' : undefined;
+}
+
+const REFUSALS = new Set(['invalid_admin_token', 'not_signed_in', 'not_permitted', 'cross_site_request']);
+
+async function refusalOf(method: string, path: string, headers: Headers): Promise<string | undefined> {
+  const body = method === 'GET' ? undefined : '{}';
+  const given = Object.entries({ 'content-type': 'application/json', ...headers }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  );
+  const response = await fetch(gateway.url + path.replaceAll(/\{\w+\*?\}/g, 'none'), {
+    method,
+    headers: given,
+    redirect: 'manual',
+    ...(body && { body }),
+  });
+  const text = await response.text();
+  const code = /"code":"(\w+)"/.exec(text)?.[1];
+  assert.ok(response.status < 500 || path.startsWith('/console/{'), `${method} ${path}: ${text}`);
+  return code !== undefined && REFUSALS.has(code) ? code : undefined;
+}
+
+test('every admin and console operation is refused without the credential and the role that it needs', async () => {
+  const found: string[] = [];
+  const expected: string[] = [];
+  let [operator, user] = [await as('operator'), await as('bob')];
+  const check = async (name: string, row: { method: string; path: string }, refusal: (c: Credential) => Refusal) => {
+    const credentials = Object.keys(CREDENTIALS) as Credential[];
+    const refusals = await Promise.all(
+      credentials.map((credential) => refusalOf(row.method, row.path, CREDENTIALS[credential](operator, user))),
+    );
+    expected.push(...credentials.map((credential) => `${name} by ${credential}: ${refusal(credential)}`));
+    found.push(...credentials.map((credential, n) => `${name} by ${credential}: ${refusals[n]}`));
+  };
+  for (const operation of ADMIN_OPERATIONS)
+    await check(operation, adminRow(operation), (credential) => adminRefusal(operation, credential));
+  for (const operation of CONSOLE_OPERATIONS) {
+    // Signing out in one request must not refuse another one.
+    if (operation === 'console.signOut') continue;
+    await check(operation, consoleRow(operation), (credential) => consoleRefusal(operation, credential));
+  }
+  for (const credential of Object.keys(CREDENTIALS) as Credential[]) {
+    const { method, path } = consoleRow('console.signOut');
+    expected.push(`signOut by ${credential}: ${consoleRefusal('console.signOut', credential)}`);
+    found.push(`signOut by ${credential}: ${await refusalOf(method, path, CREDENTIALS[credential](operator, user))}`);
+    [operator, user] = [await as('operator'), await as('bob')];
+  }
+  assert.deepEqual(found, expected);
+  assert.ok(found.length > 600);
+});
+
+test('a change by an operator in the console is audited under their name', async () => {
+  const one = await as('operator');
+  const { status, headers } = await one.send('POST', '/admin/v1/users', { id: 'made' });
+  assert.equal(status, 201);
+  const actor = `person:${people.operator}`;
+  const { body } = await one.send<Page<{ request_id: string; subject: string }>>(
+    'GET',
+    `/admin/v1/audit?actor=${actor}&limit=1`,
+  );
+  assert.deepEqual([body.data[0]?.subject, body.data[0]?.request_id], ['user:made', headers.get('x-request-id')]);
+});
+
+test('people see only the data of their user; operators read that of any user and change none', async () => {
+  const [ana, bob, operator] = [await as('ana'), await as('bob'), await as('operator')];
+  await storeTask(db(), { user_id: 'ana', id: 'task_ofana' });
+  const reads = CONSOLE_OPERATIONS.filter((operation) => consoleRow(operation).access === 'own')
+    .map(consoleRow)
+    .filter(({ method, path }) => method === 'GET' && !/\{task\}\//.test(path))
+    .map(({ path }) => path.replace('{task}', 'task_ofana'));
+  for (const path of reads) {
+    const own = await ana.send('GET', path);
+    assert.equal(own.status, 200, own.text);
+    const support = await operator.send('GET', `${path}?user=ana`);
+    assert.equal(support.status, 200, support.text);
+    assert.equal((await bob.send<ConsoleFault>('GET', `${path}?user=ana`)).body.error.code, 'not_permitted');
+    for (const { text } of [own, support])
+      assert.doesNotMatch(text, /account|margin|"cost"|multiplier|revenue|cl1|sk-upstream/, path);
+  }
+  assert.equal((await bob.send<ConsoleFault>('GET', '/console/v1/tasks/task_ofana')).body.error.code, 'task_not_found');
+  assert.equal((await operator.send('GET', '/console/v1/me?user=nix')).status, 404);
+  const write = await operator.send<ConsoleFault>('POST', '/console/v1/keys?user=ana', { group: 'claude' });
+  assert.equal(write.body.error.code, 'not_permitted');
+  const me = await bob.send('GET', '/console/v1/me');
+  assert.deepEqual(me.body, {
+    object: 'me',
+    user: 'bob',
+    currency: 'USD',
+    balance: { available: '5', held: '0' },
+    limits: {},
+    max_keys: 2,
+    own_keys: 0,
+    groups: [{ id: 'claude', name: 'claude', style: 'messages' }],
+  });
+});
+
+test('people make, change, replace and revoke keys within what the operator allows', async () => {
+  const [ana, bob] = [await as('ana'), await as('bob')];
+  const create = (one: Browser, body: object) => one.send<KeyBody>('POST', '/console/v1/keys', body);
+  assert.equal((await create(ana, { group: 'claude' })).body.error.code, 'not_permitted', 'max_keys is 0');
+  assert.equal((await create(bob, { group: 'openai', name: 'mine' })).body.error.param, 'group');
+  const made = await create(bob, { group: 'claude', name: 'mine', rpm: 100 });
+  assert.equal(made.status, 201, made.text);
+  const { id, value } = made.body;
+  assert.deepEqual([made.body.user, made.body.own, made.body.video_groups], ['bob', true, []]);
+  for (const extra of [{ user: 'ana' }, { video_groups: ['ep'] }, { key: 'a-value-of-my-own-choice' }])
+    assert.equal((await create(bob, { group: 'claude', name: 'x', ...extra })).status, 400);
+  const models = () => fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${value}` } });
+  assert.equal((await models()).status, 200);
+  const several = await Promise.all(['a', 'b', 'c'].map((name) => create(bob, { group: 'claude', name })));
+  assert.deepEqual(several.map(({ status }) => status).toSorted(), [201, 403, 403], 'max_keys is 2');
+
+  const path = `/console/v1/keys/${id}`;
+  assert.equal((await bob.send<KeyBody>('PATCH', path, { rpm: 50 })).body.rpm, 50);
+  const { body: list } = await bob.send<Page<KeyBody>>('GET', '/console/v1/keys?limit=1000');
+  assert.ok(list.data.every(({ user }) => user === 'bob') && !JSON.stringify(list).includes(value));
+  const given = list.data.find(({ own }) => !own) ?? assert.fail();
+  const raised = await bob.send<ConsoleFault>('PATCH', `/console/v1/keys/${given.id}`, { rpm: null });
+  assert.equal(raised.body.error.code, 'not_permitted', 'limits of the operator stay');
+  const replaced = await bob.send<KeyBody>('POST', `/console/v1/keys/${given.id}/rotate`, {});
+  assert.deepEqual([replaced.status, replaced.body.rpm, replaced.body.own], [201, 1_000, false]);
+  for (const request of [
+    ['PATCH', path, { rpm: 1 }],
+    ['POST', `${path}/rotate`, {}],
+    ['POST', `${path}/revoke`, {}],
+  ] as const)
+    assert.equal((await ana.send(...request)).status, 404, 'keys of others do not exist');
+  assert.equal((await bob.send('POST', `${path}/revoke`, {})).status, 200);
+  await until('the key to be rejected', async () => (await models()).status === 401);
+  const rows = await db()
+    .selectFrom('audit')
+    .select(['actor', 'action'])
+    .where('subject', '=', `key:${id}`)
+    .orderBy('id')
+    .execute();
+  assert.deepEqual(
+    rows.map(({ actor, action }) => `${action} ${actor === `person:${people.bob}`}`),
+    ['key.created true', 'key.changed true', 'key.revoked true'],
+  );
+});
+
+const MESSAGE = { model: 'demo-messages', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] };
+
+test('a call by cookie runs as a key of the person, is charged, and needs the header, the CSRF token and the origin', async () => {
+  const [ana, bob] = [await as('ana'), await as('bob')];
+  const { body: keys } = await ana.send<Page<{ id: string; group: string }>>('GET', '/console/v1/keys?group=claude');
+  const id = keys.data[0]?.id ?? assert.fail();
+  const call = (one: Browser, headers: Headers) => one.send('POST', '/v1/messages', MESSAGE, headers);
+  const answered = await call(ana, { 'x-dragoman-key': id });
+  assert.equal(answered.status, 200, answered.text);
+  const forwarded = sim.journal.requests.at(-1)?.headers ?? {};
+  for (const name of ['cookie', 'x-csrf-token', 'x-dragoman-key']) assert.ok(!(name in forwarded), name);
+  assert.equal((await ana.send('GET', '/v1/models', undefined, { 'x-dragoman-key': id })).status, 200);
+  const requestId = answered.headers.get('x-request-id');
+  const line = gateway.log.find(({ msg, request }) => msg === 'request.completed' && request === requestId);
+  assert.deepEqual([line?.user, line?.key, line?.person], ['ana', id, people.ana]);
+
+  const refused: [Browser, Headers, number, string][] = [
+    [ana, {}, 401, 'invalid_api_key'],
+    [ana, { 'x-dragoman-key': id, 'x-csrf-token': undefined }, 403, 'cross_site_request'],
+    [ana, { 'x-dragoman-key': id, 'sec-fetch-site': 'cross-site' }, 403, 'cross_site_request'],
+    [ana, { 'x-dragoman-key': id, cookie: undefined }, 401, 'not_signed_in'],
+    [ana, { 'x-dragoman-key': 'key_none' }, 401, 'invalid_api_key'],
+    [bob, { 'x-dragoman-key': id }, 401, 'invalid_api_key'],
+    [await as('operator'), { 'x-dragoman-key': id }, 403, 'not_permitted'],
+  ];
+  for (const [one, headers, status, code] of refused) {
+    const response = await call(one, headers);
+    assert.deepEqual([response.status, /"code":"(\w+)"/.exec(response.text)?.[1]], [status, code]);
+  }
+
+  const usage = await until('the charge', async () => {
+    const { body } = await ana.send<Page<Record<string, unknown>>>('GET', '/console/v1/usage?by=model,key');
+    return body.data.find((row) => row.key === id);
+  });
+  assert.equal(usage.requests, 1);
+  assert.ok(Number(usage.charge) > 0 && !('cost' in usage) && !('revenue' in usage));
+  const csv = csvObjects((await ana.send('GET', '/console/v1/usage?by=day,model&format=csv')).text);
+  assert.equal(csv[0]?.model, 'demo-messages');
+  const { body: charges } = await ana.send<Page<{ kind: string }>>('GET', '/console/v1/charges');
+  assert.ok(charges.data.length >= 2);
+});
+
+test('files of the console have a strict policy, hashed ones are immutable, and pages fall back to the index', async () => {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(gateway.url + path, { headers, redirect: 'manual' });
+  const root = await get('/', { accept: 'text/html,*/*' });
+  assert.deepEqual([root.status, root.headers.get('location')], [302, '/console/']);
+  assert.equal((await get('/')).status, 404, 'other clients see no page');
+  assert.equal((await get('/console')).headers.get('location'), '/console/');
+  const missing = await get('/console/');
+  assert.equal(missing.status, 503);
+  assert.match(await missing.text(), /npm run console/);
+
+  const built = join(folder, 'built');
+  mkdirSync(join(built, 'assets'), { recursive: true });
+  writeFileSync(join(built, 'index.html'), '<!doctype html><title>Console</title>');
+  writeFileSync(join(built, 'assets', 'index-B4x_9aZ1.js'), `export const text = '${'x'.repeat(2_000)}';`);
+  writeFileSync(join(folder, 'secret.txt'), 'outside');
+  for (const path of ['/console/', '/console/accounts/oa1', '/console/link']) {
+    const page = await get(path);
+    assert.deepEqual([page.status, await page.text()], [200, '<!doctype html><title>Console</title>'], path);
+    for (const [name, value] of Object.entries(CONSOLE_HEADERS)) assert.equal(page.headers.get(name), value);
+    assert.equal(page.headers.get('cache-control'), 'no-cache');
+    const again = await get(path, { 'if-none-match': page.headers.get('etag') ?? '' });
+    assert.equal(again.status, 304);
+  }
+  const script = await get('/console/assets/index-B4x_9aZ1.js', { 'accept-encoding': 'gzip' });
+  assert.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+  assert.deepEqual(
+    [script.headers.get('content-type'), script.headers.get('content-encoding')],
+    ['text/javascript; charset=utf-8', 'gzip'],
+  );
+  assert.match(await script.text(), /^export const text/);
+  assert.equal((await fetch(`${gateway.url}/console/`, { method: 'HEAD' })).status, 200);
+  for (const path of [
+    '/console/assets/none.js',
+    '/console/..%2fsecret.txt',
+    '/console/%2e%2e/secret.txt',
+    '/console/v1/none',
+  ])
+    assert.equal((await get(path)).status, 404, path);
+});
