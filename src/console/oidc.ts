@@ -1,5 +1,5 @@
 /** Sign-in with OpenID Connect in the browser: to the provider and back. Every end is a page of the console. */
-import { errorFields, fail } from '../core/index.ts';
+import { errorFields, fail, type Log } from '../core/index.ts';
 import { type OidcRefusal, signInWithOidc } from '../people/index.ts';
 import { OIDC_STATE_MS } from '../rules/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
@@ -13,7 +13,7 @@ export async function startOidc({ oidc, guard, log }: ConsoleServices, call: Cal
     // `Lax`: the provider leads the browser back here, which is a request from another site.
     redirect(call, url, guard.cookies.write('dragoman_oidc', pending, { maxAgeMs: OIDC_STATE_MS, sameSite: 'Lax' }));
   } catch (error) {
-    log.warn('oidc.failed', { request: call.id, ...errorFields(error) });
+    reportFailure(log, call, error);
     redirect(call, failurePage('oidc_failed'));
   }
 }
@@ -36,10 +36,17 @@ export async function finishOidc(services: ConsoleServices, call: Call): Promise
     call.addLogFields({ person: result.session.person.id });
     redirect(call, '/console/', sessionCookie(services, result.token));
   } catch (error) {
-    log.warn('oidc.failed', { request: call.id, ...errorFields(error) });
+    reportFailure(log, call, error);
     redirect(call, failurePage('oidc_failed'), guard.cookies.remove('dragoman_oidc'));
   }
 }
+
+/** The library wraps the error that says what is wrong. */
+const reportFailure = (log: Log, call: Call, error: unknown): void =>
+  log.warn('oidc.failed', {
+    request: call.id,
+    ...errorFields(error instanceof Error && error.cause instanceof Error ? error.cause : error),
+  });
 
 const failurePage = (error: OidcRefusal | 'oidc_failed'): string => `/console/sign-in?error=${error}`;
 

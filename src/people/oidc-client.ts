@@ -102,8 +102,12 @@ export class OidcClient {
     const issuer = new URL(settings.issuer);
     return oidc.discovery(issuer, settings.clientId, settings.clientSecret, undefined, {
       [oidc.customFetch]: (url, options) => oidcFetch(upstream, url, options),
-      // The settings accept HTTP on this machine only.
-      execute: issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
+      execute: [
+        // Verifies signatures of ID tokens too; the specification lets clients rely on TLS.
+        oidc.enableNonRepudiationChecks,
+        // The settings accept HTTP on this machine only.
+        ...(issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : []),
+      ],
     });
   }
 }

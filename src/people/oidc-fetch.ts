@@ -19,16 +19,12 @@ export function oidcFetch(upstream: UpstreamClient, address: string, request: Oi
   let status = 0;
   let type = '';
   const body = request.body === undefined || request.body === null ? null : String(request.body);
-  const headers = { ...request.headers, ...(body !== null && { 'content-length': String(Buffer.byteLength(body)) }) };
   const exchange = upstream.send(
     {
       method: request.method === 'POST' ? 'POST' : 'GET',
       origin,
       path: pathname + search,
-      headers: Object.entries({ host: new URL(address).host, ...headers }).flatMap(([name, value]) => [
-        name.toLowerCase(),
-        value,
-      ]),
+      headers: Object.entries(request.headers).flatMap(([name, value]) => [name.toLowerCase(), value]),
       body,
       timeouts: TIMEOUTS.oidc,
     },

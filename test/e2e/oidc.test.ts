@@ -114,6 +114,9 @@ test('a callback of another browser, a second time, or with a wrong state, nonce
     assert.deepEqual([location, status], [failed, 401], JSON.stringify(faults));
   }
   provider.faults = {};
+  provider.isForging = true;
+  assert.equal((await signIn(claims)).location, failed, 'a token of another key');
+  provider.isForging = false;
   one.cookies.set('dragoman_oidc', `${pending.slice(0, -2)}xx`);
   assert.equal(await comeBack(one, await visitProvider(new Browser(() => gateway.url))), failed, 'a forged cookie');
   assert.ok(gateway.log.some(({ msg }) => msg === 'oidc.failed'));

@@ -16,6 +16,9 @@ export class OidcProvider {
   claims: Record<string, unknown> = {};
   /** Replaces members of the next ID token, such as a wrong nonce. */
   faults: Record<string, unknown> = {};
+  /** Signs the next ID tokens with another key. */
+  isForging = false;
+  readonly #otherKeys = generateKeyPairSync('rsa', { modulusLength: 2048 });
   readonly #keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
   readonly #grants = new Map<string, Grant>();
   readonly #server = createServer((request, response) => void this.#respond(request, response));
@@ -92,7 +95,8 @@ export class OidcProvider {
     const text = [{ alg: 'RS256', kid: 'k1' }, payload]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.');
-    return `${text}.${sign('sha256', Buffer.from(text), this.#keys.privateKey).toString('base64url')}`;
+    const { privateKey } = this.isForging ? this.#otherKeys : this.#keys;
+    return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`;
   }
 }
 
