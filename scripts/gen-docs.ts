@@ -7,7 +7,9 @@ import {
   ADMIN_OPERATIONS,
   adminRow,
   type Cell,
+  CONSOLE_OPERATIONS,
   CONVERTED_IMAGE_FIELDS,
+  consoleRow,
   DIALECTS,
   type Dialect,
   type EndpointRow,
@@ -51,14 +53,14 @@ export function renderEndpoints(): string {
   ]);
   return page(
     'Endpoints',
-    'Generated from `src/rules/endpoints.ts` and `src/rules/admin.ts` by `npm run gen`. `G` and `V` are clauses in `docs/contract/`.',
+    'Generated from `src/rules/endpoints.ts`, `src/rules/admin.ts` and `src/rules/console.ts` by `npm run gen`. `G` and `V` are clauses in `docs/contract/`.',
     '## Text, images, models',
     table(['endpoint', 'what it does', ...STYLES.map((style) => `${style} group`), 'rule'], text),
     '## Video, assets, characters',
     'A planned endpoint returns 501 `not_implemented`.',
     table(['endpoint', 'what it does', 'Idempotency-Key', 'status', 'rule'], video),
     '## Admin',
-    'Authorized by `Authorization: Bearer $ADMIN_TOKEN` only; API keys are rejected. Lists have the form `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are rejected by name.',
+    'Authorized by `Authorization: Bearer $ADMIN_TOKEN`, or by the session of an operator in the console; API keys are rejected. Lists have the form `{"object":"list","data":[...],"has_more","next_cursor"}`; money is decimal strings, times are ISO 8601; unknown fields and parameters are rejected by name.',
     table(
       ['endpoint', 'what it does', 'query'],
       ADMIN_OPERATIONS.map((operation) => [
@@ -72,6 +74,16 @@ export function renderEndpoints(): string {
     table(
       ['parameter', 'meaning'],
       [...adminParameters()].map(([parameter, description]) => [`\`${parameter}\``, description]),
+    ),
+    '## Console',
+    'The API of the console, by cookie; it changes with the console. `own` operations are about the user of the signed-in person, and operators may read them with `?user=`. Requests other than GET need the header `x-csrf-token` and come from the same origin.',
+    table(
+      ['endpoint', 'what it does', 'access'],
+      CONSOLE_OPERATIONS.map(consoleRow).map(({ method, path, about, access }) => [
+        `\`${method} ${path}\``,
+        about,
+        access,
+      ]),
     ),
   );
 }

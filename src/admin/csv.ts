@@ -1,5 +1,6 @@
 /** CSV exports (RFC 4180), streamed from the database at the speed of the client. */
 import { type Clock, fail } from '../core/index.ts';
+import type { UsageAudience } from '../ledger/index.ts';
 import { STALLED_CLIENT_MS } from '../rules/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
 
@@ -9,23 +10,28 @@ export interface Csv<Row> {
   readonly name: string;
   readonly columns: readonly string[];
   readonly batches: AsyncIterable<readonly Row[]>;
+  readonly audience: UsageAudience;
   cells(row: Row): readonly CsvCell[];
 }
 
-/** An export holds a database connection until its client has read everything; the other connections stay free for short reads. */
-const MAX_EXPORTS = 2;
-let running = 0;
+/**
+ * An export holds a database connection until its client has read everything; the other connections stay free for short reads. People of
+ * users cannot take the place of operators.
+ */
+const MAX_EXPORTS: Readonly<Record<UsageAudience, number>> = { operator: 2, user: 1 };
+const running: Record<UsageAudience, number> = { operator: 0, user: 0 };
 
 export async function sendCsv<Row>(call: Call, csv: Csv<Row>, clock: Clock): Promise<void> {
-  if (running >= MAX_EXPORTS)
-    throw fail('rate_limit_exceeded', `${MAX_EXPORTS} exports are running; retry when one has ended.`, {
+  const { audience } = csv;
+  if (running[audience] >= MAX_EXPORTS[audience])
+    throw fail('rate_limit_exceeded', `${MAX_EXPORTS[audience]} exports are running; retry when one has ended.`, {
       retryAfter: 5,
     });
-  running += 1;
+  running[audience] += 1;
   try {
     await send(call, csv, clock);
   } finally {
-    running -= 1;
+    running[audience] -= 1;
   }
 }
 

@@ -27,6 +27,8 @@ import { NOTHING_TO_UPDATE } from './users.ts';
 /** The fields of a configuration file without the value, which is always generated. */
 export const NewKey = KeyEntry.omit({ key: true });
 const { video_groups, expires_at, models, addresses, store } = KeyEntry.shape;
+type KeyView = ReturnType<typeof keyView>;
+
 /** Null removes a restriction; an absent field keeps it. */
 export const KeyChange = z.strictObject({
   video_groups: video_groups.nullable(),
@@ -51,7 +53,7 @@ export const listKeysOperation = operation({
 export async function sendKeys(
   call: Call,
   { user, group, limit, cursor }: z.output<typeof KeysQuery>,
-  { db, clock }: Pick<AdminServices, 'db' | 'clock'>,
+  { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: KeyView) => object },
 ): Promise<void> {
   const rows = await snapshot(db, (tx) => {
     let find = tx
@@ -64,7 +66,7 @@ export async function sendKeys(
     if (group !== undefined) find = find.where('group_id', '=', group);
     return find.execute();
   });
-  sendPage(call, rows, { limit, view: (row) => keyView(row, clock.now()), key: ({ id }) => [id] });
+  sendPage(call, rows, { limit, view: (row) => extend(keyView(row, clock.now())), key: ({ id }) => [id] });
 }
 
 export const createKeyOperation = operation({
@@ -103,8 +105,6 @@ interface KeyChangeContext {
   /** A further check of the stored key, in the transaction. */
   readonly check?: (tx: Transaction<Rows>, key: Selectable<Rows['keys']>) => Promise<void> | void;
 }
-
-type KeyView = ReturnType<typeof keyView>;
 
 export function changeKey(
   db: Db,

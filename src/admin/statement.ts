@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
-import { readBalance, readStatement, readStatementPages, type StatementLine } from '../ledger/index.ts';
+import {
+  readBalance,
+  readStatement,
+  readStatementPages,
+  type StatementLine,
+  type UsageAudience,
+} from '../ledger/index.ts';
 import type { Call } from '../web/index.ts';
 import { shownReference } from './credits.ts';
 import { sendCsv } from './csv.ts';
@@ -17,14 +23,15 @@ export const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.
 
 export const getStatement = operation({
   query: StatementParams,
-  handle: ({ call, query }, services) => sendStatement(call, call.params.user ?? '', query, services),
+  handle: ({ call, query }, services) =>
+    sendStatement(call, call.params.user ?? '', query, { ...services, audience: 'operator' }),
 });
 
 export async function sendStatement(
   call: Call,
   user: string,
   { start, end, limit, cursor, format }: z.output<typeof StatementParams>,
-  { db, clock }: Pick<AdminServices, 'db' | 'clock'>,
+  { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: UsageAudience },
 ): Promise<void> {
   const range = { start, end, before: cursor?.[0] };
   await snapshot(db, async (tx) => {
@@ -33,7 +40,7 @@ export async function sendStatement(
     if (format === 'csv') {
       const batches = readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE });
       const cells = (line: StatementLine) => Object.values(viewOf(line));
-      return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, batches, cells }, clock);
+      return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, batches, audience, cells }, clock);
     }
     const lines = await readStatement(tx, user, { ...range, limit: limit + 1 });
     const { held } = await readBalance(tx, user);

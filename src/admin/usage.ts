@@ -73,7 +73,7 @@ export async function sendUsage(
       const batches = streamRows(tx, breakdownQuery(breakdown));
       const cells = (row: BreakdownRow) => usageCells(row, by, audience);
       const columns = usageColumns(by, audience);
-      return sendCsv(call, { name: `usage-${start}-${end}`, columns, batches, cells }, clock);
+      return sendCsv(call, { name: `usage-${start}-${end}`, columns, batches, audience, cells }, clock);
     }
     const rows = await readBreakdown(tx, { ...breakdown, after, limit: limit + 1 });
     const [sum] = await readBreakdown(tx, { ...breakdown, by: [] });

@@ -52,6 +52,12 @@ export function openApi(version: string, adminSchemas: Readonly<Record<AdminOper
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN; accepted at /admin/v1 only' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'dragoman_session',
+          description: 'The session of an operator in the console; changes also need the header x-csrf-token',
+        },
       },
       schemas: { ...ERROR_SCHEMAS, ...VIDEO_SCHEMAS },
     },
@@ -103,7 +109,7 @@ function describeAdmin(operation: AdminOperation, row: AdminRow, { query, body, 
     operationId: operation,
     summary: row.about,
     tags: ['admin'],
-    security: [{ adminToken: [] }],
+    security: [{ adminToken: [] }, { session: [] }],
     ...parametersOf([...pathParameters(row.path), ...queryParameters(query)]),
     ...(schema && {
       requestBody: {

@@ -7,7 +7,6 @@ import { gzip } from 'node:zlib';
 import { fail } from '../core/index.ts';
 import { CONSOLE_FILES, CONSOLE_HEADERS } from '../rules/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
-import type { ConsoleServices } from './services.ts';
 
 interface File {
   readonly type: string;
@@ -88,12 +87,12 @@ async function toFile(name: string, type: string, bytes: Buffer): Promise<File> 
   };
 }
 
-/** A path that names no file is a page of the console; one with an extension is a missing file. */
-export async function sendFile({ files }: ConsoleServices, call: Call): Promise<void> {
+/** A path that names no file is a page of the console, whose ids may contain dots. Only built files are in `assets/`. */
+export async function sendFile({ files }: { readonly files: ConsoleFiles }, call: Call): Promise<void> {
   const all = await files.load();
   if (!all) return sendNotBuilt(call);
   const name = call.params.file ?? '';
-  const isPage = !all.has(name) && !/\.\w+$/.test(name);
+  const isPage = !all.has(name) && !name.startsWith('assets/');
   const file = all.get(isPage ? INDEX : name);
   if (!file) throw fail('not_found', 'The console has no such file.');
   send(call, file);

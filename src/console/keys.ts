@@ -28,7 +28,24 @@ const NO_BODY = z.strictObject({});
 
 export async function listOwnKeys(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
   const query = readQuery(call.query, KeysQuery);
-  await sendKeys(call, { ...query, user: userId }, services);
+  await sendKeys(call, { ...query, user: userId }, { ...services, extend: await styleAdder(services) });
+}
+
+/** Adds the style of the group, on which examples of calls depend. */
+async function styleAdder({ db }: ConsoleServices) {
+  const groups = await db.selectFrom('groups').select(['id', 'style']).execute();
+  const styles = new Map(groups.map(({ id, style }) => [id, style]));
+  return <V extends { readonly group: string }>(view: V) => ({ ...view, style: styles.get(view.group) ?? null });
+}
+
+async function sendKey(
+  services: ConsoleServices,
+  call: Call,
+  status: number,
+  view: { readonly group: string; readonly value?: string | undefined },
+): Promise<void> {
+  const withStyle = await styleAdder(services);
+  sendJson(call, status, { object: 'key', ...withStyle(view) });
 }
 
 const OwnKey = NewKey.omit({ user: true, video_groups: true });
@@ -51,19 +68,20 @@ export async function createOwnKey(services: ConsoleServices, call: Call, owner:
       await expectRoom(tx, userId, now);
     },
   });
-  sendJson(call, 201, { object: 'key', ...view, value });
+  await sendKey(services, call, 201, { ...view, value });
 }
 
 const OwnKeyChange = KeyChange.omit({ video_groups: true });
 
-export async function changeOwnKey({ db, clock }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+export async function changeOwnKey(services: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  const { db, clock } = services;
   readQuery(call.query, NO_QUERY);
   const body = await readJson(call, OwnKeyChange);
   const view = await changeKey(db, call.params.key ?? '', body, {
     ...contextOf(call, owner, clock.now()),
     check: isOwn,
   });
-  sendJson(call, 200, { object: 'key', ...view });
+  await sendKey(services, call, 200, view);
 }
 
 /** Otherwise a person could lift limits that the operator has set. */
@@ -78,7 +96,8 @@ const RotateBody = z.strictObject({ overlap_seconds: z.number().int().min(0).max
 /** Replaced keys that are still valid, beyond the keys that the user may have. */
 const SPARE_KEYS = 10;
 
-export async function rotateOwnKey({ db, clock, secrets }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+export async function rotateOwnKey(services: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  const { db, clock, secrets } = services;
   readQuery(call.query, NO_QUERY);
   const { overlap_seconds } = await readJson(call, RotateBody);
   const now = clock.now();
@@ -87,14 +106,15 @@ export async function rotateOwnKey({ db, clock, secrets }: ConsoleServices, call
     secrets,
     check: (tx, key) => (key.is_own && overlap_seconds > 0 ? expectRoom(tx, owner.userId, now, SPARE_KEYS) : undefined),
   });
-  sendJson(call, 201, { object: 'key', ...rotated });
+  await sendKey(services, call, 201, rotated);
 }
 
-export async function revokeOwnKey({ db, clock }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+export async function revokeOwnKey(services: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  const { db, clock } = services;
   readQuery(call.query, NO_QUERY);
   await readJson(call, NO_BODY);
   const { view } = await revokeKey(db, call.params.key ?? '', contextOf(call, owner, clock.now()));
-  sendJson(call, 200, { object: 'key', ...view });
+  await sendKey(services, call, 200, view);
 }
 
 /** Keys of other users do not exist for the person. */

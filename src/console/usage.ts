@@ -44,5 +44,5 @@ const ChargesQuery = z.strictObject({ user: param.user, ...StatementParams.shape
 
 export async function getCharges(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
   const query = readQuery(call.query, ChargesQuery);
-  await sendStatement(call, userId, query, services);
+  await sendStatement(call, userId, query, { ...services, audience: 'user' });
 }

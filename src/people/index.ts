@@ -6,6 +6,13 @@ export { Passwords } from './passwords.ts';
 export { changePerson, type Invited, invitePerson, resetPerson, signOutPerson, storePassword } from './people.ts';
 export { findPersonByEmail, hasOperator, lockPerson, type Person, type PersonRow, personView } from './person.ts';
 export { personActor, SessionGuard } from './session-guard.ts';
-export { beginSession, endSession, endSessions, expireSessions, type NewSession, type Session } from './sessions.ts';
+export {
+  beginSession,
+  endSession,
+  endSessions,
+  expireSignIns,
+  type NewSession,
+  type Session,
+} from './sessions.ts';
 export { SignIn } from './sign-in.ts';
 export { SuspectGate } from './suspect-gate.ts';

@@ -13,11 +13,13 @@ interface Parameters {
 
 export class Passwords {
   readonly #pepper: Buffer;
+  readonly #limits: { readonly running: number; readonly waiting: number };
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(pepper: Buffer) {
+  constructor(pepper: Buffer, limits: { readonly running: number; readonly waiting: number } = PASSWORD_QUEUE) {
     this.#pepper = pepper;
+    this.#limits = limits;
   }
 
   /** The hash with its parameters, in the usual text form. */
@@ -51,8 +53,8 @@ export class Passwords {
   }
 
   async #acquire(): Promise<void> {
-    if (this.#running >= PASSWORD_QUEUE.running) {
-      if (this.#waiting.length >= PASSWORD_QUEUE.waiting)
+    if (this.#running >= this.#limits.running) {
+      if (this.#waiting.length >= this.#limits.waiting)
         throw fail('server_is_overloaded', 'Too many sign-ins at once; retry shortly.', { retryAfter: 2 });
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }

@@ -5,7 +5,7 @@ import { type Actor, isSameSecret } from '../identity/index.ts';
 import { CSRF_HEADER, type PersonRole } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { Cookies } from './cookies.ts';
-import { findSession, type Session } from './sessions.ts';
+import { findPersonSession, type Session } from './sessions.ts';
 import { SuspectGate } from './suspect-gate.ts';
 
 export interface SessionGuardServices {
@@ -34,7 +34,7 @@ export class SessionGuard {
   async find(call: Call): Promise<Session | undefined> {
     const { db, clock } = this.#services;
     const token = this.cookies.read(call, 'dragoman_session');
-    return token === undefined ? undefined : findSession(db, token, clock.now());
+    return token === undefined ? undefined : findPersonSession(db, token, clock.now());
   }
 
   /** The session of a request that reads, or that changes something with the CSRF token. */

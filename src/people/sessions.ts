@@ -50,7 +50,7 @@ export async function beginSession(tx: Db, row: PersonRow, now: number): Promise
 }
 
 /** Undefined for unknown and ended sessions, and for those of disabled people. Read for every request, so that a change applies at once. */
-export async function findSession(db: Db, token: string, now: number): Promise<Session | undefined> {
+export async function findPersonSession(db: Db, token: string, now: number): Promise<Session | undefined> {
   if (!isToken(token)) return undefined;
   const tokenHash = hashToken(token);
   const row = await db
@@ -85,7 +85,7 @@ export async function endSessions(db: Db, personId: string): Promise<void> {
 const EXPIRE_BATCH = 1_000;
 
 /** Removes ended sessions and links. A job of the worker. */
-export async function expireSessions(db: Db, now: number): Promise<number> {
+export async function expireSignIns(db: Db, now: number): Promise<number> {
   const idle = new Date(now - SESSION_MS.idle);
   const { numAffectedRows: sessions = 0n } = await sql`
     delete from person_sessions where token_hash in (

@@ -10,7 +10,7 @@ interface Counter {
   readonly endsAt: number;
 }
 
-export interface Attempt {
+export interface SignInAttempt {
   readonly email: string;
   readonly address: string;
   /** The browser that has signed in as this person before; it alone is counted then. */
@@ -26,7 +26,7 @@ export class SignInLimits {
   }
 
   /** Counts the attempt before its result is known, because many may run at once. Throws 429 at a limit. */
-  begin(attempt: Attempt): void {
+  begin(attempt: SignInAttempt): void {
     const scopes = scopesOf(attempt);
     const full = scopes
       .map(([key, limit]) => ({ limit, counter: this.#counterOf(key) }))
@@ -40,7 +40,7 @@ export class SignInLimits {
   }
 
   /** Takes back a successful attempt. */
-  succeed(attempt: Attempt): void {
+  succeed(attempt: SignInAttempt): void {
     for (const [key] of scopesOf(attempt)) this.#takeBack(key);
   }
 
@@ -62,7 +62,7 @@ export class SignInLimits {
   }
 }
 
-const scopesOf = ({ email, address, browser }: Attempt): [key: string, limit: number][] =>
+const scopesOf = ({ email, address, browser }: SignInAttempt): [key: string, limit: number][] =>
   browser === undefined
     ? [
         [`email ${email}`, SIGN_IN_FAILURES.email],

@@ -69,8 +69,18 @@ test('matchRoute returns undefined for unknown paths, methods and invalid parame
     ['POST', '/v1beta/models/a:b:generateContent'],
     ['PROPFIND', '/v1/messages'],
     ['GET', '/openapiXjson'],
+    ['GET', '/console'],
+    ['GET', '/console/v1'],
+    ['GET', '/console/v1/none'],
+    ['POST', '/console/overview'],
   ] as const)
     assert.equal(matchRoute(method, path), undefined, `${method} ${path}`);
+});
+
+test('matchRoute finds the files of the console below any path', () => {
+  for (const file of ['', 'accounts/oa1', 'assets/a.js', 'v1x'])
+    assert.deepEqual(matchRoute('GET', `/console/${file}`)?.params, { file });
+  assert.equal(matchRoute('GET', '/console/v1/session')?.route.operation, 'console.session');
 });
 
 test('methodsOf returns the methods of all routes of a path', () => {

@@ -11,7 +11,7 @@ import {
   sumOldDays,
   sumOldMonths,
 } from '../ledger/index.ts';
-import { expireSessions } from '../people/index.ts';
+import { expireSignIns } from '../people/index.ts';
 import { VIDEO_CHECKS, type Video } from '../video/index.ts';
 import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
@@ -37,7 +37,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, video, backgroun
       everyMs: config.ALARM_CHECK_MS,
       run: () => checkAlarms(database.db, log, { ...LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
     },
-    { name: 'sessions.expire', everyMs: 600_000, run: () => expireSessions(database.db, clock.now()) },
+    { name: 'sessions.expire', everyMs: 600_000, run: () => expireSignIns(database.db, clock.now()) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
     { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },

@@ -71,7 +71,7 @@ test('a second serve on the same DATA_DIR is refused, exits, and changes neither
   }
 });
 
-test('a demo start that is refused exits, and the next start shows the keys and the token', async () => {
+test('a demo start that is refused exits, and the next start shows the keys, the token and the link of the first operator', async () => {
   const occupant = createServer().listen(0, '127.0.0.1');
   await until('the port', () => occupant.listening);
   const address = occupant.address();
@@ -90,9 +90,18 @@ test('a demo start that is refused exits, and the next start shows the keys and 
   }
   const server = new Command(['serve'], { env });
   await server.ready();
-  await until('the commands', () => server.stderr.includes('models that a key may use'));
+  const link = await until('the link', () => /^ {2}(http\S+\/console\/link#)([\w-]{43})$/m.exec(server.stderr));
+  const url = await server.ready();
+  assert.equal(link[1], `${url}/console/link#`);
+  const used = await fetch(`${url}/console/v1/link`, {
+    method: 'POST',
+    headers: { origin: url, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: link[2], name: 'Ada', email: 'ada@example.test', password: 'a long password' }),
+  });
+  assert.equal(used.status, 200, await used.text());
   const { code, stderr } = await server.stop();
   assert.equal(code, 0, stderr);
+  assert.ok(stderr.includes('models that a key may use'));
   assert.equal(new Set(stderr.match(KEY)).size, 3);
   assert.equal(new Set(stderr.match(TOKEN)).size, 1);
 });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { createFirstLink, Passwords } from '../../src/people/index.ts';
-import { SESSION_MS, SIGN_IN_FAILURES } from '../../src/rules/index.ts';
+import { createFirstLink, expireSignIns, Passwords } from '../../src/people/index.ts';
+import { LINK_MS, SESSION_MS, SIGN_IN_FAILURES } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { run } from '../support/command.ts';
 import { addPerson, Browser, browserOf, type ConsoleFault } from '../support/console.ts';
@@ -227,6 +227,18 @@ test('a session ends when it is idle, too old, signed out, or when the person is
   assert.equal((await other.send('DELETE', `${SESSION}?everywhere=true`)).status, 204);
   assert.ok(!(await isSignedIn(one)));
   assert.ok(!other.cookies.has('dragoman_session'));
+});
+
+test('ended sessions and links are removed, and a person has at most twenty sessions', async () => {
+  const id = await addPerson(db(), { email: 'expires@example.test', role: 'operator' });
+  for (let n = 0; n < 22; n += 1) await browserOf(gateway, id);
+  const count = async (table: 'person_sessions' | 'person_links') =>
+    (await db().selectFrom(table).selectAll().where('person_id', '=', id).execute()).length;
+  assert.deepEqual([await count('person_sessions'), await count('person_links')], [20, 1]);
+  await expireSignIns(db(), Date.now());
+  assert.deepEqual([await count('person_sessions'), await count('person_links')], [20, 1]);
+  assert.ok((await expireSignIns(db(), Date.now() + LINK_MS.invite)) >= 21);
+  assert.deepEqual([await count('person_sessions'), await count('person_links')], [0, 0]);
 });
 
 test('a person changes their password: the session gets a new token and all others end', async () => {
