@@ -39,7 +39,7 @@ import { type Background, createBackground, createGateway, type Gateway } from '
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { OidcClient, Passwords, SessionGuard, SignIn, SuspectGate } from './people/index.ts';
+import { firstRunCheck, OidcClient, Passwords, SessionGuard, SignIn, SuspectGate } from './people/index.ts';
 import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
@@ -447,6 +447,7 @@ function createApp(
     passwords,
     signIn: new SignIn({ db: reports.db, clock, passwords, pepper: secrets.pepper }),
     linkGate: new SuspectGate(clock, failuresPerMinute, 'link'),
+    isFirstRun: firstRunCheck(reports.db),
     oidc: oidcOf(context, upstream, publicUrl),
     files: new ConsoleFiles(config.CONSOLE_DIR ?? BUILT_CONSOLE),
   });

@@ -82,7 +82,8 @@ async function toFile(name: string, type: string, bytes: Buffer): Promise<File> 
     type,
     bytes,
     gzipped: smaller && smaller.length < bytes.length ? smaller : undefined,
-    etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`,
+    // Weak, because the compressed form has the same one.
+    etag: `W/"${hash('sha256', bytes, 'hex').slice(0, 32)}"`,
     isHashed: HASHED.test(name),
   };
 }
@@ -106,7 +107,7 @@ function send(call: Call, { type, bytes, gzipped, etag, isHashed }: File): void 
     etag,
     vary: 'accept-encoding',
   };
-  if (call.header('if-none-match') === etag) {
+  if (call.header('if-none-match')?.includes(etag)) {
     call.response.writeHead(304, headers);
     call.response.end();
     return;

@@ -25,6 +25,8 @@ export interface ConsoleServices {
   readonly passwords: Passwords;
   readonly signIn: SignIn;
   readonly linkGate: SuspectGate;
+  /** There is no operator yet. */
+  readonly isFirstRun: () => Promise<boolean>;
   /** Undefined without OIDC_ISSUER. */
   readonly oidc: { readonly client: OidcClient; readonly operators: readonly OperatorRule[] } | undefined;
   readonly files: ConsoleFiles;

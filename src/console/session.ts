@@ -8,7 +8,6 @@ import {
   beginSession,
   endSession,
   endSessions,
-  hasOperator,
   lockPerson,
   type NewSession,
   personActor,
@@ -22,14 +21,14 @@ import type { ConsoleServices } from './services.ts';
 const MAX_EMAIL = 254;
 
 export async function getSession(services: ConsoleServices, call: Call): Promise<void> {
-  const { guard, db, oidc } = services;
+  const { guard, oidc, isFirstRun } = services;
   let session: Session;
   try {
     session = await guard.authorize(call);
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'not_signed_in')) throw error;
     const { status, headers, body } = renderError(error, call);
-    const state = { oidc: oidc !== undefined, first_run: !(await hasOperator(db)) };
+    const state = { oidc: oidc !== undefined, first_run: await isFirstRun() };
     return sendJson(call, status, { ...(body as object), ...state }, headers);
   }
   sendSession(services, call, session, browserCookie(services, call, session));

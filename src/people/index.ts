@@ -4,7 +4,7 @@ export { OidcClient, type OidcSettings } from './oidc-client.ts';
 export { type OidcRefusal, type OperatorRule, signInWithOidc } from './oidc-sign-in.ts';
 export { Passwords } from './passwords.ts';
 export { changePerson, type Invited, invitePerson, resetPerson, signOutPerson, storePassword } from './people.ts';
-export { findPersonByEmail, hasOperator, lockPerson, type Person, type PersonRow, personView } from './person.ts';
+export { findPersonByEmail, firstRunCheck, lockPerson, type Person, type PersonRow, personView } from './person.ts';
 export { personActor, SessionGuard } from './session-guard.ts';
 export {
   beginSession,

@@ -50,6 +50,15 @@ export async function lockPerson(tx: Db, id: string): Promise<PersonRow> {
 
 const MAX_SHOWN_CHARS = 80;
 
+/** Whether there is no operator yet. Read until there is one: the last operator can be neither disabled nor removed. */
+export function firstRunCheck(db: Db): () => Promise<boolean> {
+  let isOver = false;
+  return async () => {
+    isOver ||= await hasOperator(db);
+    return !isOver;
+  };
+}
+
 /** A new installation has none; the first one comes by a link that the start prints. */
 export async function hasOperator(db: Db): Promise<boolean> {
   const row = await db.selectFrom('people').select('id').where('role', '=', 'operator').limit(1).executeTakeFirst();

@@ -1,7 +1,7 @@
 /** Sign-in of people: the cost of password hashes, lifetimes of sessions and links, and limits of attempts, each with its reason. */
 
 /**
- * argon2id. The memory and the passes are the minimum that OWASP recommends; one hash takes about 30 ms of a core. Stored hashes name
+ * argon2id. The memory and the passes are the minimum that OWASP recommends; one hash takes about 50 ms of a core. Stored hashes name
  * their parameters, so that a change here applies to the next password that is set.
  */
 export const PASSWORD_HASH = {

@@ -36,3 +36,16 @@ test('checkReferences rejects an adapter outside video groups, the path of one A
     'accounts[0].assets: found settings, expected none; the other gateway uses api_key',
   ]);
 });
+
+test('checkReferences rejects an unknown group among the key_groups of a user', () => {
+  const setup = { users: [{ id: 'ana', max_keys: 1, key_groups: ['text', 'film', 'nix'] }] };
+  const known = {
+    groups: new Map([
+      ['text', { style: 'responses', variant: undefined }],
+      ['film', { style: 'video', variant: 'A' }],
+    ] as const),
+  };
+  assert.deepEqual(checkReferences(parseSetup(JSON.stringify(setup)), { ...known, users: new Set() }), [
+    'users[0].key_groups[2]: found "nix", expected a group of the file or the database',
+  ]);
+});

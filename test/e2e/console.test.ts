@@ -209,6 +209,19 @@ test('people see only the data of their user; operators read that of any user an
   });
 });
 
+test('an operator names the groups and the number of the keys that people of a user may make', async () => {
+  const operator = await as('operator');
+  const change = (body: object) => operator.send<ConsoleFault>('PATCH', '/admin/v1/users/made', body);
+  assert.equal((await change({ key_groups: ['nix'] })).body.error.param, 'key_groups');
+  assert.equal((await change({ max_keys: 1_001 })).body.error.param, 'max_keys');
+  const { body } = await change({ key_groups: ['claude', 'ep'], max_keys: 1 });
+  const { key_groups, max_keys } = body as unknown as { key_groups: string[]; max_keys: number };
+  assert.deepEqual([key_groups, max_keys], [['claude', 'ep'], 1]);
+  const id = await addPerson(db(), { email: 'made@example.test', role: 'user', user: 'made' });
+  const made = await (await browserOf(gateway, id)).send<KeyBody>('POST', '/console/v1/keys', { group: 'claude' });
+  assert.deepEqual(made.body.video_groups, ['ep']);
+});
+
 test('people make, change, replace and revoke keys within what the operator allows', async () => {
   const [ana, bob] = [await as('ana'), await as('bob')];
   const create = (one: Browser, body: object) => one.send<KeyBody>('POST', '/console/v1/keys', body);
