@@ -437,8 +437,12 @@ function createApp(
     publicUrl,
   });
   const passwords = new Passwords(secrets.pepper);
+  const ownReports = openDatabase(database.url, OWN_CONNECTIONS);
+  closers.push(() => ownReports.close());
   const consoleHandlers = createConsoleHandlers({
     db: reports.db,
+    ownDb: ownReports.db,
+    limiter,
     clock,
     log,
     secrets,
@@ -531,6 +535,8 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
 
 const CONNECTIONS = 10;
 const ADMIN_CONNECTIONS = 5;
+/** For the data of users in the console. */
+const OWN_CONNECTIONS = 4;
 /** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
 const SESSION_GRACE_MS = 500;
 /** Reports may take longer than the statements of calls and jobs. */

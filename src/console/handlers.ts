@@ -1,7 +1,14 @@
 /** Console operations by name. The session is checked first, then the query; the body is read last. */
 import { withReportErrors } from '../admin/index.ts';
-import { CONSOLE_ENDPOINTS, CONSOLE_OPERATIONS, type ConsoleOperation } from '../rules/index.ts';
-import type { Handler } from '../web/index.ts';
+import { acquireSlot } from '../pool/index.ts';
+import {
+  CONSOLE_ENDPOINTS,
+  CONSOLE_OPERATIONS,
+  CONSOLE_REQUESTS_PER_MINUTE,
+  type ConsoleOperation,
+  consoleRow,
+} from '../rules/index.ts';
+import type { Call, Handler } from '../web/index.ts';
 import { sendFile } from './files.ts';
 import { changeOwnKey, createOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from './keys.ts';
 import { readLinkHandler, useLinkHandler } from './links.ts';
@@ -68,11 +75,7 @@ function handlerOf(services: ConsoleServices, operation: ConsoleOperation): Hand
   };
 }
 
-async function run(
-  services: ConsoleServices,
-  operation: ConsoleOperation,
-  call: Parameters<Handler>[0],
-): Promise<void> {
+async function run(services: ConsoleServices, operation: ConsoleOperation, call: Call): Promise<void> {
   const handler = HANDLERS[operation];
   switch (CONSOLE_ENDPOINTS[operation].access) {
     case 'open':
@@ -80,6 +83,15 @@ async function run(
     case 'session':
       return (handler as SessionHandler)(services, call, await services.guard.authorize(call));
     case 'own':
-      return (handler as OwnHandler)(services, call, await ownerOf(services, call));
+      return runOwn(services, operation, call);
   }
+}
+
+/** Limited like the caller's API, which the same people use with keys. */
+async function runOwn(services: ConsoleServices, operation: ConsoleOperation, call: Call): Promise<void> {
+  const owner = await ownerOf(services, call);
+  const { id } = owner.session.person;
+  const rpm = CONSOLE_REQUESTS_PER_MINUTE[consoleRow(operation).rate ?? 'read'];
+  await acquireSlot(services.limiter, call, { id, userId: id }, { operation, rpm });
+  return (HANDLERS[operation] as OwnHandler)({ ...services, db: services.ownDb }, call, owner);
 }

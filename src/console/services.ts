@@ -11,12 +11,16 @@ import type {
   SignIn,
   SuspectGate,
 } from '../people/index.ts';
+import type { Limiter } from '../pool/index.ts';
 import type { Video } from '../video/index.ts';
 import type { Call } from '../web/index.ts';
 import type { ConsoleFiles } from './files.ts';
 
 export interface ConsoleServices {
   readonly db: Db;
+  /** Other connections for the data of users: their reports must not keep operators waiting. */
+  readonly ownDb: Db;
+  readonly limiter: Limiter;
   readonly clock: Clock;
   readonly log: Log;
   readonly secrets: KeySecrets;

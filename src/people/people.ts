@@ -73,7 +73,7 @@ export interface PersonChange {
   readonly disabled?: boolean | undefined;
 }
 
-/** A change of what the person may do ends their sessions, so that it applies to open pages too. */
+/** Another role begins with a new sign-in. The user is read for every request, so that a change of it applies at once. */
 export const changePerson = (
   db: Db,
   id: string,
@@ -99,10 +99,8 @@ export const changePerson = (
       .returningAll()
       .executeTakeFirstOrThrow();
     if (isActiveOperator(before) && !isActiveOperator(after)) await expectOtherOperator(tx);
-    if (role !== before.role || user !== before.user_id || isDisabled) {
-      await endSessions(tx, id);
-      if (isDisabled) await tx.deleteFrom('person_links').where('person_id', '=', id).execute();
-    }
+    if (role !== before.role || isDisabled) await endSessions(tx, id);
+    if (isDisabled) await tx.deleteFrom('person_links').where('person_id', '=', id).execute();
     const lines = { before: personView(before), after: personView(after) };
     await writeAudit(tx, by, { action: 'person.changed', subject: `person:${id}`, ...lines });
     return after;

@@ -12,9 +12,14 @@ export interface ConsoleRow {
   readonly path: string;
   readonly about: string;
   readonly access: ConsoleAccess;
+  /** The row of `CONSOLE_REQUESTS_PER_MINUTE`; `read` by default. */
+  readonly rate?: 'report';
   /** Responds to HEAD as well, which players send. */
   readonly head?: true;
 }
+
+/** Of one person and operation. A page reads every five seconds, and a player many parts of a video; a report reads many rows. */
+export const CONSOLE_REQUESTS_PER_MINUTE = { read: 300, report: 60 } as const;
 
 const BASE = '/console/v1';
 
@@ -90,12 +95,14 @@ export const CONSOLE_ENDPOINTS = {
     path: `${BASE}/usage`,
     about: 'Requests, tokens and charges by day, model, key and group',
     access: 'own',
+    rate: 'report',
   },
   'console.charges': {
     method: 'GET',
     path: `${BASE}/charges`,
     about: 'Movements of the wallet, newest first',
     access: 'own',
+    rate: 'report',
   },
   'console.tasks': { method: 'GET', path: `${BASE}/tasks`, about: 'Video tasks, newest first', access: 'own' },
   'console.task': { method: 'GET', path: `${BASE}/tasks/{task}`, about: 'A video task', access: 'own' },

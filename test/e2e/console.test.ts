@@ -11,6 +11,7 @@ import {
   adminRow,
   CONSOLE_HEADERS,
   CONSOLE_OPERATIONS,
+  CONSOLE_REQUESTS_PER_MINUTE,
   type ConsoleOperation,
   consoleRow,
 } from '../../src/rules/index.ts';
@@ -220,6 +221,20 @@ test('an operator names the groups and the number of the keys that people of a u
   const id = await addPerson(db(), { email: 'made@example.test', role: 'user', user: 'made' });
   const made = await (await browserOf(gateway, id)).send<KeyBody>('POST', '/console/v1/keys', { group: 'claude' });
   assert.deepEqual(made.body.video_groups, ['ep']);
+});
+
+test('requests of a person are limited per operation, as those of keys are', async () => {
+  const id = await addPerson(db(), { email: 'busy@example.test', role: 'user', user: 'bob' });
+  const busy = await browserOf(gateway, id);
+  let limited: string | null | undefined;
+  // The count refills while a slow machine sends.
+  for (let n = 0; n < 3 * CONSOLE_REQUESTS_PER_MINUTE.report && limited === undefined; n += 1) {
+    const { status, headers } = await busy.send('GET', '/console/v1/charges?limit=1');
+    if (status === 429) limited = headers.get('retry-after');
+  }
+  assert.ok(Number(limited) > 0);
+  assert.equal((await busy.send('GET', '/console/v1/assets')).status, 200, 'another operation');
+  assert.equal((await (await as('bob')).send('GET', '/console/v1/charges')).status, 200, 'another person');
 });
 
 test('people make, change, replace and revoke keys within what the operator allows', async () => {
