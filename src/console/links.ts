@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { line, readJson } from '../admin/index.ts';
 import { fail } from '../core/index.ts';
 import { readLink, redeemLink } from '../people/index.ts';
-import type { Call } from '../web/index.ts';
-import { sendJson } from '../web/index.ts';
+import { type Call, sendJson } from '../web/index.ts';
 import type { ConsoleServices } from './services.ts';
 import { newPassword, sendNewSession } from './session.ts';
 

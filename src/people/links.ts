@@ -82,22 +82,24 @@ export interface LinkUse {
   readonly address: string;
 }
 
-/** Sets the password, ends other sessions and begins one. A second request with the same link is rejected. */
+/**
+ * Sets the password, ends other sessions and begins one. A second request with the same link is rejected. The person is locked before
+ * the link, as everywhere, so that a link can be replaced at the same time.
+ */
 export const redeemLink = (db: Db, use: LinkUse): Promise<NewSession> =>
   db.transaction().execute(async (tx) => {
-    const link = await tx
+    const link = await findLink(tx, use.token, use.now);
+    const before = link?.person_id ? await lockPerson(tx, link.person_id) : undefined;
+    const { numDeletedRows } = await tx
       .deleteFrom('person_links')
       .where('token_hash', '=', hashToken(use.token))
-      .where('expires_at', '>', new Date(use.now))
-      .returningAll()
       .executeTakeFirst();
-    if (!link) throw fail('invalid_link');
-    const person =
-      link.person_id === null ? await createFirstOperator(tx, use) : await setPassword(tx, link.person_id, use);
+    if (!link || numDeletedRows === 0n) throw fail('invalid_link');
+    const person = before ? await setPassword(tx, before, use) : await createFirstOperator(tx, use);
     return beginSession(tx, person, use.now);
   });
 
-/** The deleted row of the link is locked, so that of two requests one creates the operator. */
+/** Of two requests one deletes the link, and that one creates the operator. */
 async function createFirstOperator(tx: Db, use: LinkUse): Promise<PersonRow> {
   if (await hasOperator(tx)) throw fail('invalid_link');
   const { name, email, passwordHash } = use;
@@ -122,9 +124,8 @@ async function createFirstOperator(tx: Db, use: LinkUse): Promise<PersonRow> {
   return person;
 }
 
-async function setPassword(tx: Db, id: string, use: LinkUse): Promise<PersonRow> {
-  const before = await lockPerson(tx, id);
-  if (before.disabled_at) throw fail('invalid_link');
+async function setPassword(tx: Db, { id, disabled_at }: PersonRow, use: LinkUse): Promise<PersonRow> {
+  if (disabled_at) throw fail('invalid_link');
   const person = await tx
     .updateTable('people')
     .set({ password_hash: use.passwordHash, ...(use.name !== undefined && { name: use.name }) })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { createFirstLink, expireSignIns, Passwords } from '../../src/people/index.ts';
+import type { ApiError } from '../../src/core/index.ts';
+import { createFirstLink, expireSignIns, Passwords, redeemLink, resetPerson } from '../../src/people/index.ts';
 import { LINK_MS, SESSION_MS, SIGN_IN_FAILURES } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { run } from '../support/command.ts';
@@ -128,6 +129,21 @@ test('an invitation sets a password once, a reset ends every session, and no sto
   for (const secret of [session, hex, tokenIn(late.body.link), 'another long password'])
     assert.ok(!stored.includes(secret) && !JSON.stringify(gateway.log).includes(secret));
   assert.match(stored, /\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+});
+
+test('a link that is used while it is replaced either works or is invalid', async () => {
+  const id = await addPerson(db(), { email: 'race@example.test', role: 'operator' });
+  const context = { by: { actor: 'cli' }, now: Date.now() } as const;
+  const use = { passwordHash, name: undefined, email: undefined, now: Date.now(), requestId: 'req_1', address: '::1' };
+  for (let n = 0; n < 20; n += 1) {
+    const { link } = await resetPerson(db(), id, context);
+    const [used, replaced] = await Promise.allSettled([
+      redeemLink(db(), { ...use, token: link.token }),
+      resetPerson(db(), id, context),
+    ]);
+    assert.equal(replaced.status, 'fulfilled', String('reason' in replaced && replaced.reason));
+    if (used.status === 'rejected') assert.equal((used.reason as ApiError).code, 'invalid_link', String(used.reason));
+  }
 });
 
 test('cookies are HttpOnly and Strict; with HTTPS they have the prefix __Host- and Secure', async () => {
