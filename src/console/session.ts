@@ -29,7 +29,9 @@ export async function getSession(services: ConsoleServices, call: Call): Promise
     if (!(error instanceof ApiError && error.code === 'not_signed_in')) throw error;
     const { status, headers, body } = renderError(error, call);
     const state = { oidc: oidc !== undefined, first_run: await isFirstRun() };
-    return sendJson(call, status, { ...(body as object), ...state }, headers);
+    // An ended session would count as a failure of the address again and again.
+    const cookie = guard.hasCookie(call) && { 'set-cookie': guard.cookies.remove('dragoman_session') };
+    return sendJson(call, status, { ...(body as object), ...state }, { ...headers, ...cookie });
   }
   sendSession(services, call, session, browserCookie(services, call, session));
 }

@@ -228,6 +228,7 @@ test('a session ends when it is idle, too old, signed out, or when the person is
     assert.ok(await isSignedIn(one), name);
     await end(one);
     assert.ok(!(await isSignedIn(one)), name);
+    assert.ok(!one.cookies.has('dragoman_session'), 'the browser forgets an ended session');
   }
   assert.equal((await admin('PATCH', `/people/${id}`, { disabled: false })).status, 200);
   const [one, other] = [await browserOf(gateway, id), await browserOf(gateway, id)];
