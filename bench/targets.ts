@@ -42,6 +42,7 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
     row(peer.name, 'peer', peer.name, (port) => startCommand(peer, port), { from: peer.dialect, to: peer.dialect }),
   ),
   gateway('converter', CONVERTED, { profileFolder }),
+  ...(base === undefined ? [] : [gateway('base-converter', CONVERTED, { tree: base })]),
 ];
 
 function row(
@@ -56,7 +57,7 @@ function row(
 
 function gateway(name: string, routes: readonly Route[], options: Omit<GatewayOptions, 'name'>): TargetRow {
   const lines = routes.map((route): Line => {
-    const label = route.from === route.to ? `${name} native` : `dragoman ${route.from} -> ${route.to}`;
+    const label = route.from === route.to ? `${name} native` : `${name} ${route.from} -> ${route.to}`;
     return { target: name, kind: 'gateway', route, label };
   });
   return { name, kind: 'gateway', lines, start: (port) => startGateway({ name, ...options }, port) };

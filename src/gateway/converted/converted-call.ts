@@ -56,9 +56,8 @@ export class ConvertedCall implements RoundHost {
     const { call, services } = this.context;
     for (;;) {
       this.#response = undefined;
-      const { items } = this.rounds;
-      const round = items.length === 0 ? request : { ...request, items: [...request.items, ...items] };
-      await runWithFailover(call, this.#upstreamCall(round), services).catch((error: unknown) => this.#fail(error));
+      const round = this.#upstreamCall(this.rounds.requestFor(request));
+      await runWithFailover(call, round, services).catch((error: unknown) => this.#fail(error));
       if (call.isClientGone) return this.#abandon();
       if (this.#state !== 'paused') return;
     }
@@ -129,13 +128,17 @@ export class ConvertedCall implements RoundHost {
     return this.#response;
   }
 
-  /** A conversation stays with the account that issued its opaque values; else a session stays where its prompt cache is warm. */
+  /**
+   * A reply stays with the account that began it, a conversation with the account that issued its opaque values, and a session
+   * where its prompt cache is warm.
+   */
   #affinityOf(round: HubRequest): Affinity {
     const { accountTag } = this.context.services;
     const [tag] = accountTagsIn(round);
+    const issuer = tag === undefined ? undefined : this.#accounts.find(({ id }) => accountTag(id) === tag);
     const session = round.session ?? round.cache.key;
     return {
-      accountId: tag === undefined ? undefined : this.#accounts.find(({ id }) => accountTag(id) === tag)?.id,
+      accountId: (this.rounds.spent?.account ?? issuer)?.id,
       hash: session === undefined ? undefined : sessionHash(session),
     };
   }

@@ -43,6 +43,7 @@ export class StreamResponse implements RoundResponse {
   #state: RoundState = 'open';
   #fault: Fault | undefined;
   #outputChars = 0;
+  #hasOutput = false;
   #isWaitingForUsage = false;
   /** Resolves when the charge is on disk. */
   #charged: Promise<void> = Promise.resolve();
@@ -109,7 +110,7 @@ export class StreamResponse implements RoundResponse {
   }
 
   #onHubEvents(events: readonly HubEvent[]): void {
-    const { client, rounds } = this.#host;
+    const { client } = this.#host;
     for (const event of events) {
       if (this.#isOver) return;
       if (event.kind === 'error') return this.#fail(event.error);
@@ -117,7 +118,11 @@ export class StreamResponse implements RoundResponse {
       if (event.kind === 'text' || event.kind === 'think' || event.kind === 'args')
         this.#outputChars += event.text.length;
       if (event.kind === 'item_end') this.#items.push(event.item);
-      if (event.kind === 'finish' && rounds.continuesAfter(event.stop)) return this.#pause(event.usage);
+      if (event.kind === 'item') this.#hasOutput = true;
+      if (event.kind === 'finish' && this.#isContinued(event)) {
+        this.#state = 'paused';
+        return;
+      }
       const fault = event.kind === 'finish' ? this.#faultAtEnd(event) : undefined;
       if (fault) return this.#failWith(fault);
       this.#emit(event);
@@ -137,10 +142,11 @@ export class StreamResponse implements RoundResponse {
     if (renumbered.kind === 'finish') this.#complete(renumbered.usage);
   }
 
-  /** The provider expects another round; the client notices nothing of it. */
-  #pause(usage: HubUsage): void {
-    this.#state = 'paused';
-    this.#host.rounds.complete(this.#items, usage, this.account);
+  /** True when another round follows; the client notices nothing of it. */
+  #isContinued(finish: Extract<HubEvent, { kind: 'finish' }>): boolean {
+    const { rounds } = this.#host;
+    if (rounds.continueAfter({ ...finish, items: this.#items, account: this.account })) return true;
+    return !this.#hasOutput && rounds.repeatAfter(finish.stop);
   }
 
   #complete(usage: HubUsage): void {

@@ -81,9 +81,8 @@ export class UnaryResponse implements RoundResponse {
 
   #onReply(reply: HubReply): Fault | undefined {
     const { rounds, context } = this.#host;
-    if (rounds.continuesAfter(reply.stop)) {
+    if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
       this.#state = 'paused';
-      rounds.complete(reply.items, reply.usage, this.account);
       return undefined;
     }
     // The client reads the usage that is charged.

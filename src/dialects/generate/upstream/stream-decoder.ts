@@ -100,6 +100,8 @@ function readCandidate(candidate: JsonObject, state: DecoderState, out: HubEvent
   if (reason) state.finishReason = reason;
   const message = maybeString(candidate.finishMessage);
   if (message) state.finishMessage = message;
+  const token = maybeString(candidate.continuationToken);
+  if (token) state.continuationToken = token;
 }
 
 // ---------------------------------------------------------------- end of the reply
@@ -121,6 +123,7 @@ function finish(state: DecoderState, out: HubEvent[]): void {
       kind: 'finish',
       stop,
       refusal: stop === 'filter' ? refusalText(state) : undefined,
+      continuationToken: stop === 'continuation' ? state.continuationToken : undefined,
       usage: decodeUsage(state.counts, hasOutput, searchesOf(state)),
     }),
   );
