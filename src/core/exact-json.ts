@@ -40,8 +40,11 @@ const MAY_CHANGE = /[\s:,[](?:-0[\s,\]}]|-?[\d.]*(?:[\d.]{16}|\.\d*0[\s,\]}]|[eE
  * Parses a body as `JSON.parse` does, with exact values inside tool arguments. Above the limit of exact values, the body of a client is
  * rejected; that of a provider, whose reply is already paid for, gets plain ones.
  */
-export function parseJson(text: string, from: 'client' | 'provider' = 'provider'): unknown {
-  const value: unknown = JSON.parse(text);
+export const parseJson = (text: string, from: 'client' | 'provider' = 'provider'): unknown =>
+  withExactArguments(text, JSON.parse(text), from);
+
+/** The value of the text, which `JSON.parse` has read, with exact values inside tool arguments. */
+export function withExactArguments(text: string, value: unknown, from: 'client' | 'provider' = 'provider'): unknown {
   if (!HAS_ARGUMENTS.test(text) || !MAY_CHANGE.test(text)) return value;
   const exact = readExact(text, false);
   if (typeof exact !== 'string') return exact.value;

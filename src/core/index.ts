@@ -5,7 +5,14 @@ export { type Clock, FakeClock, systemClock } from './clock.ts';
 export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
 export { ApiError, type FailureDetails, fail, toApiError, Unavailable } from './errors.ts';
-export { isExactNumber, mayBeDeep, orderedObject, parseExact, parseJson } from './exact-json.ts';
+export {
+  isExactNumber,
+  mayBeDeep,
+  orderedObject,
+  parseExact,
+  parseJson,
+  withExactArguments,
+} from './exact-json.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export { GrowingBuffer } from './growing-buffer.ts';
 export { newId, newRequestId } from './ids.ts';

@@ -5,7 +5,7 @@
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
 import { NO_USAGE } from '../../hub/types.ts';
-import { isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
+import { isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
 import { decodeErrorObject } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
@@ -48,8 +48,15 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
 
 const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[DONE]';
 
+/** Arguments are text, but some servers send them as a value. */
+const hasCalls = ({ choices }: JsonObject): boolean =>
+  maybeList(choices).some((choice) => {
+    const { tool_calls, function_call } = maybeObject(maybeObject(choice).delta);
+    return tool_calls !== undefined || function_call !== undefined;
+  });
+
 function readData(data: string, state: State, out: HubEvent[]): void {
-  const chunk = parseObject(data);
+  const chunk = parseEvent(data, hasCalls);
   if (!chunk) failStream(state, out, NOT_JSON);
   else
     for (const read of CHUNK_READERS) {

@@ -6,7 +6,7 @@
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../../hub/types.ts';
 import { itemId } from '../../wire/ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
+import { compact, isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { billedSearches, checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
@@ -20,7 +20,7 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     push(data) {
       if (state.done || data === '' || data === '[DONE]') return [];
       const out: HubEvent[] = [];
-      const chunk = parseObject(data);
+      const chunk = parseEvent(data, hasCalls);
       if (chunk === undefined) failStream(state, out, 'The provider sent an event that is not a JSON object.');
       else readChunk(chunk, state, out);
       return out;
@@ -50,6 +50,12 @@ export function decodeUnary(body: unknown, context: DecodeContext): HubEvent[] {
 }
 
 // ---------------------------------------------------------------- one chunk
+
+const hasCalls = ({ candidates }: JsonObject): boolean =>
+  maybeList(candidates).some((candidate) =>
+    maybeList(maybeObject(maybeObject(candidate).content).parts).some((part) => !isText(part)),
+  );
+const isText = (part: unknown): boolean => isObject(part) && typeof part.text === 'string';
 
 function readChunk(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {
   if (isObject(chunk.error)) {
