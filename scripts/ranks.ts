@@ -63,7 +63,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['billing', 'models'],
     ['services', 'images'],
     ['native', 'converted'],
-    ['background'],
+    ['background', 'account-test'],
     ['websocket'],
     ['gateway'],
     ['index'],

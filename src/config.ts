@@ -1,7 +1,7 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from './core/index.ts';
-import { BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
+import { ACCOUNT_QUEUE, BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
 const integer = (min: number, max?: number) => {
@@ -100,6 +100,9 @@ const Settings = z.strictObject({
     .describe(
       'bytes of all large request bodies in memory, after decompression; further ones get 503, and a key with more than its share 429; default 512 MiB',
     ),
+  ACCOUNT_QUEUE_MS: integer(0, 60_000)
+    .default(ACCOUNT_QUEUE.waitMs)
+    .describe('longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once'),
   MAX_CONNECTIONS: integer(1)
     .optional()
     .describe(

@@ -32,13 +32,14 @@ import {
   migrate,
   openDatabase,
   type PoolLimits,
+  type RevisionName,
   RevisionWatch,
 } from './db/index.ts';
 import { type Background, createBackground, createGateway, type Gateway } from './gateway/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
+import { type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter, SharedHealth } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
 import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
 import { findUnpriced } from './setup/index.ts';
@@ -293,6 +294,7 @@ interface Services {
   readonly metering: Metering;
   readonly limiter: Limiter;
   readonly pool: Pool;
+  readonly health: SharedHealth;
 }
 
 /** Opens what outlives a request, in the order in which it depends on one another; `closers` closes it in the opposite order. */
@@ -302,7 +304,11 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   closers.push(() => role.release());
   const metrics = createMetrics();
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
-  const { catalog, pool, watch } = await openCatalog(context, closers, () => keys.clear());
+  let health: SharedHealth | undefined;
+  const { catalog, pool, watch } = await openCatalog(context, closers, {
+    onKeyChange: () => keys.clear(),
+    onPoolChange: () => health?.syncSoon(),
+  });
   // No account needs more connections than clients may have.
   const upstream = new UpstreamClient(clock, {
     stack: config.HTTP_STACK,
@@ -325,18 +331,33 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   closers.push(() => alarms.stop());
   registerLedgerMetrics(metrics, metering, alarms);
   registerPoolMetrics(metrics, pool, catalog);
-  const report = new CooldownReport({ db: database.db, pool, replicaId: () => metering.replicaId, clock, log });
-  closers.push(() => report.stop());
+  const shared = await SharedHealth.start({
+    db: database.db,
+    pool,
+    accounts: () => catalog().allAccounts(),
+    replicaId: () => metering.replicaId,
+    clock,
+    log,
+  });
+  closers.push(() => shared.stop());
+  health = shared;
   const local = new LocalLimiter(clock);
   const limiter = redis ? new RedisLimiter(redis, local) : local;
-  return { metrics, catalog, keys, watch, upstream, metering, limiter, pool };
+  return { metrics, catalog, keys, watch, upstream, metering, limiter, pool, health: shared };
 }
 
-/** The configuration, read again when it changes, and the accounts in it. `onKeyChange`: a key or user changed. */
+interface ChangeListeners {
+  /** A key or user changed. */
+  readonly onKeyChange?: () => void;
+  /** An account was parked or resumed. */
+  readonly onPoolChange?: () => void;
+}
+
+/** The configuration, read again when it changes, and the accounts in it. */
 async function openCatalog(
   context: AppContext,
   closers: Closer[],
-  onKeyChange: () => void = () => {},
+  { onKeyChange = () => {}, onPoolChange = () => {} }: ChangeListeners = {},
 ): Promise<Pick<Services, 'catalog' | 'pool' | 'watch'>> {
   const { database, sealer, log, clock } = context;
   const pool = createPool(context);
@@ -346,7 +367,8 @@ async function openCatalog(
     pool.reload(catalog.allAccounts());
   };
   await load();
-  const onChange = async (name: string): Promise<void> => (name === 'identity' ? onKeyChange() : load());
+  const onChange = async (name: RevisionName): Promise<void> =>
+    name === 'identity' ? onKeyChange() : name === 'pool' ? onPoolChange() : load();
   const watch = await RevisionWatch.start({ database, clock, log, onChange });
   closers.push(() => watch.stop());
   return { catalog: () => catalog, pool, watch };
@@ -363,7 +385,8 @@ function createApp(
   closers: Closer[],
 ): { gateway: Gateway; web: Web; metricsWeb: Web | undefined } {
   const { config, database, log, clock, sealer, secrets } = context;
-  const { metrics, catalog, keys, upstream, metering, limiter, pool, video, certificate, isStarting } = services;
+  const { metrics, catalog, keys, upstream, metering, limiter, pool, health, video, certificate, isStarting } =
+    services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
   const gateway = createGateway({
     db: database.db,
@@ -382,6 +405,7 @@ function createApp(
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
     accountTag: accountTags(secrets.pepper),
     opaqueKey: hmac(secrets.pepper, 'opaque values'),
+    accountQueueMs: config.ACCOUNT_QUEUE_MS,
   });
   const metricsAccess: MetricsAccess = config.METRICS_TOKEN === undefined ? 'open' : { token: config.METRICS_TOKEN };
   const bodyBudget = new BodyBudget(config.BODY_MEMORY_BYTES);
@@ -394,6 +418,12 @@ function createApp(
     () =>
       gateway.rejectedOptions().map(({ dialect, option, count }) => ({ value: count, labels: { dialect, option } })),
   );
+  metrics.gauge('dragoman_account_queue', 'Calls that wait for a slot of an account, by group', () =>
+    gateway.pressure().queued.map(({ groupId, length }) => ({ value: length, labels: { group: groupId } })),
+  );
+  metrics.counter('dragoman_retries_refused_total', 'Further attempts that the retry budget refused', () => [
+    { value: gateway.pressure().retriesRefused },
+  ]);
   const handlers = createHandlers({
     gateway,
     video,
@@ -422,6 +452,7 @@ function createApp(
     clock,
     secrets,
     video,
+    accounts: { test: gateway.testAccount, refresh: () => health.sync() },
   });
   const trustedProxies = listOf(config.TRUST_PROXY);
   const web: Web = createWeb({
@@ -535,14 +566,30 @@ async function openRedis(url: string, { clock, log }: AppContext, metrics: Metri
 }
 
 /** The accounts of this process, and their health in the log. */
-const createPool = ({ clock, log }: AppContext): Pool =>
-  new Pool(clock, { onHealthEvent: (event) => logHealthEvent(log, event) });
+const createPool = ({ clock, log, secrets: { pepper } }: AppContext): Pool =>
+  new Pool(clock, {
+    onHealthEvent: (event) => logHealthEvent(log, event),
+    fingerprint: (identity) => hmac(pepper, `account identity:${identity}`).toString('base64url').slice(0, 22),
+  });
 
-function logHealthEvent(log: Log, { type, account, cooldown, because }: HealthEvent): void {
-  const { use, kind, providerCode, since, until, faults } = cooldown;
+function logHealthEvent(log: Log, event: HealthEvent): void {
+  const { account } = event;
+  if (event.type === 'parked' || event.type === 'resumed') {
+    const { state, cause, providerCode } = event.park;
+    if (event.type === 'resumed') return log.info('account.resumed', { account, cause, because: event.because });
+    const about = { account, state, cause, code: providerCode };
+    return cause === 'credential' ? log.error('account.parked', about) : log.warn('account.parked', about);
+  }
+  const { use, kind, providerCode, since, until, faults, isKept } = event.cooldown;
   const about = { account, model: use?.model, operation: use?.operation, reason: kind, code: providerCode };
-  if (type === 'cooling') log.warn('account.cooling', { ...about, until: new Date(until).toISOString() });
-  else log.info('account.recovered', { ...about, because, faults, since: new Date(since).toISOString() });
+  if (event.type === 'recovered')
+    return log.info('account.recovered', {
+      ...about,
+      because: event.because,
+      faults,
+      since: new Date(since).toISOString(),
+    });
+  log.warn('account.cooling', { ...about, until: new Date(until).toISOString(), in_use: isKept || undefined });
 }
 
 function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalog): void {
@@ -561,6 +608,14 @@ function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalo
         ];
       });
   });
+  metrics.gauge('dragoman_account_out', 'Accounts that take no calls until an operator acts, by cause', () =>
+    pool.parked().map(({ account, state, cause }) => ({ value: 1, labels: { account, state, cause } })),
+  );
+  metrics.gauge('dragoman_account_in_flight', 'Requests in flight of the account on this replica', () =>
+    catalog()
+      .allAccounts()
+      .map(({ id }) => ({ value: pool.inFlight(id), labels: { account: id } })),
+  );
   metrics.counter('dragoman_account_faults_total', 'Failed attempts on the account by fault', () =>
     pool.faults().map(({ account, kind, count }) => ({ value: count, labels: { account, fault: kind } })),
   );

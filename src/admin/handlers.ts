@@ -2,12 +2,13 @@
 import { fail } from '../core/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
+import { drainAccount, listAccounts, parkAccount, resumeAccount, testAccountOperation } from './accounts.ts';
 import { listAlarms } from './alarms.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
 import { getCallback, listCallbacks, redeliverCallback, testCallbackOperation } from './callbacks.ts';
-import { listAccounts, listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
+import { listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
 import {
   changeCharacter,
   createCharacter,
@@ -54,6 +55,10 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.testCallback': testCallbackOperation,
   'admin.groups': listGroups,
   'admin.accounts': listAccounts,
+  'admin.parkAccount': parkAccount,
+  'admin.drainAccount': drainAccount,
+  'admin.resumeAccount': resumeAccount,
+  'admin.testAccount': testAccountOperation,
   'admin.models': listCatalogModels,
   'admin.prices': listPrices,
   'admin.characters': listCharacters,

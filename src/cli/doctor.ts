@@ -203,32 +203,55 @@ const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>
   DEMO === 'on' || (DEMO === 'auto' && isEmbedded)
     ? '"dragoman serve" installs a demo'
     : 'DEMO=on dragoman serve installs a demo';
-/** Cooldowns that only the operator can end. */
-const NEEDS_OPERATOR: Readonly<Record<string, string>> = {
-  credential: 'the provider rejects its credential; apply a valid api_key, which ends the cooldown',
-  quota_exhausted: 'it has no quota left; add credit at the provider',
-};
 
-/** Cooldowns on the replicas that run now. */
-async function checkAccounts({ database: { db } }: AppContext): Promise<Finding[]> {
+const QUOTA_ADVICE = 'it has no quota left; add credit at the provider';
+const CREDENTIAL_ADVICE =
+  'the provider rejects its credential; apply a valid api_key, or POST /admin/v1/accounts/ID/test and resume it';
+
+/** Why accounts are out of use, as the servers know it. */
+const checkAccounts = async (context: AppContext): Promise<Finding[]> => [
+  ...(await checkParks(context)),
+  ...(await checkCooldowns(context)),
+];
+
+async function checkParks({ database: { db } }: AppContext): Promise<Finding[]> {
+  const rows = await db.selectFrom('account_parks').selectAll().orderBy('account_id').limit(100).execute();
+  return rows.map(({ account_id, state, cause, provider_code, message, reason, since }) => {
+    const isRefused = cause === 'credential';
+    const why = isRefused ? [provider_code, message && `"${message}"`] : [reason ?? 'by an operator'];
+    const advice = isRefused ? CREDENTIAL_ADVICE : 'POST /admin/v1/accounts/ID/resume takes it back';
+    const text = `${account_id} is ${state} since ${since.toISOString()}: ${[cause, ...why].filter(Boolean).join(', ')}`;
+    return {
+      about: 'Account',
+      state: isRefused ? 'bad' : 'note',
+      text: `${text}; ${advice.replace('ID', account_id)}`,
+    };
+  });
+}
+
+async function checkCooldowns({ database: { db } }: AppContext): Promise<Finding[]> {
   const rows = await db
     .selectFrom('account_cooldowns as c')
-    .innerJoin('replicas as r', 'r.id', 'c.replica_id')
+    .leftJoin('replicas as r', 'r.id', 'c.replica_id')
     .selectAll('c')
     .select('r.host')
     .where('c.until', '>', sql<Date>`now()`)
     .orderBy('c.account_id')
-    .orderBy('c.replica_id')
+    .orderBy('c.operation')
+    .orderBy('c.model')
     .limit(100)
     .execute();
-  return rows.map(({ account_id, model, operation, reason, provider_code, faults, since, until, host, replica_id }) => {
+  return rows.map((row) => {
+    const { account_id, model, operation, reason, provider_code, message, faults, since, until, host, replica_id } =
+      row;
     const use = operation === '' ? '' : ` for ${model || 'requests without a model'} (${operation})`;
-    const why = `${reason}${provider_code === null ? '' : `, ${provider_code}`}`;
-    const advice = NEEDS_OPERATOR[reason];
+    const what = reason === 'model' ? 'is avoided' : row.in_use ? 'fails, and stays in use,' : 'cools down';
+    const why = [reason, provider_code, message && `"${message}"`].filter(Boolean).join(', ');
+    const isOut = reason === 'quota_exhausted';
     return {
       about: 'Account',
-      state: advice ? 'bad' : 'note',
-      text: `${account_id} cools down${use} since ${since.toISOString()} until ${until.toISOString()} on ${host} (${replica_id}): ${why}, faults: ${faults}${advice ? `; ${advice}` : ''}`,
+      state: isOut ? 'bad' : 'note',
+      text: `${account_id} ${what}${use} since ${since.toISOString()} until ${until.toISOString()}, by ${host ?? 'a former server'} (${replica_id}): ${why}, faults: ${faults}${isOut ? `; ${QUOTA_ADVICE}` : ''}`,
     };
   });
 }

@@ -5,15 +5,37 @@ export type Json = ColumnType<unknown, string, string>;
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AccountCooldownsRow {
-  replica_id: string;
   account_id: string;
   operation: string;
   model: string;
+  replica_id: string;
+  identity: string | null;
   reason: string;
   provider_code: string | null;
+  message: string | null;
   faults: number;
+  ejections: number;
+  in_use: boolean;
   since: Timestamp;
   until: Timestamp;
+}
+
+export interface AccountLoadsRow {
+  replica_id: string;
+  in_flight: Json;
+  at: Timestamp;
+}
+
+export interface AccountParksRow {
+  account_id: string;
+  state: string;
+  cause: string;
+  identity: string | null;
+  provider_code: string | null;
+  message: string | null;
+  replica_id: string | null;
+  reason: string | null;
+  since: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
 export interface AccountsRow {
@@ -569,6 +591,8 @@ export interface WalletsRow {
 
 export interface Rows {
   account_cooldowns: AccountCooldownsRow;
+  account_loads: AccountLoadsRow;
+  account_parks: AccountParksRow;
   accounts: AccountsRow;
   admins: AdminsRow;
   alarms: AlarmsRow;

@@ -7,7 +7,7 @@ import { type Clock, errorFields, type Log, type Repetition, repeat } from '../c
 import type { SeverableClient } from './client.ts';
 import { connect, type Database } from './db.ts';
 
-export type RevisionName = 'catalog' | 'identity';
+export type RevisionName = 'catalog' | 'identity' | 'pool';
 
 export interface RevisionWatchOptions {
   readonly database: Database;

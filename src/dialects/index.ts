@@ -68,6 +68,7 @@ export { type Folded, fold, unfold } from './hub/fold.ts';
 export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';
 export { picturesIn, sizeOfPicture } from './images/pictures.ts';
+export { sessionInUserId } from './messages/client/decode-request.ts';
 export { isSynthetic, SYNTHETIC_PREFIX } from './messages/server-tools.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export {

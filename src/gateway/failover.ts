@@ -3,12 +3,21 @@
  * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
 import type { Account } from '../catalog/index.ts';
-import { type ApiError, fail, type Log } from '../core/index.ts';
+import { type ApiError, type Clock, fail, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
 import { crashPoint } from '../ledger/index.ts';
-import type { AccountLease, AccountUse, Affinity, Pool } from '../pool/index.ts';
-import { type FaultKind, faultRow } from '../rules/index.ts';
+import type {
+  AccountLease,
+  AccountQueue,
+  AccountUse,
+  Affinity,
+  AttemptFault,
+  NoAccount,
+  Pool,
+  RetryBudget,
+} from '../pool/index.ts';
+import { FAILOVER, type FaultKind, faultRow } from '../rules/index.ts';
 import type {
   TransportError,
   UpstreamClient,
@@ -17,17 +26,22 @@ import type {
   UpstreamRequest,
 } from '../upstream/index.ts';
 import type { Call } from '../web/index.ts';
-import { failureReason } from './failure-reason.ts';
+import { failureMessage, failureReason } from './failure-reason.ts';
 
 export interface FailoverServices {
   readonly pool: Pool;
+  readonly accountQueue: AccountQueue;
+  readonly retryBudget: RetryBudget;
   readonly upstream: UpstreamClient;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity?: Affinity;
+  /** Users take turns when all accounts are full. */
+  readonly userId?: string;
   /** `once`: not tried on another account when the first may have accepted it. */
   readonly sends?: 'again' | 'once';
   /** What the account is used for; a cooldown may concern this use only. */
@@ -68,7 +82,6 @@ export interface ResponseHandler {
   onEnd(error?: TransportError): FaultKind | Fault | undefined;
 }
 
-const MAX_ATTEMPTS = 3;
 /** More of an error body is not read: its beginning says what failed. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -84,7 +97,11 @@ class Failover {
   readonly #faults: FaultKind[] = [];
   readonly #done = Promise.withResolvers<void>();
   #exchange: UpstreamExchange | undefined;
-  #release: AccountLease<Account>['release'] = () => {};
+  #lease: AccountLease<Account> | undefined;
+  readonly #startedAt: number;
+  /** A call waits once. */
+  #hasWaited = false;
+  #leaveQueue = (): void => {};
   /** The account that gets the request again, because its provider rejected only a part of it. */
   #again: string | undefined;
 
@@ -92,41 +109,86 @@ class Failover {
     this.#call = call;
     this.#upstreamCall = upstreamCall;
     this.#services = services;
+    this.#startedAt = services.clock.elapsed();
   }
 
   run(): Promise<void> {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
     this.#call.onClientGone(() => {
       this.#exchange?.abort();
+      this.#leaveQueue();
       // Says nothing about the account.
       this.#release({ kind: 'request' });
       this.#done.resolve();
     });
+    this.#services.retryBudget.countCall();
     this.#next(undefined);
     return this.#done.promise;
   }
 
+  #release(fault?: AttemptFault): void {
+    this.#lease?.release(fault);
+  }
+
   #next(last: ApiError | undefined): void {
     if (this.#call.isClientGone) return;
-    const { accounts, use } = this.#upstreamCall;
-    const affinity = this.#again === undefined ? this.#upstreamCall.affinity : { accountId: this.#again };
-    if (accounts.length === 0) return this.#failWithoutAccount();
+    const { accounts } = this.#upstreamCall;
+    const [first] = accounts;
+    if (!first) return this.#failWithoutAccount();
     const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
-    const lease =
-      untried.length > 0 && this.#tried.length < MAX_ATTEMPTS
-        ? this.#services.pool.lease(untried, affinity, use)
-        : undefined;
-    if (!lease) return this.#done.reject(last ? this.#withWait(last) : allAccountsBusy('full', 0));
-    if (!('account' in lease))
-      return this.#done.reject(last ? this.#withWait(last) : allAccountsBusy(lease.reason, lease.retryMs));
+    if (last && !this.#mayTryAgain(untried.length)) return this.#giveUp(last);
+    const { accountQueue } = this.#services;
+    const isBehindOthers = !this.#hasWaited && accountQueue.waiting(first.groupId) > 0;
+    const lease = isBehindOthers ? FULL : this.#leaseOf(untried);
+    if ('account' in lease) return this.#begin(lease);
+    if (lease.reason === 'full' && !this.#hasWaited) return this.#wait(untried, last);
+    this.#giveUp(last ?? allAccountsBusy(lease));
+  }
+
+  #leaseOf(untried: readonly Account[]): AccountLease<Account> | NoAccount {
+    const { affinity, use } = this.#upstreamCall;
+    return this.#services.pool.lease(untried, this.#again === undefined ? affinity : { accountId: this.#again }, use);
+  }
+
+  #mayTryAgain(untried: number): boolean {
+    const { use } = this.#upstreamCall;
+    const { clock, retryBudget } = this.#services;
+    const isInTime = clock.elapsed() - this.#startedAt <= FAILOVER.withinMs[use?.operation ?? 'none'];
+    return untried > 0 && this.#tried.length < FAILOVER.attempts && isInTime && retryBudget.take();
+  }
+
+  /** Every usable account is full: a slot is usually free within moments. */
+  #wait(untried: readonly Account[], last: ApiError | undefined): void {
+    const { clock, accountQueue } = this.#services;
+    const waitedFrom = clock.elapsed();
+    this.#hasWaited = true;
+    this.#leaveQueue = accountQueue.add({
+      groupId: untried[0]?.groupId ?? '',
+      userId: this.#upstreamCall.userId ?? '',
+      start: () => {
+        const lease = this.#leaseOf(untried);
+        if (!('account' in lease)) return false;
+        this.#call.addLogFields({ queued_ms: Math.round(clock.elapsed() - waitedFrom) });
+        this.#begin(lease);
+        return true;
+      },
+      refuse: () => this.#giveUp(last ?? allAccountsBusy(FULL)),
+    });
+  }
+
+  #begin(lease: AccountLease<Account>): void {
     this.#tried.push(lease.account.id);
-    this.#release = lease.release;
+    this.#lease = lease;
     try {
       this.#send(lease.account, this.#upstreamCall.build(lease.account));
     } catch (error) {
       this.#release();
       this.#done.reject(error);
     }
+  }
+
+  #giveUp(error: ApiError): void {
+    this.#done.reject(this.#withWait(error));
   }
 
   #send(account: Account, request: UpstreamRequest): void {
@@ -154,6 +216,7 @@ class Failover {
   // ---------------------------------------------------------------- called by an attempt
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler {
+    this.#lease?.answered();
     return this.#upstreamCall.onResponse(head, upstream);
   }
 
@@ -161,8 +224,9 @@ class Failover {
   finish(handler: ResponseHandler, account: Account, error?: TransportError): void {
     try {
       const outcome = handler.onEnd(error);
-      if (typeof outcome === 'object') this.fail(outcome, account, undefined, error);
-      else this.done(outcome, error);
+      if (typeof outcome === 'object')
+        this.fail({ ...outcome, kind: brokenOff(outcome.kind, error) }, account, undefined, error);
+      else this.done(outcome && brokenOff(outcome, error), error);
     } catch (thrown) {
       this.#release();
       this.#done.reject(thrown);
@@ -195,7 +259,8 @@ class Failover {
   /** Without `failure` there was no error status: the transport failed, or the response itself was an error. */
   fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined, transport?: TransportError): void {
     const providerCode = fault.providerCode ?? (failure ? `http_${failure.status}` : transport?.code);
-    this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode });
+    const message = failure && faultRow(fault.kind).showsMessage ? failureMessage(failure.body, account) : undefined;
+    this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode, message });
     this.#logOutcome(fault.kind);
     this.#services.log.warn('attempt.failed', {
       request: this.#call.id,
@@ -309,6 +374,10 @@ class Attempt implements UpstreamListener, UpstreamControl {
   }
 }
 
+/** A connection that closes after the head of a response truncates it. */
+const brokenOff = (kind: FaultKind, error: TransportError | undefined): FaultKind =>
+  error && kind === 'failed' ? 'truncated' : kind;
+
 const redirected = (status: number): Fault => ({
   kind: 'failed',
   error: { code: 'upstream_error', message: `The provider redirected the request (HTTP ${status}).` },
@@ -362,12 +431,21 @@ const MESSAGES: Partial<Record<FaultKind, string>> = {
   credential: 'No upstream account can take the request now. Try again later.',
   overloaded: 'The provider is overloaded. Try again shortly.',
   failed: 'The provider failed to respond.',
+  truncated: 'The provider failed to respond.',
 };
 
-function allAccountsBusy(reason: FaultKind | 'full', retryMs: number): ApiError {
+const FULL: NoAccount = { retryMs: 1_000, reason: 'full' };
+
+function allAccountsBusy({ reason, retryMs }: NoAccount): ApiError {
   const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
   if (reason === 'rate_limited') return rateLimited(retryAfter);
-  return fail('server_is_overloaded', 'Every upstream account is at capacity or cooling down. Try again shortly.', {
+  return fail('server_is_overloaded', BUSY[reason] ?? 'Every upstream account is cooling down. Try again shortly.', {
     retryAfter,
   });
 }
+
+const BUSY: Partial<Record<NoAccount['reason'], string>> = {
+  full: 'Every upstream account is at capacity. Try again shortly.',
+  credential: 'No upstream account can take the request now. Try again later.',
+  parked: 'No upstream account can take the request now. Try again later.',
+};

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
-import { acquireSlot, type Limiter, type Pool } from '../pool/index.ts';
+import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../pool/index.ts';
 import type { BodyClass, CountedDialect } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type Spool,
   type WebSocketConnection,
 } from '../web/index.ts';
+import { type AccountTest, testAccount, type UntestableAccount } from './account-test.ts';
 import { type Background, createBackground } from './background/background.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
@@ -49,6 +50,8 @@ export interface GatewayOptions {
   readonly accountTag: (accountId: string) => string;
   /** Key of the signatures of opaque values. */
   readonly opaqueKey: Buffer;
+  /** The longest wait for a slot while all accounts are full; 0 refuses at once. */
+  readonly accountQueueMs: number;
 }
 
 export interface Gateway {
@@ -75,6 +78,10 @@ export interface Gateway {
   ): ResponsesSession;
   /** Requests that were sent again without an option of the gateway, since the start of the process. */
   rejectedOptions(): readonly OptionCount[];
+  /** Calls that wait for a slot, and further attempts that were refused since the start of the process. */
+  pressure(): { readonly queued: readonly { groupId: string; length: number }[]; readonly retriesRefused: number };
+  /** Sends one small request with the account, whatever its state. `model` is a name of its group's catalog. */
+  testAccount(accountId: string, model: string | undefined): Promise<AccountTest | UntestableAccount>;
   /** Asks the open WebSocket sessions to close within the time. */
   drainSessions(withinMs: number): void;
   /** Writes what waits to be stored. */
@@ -98,6 +105,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     mediaFetcher,
     store,
     pool,
+    accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
+    retryBudget: new RetryBudget(clock),
     billing: new Billing({ metering, limiter, clock }),
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
@@ -131,6 +140,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       return session;
     },
     rejectedOptions: () => services.rejectedOptions.counts(),
+    pressure: () => ({ queued: services.accountQueue.lengths(), retriesRefused: services.retryBudget.refused }),
+    testAccount: (accountId, model) => testAccount(services, accountId, model),
     drainSessions: (withinMs) => sessions.drainAll(withinMs),
     flush: () => store.flush(),
   };

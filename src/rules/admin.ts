@@ -89,7 +89,31 @@ export const ADMIN_ENDPOINTS = {
     about: 'Send a signed test event to the callback URL of a task, once',
   },
   'admin.groups': { method: 'GET', path: `${BASE}/groups`, about: 'Provider groups' },
-  'admin.accounts': { method: 'GET', path: `${BASE}/accounts`, about: 'Upstream accounts, without their credentials' },
+  'admin.accounts': {
+    method: 'GET',
+    path: `${BASE}/accounts`,
+    about: 'Upstream accounts with their state on all servers, without their credentials',
+  },
+  'admin.parkAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/park`,
+    about: 'Take an account out of use; requests in flight end by themselves',
+  },
+  'admin.drainAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/drain`,
+    about: 'Give an account no new conversations; those that only it can continue go on',
+  },
+  'admin.resumeAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/resume`,
+    about: 'Take an account back into use on all servers, and end its cooldowns',
+  },
+  'admin.testAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/test`,
+    about: 'Send one small request with an account, whatever its state; a success ends its cooldowns',
+  },
   'admin.models': { method: 'GET', path: `${BASE}/models`, about: 'Models with the prices and costs in force' },
   'admin.prices': { method: 'GET', path: `${BASE}/prices`, about: 'Prices and costs with their history, newest first' },
   'admin.characters': { method: 'GET', path: `${BASE}/characters`, about: 'Public characters' },

@@ -1,3 +1,4 @@
+export * from './account-health.ts';
 export * from './added-options.ts';
 export * from './admin.ts';
 export * from './capabilities.ts';
@@ -13,6 +14,7 @@ export * from './images.ts';
 export * from './limits.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';
+export * from './provider-errors.ts';
 export * from './tiers.ts';
 export * from './video/index.ts';
 export * from './websocket.ts';

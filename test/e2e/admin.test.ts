@@ -775,6 +775,10 @@ const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
   'admin.releaseReview': { reason: 'invalid' },
   'admin.redeliverCallback': { reason: 'invalid' },
   'admin.testCallback': { user: 'ana', task: 'task_invalid' },
+  'admin.parkAccount': { reason: 'invalid' },
+  'admin.drainAccount': { reason: 'invalid' },
+  'admin.resumeAccount': { reason: 'invalid' },
+  'admin.testAccount': { model: 'invalid' },
 };
 
 /** One valid request for each operation that changes something. */
@@ -806,6 +810,10 @@ const WRITES: Record<
     await storeTask(db(), { user_id: 'ana', id: 'task_tested', callback_url });
     return ['/callbacks/test', { user: 'ana', task: 'task_tested' }];
   },
+  'admin.parkAccount': async () => ['/accounts/cl1/park', { reason: 'r' }],
+  'admin.drainAccount': async () => ['/accounts/cl1/drain', {}],
+  'admin.resumeAccount': async () => ['/accounts/cl1/resume', {}],
+  'admin.testAccount': async () => ['/accounts/cl1/test', {}],
   'admin.createCharacter': async () => {
     await gateway.apply({ groups: [{ id: 'ep', style: 'video', variant: 'EP' }] });
     return ['/characters', { id: 'audited', group: 'ep', models: ['m'], upstream_asset: 'asset-1', name: 'A' }];

@@ -15,7 +15,7 @@ import {
 } from '../../dialects/index.ts';
 import type { Affinity } from '../../pool/index.ts';
 import { inferenceRow } from '../../rules/index.ts';
-import { sessionHash } from '../affinity.ts';
+import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
@@ -133,14 +133,11 @@ export class ConvertedCall implements RoundHost {
    * where its prompt cache is warm.
    */
   #affinityOf(round: HubRequest): Affinity {
-    const { accountTag } = this.context.services;
+    const { services, call } = this.context;
     const [tag] = accountTagsIn(round);
-    const issuer = tag === undefined ? undefined : this.#accounts.find(({ id }) => accountTag(id) === tag);
-    const session = round.session ?? round.cache.key;
-    return {
-      accountId: (this.rounds.spent?.account ?? issuer)?.id,
-      hash: session === undefined ? undefined : sessionHash(session),
-    };
+    const issuer = tag === undefined ? undefined : this.#accounts.find(({ id }) => services.accountTag(id) === tag);
+    const session = round.session ?? round.cache.key ?? sessionInHeaders(call) ?? sessionInMeta(round);
+    return { accountId: (this.rounds.spent?.account ?? issuer)?.id, ...affinityOf(session) };
   }
 
   /** No account completed the round. A stream that has begun gets the error as an event. */
@@ -171,3 +168,9 @@ export class ConvertedCall implements RoundHost {
     return isWaiting && call.isClientGone && !call.isInterrupted ? this.estimate([], 0) : undefined;
   }
 }
+
+/** The client's user id, where it names a conversation. */
+const sessionInMeta = ({ dialect, meta: { userId } }: HubRequest): string | undefined =>
+  sessionInBody(dialect, (member) =>
+    member === 'metadata' ? { user_id: userId } : member === 'user' ? userId : undefined,
+  );

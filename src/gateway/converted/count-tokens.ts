@@ -85,10 +85,10 @@ export class TokenCounter {
 
   /** Returns the provider's count; undefined when no account can count or the provider fails to. */
   async #askProvider(sent: HubRequest, { call, group, model, to }: CountedCall): Promise<number | undefined> {
-    const { catalog, upstream, mediaFetcher, rejectedOptions } = this.#services;
+    const { catalog, upstream, mediaFetcher, rejectedOptions, pool } = this.#services;
     const account = catalog()
       .accounts(group.id)
-      .find(({ features }) => features.has('count'));
+      .find(({ id, features }) => features.has('count') && !pool.isParked(id));
     if (!account || this.#inFlight >= MAX_IN_FLIGHT) return undefined;
     this.#inFlight += 1;
     try {

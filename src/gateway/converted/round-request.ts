@@ -19,7 +19,7 @@ import { type Lessons, mergeLessons, NO_LESSONS, withoutMembers } from '../rejec
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 
-const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
+export const UPSTREAM_PATHS: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
   messages: () => '/v1/messages',
   chat: () => '/v1/chat/completions',
   responses: () => '/v1/responses',
@@ -27,7 +27,7 @@ const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => strin
     `/v1beta/models/${encodeURIComponent(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
 };
 
-const FIXED_HEADERS = [
+export const FIXED_HEADERS = [
   'content-type',
   'application/json',
   'accept-encoding',
@@ -90,10 +90,11 @@ export class RoundRequest {
 
   /** The upstream call of this round on any of the accounts. */
   upstreamCall(accounts: readonly Account[], onResponse: UpstreamCall['onResponse']): UpstreamCall {
-    const { pair, request, operation, model } = this.#context;
+    const { pair, request, operation, model, caller } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     return {
       accounts,
+      userId: caller.key.userId,
       sends,
       use: { model: model.upstream, operation: timeouts },
       build: (account) => this.#build(account),
@@ -141,7 +142,7 @@ export class RoundRequest {
     const { encoded, model, body } = sent;
     return {
       method: 'POST',
-      ...locateUpstream(style, account.baseUrl, PATH[pair.upstream.dialect](model, this.hub.stream)),
+      ...locateUpstream(style, account.baseUrl, UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream)),
       headers: [
         ...FIXED_HEADERS,
         ...Object.entries(encoded.headers).flat(),

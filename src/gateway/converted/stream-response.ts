@@ -98,7 +98,9 @@ export class StreamResponse implements RoundResponse {
     this.#cancelTimer();
     if (this.#isOver) return this.#fault?.kind;
     this.#reader.end({ keepTail: error === undefined && KEEPS_TAIL.has(this.#host.context.pair.upstream.dialect) });
-    if (!this.#isOver) this.#onHubEvents(error ? [truncatedBy(error)] : this.#decoding.end());
+    const isUnfinished = !this.#isOver;
+    if (isUnfinished) this.#onHubEvents(error ? [truncatedBy(error)] : this.#decoding.end());
+    if (isUnfinished && this.#fault?.kind === 'failed') this.#fault = { ...this.#fault, kind: 'truncated' };
     if (this.#faultBeforeHead) return this.#faultBeforeHead;
     this.#flush();
     this.#cancelTimer();

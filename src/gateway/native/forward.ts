@@ -16,7 +16,7 @@ import {
 } from '../../rules/index.ts';
 import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
-import { affinityFromHeaders } from '../affinity.ts';
+import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { Admission, CallFacts } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
@@ -116,6 +116,7 @@ interface CallContext extends NativeResponseContext {
 class NativeCall implements UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity: Affinity;
+  readonly userId: string;
   readonly sends: 'again' | 'once';
   readonly use: AccountUse;
   readonly #context: CallContext;
@@ -131,7 +132,9 @@ class NativeCall implements UpstreamCall {
     this.accounts = accounts;
     // A background response that was lost would be made, and paid for, a second time.
     this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;
-    this.affinity = affinityFromHeaders(context.call);
+    const { accountId, session } = context.request;
+    this.affinity = { accountId, ...affinityOf(sessionInHeaders(context.call) ?? session) };
+    this.userId = context.caller.key.userId;
     const { call, services, request } = context;
     const { log, rejectedOptions } = services;
     this.#retry = request.hidesUsage ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;

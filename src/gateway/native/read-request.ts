@@ -110,7 +110,7 @@ function jsonRequest(
   { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
 ): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
-  const { model, bounds, tiers, isStream, isBackground, hidesUsage, previousId, bytesFor } = readNative(
+  const { model, bounds, tiers, isStream, isBackground, hidesUsage, previousId, session, bytesFor } = readNative(
     operation,
     body,
     caller,
@@ -125,6 +125,7 @@ function jsonRequest(
     isBackground,
     streamType: isStream ? EVENT_STREAM : undefined,
     hidesUsage,
+    session,
     accountId: place.accountId,
     feature: place.feature,
     pathFor: () => canonicalPath(call),

@@ -132,7 +132,7 @@ export class NativeResponse implements ResponseHandler {
       this.#finish(result);
       return undefined;
     }
-    const kind = error?.kind ?? 'failed';
+    const kind = error?.kind ?? 'truncated';
     // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
     if (this.#held) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
     // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).

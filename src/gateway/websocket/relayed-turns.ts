@@ -7,7 +7,7 @@ import { type Clock, scanMembers, splice } from '../../core/index.ts';
 import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 import { locateUpstream } from '../../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
-import { affinityFromHeaders } from '../affinity.ts';
+import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
 import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
@@ -77,6 +77,8 @@ export class RelayedTurns implements TurnRunner {
   /** Concurrent turns of several lanes wait for the same connection. */
   #opening: Promise<UpstreamSession | undefined> | undefined;
   #isClosed = false;
+  /** The conversation of this connection, as its first turns name it. */
+  #sessionName: string | undefined;
 
   constructor(
     services: RelayedTurnsServices,
@@ -97,6 +99,7 @@ export class RelayedTurns implements TurnRunner {
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
     const previous = previousId === undefined ? undefined : await this.#previous(previousId);
     const accountId = previous?.accountId;
+    this.#sessionName ??= sessionInHeaders(this.#upgrade) ?? sessionInBody('responses', (name) => turn.create[name]);
     const admission = await this.#admit(call, turn, model, previous);
     try {
       let session = await this.#sessionFor(previousId, accountId);
@@ -184,9 +187,10 @@ export class RelayedTurns implements TurnRunner {
     return this.#opening;
   }
 
-  /** A changed account must not stay in use until the client disconnects. */
+  /** A changed or parked account must not stay in use until the client disconnects. */
   #isCurrent({ id, credential, baseUrl, proxy }: Account): boolean {
     const now = this.#usable().find((account) => account.id === id);
+    if (this.#services.pool.isParked(id)) return false;
     return now !== undefined && now.credential === credential && now.baseUrl === baseUrl && now.proxy === proxy;
   }
 
@@ -201,7 +205,7 @@ export class RelayedTurns implements TurnRunner {
     const usable = this.#usable().filter(
       ({ id }) => !refusals.has(id) && (accountId === undefined || id === accountId),
     );
-    const lease = pool.lease(usable, affinityFromHeaders(this.#upgrade));
+    const lease = pool.lease(usable, { accountId, ...affinityOf(this.#sessionName) });
     if (!('account' in lease)) return undefined;
     const { account } = lease;
     const { key, group } = this.#caller;

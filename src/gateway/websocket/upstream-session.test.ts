@@ -153,15 +153,19 @@ function lineTo(clock: FakeClock) {
     onClose: () => {},
   };
   let isSpent = false;
-  const line = new UpstreamSession({ account, release: (fault) => void released.push(fault?.kind) }, client, {
-    clock,
-    log: silentLog,
-    onStored: () => {},
-    onRejected: () => {},
-    onClosing: () => {
-      isSpent = true;
+  const line = new UpstreamSession(
+    { account, answered: () => {}, release: (fault) => void released.push(fault?.kind) },
+    client,
+    {
+      clock,
+      log: silentLog,
+      onStored: () => {},
+      onRejected: () => {},
+      onClosing: () => {
+        isSpent = true;
+      },
     },
-  });
+  );
   const open = (path = '/v1/responses') =>
     line.open({ origin: sim.url, path, headers: ['authorization', `Bearer ${account.credential}`] });
   return { line, open, released, sent, isSpent: () => isSpent };
