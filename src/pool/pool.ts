@@ -288,7 +288,10 @@ export class Pool {
    * at random by weight, so that replicas do not all choose the same one.
    */
   #leastLoaded<A extends PooledAccount>(candidates: readonly A[], use: AccountUse): A | undefined {
-    const loads = candidates.map((account) => this.#health(account).load(use) / account.weight);
+    // An account of weight 0 is used when there is no other.
+    const loads = candidates.map((account) =>
+      account.weight === 0 ? Number.POSITIVE_INFINITY : this.#health(account).load(use) / account.weight,
+    );
     const least = Math.min(...loads);
     const equals = candidates.filter((_, n) => loads[n] === least);
     let remaining = this.#random() * equals.reduce((sum, { weight }) => sum + weight, 0);

@@ -56,6 +56,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     DATABASE_URL: database.url,
     HTTP_STACK,
     USAGE_FLUSH_MS: '200',
+    ACCOUNT_QUEUE_MS: '200',
     ...options.env,
   });
   const log: LogLine[] = [];

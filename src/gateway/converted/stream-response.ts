@@ -100,8 +100,8 @@ export class StreamResponse implements RoundResponse {
     this.#reader.end({ keepTail: error === undefined && KEEPS_TAIL.has(this.#host.context.pair.upstream.dialect) });
     const isUnfinished = !this.#isOver;
     if (isUnfinished) this.#onHubEvents(error ? [truncatedBy(error)] : this.#decoding.end());
-    if (isUnfinished && this.#fault?.kind === 'failed') this.#fault = { ...this.#fault, kind: 'truncated' };
     if (this.#faultBeforeHead) return this.#faultBeforeHead;
+    if (isUnfinished && this.#fault?.kind === 'failed') this.#fault = { ...this.#fault, kind: 'truncated' };
     this.#flush();
     this.#cancelTimer();
     return error?.kind ?? this.#fault?.kind;

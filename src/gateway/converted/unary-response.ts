@@ -63,7 +63,7 @@ export class UnaryResponse implements RoundResponse {
     try {
       return this.#onReply(this.#decode(parseJson(concatBuffers(this.#chunks).toString('utf8'))));
     } catch (thrown) {
-      if (thrown instanceof SyntaxError) return truncated('truncated');
+      if (thrown instanceof SyntaxError) return truncated('failed');
       if (!(thrown instanceof ApiError)) throw thrown;
       return faultFromReply({ code: thrown.code, message: thrown.message }, this.#host.context, this.account);
     }
