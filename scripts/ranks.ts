@@ -58,10 +58,10 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   gateway: [
     ['caller', 'affinity', 'dropped', 'redact', 'rejected-options', 'stored', 'stream-headers'],
-    ['failure-reason'],
+    ['failure-reason', 'speakers'],
     ['failover'],
     ['billing', 'models'],
-    ['services', 'images'],
+    ['services', 'images', 'legs'],
     ['native', 'converted'],
     ['background', 'account-test'],
     ['websocket'],

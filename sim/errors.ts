@@ -13,6 +13,8 @@ interface Extra {
   /** Anthropic's `details.error_code`. */
   errorCode?: string;
   headers?: Record<string, string>;
+  /** The whole body, for servers with a form of their own. */
+  whole?: JsonObject;
 }
 
 /** An error response; its body format is chosen when it is sent. */
@@ -112,6 +114,7 @@ export function googleError(failure: Failure): JsonObject {
 }
 
 export function errorBody(shape: Shape, failure: Failure, requestId: string): JsonObject {
+  if (failure.extra.whole) return failure.extra.whole;
   if (shape === 'anthropic') return { type: 'error', error: anthropicError(failure), request_id: requestId };
   return { error: shape === 'google' ? googleError(failure) : openaiError(failure) };
 }

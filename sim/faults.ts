@@ -1,4 +1,5 @@
 /** The fault language: which misbehaviour a request asks for. */
+import { CHAT_SERVER_NAMES, type ChatServerName } from './chat/server-names.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { type RefusedField, readRefusedField } from './refused-field.ts';
 
@@ -46,6 +47,8 @@ export interface Fault {
   textOnly?: boolean;
   /** Fields that the model rejects. */
   refuse?: RefusedField[];
+  /** The chat-completions server to play. */
+  server?: ChatServerName;
   /** Verify returned signatures and encrypted reasoning as the real provider does. */
   strict?: boolean;
 }
@@ -109,6 +112,10 @@ export const FAULTS: Record<string, Rule> = {
   refuse: {
     about: 'the 400 for requests with one of these fields, joined by +: path, path:value or path>number',
     read: (v) => ({ refuse: v.split('+').map(readRefusedField) }),
+  },
+  server: {
+    about: `plays another chat-completions server: ${CHAT_SERVER_NAMES.join(', ')}`,
+    read: (v) => ({ server: chatServerName(v) }),
   },
   strict: { about: 'checks carried signatures and encrypted reasoning', read: () => ({ strict: true }) },
 };
@@ -178,6 +185,12 @@ function status(value: string): number {
 function omitted(value: string): OmittedMember {
   const known = OMITTED_MEMBERS.find((name) => name === value);
   if (!known) throw new RangeError(`omit "${value}" is not one of ${OMITTED_MEMBERS.join(', ')}`);
+  return known;
+}
+
+function chatServerName(value: string): ChatServerName {
+  const known = CHAT_SERVER_NAMES.find((name) => name === value);
+  if (!known) throw new RangeError(`server "${value}" is not one of ${CHAT_SERVER_NAMES.join(', ')}`);
   return known;
 }
 

@@ -41,6 +41,8 @@ interface AccountRow {
   readonly max_concurrency: number;
   readonly cost_multiplier_ppm: bigint;
   readonly features: string[];
+  readonly preset: string | null;
+  readonly capabilities: unknown;
   readonly models: unknown;
   readonly result_hosts: string[];
   readonly assets: { readonly base_url?: string; readonly region?: string; readonly project?: string } | null;
@@ -75,8 +77,8 @@ const PARK = sql`
 
 /** Selects columns by name, so that a column added later is not shown by accident. */
 const SELECT = sql<AccountRow>`
-  select id, group_id, adapter, base_url, proxy, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts,
-    assets, position, created_at, ${COOLDOWNS}, ${LOADS}, ${PARK} from accounts`;
+  select id, group_id, adapter, base_url, proxy, weight, priority, max_concurrency, cost_multiplier_ppm, features, preset, capabilities,
+    models, result_hosts, assets, position, created_at, ${COOLDOWNS}, ${LOADS}, ${PARK} from accounts`;
 
 export const listAccounts = orderedList({ query: GroupQuery, select: SELECT, view: accountView });
 

@@ -2,7 +2,14 @@
 import type { Selectable } from 'kysely';
 import { errorFields, type Log, type Sealer } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
-import type { CapabilityOverrides, Style, VideoAdapter, VideoVariant } from '../rules/index.ts';
+import {
+  type CapabilityOverrides,
+  type ChatPreset,
+  chatPresetOf,
+  type Style,
+  type VideoAdapter,
+  type VideoVariant,
+} from '../rules/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
 type AccountRow = Selectable<Rows['accounts']>;
@@ -48,6 +55,8 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           priority: row.priority,
           maxConcurrency: row.max_concurrency,
           features: new Set(row.features),
+          preset: chatPresetOf(row.base_url, (row.preset as ChatPreset | null) ?? undefined),
+          capabilities: row.capabilities as CapabilityOverrides,
           models: new Map(Object.entries(row.models as Record<string, string>)),
           resultHosts: row.result_hosts.map((host) => host.toLowerCase()),
           assets: readAssets(row, sealer),

@@ -57,6 +57,8 @@ export interface AccountsRow {
   adapter: Generated<string>;
   proxy: string | null;
   proxy_sealed: string | null;
+  preset: string | null;
+  capabilities: ColumnType<unknown, string | undefined, string>;
 }
 
 export interface AdminsRow {

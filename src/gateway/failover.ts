@@ -3,7 +3,7 @@
  * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
 import type { Account } from '../catalog/index.ts';
-import { type ApiError, type Clock, fail, type Log } from '../core/index.ts';
+import { ApiError, type Clock, fail, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
 import { crashPoint } from '../ledger/index.ts';
@@ -46,6 +46,8 @@ export interface UpstreamCall {
   readonly sends?: 'again' | 'once';
   /** What the account is used for; a cooldown may concern this use only. */
   readonly use?: AccountUse;
+  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
+  readonly onlyReady?: boolean;
   /** The same call without opaque values; tried once when a provider rejects one of them. */
   readonly withoutOpaque?: UpstreamCall | undefined;
   build(account: Account): UpstreamRequest;
@@ -80,6 +82,19 @@ export interface ResponseHandler {
    * client has received nothing and another account may be tried.
    */
   onEnd(error?: TransportError): FaultKind | Fault | undefined;
+}
+
+/**
+ * These accounts cannot serve the call, and the client has received nothing: accounts that speak another dialect may. `isSkipped`: none
+ * was tried, because they are cooling down.
+ */
+export class LegUnavailable extends ApiError {
+  readonly isSkipped: boolean;
+
+  constructor({ code, message, details }: ApiError, isSkipped = false) {
+    super(code, message, details);
+    this.isSkipped = isSkipped;
+  }
 }
 
 /** More of an error body is not read: its beginning says what failed. */
@@ -137,12 +152,15 @@ class Failover {
     if (!first) return this.#failWithoutAccount();
     const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
     if (last && !this.#mayTryAgain(untried.length)) return this.#giveUp(last);
+    const { onlyReady = false, use } = this.#upstreamCall;
+    const coolingMs = onlyReady ? this.#services.pool.cooldownMs(untried, use) : 0;
+    if (coolingMs > 0) return this.#giveUp(last ?? allAccountsBusy({ ...FULL, retryMs: coolingMs }), !last);
     const { accountQueue } = this.#services;
     const isBehindOthers = !this.#hasWaited && accountQueue.waiting(first.groupId) > 0;
     const lease = isBehindOthers ? FULL : this.#leaseOf(untried);
     if ('account' in lease) return this.#begin(lease);
-    if (lease.reason === 'full' && !this.#hasWaited) return this.#wait(untried, last);
-    this.#giveUp(last ?? allAccountsBusy(lease));
+    if (lease.reason === 'full' && !this.#hasWaited && !onlyReady) return this.#wait(untried, last);
+    this.#giveUp(last ?? allAccountsBusy(lease), !last);
   }
 
   #leaseOf(untried: readonly Account[]): AccountLease<Account> | NoAccount {
@@ -183,12 +201,13 @@ class Failover {
       this.#send(lease.account, this.#upstreamCall.build(lease.account));
     } catch (error) {
       this.#release();
-      this.#done.reject(error);
+      // The request has no form in the dialect of this account; nothing was sent.
+      this.#done.reject(error instanceof ApiError ? new LegUnavailable(error) : error);
     }
   }
 
-  #giveUp(error: ApiError): void {
-    this.#done.reject(this.#withWait(error));
+  #giveUp(error: ApiError, isSkipped = false): void {
+    this.#done.reject(new LegUnavailable(this.#withWait(error), isSkipped));
   }
 
   #send(account: Account, request: UpstreamRequest): void {

@@ -4,7 +4,7 @@ import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
 import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../pool/index.ts';
-import type { BodyClass, CountedDialect } from '../rules/index.ts';
+import type { BodyClass, CountedDialect, Dialect, InferenceOperation, ServedCell } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import {
   type Call,
@@ -17,15 +17,19 @@ import { type AccountTest, testAccount, type UntestableAccount } from './account
 import { type Background, createBackground } from './background/background.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
-import { type Conversion, convertCall } from './converted/convert-call.ts';
+import type { ConvertedServices } from './converted/context.ts';
+import { convertCall } from './converted/convert-call.ts';
 import { convertImages, type ImageConversion } from './converted/convert-images.ts';
 import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import type { MediaFetcher } from './converted/inline-media.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
+import { planLegs, runLegs } from './legs.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
+import type { NativeServices } from './native/native-request.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
+import { readJsonBody } from './services.ts';
 import { ResponseStore } from './stored/store.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
@@ -54,6 +58,14 @@ export interface GatewayOptions {
   readonly accountQueueMs: number;
 }
 
+/** A request that providers reply to. */
+export interface ServedRequest {
+  readonly operation: InferenceOperation;
+  readonly from: Dialect;
+  /** What the matrix says about the group. */
+  readonly cell: ServedCell;
+}
+
 export interface Gateway {
   readonly catalog: () => Catalog;
   readonly store: ResponseStore;
@@ -63,7 +75,8 @@ export interface Gateway {
   acquireSlot(call: Call, caller: Caller): undefined | Promise<void>;
   /** Native: bytes through. */
   forward(call: Call, caller: Caller, forwarding: Forwarding): Promise<void>;
-  convert(call: Call, caller: Caller, conversion: Conversion): Promise<void>;
+  /** Native or converted, as the accounts of the group speak. */
+  serve(call: Call, caller: Caller, request: ServedRequest): Promise<void>;
   convertImages(call: Call, caller: Caller, conversion: ImageConversion): Promise<void>;
   countTokens(call: Call, caller: Caller, count: Count): Promise<void>;
   /** Counts a request in the group's own dialect. */
@@ -124,7 +137,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     jobs: background.jobs,
     acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
     forward: (call, caller, forwarding) => forward(services, call, caller, forwarding),
-    convert: (call, caller, conversion) => convertCall(services, call, caller, conversion),
+    serve: (call, caller, request) => serve(services, call, caller, request),
     convertImages: (call, caller, conversion) => convertImages(services, call, caller, conversion),
     countTokens: (call, caller, count) => counter.count(call, caller, count),
     countNative: (call, caller, forwarding, from) =>
@@ -145,4 +158,24 @@ export function createGateway(options: GatewayOptions): Gateway {
     drainSessions: (withinMs) => sessions.drainAll(withinMs),
     flush: () => store.flush(),
   };
+}
+
+async function serve(
+  services: NativeServices & ConvertedServices,
+  call: Call,
+  caller: Caller,
+  { operation, from, cell }: ServedRequest,
+): Promise<void> {
+  const feature = 'feature' in cell ? cell.feature : undefined;
+  // A native cell without a feature uses every account of its group.
+  if (cell.kind === 'native' && feature === undefined)
+    return forward(services, call, caller, { operation, dialect: cell.dialect });
+  const legs = planLegs(services.catalog(), caller, cell);
+  // Read once for all legs.
+  if (legs.length > 1) call.body = await readJsonBody(services, call, operation);
+  return runLegs(call, legs, ({ isNative, dialect, accounts }, onlyReady) =>
+    isNative
+      ? forward(services, call, caller, { operation, dialect, ...(feature && { feature }), onlyReady })
+      : convertCall(services, call, caller, { operation, from, to: dialect, accounts, onlyReady }),
+  );
 }

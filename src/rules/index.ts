@@ -2,6 +2,7 @@ export * from './account-health.ts';
 export * from './added-options.ts';
 export * from './admin.ts';
 export * from './capabilities.ts';
+export * from './chat-presets.ts';
 export * from './cors.ts';
 export * from './credential-errors.ts';
 export * from './credentials.ts';

@@ -47,7 +47,11 @@ const CHAT: readonly ProviderErrorRow[] = [
     kind: 'request',
     code: 'context_length_exceeded',
     codes: ['context_length_exceeded'],
-    message: /exceeds the context window|maximum context length/,
+    // The second line: in the words of xAI, llama.cpp, Moonshot, DashScope and LM Studio.
+    message: new RegExp(
+      'exceeds the context window|maximum context length|' +
+        'maximum prompt length|exceeds the available context size|exceeded model token limit|Range of input length should be|context the overflows',
+    ),
   },
   {
     kind: 'opaque_rejected',

@@ -184,6 +184,8 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
       max_concurrency: account.max_concurrency,
       cost_multiplier_ppm: ppm(account.cost_multiplier),
       features: account.features,
+      preset: account.preset === 'auto' ? null : account.preset,
+      capabilities: account.capabilities && JSON.stringify(account.capabilities),
       models: account.models && JSON.stringify(account.models),
       result_hosts: account.result_hosts,
       assets: account.assets && JSON.stringify(assets),

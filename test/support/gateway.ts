@@ -122,6 +122,28 @@ async function freeUnlessPriced(db: Db, setup: GivenSetup): Promise<object> {
   return { ...setup, ...(models && { models }) };
 }
 
+/** The basic groups and `chat-only`: a responses group whose only account speaks nothing but chat completions. */
+export function setupWithChatOnly(upstream: string): object {
+  const basic = basicSetup(upstream) as Record<'groups' | 'accounts' | 'models' | 'keys', object[]>;
+  return {
+    ...basic,
+    groups: [...basic.groups, { id: 'chat-only', style: 'responses' }],
+    accounts: [
+      ...basic.accounts,
+      {
+        id: 'co1',
+        group: 'chat-only',
+        base_url: `${upstream}/v1`,
+        api_key: 'sk-upstream-co1',
+        features: ['chat'],
+        preset: 'vllm',
+      },
+    ],
+    models: [...basic.models, { id: 'demo-*', groups: ['chat-only'] }],
+    keys: [...basic.keys, { user: 'ana', group: 'chat-only', name: 'test' }],
+  };
+}
+
 /** One group of each style with one key each, all for one user. Without `upstream` the accounts refuse connections. */
 export function basicSetup(upstream = 'http://127.0.0.1:9'): object {
   return {

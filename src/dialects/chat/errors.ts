@@ -21,6 +21,25 @@ export function decodeErrorObject(value: unknown): HubError {
   return classify({ ...body, status: body.status || impliedStatus(body) }, body.waitMs).error;
 }
 
+/** The error in a chunk or a 200 body; undefined when it is none. */
+export function errorIn(wire: JsonObject): HubError | undefined {
+  const hasError = wire.error !== undefined && wire.error !== null;
+  if (hasError || wire.object === 'error') return decodeErrorObject(wire);
+  const { status_code: code, status_msg: message } = maybeObject(wire.base_resp);
+  if (typeof code !== 'number' || code === 0) return undefined;
+  return decodeErrorObject({ message, status: BASE_STATUS.get(code) ?? 500 });
+}
+
+/** Codes of MiniMax, which responds to most failures with status 200. */
+const BASE_STATUS: ReadonlyMap<number, number> = new Map([
+  [1002, 429],
+  [1004, 401],
+  [1008, 402],
+  [1026, 400],
+  [1039, 429],
+  [2013, 400],
+]);
+
 export function encodeError(error: HubError): JsonObject {
   const row = errorRow(error.code);
   const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
@@ -67,7 +86,11 @@ function parse(body: string): unknown {
 function readErrorBody(value: unknown): ErrorBody {
   const body = maybeObject(value);
   const inner = isObject(body.error) ? body.error : body;
-  const message = maybeString(inner.message) ?? maybeString(body.error) ?? (typeof value === 'string' ? value : '');
+  const message =
+    maybeString(inner.message) ??
+    maybeString(body.error) ??
+    detailText(body.detail ?? maybeObject(inner.message).detail) ??
+    (typeof value === 'string' ? value : '');
   // Some proxies put the HTTP status into `code`.
   const status = typeof inner.code === 'number' ? inner.code : Number(inner.status) || 0;
   return {
@@ -79,6 +102,18 @@ function readErrorBody(value: unknown): ErrorBody {
     ...compact({ param: maybeString(inner.param), waitMs: waitFromMessage(message) }),
   };
 }
+
+/** `detail` of servers built with FastAPI: a list of invalid fields. As a text it says that the path is unknown. */
+function detailText(detail: unknown): string | undefined {
+  if (!Array.isArray(detail)) return undefined;
+  const texts = detail.slice(0, MAX_DETAILS).map((one) => {
+    const { loc, msg } = maybeObject(one);
+    const path = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
+    return `${path}: ${String(msg)}`;
+  });
+  return texts.join('; ');
+}
+const MAX_DETAILS = 16;
 
 const STATUS_OF: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],

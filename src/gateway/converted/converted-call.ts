@@ -32,7 +32,6 @@ export class ConvertedCall implements RoundHost {
   readonly context: CallContext;
   readonly rounds = new ReplyRounds();
   readonly client: ClientReply;
-  readonly #accounts: readonly Account[];
   /** The newest response of the current round; undefined until an account responds. */
   #response: RoundResponse | undefined;
   #sentTo: Account | undefined;
@@ -44,11 +43,6 @@ export class ConvertedCall implements RoundHost {
     const { log, rejectedOptions } = context.services;
     this.#retry = new OptionRetry({ call, log, rejectedOptions, sends: inferenceRow(operation).sends });
     this.client = new ClientReply(context, () => this.#response?.resume());
-    const { services, caller, pair } = context;
-    this.#accounts = services
-      .catalog()
-      .accounts(caller.group.id)
-      .filter((account) => account.features.has(pair.upstream.dialect));
   }
 
   /** Resolves when the client has the reply or is gone; rejects with the error for the client. */
@@ -95,7 +89,7 @@ export class ConvertedCall implements RoundHost {
 
   #upstreamCall(round: HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, round, this.#retry);
-    const call = request.upstreamCall(this.#accounts, (head, upstream) => this.#open(request, head, upstream));
+    const call = request.upstreamCall((head, upstream) => this.#open(request, head, upstream));
     return {
       ...call,
       build: (account) => {
@@ -110,7 +104,7 @@ export class ConvertedCall implements RoundHost {
   /** The same round after a provider rejected an opaque value. Once it responds, the values are known to be invalid. */
   #withoutOpaque(round: HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, withoutOpaque(round), this.#retry);
-    return request.upstreamCall(this.#accounts, (head, upstream) => {
+    return request.upstreamCall((head, upstream) => {
       this.context.services.rejectedOpaques.add(round);
       return this.#open(request, head, upstream);
     });
@@ -133,9 +127,9 @@ export class ConvertedCall implements RoundHost {
    * where its prompt cache is warm.
    */
   #affinityOf(round: HubRequest): Affinity {
-    const { services, call } = this.context;
+    const { accounts, services, call } = this.context;
     const [tag] = accountTagsIn(round);
-    const issuer = tag === undefined ? undefined : this.#accounts.find(({ id }) => services.accountTag(id) === tag);
+    const issuer = tag === undefined ? undefined : accounts.find(({ id }) => services.accountTag(id) === tag);
     const session = round.session ?? round.cache.key ?? sessionInHeaders(call) ?? sessionInMeta(round);
     return { accountId: (this.rounds.spent?.account ?? issuer)?.id, ...affinityOf(session) };
   }

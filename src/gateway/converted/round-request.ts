@@ -59,13 +59,13 @@ export class RoundRequest {
 
   /**
    * Encodes once per upstream model name, which is usually once in all. Opaque values are bound to an account, and so are options that
-   * its provider rejects: then once per account.
+   * its provider rejects and the capabilities of its server: then once per account.
    */
   #encode(account: Account): EncodedFor {
     const name = upstreamName(this.#context.model, account);
     const lessons = this.#retry.lessonsFor(account, name);
     if (lessons !== NO_LESSONS) return this.#encodeWith(account, name, lessons);
-    const id = this.#isBound ? `${name}\n${account.id}` : name;
+    const id = this.#isBound || this.#isServerSpecific(account) ? `${name}\n${account.id}` : name;
     let encodedFor = this.#encoded.get(id);
     if (!encodedFor) {
       encodedFor = this.#encodeWith(account, name, lessons);
@@ -74,9 +74,15 @@ export class RoundRequest {
     return encodedFor;
   }
 
+  #isServerSpecific({ capabilities = {} }: Account): boolean {
+    return this.#context.pair.upstream.dialect === 'chat' || Object.keys(capabilities).length > 0;
+  }
+
   #encodeWith(account: Account, name: string, { overrides, removed, dropped }: Lessons): EncodedFor {
     const { pair, caller, model, services } = this.#context;
-    const capabilities = { ...capabilitiesFor(caller.group.style, { ...model, upstream: name }), ...overrides };
+    const server = { account, dialect: pair.upstream.dialect };
+    const known = capabilitiesFor(caller.group.style, { ...model, upstream: name }, server);
+    const capabilities = { ...known, ...overrides };
     const target = { model: name, capabilities, account: services.accountTag(account.id) };
     const encoded = encodeRequestFor(pair, this.hub, target);
     const names = dropped.filter((field) => isPresent(field, this.hub)).map((field) => pair.client.fieldNames[field]);
@@ -89,11 +95,12 @@ export class RoundRequest {
   }
 
   /** The upstream call of this round on any of the accounts. */
-  upstreamCall(accounts: readonly Account[], onResponse: UpstreamCall['onResponse']): UpstreamCall {
-    const { pair, request, operation, model, caller } = this.#context;
+  upstreamCall(onResponse: UpstreamCall['onResponse']): UpstreamCall {
+    const { pair, request, operation, model, accounts, caller, onlyReady = false } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     return {
       accounts,
+      onlyReady,
       userId: caller.key.userId,
       sends,
       use: { model: model.upstream, operation: timeouts },

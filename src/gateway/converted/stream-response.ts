@@ -56,8 +56,10 @@ export class StreamResponse implements RoundResponse {
     this.#host = host;
     this.#request = request;
     this.#upstream = upstream;
-    const decodeContext = { requestId: call.id, account: services.accountTag(head.account.id), sign };
-    this.#decoding = openDecoding(pair.upstream, request.encodedFor(head.account).encoded, decodeContext);
+    const { encoded, capabilities } = request.encodedFor(head.account);
+    const account = services.accountTag(head.account.id);
+    const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
+    this.#decoding = openDecoding(pair.upstream, encoded, decodeContext);
     this.#reader = readSse((data, event) => this.#onHubEvents(this.#decoding.decode(data, event)));
     this.#cancelTimer = services.clock.after(HEAD_WAIT_MS, () => {
       this.#start();

@@ -71,10 +71,11 @@ export class UnaryResponse implements RoundResponse {
 
   #decode(body: unknown): HubReply {
     const { call, pair, services, sign } = this.#host.context;
-    const { encoded } = this.#request.encodedFor(this.account);
+    const { encoded, capabilities } = this.#request.encodedFor(this.account);
     return readReply(pair.upstream, encoded, body, {
       requestId: call.id,
       account: services.accountTag(this.account.id),
+      thinkTags: capabilities.thinkTags,
       sign,
     });
   }

@@ -46,13 +46,15 @@ export interface Forwarding {
   readonly dialect: Dialect;
   /** Only accounts with this feature are used. */
   readonly feature?: Feature;
+  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
+  readonly onlyReady?: boolean;
 }
 
 export async function forward(
   services: NativeServices,
   call: Call,
   caller: Caller,
-  { operation, dialect, feature }: Forwarding,
+  { operation, dialect, feature, onlyReady }: Forwarding,
 ): Promise<void> {
   const id = call.params.response_id ?? '';
   if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
@@ -79,7 +81,7 @@ export async function forward(
     images && isStream
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
-  const context = { services, call, caller, operation, dialect, request, admission, early, background };
+  const context = { services, call, caller, operation, dialect, request, admission, early, background, onlyReady };
   const native = new NativeCall(context, accounts);
   try {
     await runWithFailover(call, native, services);
@@ -110,6 +112,7 @@ interface CallContext extends NativeResponseContext {
   readonly services: NativeServices;
   readonly request: NativeRequest;
   readonly admission: Admission | undefined;
+  readonly onlyReady: boolean | undefined;
 }
 
 /** One native call: its upstream request on each account, and the response of the newest attempt. */
@@ -119,6 +122,7 @@ class NativeCall implements UpstreamCall {
   readonly userId: string;
   readonly sends: 'again' | 'once';
   readonly use: AccountUse;
+  readonly onlyReady: boolean;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
   #sentTo: Account | undefined;
@@ -130,6 +134,7 @@ class NativeCall implements UpstreamCall {
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
     this.accounts = accounts;
+    this.onlyReady = context.onlyReady === true;
     // A background response that was lost would be made, and paid for, a second time.
     this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;
     const { accountId, session } = context.request;

@@ -98,6 +98,7 @@ export class RelayedTurns implements TurnRunner {
     if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
     const previous = previousId === undefined ? undefined : await this.#previous(previousId);
+    if (previous === 'held here') return this.#httpTurns.run(call, turn);
     const accountId = previous?.accountId;
     this.#sessionName ??= sessionInHeaders(this.#upgrade) ?? sessionInBody('responses', (name) => turn.create[name]);
     const admission = await this.#admit(call, turn, model, previous);
@@ -159,12 +160,16 @@ export class RelayedTurns implements TurnRunner {
     this.#httpTurns.close();
   }
 
-  /** The account that holds the response. Unknown responses and those of other users are both not found. */
-  async #previous(responseId: string): Promise<PreviousResponse> {
+  /**
+   * The account that holds the response, or that our own store does, because it was converted. Unknown responses and those of other users
+   * are both not found.
+   */
+  async #previous(responseId: string): Promise<PreviousResponse | 'held here'> {
     const session = this.#session;
     if (session?.hasResponse(responseId))
       return { accountId: session.account.id, tokens: session.tokensOf(responseId) };
     const found = await this.#services.store.find(responseId, this.#caller.key.userId);
+    if (found?.content) return 'held here';
     if (found?.accountId === undefined) throw previousNotFound(responseId);
     return { accountId: found.accountId, tokens: found.tokens };
   }
