@@ -25,7 +25,7 @@ export function openContent(breakpoints: number, capabilities: Capabilities): Co
 
 /** Encodes content; as a plain string if possible, because every compatible server accepts that. */
 export function encodeContent(parts: readonly HubPart[], context: ContentContext): string | readonly JsonObject[] {
-  const encoded = parts.map((part) => encodePart(part, context));
+  const encoded = parts.flatMap((part) => encodePart(part, context));
   if (!context.capabilities.textParts && encoded.every(({ type }) => type === 'text'))
     return joinTexts(encoded.map(({ text }) => String(text)));
   const [only] = encoded;
@@ -37,7 +37,14 @@ export function encodeContent(parts: readonly HubPart[], context: ContentContext
 /** Parts as one text, for servers that take no list. */
 export const joinTexts = (texts: readonly string[]): string => texts.join('\n\n');
 
-export function encodePart(part: HubPart, context: ContentContext): JsonObject {
+/** One part of the wire, or two: a file has no member for its context. */
+export function encodePart(part: HubPart, context: ContentContext): readonly JsonObject[] {
+  const body = encodeBody(part, context);
+  const heading = part.kind === 'file' && part.source.kind !== 'text' ? part.context : undefined;
+  return heading ? [{ type: 'text', text: heading }, body] : [body];
+}
+
+function encodeBody(part: HubPart, context: ContentContext): JsonObject {
   const { imageInput, refusedFields } = context.capabilities;
   const breakpoint = { prompt_cache_breakpoint: context.takeBreakpoint('cache' in part ? part.cache : undefined) };
   switch (part.kind) {
@@ -76,7 +83,7 @@ export function asText(part: HubPart): string | undefined {
       return [`${part.title} (${part.source})`, ...part.texts].join('\n');
     case 'file':
       if (part.source.kind !== 'text') return undefined;
-      return part.title ? `${part.title}\n${part.source.text}` : part.source.text;
+      return [part.title, part.context, part.source.text].filter((line) => line).join('\n');
     default:
       return undefined;
   }

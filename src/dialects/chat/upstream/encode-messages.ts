@@ -54,9 +54,25 @@ function checkEnd({ dialect, items }: HubRequest, { capabilities }: UpstreamTarg
   if (prefill && !capabilities.prefill && dialect !== 'chat' && dialect !== 'responses') rejectPrefill();
 }
 
+/** Whether a breakpoint has no place, or the model takes none. Caching of the whole prompt needs none here: servers cache by themselves. */
+export function losesBreakpoint(request: HubRequest, explicitCache: boolean): boolean {
+  const { items, tools } = request;
+  if (!explicitCache && countBreakpoints(request) > 0) return true;
+  return (
+    tools.some(({ cache }) => cache) ||
+    items.some(
+      (item) =>
+        (item.kind === 'tool_change' && item.add.some(({ cache }) => cache)) ||
+        (item.kind === 'tool_result' && countIn(item.parts) > 0) ||
+        (item.kind === 'message' && item.role === 'assistant' && countIn(item.parts) > 0),
+    )
+  );
+}
+
+const countIn = (parts: readonly HubPart[]): number => parts.filter((part) => 'cache' in part && part.cache).length;
+
 /** Only parts of system and user messages can have a breakpoint. */
-export function countBreakpoints({ system, items }: HubRequest): number {
-  const countIn = (parts: readonly HubPart[]) => parts.filter((part) => 'cache' in part && part.cache).length;
+function countBreakpoints({ system, items }: HubRequest): number {
   return items.reduce(
     (sum, item) => sum + (item.kind === 'message' && item.role !== 'assistant' ? countIn(item.parts) : 0),
     countIn(system),
@@ -165,7 +181,7 @@ function writeResult(call: HubToolCall, state: EncodeState, media: JsonObject[])
   const shown = result?.parts.filter((part) => asText(part) === undefined) ?? [];
   if (shown.length === 0) return;
   media.push({ type: 'text', text: `From the result of tool call ${tool_call_id}:` });
-  for (const part of shown) media.push(encodePart(part, withoutBreakpoints(state.content)));
+  for (const part of shown) media.push(...encodePart(part, withoutBreakpoints(state.content)));
 }
 
 const withoutBreakpoints = ({ capabilities }: ContentContext): ContentContext => ({

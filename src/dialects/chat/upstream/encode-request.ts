@@ -12,7 +12,7 @@ import { isStrict } from '../../tools/strict-schema.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
-import { countBreakpoints, encodeMessages } from './encode-messages.ts';
+import { encodeMessages, losesBreakpoint } from './encode-messages.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 
@@ -24,10 +24,11 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const { native, emulated } = splitStop(request, target);
   const { response_format, instruction } = encodeFormat(request.output.format, target);
   if (instruction !== undefined) dropped.push('structuredOutput');
+  const { members: tools, droppedSearchOptions } = encodeTools(request, target, names, dropped);
   const body = compact({
     model: target.model,
     messages: encodeMessages(withInstruction(request, instruction), target, names),
-    ...encodeTools(request, target, names, dropped),
+    ...tools,
     response_format,
     ...encodeThinking(request.reasoning, target, dropped),
     verbosity: request.output.verbosity,
@@ -37,9 +38,16 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     ...encodeMeta(request),
     ...(request.stream && { stream: true, stream_options: { include_usage: true } }),
   });
-  if (countBreakpoints(request) > 0 && !capabilities.explicitCache) dropped.push('cacheBreakpoints');
+  if (losesBreakpoint(request, capabilities.explicitCache)) dropped.push('cacheBreakpoints');
   const accepted = withoutRefused(body, request, target, dropped);
-  return { body: accepted, headers: {}, droppedFields: dropped, names: names.originals, emulateStop: emulated };
+  return {
+    body: accepted,
+    headers: {},
+    droppedFields: dropped,
+    ...(droppedSearchOptions.length > 0 && { droppedSearchOptions }),
+    names: names.originals,
+    emulateStop: emulated,
+  };
 }
 
 /** The caller's field behind each field of the wire that a server may reject; none where the gateway adds it. */

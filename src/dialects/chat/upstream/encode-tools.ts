@@ -16,29 +16,37 @@ import { compact, isObject } from '../../wire/read.ts';
 type ServerTool = Extract<HubTool, { kind: 'server' }>;
 type Custom = Extract<HubTool, { kind: 'custom' }>;
 
+interface EncodedTools {
+  /** Members of the request. */
+  readonly members: JsonObject;
+  readonly droppedSearchOptions: readonly string[];
+}
+
 export function encodeTools(
   request: HubRequest,
   target: UpstreamTarget,
   names: ToolNames,
   dropped: (HubField | RequestSection)[],
-): JsonObject {
+): EncodedTools {
   if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   const { tools: all, ...choice } = possibleChoice(request, target, dropped);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   const hosted = allowedTools(request).filter(
     (tool): tool is ServerTool => tool.kind === 'server' && tool.tool !== 'image_gen',
   );
-  // Search is the only hosted tool of this dialect.
-  const search = hosted.find(({ tool, options }) => tool === 'web_search' && !options.offline);
-  if (search) checkSearchOptions(search, SEARCH_OPTIONS);
+  // Search is the only hosted tool of this dialect, and few servers have it.
+  const canSearch = !target.capabilities.refusedFields.includes('web_search_options');
+  const search = hosted.find(({ tool, options }) => canSearch && tool === 'web_search' && !options.offline);
+  const droppedSearchOptions = search ? checkSearchOptions(search, SEARCH_OPTIONS) : [];
   if (hosted.some((tool) => tool !== search)) dropped.push('hostedTools');
   if (imageToolOf(request)) dropped.push('imageTool');
-  return compact({
+  const members = compact({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: encodeChoice(choice, all, { target, names, hasTools: tools.length > 0 }),
     parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
     web_search_options: search && searchOptions(search),
   });
+  return { members, droppedSearchOptions };
 }
 
 // ---------------------------------------------------------------- one tool
