@@ -142,18 +142,18 @@ function checkOrder(messages: JsonObject[]): void {
   if (repeated) throw invalid('Conversation roles must alternate user/assistant/user/assistant.');
 }
 
-/** Whether the model of the server thinks, as the request wishes in the field of any server. */
+/** Whether the model of the server thinks, as the request asks in the field of any server. */
 export function thinkingOn(name: ChatServerName, json: JsonObject): Thinking {
-  const wishes = [
+  const settings = [
     objectOf(json.thinking).type,
     json.enable_thinking,
     objectOf(json.chat_template_kwargs).enable_thinking,
     objectOf(json.reasoning).effort,
     objectOf(json.reasoning).enabled,
     json.reasoning_effort,
-  ].filter((wish) => wish !== undefined);
-  if (wishes.some((wish) => wish === 'disabled' || wish === 'none' || wish === false)) return 'off';
-  return wishes.length > 0 || chatServer(name).thinksByDefault ? 'shown' : 'off';
+  ].filter((value) => value !== undefined);
+  if (settings.some((value) => value === 'disabled' || value === 'none' || value === false)) return 'off';
+  return settings.length > 0 || chatServer(name).thinksByDefault ? 'shown' : 'off';
 }
 
 /** The members of the reply's message that hold its text and its reasoning. */

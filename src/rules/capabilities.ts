@@ -63,7 +63,7 @@ export interface Capabilities {
   readonly textParts: boolean;
   /** Images may be sent. */
   readonly imageInput: boolean;
-  /** The field in which a chat-completions server takes the wish to think. */
+  /** The field in which a chat-completions server is asked to think. */
   readonly thinkingField: ThinkingField;
   /** The form in which assistant messages with tool calls carry their reasoning back; `none` drops it. */
   readonly reasoningHistory: ReasoningHistory;

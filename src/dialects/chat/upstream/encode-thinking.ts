@@ -1,4 +1,4 @@
-/** Encoder of the wish to think, in the field that the server has for it. */
+/** Encoder of the request to think, in the field that the server has for it. */
 import type { ThinkingField } from '../../../rules/index.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
@@ -28,7 +28,7 @@ function effortOf({ mode, effort, budget }: HubReasoning): Effort | undefined {
   return mode === 'budget' && budget !== undefined ? effortOfBudget(budget) : undefined;
 }
 
-interface Wish {
+interface Thinking {
   readonly isOn: boolean;
   /** The nearest one that the server accepts. */
   readonly effort: Effort | undefined;
@@ -36,18 +36,18 @@ interface Wish {
   readonly budget: number | undefined;
 }
 
-const effortIfOn = ({ isOn, effort }: Wish): Effort | undefined => (isOn ? effort : undefined);
+const effortIfOn = ({ isOn, effort }: Thinking): Effort | undefined => (isOn ? effort : undefined);
 
-const WRITERS: Readonly<Record<ThinkingField, (wish: Wish) => JsonObject>> = {
+const WRITERS: Readonly<Record<ThinkingField, (thinking: Thinking) => JsonObject>> = {
   reasoning_effort: ({ effort }) => ({ reasoning_effort: effort }),
-  thinking: (wish) => ({
-    thinking: { type: wish.isOn ? 'enabled' : 'disabled' },
-    reasoning_effort: effortIfOn(wish),
+  thinking: (request) => ({
+    thinking: { type: request.isOn ? 'enabled' : 'disabled' },
+    reasoning_effort: effortIfOn(request),
   }),
   enable_thinking: ({ isOn, budget }) => ({ enable_thinking: isOn, thinking_budget: isOn ? budget : undefined }),
-  chat_template_kwargs: (wish) => ({
-    chat_template_kwargs: { enable_thinking: wish.isOn },
-    reasoning_effort: effortIfOn(wish),
+  chat_template_kwargs: (request) => ({
+    chat_template_kwargs: { enable_thinking: request.isOn },
+    reasoning_effort: effortIfOn(request),
   }),
   reasoning: ({ isOn, effort, budget }) => {
     if (isOn && budget !== undefined) return { reasoning: { max_tokens: budget } };
