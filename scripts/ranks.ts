@@ -63,7 +63,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['billing', 'models'],
     ['services', 'images', 'legs'],
     ['native', 'converted'],
-    ['background', 'account-test'],
+    ['background', 'account-test', 'probe'],
     ['websocket'],
     ['gateway'],
     ['index'],
