@@ -9,7 +9,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['http'],
   ['dialects', 'db', 'redis', 'upstream', 'web', 'config', 'data-dir'],
   ['identity', 'catalog', 'pool', 'ledger'],
-  ['setup'],
+  ['setup', 'requests'],
   ['gateway', 'video'],
   ['api', 'admin', 'worker', 'master-key'],
   ['main'],
@@ -58,7 +58,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   gateway: [
     ['caller', 'affinity', 'dropped', 'redact', 'rejected-options', 'stored', 'stream-headers'],
-    ['failure-reason', 'speakers'],
+    ['failure-reason', 'provider-words', 'speakers'],
     ['failover'],
     ['billing', 'models'],
     ['services', 'images', 'legs'],

@@ -145,6 +145,21 @@ const Settings = z.strictObject({
     .describe(
       'calendar months that single usage records are kept; 0 keeps all; daily sums and charges are always kept',
     ),
+  REQUEST_LOG_DAYS: integer(0, 365)
+    .default(14)
+    .describe('UTC days before today that the request log is kept; 0 writes none; charts read roll-ups of 400 days'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe(
+      'base URL of an OpenTelemetry receiver (OTLP over HTTP, JSON) that gets a trace of every call; unset sends none',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .regex(/^[\w-]+=[^,=]+(,[\w-]+=[^,]+)*$/, 'must be name=value pairs separated by commas')
+    .optional()
+    .describe('headers for that receiver, such as authorization=Bearer%20TOKEN; values are percent-encoded'),
+  OTEL_SERVICE_NAME: z.string().min(1).default('dragoman').describe('name of this service in traces'),
   ALARM_CHECK_MS: integer(100, DAY_MS)
     .default(60_000)
     .describe('interval at which the worker verifies the ledger and checks for alarms'),
@@ -219,6 +234,7 @@ const SECRET = new Set([
   'METRICS_TOKEN',
   'HTTPS_PROXY',
   'HTTP_PROXY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ]);
 
 /** Settings that most programs read in lower case too. */

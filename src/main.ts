@@ -35,12 +35,21 @@ import {
   type RevisionName,
   RevisionWatch,
 } from './db/index.ts';
-import { type Background, createBackground, createGateway, type Gateway } from './gateway/index.ts';
+import { type Background, createBackground, createGateway, type Gateway, type ProbeServices } from './gateway/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter, SharedHealth } from './pool/index.ts';
 import { Redis } from './redis/index.ts';
+import {
+  openSpans,
+  type RequestEntry,
+  RequestLog,
+  RequestMetrics,
+  RequestWriter,
+  requestEntry,
+  type SpanRecorder,
+} from './requests/index.ts';
 import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
 import { findUnpriced } from './setup/index.ts';
 import { type ProxySettings, PublicFetcher, UpstreamClient } from './upstream/index.ts';
@@ -52,6 +61,7 @@ import {
   Certificate,
   CertificateError,
   type ClientStreamLimits,
+  type CompletedCall,
   Cors,
   connectionLimits,
   createMetrics,
@@ -164,11 +174,12 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   let url = publicUrlOf(config, config.PORT);
   const video = openVideo(context, services, () => url);
   closers.push(() => video.close());
+  const onCompleted = await openRequestLog(context, services, closers);
   const certificate = await openCertificate(context, closers);
   let isStarting = true;
   const { gateway, web, metricsWeb } = createApp(
     context,
-    { ...services, video, certificate, isStarting: () => isStarting },
+    { ...services, video, certificate, onCompleted, isStarting: () => isStarting },
     closers,
   );
   // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
@@ -205,6 +216,48 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
       log.flush();
     },
   };
+}
+
+/** What operators learn of every call: its line in the request log, metrics by account, and a trace. */
+async function openRequestLog(
+  { config, database: { db }, clock, log }: AppContext,
+  { metrics, catalog }: Pick<Services, 'metrics' | 'catalog'>,
+  closers: Closer[],
+): Promise<(completed: CompletedCall) => void> {
+  const requestMetrics = new RequestMetrics(metrics, catalog);
+  const requestLog =
+    config.REQUEST_LOG_DAYS === 0
+      ? undefined
+      : new RequestLog({
+          writer: new RequestWriter({ db, log }),
+          clock,
+          log,
+          flushMs: config.USAGE_FLUSH_MS,
+          onWritten: (_entries, costs) => requestMetrics.recordCosts(costs),
+        });
+  if (requestLog) closers.push(() => requestLog.stop());
+  metrics.counter('dragoman_request_log_dropped_total', 'Calls that are missing in the request log', () => [
+    { value: requestLog?.dropped ?? 0 },
+  ]);
+  const spans = await openTraces(config, clock, log);
+  if (spans) closers.push(() => spans.stop());
+  return (completed) => {
+    const entry: RequestEntry | undefined = requestEntry(completed);
+    if (!entry) return;
+    requestMetrics.record(entry);
+    requestLog?.add(entry);
+    spans?.record(completed, entry);
+  };
+}
+
+async function openTraces(config: Config, clock: Clock, log: Log): Promise<SpanRecorder | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = '' } = config;
+  if (endpoint === undefined) return undefined;
+  const pairs = listOf(headers).map((pair) => [
+    pair.slice(0, pair.indexOf('=')),
+    decodeURIComponent(pair.slice(pair.indexOf('=') + 1)),
+  ]);
+  return openSpans({ endpoint, headers: Object.fromEntries(pairs), serviceName: config.OTEL_SERVICE_NAME, clock, log });
 }
 
 /** The certificate of the server, read again when its files change; undefined without TLS. */
@@ -380,6 +433,7 @@ function createApp(
   services: Services & {
     readonly video: Video;
     readonly certificate: Certificate | undefined;
+    readonly onCompleted: (call: CompletedCall) => void;
     readonly isStarting: () => boolean;
   },
   closers: Closer[],
@@ -387,6 +441,7 @@ function createApp(
   const { config, database, log, clock, sealer, secrets } = context;
   const { metrics, catalog, keys, upstream, metering, limiter, pool, health, video, certificate, isStarting } =
     services;
+  const { onCompleted } = services;
   const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
   const gateway = createGateway({
     db: database.db,
@@ -470,6 +525,7 @@ function createApp(
     certificate,
     httpStack: config.HTTP_STACK,
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
+    onCompleted,
   });
   const metricsWeb =
     config.METRICS_PORT === undefined
@@ -549,6 +605,14 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   closers.push(() => video.close());
   const background = createBackground({ ...context, db: context.database.db, upstream, catalog });
   return { video, background, close: () => closeAll(closers) };
+}
+
+/** Opens what a test of accounts needs, without a server. */
+export async function openProbeServices(context: AppContext): Promise<ProbeServices & { close(): Promise<void> }> {
+  const { config, clock, database, sealer, log } = context;
+  const catalog = await loadCatalog(database.db, sealer, log);
+  const upstream = new UpstreamClient(clock, { stack: config.HTTP_STACK, proxies: proxiesOf(config) });
+  return { clock, upstream, catalog: () => catalog, close: () => upstream.close() };
 }
 
 /** The server starts without Redis too: limits are then counted in this process until Redis is back. */

@@ -29,8 +29,10 @@ import {
   rotateKeyOperation,
 } from './keys.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
+import { getRequest, listRequestLog } from './requests.ts';
 import { listReviews, releaseReview, settleReview } from './reviews.ts';
 import { getStatement } from './statement.ts';
+import { getAccountStats, getStats } from './stats.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
 
@@ -41,6 +43,10 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.statement': getStatement,
   'admin.usage': getUsageBreakdown,
   'admin.records': listRecords,
+  'admin.requests': listRequestLog,
+  'admin.request': getRequest,
+  'admin.stats': getStats,
+  'admin.accountStats': getAccountStats,
   'admin.quarantine': listQuarantine,
   'admin.resolveRecord': resolveRecord,
   'admin.dismissRecord': dismissRecord,

@@ -3,12 +3,14 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
+import type { Account, Group } from '../catalog/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
 import { prepareDataDir } from '../data-dir.ts';
 import { isMigrated } from '../db/index.ts';
+import { type ProbeServices, probeAccount } from '../gateway/index.ts';
 import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
-import { type AppContext, publicUrlOf } from '../main.ts';
+import { type AppContext, openProbeServices, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
@@ -34,7 +36,8 @@ const RENEWAL_MS = 30 * 86_400_000;
 export const doctorCommand = (): Command =>
   new Command('doctor')
     .description('check Node, database, Redis, disk, port, certificate and configuration')
-    .action(async () => {
+    .option('--accounts', 'also send one tiny real request to every text account; you pay the provider for it')
+    .action(async ({ accounts = false }: { accounts?: boolean }) => {
       const config = loadConfig(process.env);
       const findings = [
         checkNode(),
@@ -44,7 +47,7 @@ export const doctorCommand = (): Command =>
         ...checkProxy(config),
         ...checkMetrics(config),
         ...(await checkRedis(config)),
-        ...(await checkInstallation(config)),
+        ...(await checkInstallation(config, accounts)),
       ];
       for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
       if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
@@ -127,7 +130,7 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
 }
 
 /** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
-async function checkInstallation(config: Config): Promise<Finding[]> {
+async function checkInstallation(config: Config, testsAccounts: boolean): Promise<Finding[]> {
   let context: AppContext;
   try {
     context = await openCommandContext(config);
@@ -140,6 +143,7 @@ async function checkInstallation(config: Config): Promise<Finding[]> {
       { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
       ...(await checkSetup(context)),
       ...(await checkAccounts(context)),
+      ...(testsAccounts ? await testAccounts(context) : []),
       ...(await checkVideo(context)),
       ...(await checkAlarms(context)),
     ];
@@ -254,6 +258,45 @@ async function checkCooldowns({ database: { db } }: AppContext): Promise<Finding
       text: `${account_id} ${what}${use} since ${since.toISOString()} until ${until.toISOString()}, by ${host ?? 'a former server'} (${replica_id}): ${why}, faults: ${faults}${isOut ? `; ${QUOTA_ADVICE}` : ''}`,
     };
   });
+}
+
+/** Requests at a time, so that many slow accounts take seconds, not minutes. */
+const TESTS_AT_A_TIME = 8;
+
+/** Sends one request to every account. Video accounts are left out, because a task costs money. */
+async function testAccounts(context: AppContext): Promise<Finding[]> {
+  const services = await openProbeServices(context);
+  try {
+    const accounts = services.catalog().allAccounts();
+    const findings: Finding[] = [];
+    const waiting = accounts.values();
+    const work = async (): Promise<void> => {
+      for (const account of waiting) {
+        const group = services.catalog().group(account.groupId);
+        if (group) findings.push(await testAccount(services, group, account));
+      }
+    };
+    await Promise.all(Array.from({ length: TESTS_AT_A_TIME }, work));
+    const note = 'each account got one request of a few tokens, which its provider bills to you';
+    return [{ about: 'Test', state: 'note', text: note }, ...findings.toSorted((a, b) => (a.text < b.text ? -1 : 1))];
+  } finally {
+    await services.close();
+  }
+}
+
+async function testAccount(services: ProbeServices, group: Group, account: Account): Promise<Finding> {
+  const about = 'Test';
+  if (group.style === 'video')
+    return { about, state: 'note', text: `${account.id} (${group.id}) is a video account and was not tested` };
+  const { ok, status, firstByteMs, totalMs, words, model } = await probeAccount(services, group, account);
+  const times = `first byte ${firstByteMs ?? '-'} ms, all ${totalMs} ms`;
+  return ok
+    ? { about, state: 'good', text: `${account.id} (${group.id}) replied with ${model}: ${times}` }
+    : {
+        about,
+        state: model === null ? 'note' : 'bad',
+        text: `${account.id} (${group.id})${model === null ? '' : ` failed with ${model}: ${status === null ? 'no response' : `HTTP ${status}`}, ${times}`}: ${words}`,
+      };
 }
 
 /** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */

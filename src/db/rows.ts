@@ -386,6 +386,87 @@ export interface ReplicasRow {
   pending_since: Timestamp | null;
 }
 
+export interface RequestFaultHoursRow {
+  hour: Timestamp;
+  group_id: string;
+  account_id: string;
+  model: string;
+  kind: string;
+  attempts: bigint;
+}
+
+export interface RequestFaultsRow {
+  at: Timestamp;
+  request_id: string;
+  attempt: number;
+  group_id: string;
+  account_id: string;
+  model: string | null;
+  kind: string;
+  status: number | null;
+  words: string | null;
+}
+
+export interface RequestHoursRow {
+  hour: Timestamp;
+  group_id: string;
+  account_id: string;
+  model: string;
+  requests: bigint;
+  provider_errors: bigint;
+  own_errors: bigint;
+  caller_errors: bigint;
+  client_closed: bigint;
+  input_tokens: bigint;
+  cached_input_tokens: bigint;
+  output_tokens: bigint;
+  nanos: bigint;
+  cost_nanos: bigint;
+  cost_unknown: bigint;
+  first_byte: number[];
+  total: number[];
+  added: number[];
+  failover: number[];
+}
+
+export interface RequestHoursDueRow {
+  hour: Timestamp;
+}
+
+export interface RequestsRow {
+  at: Timestamp;
+  id: string;
+  user_id: string;
+  key_id: string;
+  group_id: string;
+  operation: string;
+  model: string | null;
+  upstream_model: string | null;
+  client: string | null;
+  target: string | null;
+  stream: boolean | null;
+  status: number;
+  outcome: string;
+  code: string | null;
+  error: string | null;
+  account_id: string | null;
+  attempts: Json | null;
+  dropped: string[] | null;
+  changed: string[] | null;
+  first_byte_ms: number | null;
+  total_ms: number;
+  added_ms: number | null;
+  failover_ms: number | null;
+  usage: Json | null;
+  nanos: bigint | null;
+  cost_nanos: bigint | null;
+  price_id: bigint | null;
+  group_ppm: bigint | null;
+  user_ppm: bigint | null;
+  estimated: boolean | null;
+  session: bigint | null;
+}
+
 export interface RevisionsRow {
   name: string;
   revision: Generated<bigint>;
@@ -623,6 +704,11 @@ export interface Rows {
   models: ModelsRow;
   prices: PricesRow;
   replicas: ReplicasRow;
+  request_fault_hours: RequestFaultHoursRow;
+  request_faults: RequestFaultsRow;
+  request_hours: RequestHoursRow;
+  request_hours_due: RequestHoursDueRow;
+  requests: RequestsRow;
   revisions: RevisionsRow;
   secrets: SecretsRow;
   stored_responses: StoredResponsesRow;

@@ -63,7 +63,7 @@ export {
 export type { Fault } from './errors/fault.ts';
 export { rejectWrongDialect } from './generate/client/wrong-dialect.ts';
 export { billedSearches } from './generate/usage.ts';
-export { checkSupport, HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
+export { changedFields, checkSupport, HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
 export { type Folded, fold, unfold } from './hub/fold.ts';
 export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';

@@ -25,8 +25,9 @@ import type {
   UpstreamListener,
   UpstreamRequest,
 } from '../upstream/index.ts';
-import type { Call } from '../web/index.ts';
+import { type AttemptOutcome, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
 import { failureMessage, failureReason } from './failure-reason.ts';
+import { providerWords } from './provider-words.ts';
 
 export interface FailoverServices {
   readonly pool: Pool;
@@ -113,6 +114,9 @@ class Failover {
   readonly #done = Promise.withResolvers<void>();
   #exchange: UpstreamExchange | undefined;
   #lease: AccountLease<Account> | undefined;
+  /** The newest attempt, for the request log. */
+  #trace: AttemptTrace | undefined;
+  #sentBody: UpstreamRequest['body'] = null;
   readonly #startedAt: number;
   /** A call waits once. */
   #hasWaited = false;
@@ -132,6 +136,7 @@ class Failover {
     this.#call.onClientGone(() => {
       this.#exchange?.abort();
       this.#leaveQueue();
+      this.#endAttempt('client_closed');
       // Says nothing about the account.
       this.#release({ kind: 'request' });
       this.#done.resolve();
@@ -211,7 +216,11 @@ class Failover {
   }
 
   #send(account: Account, request: UpstreamRequest): void {
-    const attempt = new Attempt(this, account);
+    const { trace } = this.#call;
+    trace.session = this.#upstreamCall.affinity?.hash;
+    this.#trace = trace.beginAttempt(account.id, this.#call.elapsedMs());
+    this.#sentBody = request.body;
+    const attempt = new Attempt(this, account, this.#trace);
     this.#exchange = this.#services.upstream.send(request, attempt);
     attempt.exchange = this.#exchange;
     crashPoint('upstream.sent');
@@ -232,10 +241,22 @@ class Failover {
     this.#done.reject(fail('no_upstream_account'));
   }
 
+  #endAttempt(outcome: AttemptOutcome, words?: string): void {
+    if (this.#trace) endAttempt(this.#trace, this.#call.elapsedMs(), outcome, words);
+  }
+
   // ---------------------------------------------------------------- called by an attempt
+
+  onBytes(trace: AttemptTrace): void {
+    const now = this.#call.elapsedMs();
+    trace.firstByteMs ??= now;
+    trace.lastByteMs = now;
+  }
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler {
     this.#lease?.answered();
+    // Large bodies must not stay in memory while the response is sent.
+    this.#sentBody = null;
     return this.#upstreamCall.onResponse(head, upstream);
   }
 
@@ -254,6 +275,7 @@ class Failover {
 
   done(kind: FaultKind | undefined, transport?: TransportError): void {
     this.#release(kind && { kind, providerCode: transport?.code });
+    this.#endAttempt(kind ?? 'ok', transport?.code);
     this.#logOutcome(kind);
     this.#done.resolve();
   }
@@ -281,12 +303,14 @@ class Failover {
     const message = failure && faultRow(fault.kind).showsMessage ? failureMessage(failure.body, account) : undefined;
     this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode, message });
     this.#logOutcome(fault.kind);
+    const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);
+    this.#endAttempt(fault.kind, this.#wordsOf(fault, account, failure) ?? reason);
     this.#services.log.warn('attempt.failed', {
       request: this.#call.id,
       account: account.id,
       fault: fault.kind,
       status: failure?.status,
-      reason: failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code),
+      reason,
     });
     const { withoutOpaque } = this.#upstreamCall;
     if (fault.kind === 'option_rejected' || (fault.kind === 'opaque_rejected' && withoutOpaque)) {
@@ -306,6 +330,12 @@ class Failover {
     } catch (error) {
       this.#done.reject(error);
     }
+  }
+
+  #wordsOf({ kind, error }: Fault, account: Account, failure: UpstreamFailure | undefined): string | undefined {
+    if (!failure) return undefined;
+    const model = this.#trace?.model;
+    return providerWords({ kind, message: error.message, account, model, sent: this.#sentBody });
   }
 
   #logOutcome(kind: FaultKind | undefined): void {
@@ -332,15 +362,18 @@ class Attempt implements UpstreamListener, UpstreamControl {
   readonly #account: Account;
   #handler: ResponseHandler | undefined;
   #errorResponse: ErrorResponse | undefined;
+  readonly #trace: AttemptTrace;
   #isSettled = false;
 
-  constructor(failover: Failover, account: Account) {
+  constructor(failover: Failover, account: Account, trace: AttemptTrace) {
     this.#failover = failover;
     this.#account = account;
+    this.#trace = trace;
   }
 
   onHead(status: number, headers: HttpHeaders): void {
     crashPoint('upstream.head_received');
+    this.#trace.status = status;
     // The API of a provider never redirects. Its address would lead the client around the gateway.
     if (status >= 300 && status < 400) return this.reject(redirected(status));
     if (status >= 400) this.#errorResponse = { status, headers, chunks: [], bytes: 0 };
@@ -349,6 +382,7 @@ class Attempt implements UpstreamListener, UpstreamControl {
 
   onData(chunk: Buffer): boolean {
     crashPoint('upstream.data_received');
+    this.#failover.onBytes(this.#trace);
     if (this.#handler) return this.#handler.onData(chunk);
     const response = this.#errorResponse;
     if (!response) return true;

@@ -65,12 +65,14 @@ export function probeAccount(
   account: Account,
   modelName?: string,
 ): Promise<ProbeResult> {
-  if (group.style === 'video') return Promise.resolve(notSent('Video accounts are not tested, because a task costs money.'));
+  if (group.style === 'video')
+    return Promise.resolve(notSent('Video accounts are not tested, because a task costs money.'));
   const { style } = group;
   const dialect = dialectOf(style, account);
   if (!dialect) return Promise.resolve(notSent('The account has no feature that answers a text request.'));
   const model = modelFor(services, group, modelName);
-  if (!model) return Promise.resolve(notSent('No text model of the group has a fixed name; name a model to test with.'));
+  if (!model)
+    return Promise.resolve(notSent('No text model of the group has a fixed name; name a model to test with.'));
   const name = upstreamName(model, account);
   return new Probe(services, account, { dialect, name }).send(requestFor({ style, account, model, dialect, name }));
 }
@@ -157,7 +159,9 @@ class Probe implements UpstreamListener {
   send(request: UpstreamRequest): Promise<ProbeResult> {
     const { clock, upstream } = this.#services;
     this.#exchange = upstream.send(request, this);
-    const cancel = clock.after(TIME_LIMIT_MS, () => this.#stop(`No complete response within ${TIME_LIMIT_MS / 1000} s.`));
+    const cancel = clock.after(TIME_LIMIT_MS, () =>
+      this.#stop(`No complete response within ${TIME_LIMIT_MS / 1000} s.`),
+    );
     return this.#result.promise.finally(cancel);
   }
 

@@ -15,7 +15,9 @@ export {
 } from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
 export { Metering, type MeteringState } from './metering.ts';
+export { providerCosts } from './pricing/provider-cost.ts';
 export {
+  type Cost,
   costOf,
   maxCostOf,
   parseRates,

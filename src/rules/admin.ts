@@ -32,6 +32,27 @@ export const ADMIN_ENDPOINTS = {
     path: `${BASE}/records`,
     about: 'Single usage records, newest first; of the last 30 days unless `request_id` or `start` is given',
   },
+  'admin.requests': {
+    method: 'GET',
+    path: `${BASE}/requests`,
+    about: 'The request log: every call of a known key, failed and refused ones too, newest first',
+  },
+  'admin.request': {
+    method: 'GET',
+    path: `${BASE}/requests/{request}`,
+    about: 'A call with its attempts, and the arithmetic of its charge and cost',
+  },
+  'admin.stats': {
+    method: 'GET',
+    path: `${BASE}/stats`,
+    about: 'Series for charts: requests, errors, tokens, money and percentiles of times by hour or day',
+  },
+  'admin.accountStats': {
+    method: 'GET',
+    path: `${BASE}/stats/accounts`,
+    about:
+      'How each account does: calls, failed attempts by fault, times, cache hits, cost, and the newest words of its provider',
+  },
   'admin.quarantine': {
     method: 'GET',
     path: `${BASE}/quarantine`,

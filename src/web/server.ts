@@ -53,6 +53,17 @@ export interface WebOptions {
   readonly certificate?: Certificate | undefined;
   /** Lets scripts of other origins call the caller's API. */
   readonly cors?: Cors | undefined;
+  /** Called once for every call, when its response is sent or can no longer be sent. Must not throw. */
+  readonly onCompleted?: ((call: CompletedCall) => void) | undefined;
+}
+
+/** How a call ended: `client_closed` before it had its response, `interrupted` by a shutdown. */
+export type CallOutcome = 'completed' | 'client_closed' | 'interrupted';
+
+export interface CompletedCall {
+  readonly call: Call;
+  readonly status: number;
+  readonly outcome: CallOutcome;
 }
 
 export interface Web {
@@ -190,6 +201,7 @@ function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: 
     query,
     address: clientAddress(request, options.trustedProxies),
     startedAt: options.clock.now(),
+    clock: options.clock,
     upgrade,
     headers: headersOf(options, request, match),
     bodyBudget: options.bodyBudget,
@@ -260,15 +272,16 @@ const UNKNOWN_OUTCOME =
   'The server is restarting, and the outcome of this request is unknown; read what it changes before you send it again.';
 const NO_RETRY = { headers: { 'x-should-retry': 'false' } };
 
-function finish({ metrics, log, clock, openCalls }: WebState, call: Call): void {
+function finish({ metrics, log, clock, openCalls, onCompleted }: WebState, call: Call): void {
   const ms = clock.now() - call.startedAt;
-  const outcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
+  const outcome: CallOutcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
   const status = call.response.statusCode;
   metrics.openRequests.value -= 1;
   openCalls.delete(call);
   metrics.recordRequest({ operation: call.operation, status, ms, outcome });
   call.addLogFields({ status, outcome, ms });
   log[isOperator(call.operation) ? 'debug' : 'info']('request.completed', call.logFields);
+  onCompleted?.({ call, status, outcome });
 }
 
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');

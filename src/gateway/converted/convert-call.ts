@@ -102,6 +102,8 @@ async function decodeCall(
   });
   const model = resolveModel(services.catalog(), caller, request.model);
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
+  call.trace.client = from;
+  call.trace.target = to;
   const fetchesMedia = accounts.some(
     (account) => !capabilitiesFor(caller.group.style, model, { account, dialect: to }).urlMedia,
   );

@@ -37,6 +37,8 @@ export async function convertImages(
   const pair = pairOf({ client: 'images', upstream: to });
   const request = pair.client.decodeRequest(body, { ...call.request, model: model.name });
   call.addLogFields({ model: model.name, stream: request.stream, converted: `images->${to}` });
+  call.trace.client = 'images';
+  call.trace.target = to;
   const images = { size, promptBytes };
   const admission = await services.billing.admit(call, caller, {
     operation,

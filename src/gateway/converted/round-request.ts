@@ -2,6 +2,7 @@
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import {
+  changedFields,
   encodeRequestFor,
   type Fault,
   type HubRequest,
@@ -141,12 +142,15 @@ export class RoundRequest {
   }
 
   #build(account: Account): UpstreamRequest {
-    const { pair, caller, operation } = this.#context;
+    const { pair, call, caller, operation, request } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     const { style } = caller.group;
     const sent = this.#encode(account);
     this.#sent.set(account.id, sent);
     const { encoded, model, body } = sent;
+    call.trace.upstreamModel = model;
+    call.trace.dropped = encoded.dropped;
+    call.trace.changed ??= changedFields(request, pair.upstream.support).map((field) => pair.client.fieldNames[field]);
     return {
       method: 'POST',
       ...locateUpstream(style, account.baseUrl, UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream)),

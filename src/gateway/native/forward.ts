@@ -62,6 +62,9 @@ export async function forward(
   const { model, isStream, bounds, images, tiers, accountId } = request;
   const wanted = [feature, request.feature].filter((name) => name !== undefined);
   call.addLogFields({ model: model?.name, stream: isStream });
+  call.trace.client = dialect;
+  call.trace.target = dialect;
+  call.trace.dropped = request.dropped;
   const accounts = services
     .catalog()
     .accounts(caller.group.id)
@@ -153,6 +156,7 @@ class NativeCall implements UpstreamCall {
     // The failed attempt sent nothing to the client. If the client disconnects during this one, do not charge for the failed one.
     this.response = undefined;
     this.#sentTo = account;
+    call.trace.upstreamModel = request.model && upstreamName(request.model, account);
     this.#asksForUsage =
       this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, this.#nameFor(account)));
     const { origin, path } = locateUpstream(style, account.baseUrl, request.pathFor(account));

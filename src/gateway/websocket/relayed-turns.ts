@@ -142,7 +142,11 @@ export class RelayedTurns implements TurnRunner {
   #relay({ call, turn, model, admission }: AdmittedTurn, session: UpstreamSession): Promise<void> {
     const { account } = session;
     call.addLogFields({ model: model.name, stream: true, account: account.id, attempts: 1 });
-    return session.run({ call, turn, admission, text: frameFor(turn, upstreamName(model, account)) });
+    const name = upstreamName(model, account);
+    call.trace.client = 'responses';
+    call.trace.target = 'responses';
+    call.trace.upstreamModel = name;
+    return session.run({ call, turn, admission, text: frameFor(turn, name) });
   }
 
   /** Only for responses of this connection, because the account is shared with other callers. */
