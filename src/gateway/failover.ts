@@ -26,7 +26,7 @@ import type {
   UpstreamRequest,
 } from '../upstream/index.ts';
 import { type AttemptOutcome, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
-import { failureMessage, failureReason } from './failure-reason.ts';
+import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
 import { providerWords } from './provider-words.ts';
 
 export interface FailoverServices {
@@ -332,10 +332,9 @@ class Failover {
     }
   }
 
-  #wordsOf({ kind, error }: Fault, account: Account, failure: UpstreamFailure | undefined): string | undefined {
-    if (!failure) return undefined;
-    const model = this.#trace?.model;
-    return providerWords({ kind, message: error.message, account, model, sent: this.#sentBody });
+  #wordsOf({ kind }: Fault, account: Account, failure: UpstreamFailure | undefined): string | undefined {
+    const message = failure && messageIn(failure.body);
+    return message && providerWords({ kind, message, account, model: this.#trace?.model, sent: this.#sentBody });
   }
 
   #logOutcome(kind: FaultKind | undefined): void {

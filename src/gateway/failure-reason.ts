@@ -24,14 +24,20 @@ const MASKED = /[\w.-]*(?:\*{3,}|\u2026|\.{3})[\w.*-]*|\b[A-Za-z0-9_-]{32,}\b/g;
 
 /** The provider's own words about the account, on one line and without secrets; undefined when the body has none. */
 export function failureMessage(body: string, account: Pick<Account, 'credential' | 'baseUrl'>): string | undefined {
-  const { message } = errorIn(body);
-  if (typeof message !== 'string' || message.trim() === '') return undefined;
+  const message = messageIn(body);
+  if (message === undefined) return undefined;
   const clean = redact(message.slice(0, 4 * MAX_MESSAGE_CHARS), account).replaceAll(MASKED, '[redacted]');
   return clean
     .toWellFormed()
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim()
     .slice(0, MAX_MESSAGE_CHARS);
+}
+
+/** The provider's message as it is, which may quote the request; undefined when the body has none. */
+export function messageIn(body: string): string | undefined {
+  const { message } = errorIn(body);
+  return typeof message === 'string' && message.trim() !== '' ? message : undefined;
 }
 
 type JsonRecord = Readonly<Record<string, unknown>>;

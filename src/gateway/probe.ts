@@ -27,6 +27,7 @@ import {
   type UpstreamRequest,
 } from '../upstream/index.ts';
 import { FIXED_HEADERS, UPSTREAM_PATHS } from './converted/round-request.ts';
+import { messageIn } from './failure-reason.ts';
 import { upstreamName } from './models/resolve.ts';
 import { redact } from './redact.ts';
 
@@ -183,8 +184,7 @@ class Probe implements UpstreamListener {
     const body = Buffer.concat(this.#chunks).toString('utf8');
     const status = this.#status ?? 0;
     if (status >= 200 && status < 300) return this.#end(this.#errorIn(body));
-    const { error } = codecOf(this.#sent.dialect).upstream.decodeError({ status, headers: this.#headers, body });
-    this.#end(error.message);
+    this.#end(messageIn(body) ?? `The provider responded with HTTP ${status} and no error message.`);
   }
 
   onError({ code }: TransportError): void {
@@ -202,12 +202,17 @@ class Probe implements UpstreamListener {
     if (!isEventStream(this.#headers['content-type'] ?? EVENT_STREAM)) return this.#errorInJson(body);
     const decoder = codecOf(this.#sent.dialect).upstream.openDecoder({ requestId: 'probe' });
     const events: HubEvent[] = [];
-    const reader = readSse((data, event) => events.push(...decoder.push(data, event)));
+    let words: string | undefined;
+    const reader = readSse((data, event) => {
+      const decoded = decoder.push(data, event);
+      events.push(...decoded);
+      if (decoded.some(({ kind }) => kind === 'error')) words ??= messageIn(data);
+    });
     reader.feed(body);
     reader.end({ keepTail: true });
     if (!events.some(({ kind }) => kind === 'finish')) events.push(...decoder.end());
     const error = events.find((event) => event.kind === 'error');
-    return error?.error.message;
+    return words ?? error?.error.message;
   }
 
   #errorInJson(body: string): string | undefined {

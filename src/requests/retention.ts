@@ -14,7 +14,8 @@ export async function removeOldRequests(db: Db, { days, now }: { readonly days: 
   // A day whose hours wait for their roll-up stays.
   const { rows } = await sql<{ day: string }>`
     select d.day::text as day from (
-      select distinct to_date(right(tablename, 10), 'YYYY_MM_DD') as day from pg_tables where schemaname = 'request_days') d
+      select distinct to_date(substring(tablename from '\\d{4}_\\d\\d_\\d\\d$'), 'YYYY_MM_DD') as day
+      from pg_tables where schemaname = 'request_days') d
     where d.day < ${cutoff}::date and not exists (
       select from request_hours_due h
       where h.hour >= d.day::timestamp at time zone 'UTC' and h.hour < (d.day + 1)::timestamp at time zone 'UTC')

@@ -167,13 +167,14 @@ test('the request log shows the conversion of a call, its dropped and changed fi
     stream: true,
     seed: 7,
     temperature: 1.5,
+    safety_identifier: 'end-user',
   });
   const entry = await logged(response);
   assert.deepEqual(
     [entry.status, entry.dialect, entry.target_dialect, entry.converted, entry.stream],
     [200, 'chat', 'messages', true, true],
   );
-  assert.deepEqual([entry.dropped, entry.changed], [['seed'], ['temperature']]);
+  assert.deepEqual([entry.dropped, entry.changed], [['seed', 'temperature'], ['safety_identifier']]);
   assert.ok(entry.first_byte_ms > 0 && entry.first_byte_ms <= entry.total_ms);
 });
 
@@ -277,7 +278,7 @@ test('GET /metrics counts calls, failures, tokens, cost and times by group, acco
   const labels = 'group="claude",account="b",model="claude-x"';
   for (const line of [
     `dragoman_account_requests_total{${labels}} `,
-    `dragoman_account_errors_total{${labels},side="provider"} 1`,
+    `dragoman_account_errors_total{${labels},side="caller"} 1`,
     `dragoman_account_tokens_total{${labels},kind="cached_input"} 3000`,
     `dragoman_account_first_byte_seconds_count{${labels}} `,
     `dragoman_account_added_seconds_count{${labels}} `,

@@ -8,10 +8,10 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { explain, statementsOf } from '../support/plan.ts';
 import { fillRequests } from '../support/request-rows.ts';
 
-const ROWS = 60_000;
-const DAYS = 4;
-/** A page of 100 rows, a few levels of an index in every day, and a margin. Reading all rows would take 2,000 blocks. */
-const MAX_BLOCKS = 300;
+const ROWS = 24_000;
+const DAYS = 3;
+/** A page of 100 rows, a few levels of an index in every day, and a margin. Reading all rows would take 900 blocks. */
+const MAX_BLOCKS = 250;
 
 let gateway: TestGateway;
 let client: Client;

@@ -14,7 +14,7 @@ export interface LoggedTraffic {
  */
 export async function fillRequests(client: Client, { rows, days, lastDay }: LoggedTraffic): Promise<void> {
   await client.query(
-    `select request_day(d::date) from generate_series($1::date - ($2::int - 1), $1::date + 1, interval '1 day') d`,
+    `select request_day(d::date) from generate_series($1::date - ($2::int - 1), $1::date, interval '1 day') d`,
     [lastDay, days],
   );
   await client.query(

@@ -150,7 +150,9 @@ export class RoundRequest {
     const { encoded, model, body } = sent;
     call.trace.upstreamModel = model;
     call.trace.dropped = encoded.dropped;
-    call.trace.changed ??= changedFields(request, pair.upstream.support).map((field) => pair.client.fieldNames[field]);
+    call.trace.changed ??= changedFields(request, pair.upstream.support)
+      .map((field) => pair.client.fieldNames[field])
+      .filter((name) => !encoded.dropped.includes(name));
     return {
       method: 'POST',
       ...locateUpstream(style, account.baseUrl, UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream)),
