@@ -25,7 +25,7 @@ import type {
   UpstreamListener,
   UpstreamRequest,
 } from '../upstream/index.ts';
-import { type AttemptOutcome, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
+import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
 import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
 import { providerWords } from './provider-words.ts';
 
@@ -241,7 +241,7 @@ class Failover {
     this.#done.reject(fail('no_upstream_account'));
   }
 
-  #endAttempt(outcome: AttemptOutcome, words?: string): void {
+  #endAttempt(outcome: AttemptEnd, words?: string): void {
     if (this.#trace) endAttempt(this.#trace, this.#call.elapsedMs(), outcome, words);
   }
 

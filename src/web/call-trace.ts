@@ -6,7 +6,7 @@ import type { Nanos, Usage } from '../core/index.ts';
 import type { ClientDialect, Dialect, FaultKind } from '../rules/index.ts';
 
 /** `ok`, the fault of the account, or `client_closed` when the call ended before the provider did. */
-export type AttemptOutcome = FaultKind | 'ok' | 'client_closed';
+export type AttemptEnd = FaultKind | 'ok' | 'client_closed';
 
 /** One attempt on one account. Times are milliseconds since the start of the call. */
 export interface AttemptTrace {
@@ -18,8 +18,8 @@ export interface AttemptTrace {
   firstByteMs: number | undefined;
   lastByteMs: number | undefined;
   endMs: number | undefined;
-  outcome: AttemptOutcome | undefined;
-  /** What the provider said about a failure, see `providerWords`. */
+  outcome: AttemptEnd | undefined;
+  /** The words of the provider about a failure, see `providerWords`. */
   words: string | undefined;
 }
 
@@ -68,7 +68,7 @@ export class CallTrace {
 }
 
 /** A later end of the same attempt has no effect. */
-export function endAttempt(attempt: AttemptTrace, endMs: number, outcome: AttemptOutcome, words?: string): void {
+export function endAttempt(attempt: AttemptTrace, endMs: number, outcome: AttemptEnd, words?: string): void {
   if (attempt.outcome !== undefined) return;
   attempt.endMs ??= endMs;
   attempt.outcome = outcome;

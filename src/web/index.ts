@@ -1,7 +1,7 @@
 export { expectJson, mediaType, readBody } from './body.ts';
 export { BodyBudget, type BodyReservation } from './body-budget.ts';
 export { type AnyOperation, Call, type Handler, type ResponseWriter } from './call.ts';
-export { type AttemptOutcome, type AttemptTrace, CallTrace, type ChargeTrace, endAttempt } from './call-trace.ts';
+export { type AttemptEnd, type AttemptTrace, CallTrace, type ChargeTrace, endAttempt } from './call-trace.ts';
 export { Certificate, CertificateError, type CertificateFiles, readCertificate } from './certificate.ts';
 export { type ClientStream, type ClientStreamLimits, ClientStreams } from './client-stream.ts';
 export { connectionLimits } from './connection-limits.ts';

@@ -878,12 +878,17 @@ test('every admin change writes one append-only audit line, and no response hold
   for (const statement of ['update audit set actor = actor', 'delete from audit', 'truncate audit'])
     await assert.rejects(sql.raw(statement).execute(db()), /append-only/);
 
+  const { openai } = await userWithKeys('logged');
+  const call = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${openai}` } });
+  const requestId = call.headers.get('x-request-id') ?? '';
+  await until('the entry of the call', async () => (await admin('GET', `/requests/${requestId}`)).status === 200);
   const reads = ADMIN_OPERATIONS.filter((operation) => adminRow(operation).method === 'GET');
   for (const operation of reads) {
     const path = adminRow(operation)
       .path.slice('/admin/v1'.length)
       .replace('{user}', 'ana')
-      .replace('{event}', 'evt_dead');
+      .replace('{event}', 'evt_dead')
+      .replace('{request}', requestId);
     const { status, text } = await admin('GET', path);
     assert.equal(status, 200, text);
     responses.push(text);

@@ -5,7 +5,7 @@
 import type { ApiError } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
-import { type AttemptOutcome, type AttemptTrace, type Call, endAttempt } from '../../web/index.ts';
+import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { estimateUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, usageOf } from './lifecycle.ts';
@@ -112,7 +112,7 @@ export class RelayedTurn {
     this.#trace.lastByteMs = now;
   }
 
-  #endAttempt(outcome: AttemptOutcome): void {
+  #endAttempt(outcome: AttemptEnd): void {
     endAttempt(this.#trace, this.#task.call.elapsedMs(), outcome);
   }
 
