@@ -93,7 +93,10 @@ create table request_hours_due (
 
 -- Roll-ups of the request log for charts, built again as a whole when a call of the hour was written. The account is that of the last
 -- attempt; an empty text stands for none. Histograms count calls by the logarithm of their time, so that they can be added.
+-- Each level has all calls of the hour, so that most charts read few rows: `all` by group, account and model; `group`, `account` and
+-- `model` by this name alone; `total` in one row. The other names are empty.
 create table request_hours (
+  level text not null check (level in ('all', 'group', 'account', 'model', 'total')),
   hour timestamptz not null,
   group_id text not null,
   account_id text not null,
@@ -114,7 +117,7 @@ create table request_hours (
   total int[] not null,
   added int[] not null,
   failover int[] not null,
-  primary key (hour, group_id, account_id, model)
+  primary key (level, hour, group_id, account_id, model)
 );
 create table request_fault_hours (
   hour timestamptz not null,

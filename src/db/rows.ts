@@ -408,6 +408,7 @@ export interface RequestFaultsRow {
 }
 
 export interface RequestHoursRow {
+  level: string;
   hour: Timestamp;
   group_id: string;
   account_id: string;

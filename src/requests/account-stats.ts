@@ -1,7 +1,7 @@
 /** How each account does: calls that it served and attempts that failed, with the newest words of its provider. */
 import { sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
-import { readRequestStats, type StatsPoint, type StatsQuery } from './request-stats.ts';
+import { readTotals, type StatsPoint, type StatsQuery, statsOfNothing } from './request-stats.ts';
 
 type Tx = Transaction<Rows>;
 
@@ -74,19 +74,21 @@ export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'b
   const { rows: models } = await sql<ModelRow>`
     select account_id, model, sum(requests)::bigint as requests,
       sum(provider_errors + own_errors + caller_errors)::bigint as errors
-    from request_hours where hour >= ${start} and hour < ${end} and account_id = any(${ids})
+    from request_hours where level = 'all' and hour >= ${start} and hour < ${end} and account_id = any(${ids})
     group by 1, 2 order by 3 desc`.execute(tx);
   const { rows: faults } = await sql<FaultRow>`
     select account_id, model, kind, sum(attempts)::bigint as attempts
     from request_fault_hours where hour >= ${start} and hour < ${end} and account_id = any(${ids})
     group by 1, 2, 3 order by 4 desc`.execute(tx);
-  const stats: AccountStats[] = [];
-  for (const row of accounts) {
-    const { total } = await readRequestStats(tx, { ...query, bucket: 'day', account: row.id });
+  const totals = new Map(
+    (await readTotals(tx, { start, end, by: 'account' }, MAX_ACCOUNTS)).map((point) => [point.name, point]),
+  );
+  return accounts.map((row) => {
+    const total = totals.get(row.id) ?? statsOfNothing();
     const own = faults.filter(({ account_id }) => account_id === row.id);
     const { time: _, name: __, ...counts } = total;
     const { input, cached_input } = total.tokens;
-    stats.push({
+    return {
       account: row.id,
       group: row.group_id,
       stats: counts,
@@ -97,9 +99,8 @@ export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'b
         own,
       ),
       last_fault: lastFault(row),
-    });
-  }
-  return stats;
+    };
+  });
 }
 
 function modelsOf(rows: readonly ModelRow[], faults: readonly FaultRow[]): AccountModel[] {

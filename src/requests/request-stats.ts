@@ -51,10 +51,16 @@ export async function readRequestStats(
   tx: Tx,
   query: StatsQuery,
 ): Promise<{ readonly points: readonly StatsPoint[]; readonly total: StatsPoint }> {
-  const points = await readPoints(tx, query, true);
-  const [total] = await readPoints(tx, { ...query, by: undefined }, false);
-  return { points, total: total ?? pointOf(NO_COUNTS, []) };
+  const points = await readPoints(tx, query);
+  const [total] = await readTotals(tx, { ...query, by: undefined });
+  return { points, total: total ?? statsOfNothing() };
 }
+
+export const statsOfNothing = (): StatsPoint => pointOf(NO_COUNTS, []);
+
+/** One point for each name over the whole period. */
+export const readTotals = (tx: Tx, query: Omit<StatsQuery, 'bucket'>, maxNames = MAX_SERIES): Promise<StatsPoint[]> =>
+  readPoints(tx, { ...query, bucket: undefined, maxNames });
 
 interface Counts {
   readonly time: Date;
@@ -98,8 +104,14 @@ interface BucketCounts extends Readonly<Record<(typeof TIMES)[number], bigint>> 
   readonly bucket: bigint;
 }
 
-async function readPoints(tx: Tx, query: StatsQuery, isByTime: boolean): Promise<StatsPoint[]> {
-  const slice = sliceOf(query, isByTime);
+interface PointsQuery extends Omit<StatsQuery, 'bucket'> {
+  /** Without it, a point is about the whole period. */
+  readonly bucket: StatsBucket | undefined;
+  readonly maxNames?: number;
+}
+
+async function readPoints(tx: Tx, query: PointsQuery): Promise<StatsPoint[]> {
+  const slice = sliceOf(query);
   const sums = sql.join(SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`));
   const { rows } = await sql<Counts>`
     with slice as (${slice}) select time, name, ${sums} from slice group by time, name order by time, name`.execute(tx);
@@ -120,20 +132,26 @@ const keyOf = ({ time, name }: Pick<Counts, 'time' | 'name'>): string => `${time
 const COLUMNS = { group: 'group_id', account: 'account_id', model: 'model' } as const;
 
 /** The roll-ups of the query with their time and name. */
-function sliceOf({ start, end, bucket, by, ...filters }: StatsQuery, isByTime: boolean): RawBuilder<unknown> {
+function sliceOf({ start, end, bucket, by, maxNames = MAX_SERIES, ...filters }: PointsQuery): RawBuilder<unknown> {
   const conditions = Object.entries(COLUMNS).flatMap(([name, column]) => {
     const value = filters[name as StatsGrouping];
     return value === undefined ? [] : [sql`and ${sql.ref(column)} = ${value}`];
   });
-  const where = sql`hour >= ${start} and hour < ${end} ${sql.join(conditions, sql` `)}`;
-  const time = isByTime ? sql`date_trunc(${sql.lit(bucket)}, hour, 'UTC')` : sql`${start}::timestamptz`;
+  const where = sql`level = ${levelOf(filters, by)} and hour >= ${start} and hour < ${end} ${sql.join(conditions, sql` `)}`;
+  const time = bucket ? sql`date_trunc(${sql.lit(bucket)}, hour, 'UTC')` : sql`${start}::timestamptz`;
   if (by === undefined)
     return sql`select ${time} as time, null::text as name, request_hours.* from request_hours where ${where}`;
   const column = sql.ref(COLUMNS[by]);
   return sql`
     select ${time} as time, case when ${column} in (
-        select ${column} from request_hours where ${where} group by 1 order by sum(requests) desc, 1 limit ${MAX_SERIES})
+        select ${column} from request_hours where ${where} group by 1 order by sum(requests) desc, 1 limit ${maxNames})
       then ${column} else 'other' end as name, request_hours.* from request_hours where ${where}`;
+}
+
+/** The level with the fewest rows that has the names of the query. */
+function levelOf(filters: Partial<Record<StatsGrouping, string | undefined>>, by: StatsGrouping | undefined): string {
+  const names = STATS_GROUPINGS.filter((name) => name === by || filters[name] !== undefined);
+  return names.length > 1 ? 'all' : (names[0] ?? 'total');
 }
 
 function pointOf(counts: Counts, buckets: readonly BucketCounts[]): StatsPoint {

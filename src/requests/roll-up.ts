@@ -81,19 +81,27 @@ const histogram = (column: string): string =>
   `coalesce(histogram_of(array_agg(width_bucket(${column}, $3::float8[])) filter (where ${column} is not null), $4), '{}')`;
 const count = (name: string): string => `coalesce(sum((usage ->> '${name}')::bigint), 0)`;
 
+/** The bits of `grouping` are set for names that a level leaves out. */
+const LEVEL = `case grouping(group_id, account_name, model_name)
+  when 0 then 'all' when 3 then 'group' when 5 then 'account' when 6 then 'model' else 'total' end`;
+
 const BUILD_HOUR = `
-  with calls as materialized (select * from requests where at >= $1 and at < $2),
-  frequent as (select model from calls where model is not null group by model order by count(*) desc, model limit $5)
+  with slice as materialized (select * from requests where at >= $1 and at < $2),
+  frequent as (select model from slice where model is not null group by model order by count(*) desc, model limit $5),
+  calls as (
+    select s.*, coalesce(s.account_id, '') as account_name,
+      case when s.model is null then '' when f.model is null then 'other' else s.model end as model_name
+    from slice s left join frequent f on f.model = s.model)
   insert into request_hours
-  select $1, group_id, coalesce(account_id, ''),
-    case when c.model is null then '' when f.model is null then 'other' else c.model end as named,
+  select ${LEVEL}, $1, coalesce(group_id, ''), coalesce(account_name, ''), coalesce(model_name, ''),
     count(*), count(*) filter (where error = 'provider'), count(*) filter (where error = 'ours'),
     count(*) filter (where error = 'caller'), count(*) filter (where outcome = 'client_closed'),
     ${count('input')}, ${count('cacheRead')}, ${count('output')},
     coalesce(sum(nanos), 0), coalesce(sum(cost_nanos), 0), count(*) filter (where nanos > 0 and cost_nanos is null),
     ${histogram('first_byte_ms')}, ${histogram('total_ms')}, ${histogram('added_ms')}, ${histogram('failover_ms')}
-  from calls c left join frequent f on f.model = c.model
-  group by group_id, coalesce(account_id, ''), named`;
+  from calls
+  group by grouping sets ((group_id, account_name, model_name), (group_id), (account_name), (model_name), ())
+  having count(*) > 0`;
 
 const BUILD_FAULTS = `
   with faults as materialized (select * from request_faults where at >= $1 and at < $2),
