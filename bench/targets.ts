@@ -34,6 +34,9 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
   row('direct', 'direct', 'direct to the upstream', async (port) => directTarget(port)),
   row('nginx', 'peer', 'nginx proxy_pass', startNginx),
   gateway('dragoman', [NATIVE], { profileFolder }),
+  // On all cores, which the load shares: on one core of its own, a second worker could only cost.
+  gateway('one-worker', [NATIVE], { isPinned: false }),
+  gateway('two-workers', [NATIVE], { isPinned: false, env: { WORKERS: '2' } }),
   gateway('dragoman-node', [NATIVE], { env: { HTTP_STACK: 'node' } }),
   ...(base === undefined ? [] : [gateway('base', [NATIVE], { tree: base })]),
   row('portkey', 'peer', `Portkey ${PORTKEY} native`, startPortkey),

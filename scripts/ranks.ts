@@ -7,7 +7,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
   ['core', 'version'],
   ['http'],
-  ['dialects', 'db', 'redis', 'upstream', 'web', 'config', 'data-dir'],
+  ['dialects', 'db', 'redis', 'upstream', 'web', 'cluster', 'config', 'data-dir'],
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup', 'requests'],
   ['gateway', 'video'],

@@ -88,6 +88,11 @@ const Settings = z.strictObject({
     .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
     .default('info')
     .describe('minimum log level'),
+  WORKERS: integer(1, 64)
+    .optional()
+    .describe(
+      'processes that serve requests on PORT; 1 runs everything in one process; default: the cores that the process may use, at most 8',
+    ),
   DRAIN_MS: milliseconds.default(30_000).describe('time for open requests to finish at shutdown'),
   HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('idle time of a stream after which a heartbeat is sent'),
   STALLED_CLIENT_MS: milliseconds
@@ -256,6 +261,15 @@ function describeIssue({ path, message }: z.core.$ZodIssue, env: NodeJS.ProcessE
   const name = path.join('.');
   return SECRET.has(name) || !env[name] ? `${name}: ${message}` : `${name}: ${message}, found "${env[name]}"`;
 }
+
+/** The settings that the environment contains, as given. An empty one is a setting that is unset on purpose. */
+export const settingsIn = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    [...Object.keys(Settings.shape), ...[...LOWER_CASE].map((name) => name.toLowerCase())].flatMap((name) => {
+      const text = env[name];
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
 
 /** For docs/config.md. */
 export const environmentTable = (): { name: string; about: string; fallback: string }[] =>

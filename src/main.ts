@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
+import { type Link, shareOf, WHOLE_MACHINE, type WorkerShare } from './cluster/index.ts';
 import type { Config } from './config.ts';
 import {
   type Clock,
@@ -39,7 +40,16 @@ import { type Background, createBackground, createGateway, type Gateway, type Pr
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter, SharedHealth } from './pool/index.ts';
+import {
+  AccountShares,
+  type HealthEvent,
+  type Limiter,
+  LocalLimiter,
+  Pool,
+  PrimaryLimiter,
+  RedisLimiter,
+  SharedHealth,
+} from './pool/index.ts';
 import { Redis } from './redis/index.ts';
 import {
   openSpans,
@@ -103,11 +113,13 @@ export interface ContextOptions {
   readonly log?: Log;
   readonly limits?: Partial<PoolLimits>;
   readonly clock?: Clock;
+  /** The part of this machine's database connections that the process may open. */
+  readonly share?: WorkerShare;
 }
 
 export async function openContext(
   config: Config,
-  { say = () => {}, log, limits, clock = systemClock }: ContextOptions = {},
+  { say = () => {}, log, limits, clock = systemClock, share = WHOLE_MACHINE }: ContextOptions = {},
 ): Promise<AppContext> {
   await prepareDataDir(config.DATA_DIR);
   const closers: Closer[] = [];
@@ -116,7 +128,7 @@ export async function openContext(
     const embedded =
       config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, notify: say }) : undefined;
     if (embedded) closers.push(() => embedded.leave());
-    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', CONNECTIONS, limits);
+    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', poolSize(CONNECTIONS, share), limits);
     closers.push(() => database.close());
     await checkConnection(database);
     await migrate(database.url);
@@ -149,14 +161,27 @@ export interface Running {
   readonly catalog: () => Catalog;
   /** Loads configuration changes now, rather than within seconds. */
   refresh(): Promise<void>;
-  /** Drains and closes the server; the context stays open. */
-  stop(): Promise<void>;
+  /** The metrics of this process. */
+  metricsText(): Promise<string>;
+  /** Drains and closes the server; the context stays open. In a handover, requests on open connections are served until the end. */
+  stop(options?: { readonly isHandover: boolean }): Promise<void>;
+}
+
+/** The place of this process among the workers of a server, and its link to their primary. */
+export interface ClusterMember extends WorkerShare {
+  readonly primary: Link;
+  /** The metrics of all workers together. */
+  metricsText(): Promise<string>;
 }
 
 export interface ServeOptions {
   readonly worker: boolean;
   /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
   readonly prepare?: () => Promise<void>;
+  /** Called when the ports are claimed, before `prepare`. */
+  readonly onListening?: (url: string) => void;
+  /** Undefined in a server of one process. */
+  readonly member?: ClusterMember;
 }
 
 export async function serve(context: AppContext, options: ServeOptions): Promise<Running> {
@@ -170,7 +195,7 @@ export async function serve(context: AppContext, options: ServeOptions): Promise
 
 async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
   const { config, log } = context;
-  const services = await openServices(context, closers);
+  const services = await openServices(context, options.member, closers);
   let url = publicUrlOf(config, config.PORT);
   const video = openVideo(context, services, () => url);
   closers.push(() => video.close());
@@ -179,7 +204,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   let isStarting = true;
   const { gateway, web, metricsWeb } = createApp(
     context,
-    { ...services, video, certificate, onCompleted, isStarting: () => isStarting },
+    { ...services, video, certificate, onCompleted, member: options.member, isStarting: () => isStarting },
     closers,
   );
   // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
@@ -194,8 +219,11 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     log.info('metrics.ready', { host: config.HOST, port: metricsPort });
   }
   url = publicUrlOf(config, port);
+  options.onListening?.(url);
   await prepare(options, services);
-  for (const model of await findUnpriced(context.database.db)) log.warn('model.unpriced', { model });
+  // The other workers would report the same.
+  if ((options.member?.worker ?? 1) === 1)
+    for (const model of await findUnpriced(context.database.db)) log.warn('model.unpriced', { model });
   isStarting = false;
   if (options.worker) {
     const worker = runWorker({ ...context, video, background: gateway });
@@ -207,9 +235,10 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     url,
     catalog: services.catalog,
     refresh: () => services.watch.check(),
-    async stop() {
+    metricsText: () => services.metrics.text(),
+    async stop({ isHandover } = { isHandover: false }) {
       gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
-      await web.drain(config.DRAIN_MS);
+      await web.drain(config.DRAIN_MS, { isHandover });
       await gateway.flush();
       await closeAll(closers);
       log.info('server.stopped');
@@ -351,14 +380,20 @@ interface Services {
 }
 
 /** Opens what outlives a request, in the order in which it depends on one another; `closers` closes it in the opposite order. */
-async function openServices(context: AppContext, closers: Closer[]): Promise<Services> {
+async function openServices(
+  context: AppContext,
+  member: ClusterMember | undefined,
+  closers: Closer[],
+): Promise<Services> {
   const { config, database, log, clock, secrets } = context;
-  const role = await claimRole(context);
-  closers.push(() => role.release());
+  // The primary has claimed it for its workers.
+  const role = member ? undefined : await claimRole(context);
+  if (role) closers.push(() => role.release());
   const metrics = createMetrics();
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
   let health: SharedHealth | undefined;
   const { catalog, pool, watch } = await openCatalog(context, closers, {
+    member,
     onKeyChange: () => keys.clear(),
     onPoolChange: () => health?.syncSoon(),
   });
@@ -377,6 +412,7 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
     clock,
     log,
     redis,
+    primary: member?.primary,
     flushMs: config.USAGE_FLUSH_MS,
   });
   closers.push(() => metering.close());
@@ -395,11 +431,13 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   closers.push(() => shared.stop());
   health = shared;
   const local = new LocalLimiter(clock);
-  const limiter = redis ? new RedisLimiter(redis, local) : local;
+  const ownLimiter = member ? new PrimaryLimiter(member.primary) : local;
+  const limiter = redis ? new RedisLimiter(redis, local) : ownLimiter;
   return { metrics, catalog, keys, watch, upstream, metering, limiter, pool, health: shared };
 }
 
-interface ChangeListeners {
+interface CatalogOptions {
+  readonly member?: ClusterMember | undefined;
   /** A key or user changed. */
   readonly onKeyChange?: () => void;
   /** An account was parked or resumed. */
@@ -410,13 +448,14 @@ interface ChangeListeners {
 async function openCatalog(
   context: AppContext,
   closers: Closer[],
-  { onKeyChange = () => {}, onPoolChange = () => {} }: ChangeListeners = {},
+  { member, onKeyChange = () => {}, onPoolChange = () => {} }: CatalogOptions = {},
 ): Promise<Pick<Services, 'catalog' | 'pool' | 'watch'>> {
   const { database, sealer, log, clock } = context;
   const pool = createPool(context);
+  const shares = member && new AccountShares({ ...member, share: member, clock, inFlight: (id) => pool.inFlight(id) });
   let catalog: Catalog;
   const load = async (): Promise<void> => {
-    catalog = await loadCatalog(database.db, sealer, log);
+    catalog = await loadCatalog(database.db, sealer, log, shares && ((account) => shares.divided(account)));
     pool.reload(catalog.allAccounts());
   };
   await load();
@@ -434,6 +473,7 @@ function createApp(
     readonly video: Video;
     readonly certificate: Certificate | undefined;
     readonly onCompleted: (call: CompletedCall) => void;
+    readonly member: ClusterMember | undefined;
     readonly isStarting: () => boolean;
   },
   closers: Closer[],
@@ -441,8 +481,9 @@ function createApp(
   const { config, database, log, clock, sealer, secrets } = context;
   const { metrics, catalog, keys, upstream, metering, limiter, pool, health, video, certificate, isStarting } =
     services;
-  const { onCompleted } = services;
-  const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
+  const { onCompleted, member } = services;
+  const share = member ?? WHOLE_MACHINE;
+  const failuresPerMinute = shareOf(config.AUTH_FAILURES_PER_MINUTE, share);
   const gateway = createGateway({
     db: database.db,
     sealer,
@@ -457,13 +498,14 @@ function createApp(
     streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
-    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
+    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, share), log }),
     accountTag: accountTags(secrets.pepper),
     opaqueKey: hmac(secrets.pepper, 'opaque values'),
     accountQueueMs: config.ACCOUNT_QUEUE_MS,
   });
   const metricsAccess: MetricsAccess = config.METRICS_TOKEN === undefined ? 'open' : { token: config.METRICS_TOKEN };
-  const bodyBudget = new BodyBudget(config.BODY_MEMORY_BYTES);
+  const visibleMetrics: Metrics = member ? { ...metrics, text: () => member.metricsText() } : metrics;
+  const bodyBudget = BodyBudget.ofWorker(config.BODY_MEMORY_BYTES, share.workers, BODY_BYTES.video);
   metrics.gauge('dragoman_large_body_bytes', 'Bytes of large requests in memory', () => [
     { value: bodyBudget.reservedBytes },
   ]);
@@ -485,7 +527,7 @@ function createApp(
     limiter,
     bodyBudget,
     videoBodyLimit: bodyLimit(config, 'video'),
-    metrics,
+    metrics: visibleMetrics,
     metricsAccess: config.METRICS_PORT === undefined ? metricsAccess : 'elsewhere',
     clock,
     db: database.db,
@@ -493,10 +535,10 @@ function createApp(
     auth: new Auth({ keys, catalog, clock, failuresPerMinute }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web.run(call, handler),
-    notReady: async () => (web.isDraining ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
+    notReady: async () => (web.isStopping ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
   });
   // A pool of its own: a long report or a slow download must never keep a charge waiting for a connection.
-  const reports = openDatabase(database.url, ADMIN_CONNECTIONS, { statementMs: REPORT_MS });
+  const reports = openDatabase(database.url, poolSize(ADMIN_CONNECTIONS, share), { statementMs: REPORT_MS });
   closers.push(() => reports.close());
   const adminHandlers = createAdminHandlers({
     auth: new AdminAuth(
@@ -519,7 +561,7 @@ function createApp(
     trustedProxies,
     bodyBudget,
     connectionLimits: connectionLimits(
-      { total: config.MAX_CONNECTIONS, perAddress: config.MAX_CONNECTIONS_PER_ADDRESS },
+      { total: config.MAX_CONNECTIONS, perAddress: config.MAX_CONNECTIONS_PER_ADDRESS, workers: share.workers },
       trustedProxies,
     ),
     certificate,
@@ -530,7 +572,7 @@ function createApp(
   const metricsWeb =
     config.METRICS_PORT === undefined
       ? undefined
-      : createMetricsWeb(context, { metrics, access: metricsAccess, certificate });
+      : createMetricsWeb(context, { metrics: visibleMetrics, access: metricsAccess, certificate });
   return { gateway, web, metricsWeb };
 }
 
@@ -574,8 +616,13 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
   return migrated ? undefined : 'the database is not migrated';
 }
 
-const CONNECTIONS = 10;
-const ADMIN_CONNECTIONS = 5;
+/** Database connections of a server of one process, and of all workers of a server together. */
+const CONNECTIONS = { alone: 10, together: 48, least: 4 };
+const ADMIN_CONNECTIONS = { alone: 5, together: 16, least: 2 };
+
+const poolSize = ({ alone, together, least }: typeof CONNECTIONS, share: WorkerShare): number =>
+  Math.max(least, Math.min(alone, shareOf(together, share)));
+
 /** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
 const SESSION_GRACE_MS = 500;
 /** Reports may take longer than the statements of calls and jobs. */
@@ -735,7 +782,7 @@ async function closeAll(closers: Closer[]): Promise<void> {
 }
 
 /** One server per DATA_DIR: two would share an embedded database and a journal without coordinating. */
-async function claimRole({ isEmbedded, database, config }: AppContext): Promise<{ release(): Promise<void> }> {
+export async function claimRole({ isEmbedded, database, config }: AppContext): Promise<{ release(): Promise<void> }> {
   if (!isEmbedded) return { release: async () => {} };
   const claim = await claimServer(database.url);
   if ('takenBy' in claim) {

@@ -18,11 +18,18 @@ export const credentialLocation = (accountId: string) => `accounts.credential:${
 
 export const proxyLocation = (accountId: string) => `accounts.proxy:${accountId}` as const;
 
-export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Catalog> {
+/** `adapt`: each account as this process may use it. */
+export async function loadCatalog(
+  db: Db,
+  sealer: Sealer,
+  log: Log,
+  adapt: (account: Account) => Account = (account) => account,
+): Promise<Catalog> {
   // One transaction, so that the catalog never contains half of a change.
   return snapshot(
     db,
-    async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readModelLines(tx)),
+    async (tx) =>
+      new Catalog(await readGroups(tx), (await readAccounts(tx, sealer, log)).map(adapt), await readModelLines(tx)),
   );
 }
 

@@ -32,7 +32,16 @@ export {
   valueAt,
 } from './json.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
-export { createLog, errorFields, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
+export {
+  createLog,
+  errorFields,
+  type Log,
+  type LogFields,
+  type LogLevel,
+  type LogValue,
+  sharedOutput,
+  silentLog,
+} from './log.ts';
 export { type MaybePromise, whenReady } from './maybe-promise.ts';
 export { hasSignature, isSignedMime, SIGNATURE_BYTES, type SignedMime } from './media-signature.ts';
 export { EVENT_STREAM, isEventStream, isJsonType, mediaTypeOf } from './media-type.ts';

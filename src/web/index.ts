@@ -7,6 +7,7 @@ export { type ClientStream, type ClientStreamLimits, ClientStreams } from './cli
 export { connectionLimits } from './connection-limits.ts';
 export { Cors } from './cors.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';
+export { MetricsBook } from './metrics-book.ts';
 export { methodsOf, ROUTES } from './routes.ts';
 export { idHeaders, type RenderError, type RenderedError, sendError, sendJson, sendNoContent } from './send.ts';
 export { type CallOutcome, type CompletedCall, createWeb, type Web, type WebOptions } from './server.ts';

@@ -68,9 +68,13 @@ export interface CompletedCall {
 
 export interface Web {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. */
-  drain(ms: number): Promise<void>;
-  readonly isDraining: boolean;
+  /**
+   * Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. In a handover to another
+   * process of the same server, requests that still arrive on open connections are served.
+   */
+  drain(ms: number, options?: { readonly isHandover: boolean }): Promise<void>;
+  /** New requests are rejected. */
+  readonly isStopping: boolean;
   /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
   run(call: Call, handler: Handler): Promise<void>;
 }
@@ -81,10 +85,10 @@ interface WebState extends WebOptions {
 
 export function createWeb(options: WebOptions): Web {
   let draining = false;
+  let isStopping = false;
   const state: WebState = { ...options, openCalls: new Set() };
-  const isDraining = (): boolean => draining;
   const handlers = Object.fromEntries(
-    ROUTES.map(({ operation }) => [operation, withDrainCheck(operation, options, isDraining)]),
+    ROUTES.map(({ operation }) => [operation, withStopCheck(operation, options, () => isStopping)]),
   ) as Record<Route['operation'], Handler>;
   options.metrics.counter(
     'dragoman_log_lines_dropped_total',
@@ -120,13 +124,14 @@ export function createWeb(options: WebOptions): Web {
     () => [{ value: listener.refusedConnections }],
   );
   return {
-    get isDraining() {
-      return draining;
+    get isStopping() {
+      return isStopping;
     },
     listen: (host, port) => listener.listen(host, port),
     run: (call, handler) => runCall(state, call, handler),
-    drain(ms) {
+    drain(ms, { isHandover } = { isHandover: false }) {
       draining = true;
+      isStopping = !isHandover;
       return listener.close(ms, () => interruptCalls(state));
     },
   };
@@ -158,12 +163,12 @@ function respondPreflight(options: WebState, exchange: Exchange, headers: Call['
   void runCall(options, call, sendNoContent);
 }
 
-/** While draining, only operator endpoints (health, metrics) respond. */
-function withDrainCheck(operation: Route['operation'], { handlers }: WebOptions, isDraining: () => boolean): Handler {
+/** While the server stops, only operator endpoints (health, metrics) respond. */
+function withStopCheck(operation: Route['operation'], { handlers }: WebOptions, isStopping: () => boolean): Handler {
   const handler = handlers[operation];
   if (isOperator(operation)) return handler;
   return (call) => {
-    if (isDraining()) throw fail('shutting_down');
+    if (isStopping()) throw fail('shutting_down');
     return handler(call);
   };
 }
