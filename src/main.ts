@@ -37,6 +37,7 @@ import {
   RevisionWatch,
 } from './db/index.ts';
 import { type Background, createBackground, createGateway, type Gateway, type ProbeServices } from './gateway/index.ts';
+import type { AdoptConnection } from './http/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
@@ -167,9 +168,16 @@ export interface Running {
   stop(options?: { readonly isHandover: boolean }): Promise<void>;
 }
 
+/** The ports of a server. */
+export type PortName = 'PORT' | 'METRICS_PORT';
+
 /** The place of this process among the workers of a server, and its link to their primary. */
 export interface ClusterMember extends WorkerShare {
   readonly primary: Link;
+  /** The port of the API, on which the primary accepts connections. */
+  readonly port: number;
+  /** Hands over connections from now on. */
+  serve(port: PortName, adopt: AdoptConnection): void;
   /** The metrics of all workers together. */
   metricsText(): Promise<string>;
 }
@@ -178,8 +186,8 @@ export interface ServeOptions {
   readonly worker: boolean;
   /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
   readonly prepare?: () => Promise<void>;
-  /** Called when the ports are claimed, before `prepare`. */
-  readonly onListening?: (url: string) => void;
+  /** Called when everything is open, before `prepare`. */
+  readonly onListening?: () => void;
   /** Undefined in a server of one process. */
   readonly member?: ClusterMember;
 }
@@ -212,14 +220,14 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     await web.drain(0);
     await gateway.flush();
   });
-  const port = await listenOn(web, config.HOST, config.PORT, 'PORT');
+  const port = await openPort(web, 'PORT', config, options.member);
   if (metricsWeb) {
     closers.push(() => metricsWeb.drain(0));
-    const metricsPort = await listenOn(metricsWeb, config.HOST, config.METRICS_PORT ?? 0, 'METRICS_PORT');
+    const metricsPort = await openPort(metricsWeb, 'METRICS_PORT', config, options.member);
     log.info('metrics.ready', { host: config.HOST, port: metricsPort });
   }
   url = publicUrlOf(config, port);
-  options.onListening?.(url);
+  options.onListening?.();
   await prepare(options, services);
   // The other workers would report the same.
   if ((options.member?.worker ?? 1) === 1)
@@ -311,15 +319,21 @@ async function prepare(options: ServeOptions, { watch }: Services): Promise<void
   await watch.check();
 }
 
-async function listenOn(web: Web, host: string, port: number, setting: string): Promise<number> {
+/** Listens on the port of a setting, or serves the connections that the primary accepts there. Returns the port. */
+async function openPort(web: Web, name: PortName, config: Config, member: ClusterMember | undefined): Promise<number> {
+  if (member) {
+    member.serve(name, web.adopt());
+    return name === 'PORT' ? member.port : (config.METRICS_PORT ?? 0);
+  }
+  const [host, port] = [config.HOST, config[name] ?? 0];
   try {
     return (await web.listen(host, port)).port;
   } catch (error) {
-    throw new CliError(listenFailure(host, port, setting, error as NodeJS.ErrnoException));
+    throw new CliError(listenFailure(host, port, name, error as NodeJS.ErrnoException));
   }
 }
 
-function listenFailure(host: string, port: number, setting: string, error: NodeJS.ErrnoException): string {
+export function listenFailure(host: string, port: number, setting: PortName, error: NodeJS.ErrnoException): string {
   if (error.code === 'EADDRINUSE')
     return `Port ${port} on ${host} is taken. Stop what uses it, or set ${setting} to another one.`;
   if (error.code === 'EACCES')

@@ -5,7 +5,8 @@
 import cluster from 'node:cluster';
 import { type Config, loadConfig } from '../config.ts';
 import { errorFields, type Log } from '../core/index.ts';
-import { type AppContext, CliError, claimRole, openContext } from '../main.ts';
+import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../main.ts';
+import { Acceptor } from './acceptor.ts';
 import { ControlServer } from './control.ts';
 import {
   announceFolder,
@@ -44,13 +45,15 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
     process.exitCode = 1;
     stops.request(message);
   };
-  const supervisor = new Supervisor({ workers, drainMs: config.DRAIN_MS, log, onGiveUp });
+  const acceptor = new Acceptor();
+  const supervisor = new Supervisor({ workers, drainMs: config.DRAIN_MS, acceptor, log, onGiveUp });
   try {
     const context = await openContext(config, { say: info, log });
     try {
       await announceFolder(context);
-      if (!stops.isRequested) await superviseUntilStop(context, supervisor, task);
+      if (!stops.isRequested) await superviseUntilStop(context, { supervisor, acceptor }, task);
     } finally {
+      acceptor.close();
       await context.close();
     }
   } finally {
@@ -58,7 +61,11 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
   }
 }
 
-async function superviseUntilStop(context: AppContext, supervisor: Supervisor, task: PrimaryTask): Promise<void> {
+async function superviseUntilStop(
+  context: AppContext,
+  { supervisor, acceptor }: { readonly supervisor: Supervisor; readonly acceptor: Acceptor },
+  task: PrimaryTask,
+): Promise<void> {
   const { config, log } = context;
   const { stops } = task;
   const end = (): void => {
@@ -70,13 +77,15 @@ async function superviseUntilStop(context: AppContext, supervisor: Supervisor, t
   const first: FirstStart = {};
   let control: ControlServer | undefined;
   try {
-    const url = await supervisor.listen();
+    await acceptor.listen(config);
+    await supervisor.start();
     await prepareStart(context, task, first);
     await supervisor.open();
     stopAfterPanic({ log, stop: () => stops.request('Uncaught exception.'), endAtOnce: end });
     control = await openControl(config, supervisor, log);
-    announceReady(url, config, first);
+    announceReady(publicUrlOf(config, acceptor.port), config, first);
     announceStop(await stops.first, config);
+    acceptor.close();
     if (!(await supervisor.stop())) process.exitCode = 1;
   } finally {
     await control?.close();

@@ -6,12 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LinkDown } from '../cluster/index.ts';
 import { errorFields, type Log, systemClock } from '../core/index.ts';
 import { CliError } from '../main.ts';
+import type { Acceptor } from './acceptor.ts';
 import { SharedState } from './shared-state.ts';
 import { type WorkerEnd, WorkerHandle } from './worker-handle.ts';
+import { type HandledNotice, PRIMARY_SERVICES } from './worker-process.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
   readonly drainMs: number;
+  /** Hands its connections to the workers that are ready. */
+  readonly acceptor: Acceptor;
   readonly log: Log;
   /** No worker can be kept running; `message` says why. */
   readonly onGiveUp: (message: string) => void;
@@ -47,17 +51,17 @@ export class Supervisor {
     for (let worker = 1; worker <= options.workers; worker += 1) this.#current.set(worker, this.#fork(worker, {}));
   }
 
-  /** All workers claim the ports. Returns the URL of the server. */
-  async listen(): Promise<string> {
-    const [url = ''] = await Promise.all([...this.#current.values()].map((handle) => handle.listen())).catch(rethrow);
-    return url;
+  /** All workers open what requests need, except that they are not ready yet. */
+  async start(): Promise<void> {
+    const { port } = this.#options.acceptor;
+    await Promise.all([...this.#current.values()].map((handle) => handle.start(port))).catch(rethrow);
   }
 
   /** All workers become ready. From then on a worker that ends is replaced. */
   async open(): Promise<void> {
     await Promise.all([...this.#current.values()].map((handle) => handle.open())).catch(rethrow);
     this.#isOpen = true;
-    for (const handle of this.#current.values()) this.#logReady(handle);
+    for (const handle of this.#current.values()) this.#onReady(handle);
     for (const handle of this.#current.values()) if (handle.hasEnded) this.#onEnded(handle, UNKNOWN_END);
   }
 
@@ -80,7 +84,7 @@ export class Supervisor {
   async stop(): Promise<boolean> {
     this.#stopping.abort();
     const handles = [...this.#running];
-    for (const handle of handles) handle.drain({ isHandover: false });
+    for (const handle of handles) this.#drain(handle, false);
     const late = setTimeout(() => this.killAll(), this.#options.drainMs + STOP_MARGIN_MS);
     const ends = await Promise.all(handles.map(({ ended }) => ended));
     clearTimeout(late);
@@ -94,21 +98,27 @@ export class Supervisor {
   }
 
   #fork(worker: number, env: Readonly<Record<string, string>>): WorkerHandle {
+    const { workers, acceptor } = this.#options;
     const part = this.#shared.openPart((name, input) => handle.post(name, input));
-    const handle: WorkerHandle = new WorkerHandle({
-      worker,
-      workers: this.#options.workers,
-      env,
-      services: part.services,
-    });
+    const services = {
+      ...part.services,
+      [PRIMARY_SERVICES.handled]: (notice: unknown) => acceptor.onHandled(handle, notice as HandledNotice),
+    };
+    const handle: WorkerHandle = new WorkerHandle({ worker, workers, env, services });
     this.#running.add(handle);
     part.readMetricsBy(() => handle.metricsText());
     void handle.ended.then((end) => {
       this.#running.delete(handle);
+      acceptor.remove(handle);
       part.close();
       this.#onEnded(handle, end);
     });
     return handle;
+  }
+
+  #drain(handle: WorkerHandle, isHandover: boolean): void {
+    this.#options.acceptor.retire(handle);
+    handle.drain({ isHandover });
   }
 
   #onEnded(handle: WorkerHandle, end: WorkerEnd): void {
@@ -136,12 +146,15 @@ export class Supervisor {
   }
 
   async #bringUp(handle: WorkerHandle): Promise<void> {
-    await handle.listen();
+    await handle.start(this.#options.acceptor.port);
     await handle.open();
-    this.#logReady(handle);
+    this.#onReady(handle);
   }
 
-  #logReady({ worker, pid }: WorkerHandle): void {
+  #onReady(handle: WorkerHandle): void {
+    const { worker, pid, hasEnded } = handle;
+    if (hasEnded) return;
+    this.#options.acceptor.add(handle);
     this.#options.log.info('worker.ready', { worker, pid });
   }
 
@@ -161,7 +174,7 @@ export class Supervisor {
     }
     this.#replacing = 0;
     report(`${of}: process ${fresh.pid} is ready; process ${old?.pid} finishes its requests.`);
-    old?.drain({ isHandover: true });
+    if (old) this.#drain(old, true);
     await old?.ended;
   }
 }

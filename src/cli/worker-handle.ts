@@ -1,8 +1,16 @@
 /** One worker process as its primary sees it. */
+
 import cluster, { type Worker as ClusterWorker } from 'node:cluster';
+import type { Socket } from 'node:net';
 import { LINK_PROTOCOL, Link, LinkDown, type LinkService } from '../cluster/index.ts';
 import { systemClock } from '../core/index.ts';
-import { type DrainNotice, type ListenQuestion, PRIMARY_ENV, WORKER_SERVICES } from './worker-process.ts';
+import {
+  type ConnectionMessage,
+  type DrainNotice,
+  PRIMARY_ENV,
+  type StartQuestion,
+  WORKER_SERVICES,
+} from './worker-process.ts';
 
 /** A start may include a migration of the database. */
 const START_MS = 600_000;
@@ -59,10 +67,10 @@ export class WorkerHandle {
     return this.#process.process.pid;
   }
 
-  /** The worker claims the ports. Returns the URL of the server. */
-  async listen(): Promise<string> {
-    const question: ListenQuestion = { worker: this.worker, workers: this.#workers, protocol: LINK_PROTOCOL };
-    return String(await this.#link.ask(WORKER_SERVICES.listen, question, START_MS));
+  /** The worker opens everything that requests need. `port` is that of the API. */
+  async start(port: number): Promise<void> {
+    const question: StartQuestion = { worker: this.worker, workers: this.#workers, protocol: LINK_PROTOCOL, port };
+    await this.#link.ask(WORKER_SERVICES.start, question, START_MS);
   }
 
   /** The worker reads the configuration and is ready. */
@@ -74,6 +82,11 @@ export class WorkerHandle {
   async metricsText(): Promise<string> {
     if (!this.isReady) throw new LinkDown('the worker is not ready');
     return String(await this.#link.ask(WORKER_SERVICES.metrics, null));
+  }
+
+  /** The connection stays open here as well. */
+  sendConnection(message: ConnectionMessage, socket: Socket): void {
+    this.#process.send(message, socket, { keepOpen: true }, () => {});
   }
 
   post(name: string, input: unknown): void {

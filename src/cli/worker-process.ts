@@ -1,23 +1,43 @@
 /**
  * A worker of `dragoman serve`: serves requests on the ports of its primary, and does what the primary asks. Ignores signals, because a
- * terminal or a service manager sends them to the primary too. Ends at once when the primary is gone: `node:cluster` sees to that.
+ * terminal or a service manager sends them to the primary too. Ends at once when the primary is gone, which `node:cluster` ensures.
  */
+import type { Socket } from 'node:net';
 import { LINK_PROTOCOL, Link, type WorkerShare } from '../cluster/index.ts';
 import { loadConfig } from '../config.ts';
 import { createLog, errorFields, sharedOutput, systemClock } from '../core/index.ts';
-import { type AppContext, CliError, openContext, type Running, serve } from '../main.ts';
+import type { AdoptConnection } from '../http/index.ts';
+import { type AppContext, CliError, openContext, type PortName, type Running, serve } from '../main.ts';
 import { messageFor } from './error-message.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';
 import { SIGNALS } from './stop-requests.ts';
 
 /** What the primary asks of a worker. */
-export const WORKER_SERVICES = { listen: 'listen', open: 'open', drain: 'drain', metrics: 'metrics' } as const;
+export const WORKER_SERVICES = { start: 'start', open: 'open', drain: 'drain', metrics: 'metrics' } as const;
 /** What a worker asks of the primary, beside the limits. */
-export const PRIMARY_SERVICES = { allMetrics: 'metrics.all', lastMetrics: 'metrics.last' } as const;
+export const PRIMARY_SERVICES = {
+  allMetrics: 'metrics.all',
+  lastMetrics: 'metrics.last',
+  handled: 'connection.handled',
+} as const;
 
-export interface ListenQuestion extends WorkerShare {
+export interface StartQuestion extends WorkerShare {
   readonly protocol: number;
+  /** The port of the API. */
+  readonly port: number;
+}
+
+/** A message that carries a connection. */
+export interface ConnectionMessage {
+  readonly connection: number;
+  readonly port: PortName;
+}
+
+export interface HandledNotice {
+  readonly connection: number;
+  /** False when the worker does not take connections any more. */
+  readonly isTaken: boolean;
 }
 
 export interface DrainNotice {
@@ -35,13 +55,20 @@ export const isWorkerProcess = (): boolean => process.env[PRIMARY_ENV] === Strin
 export function runWorkerProcess({ runsJobs }: { readonly runsJobs: boolean }): void {
   for (const signal of Object.keys(SIGNALS)) process.on(signal, () => {});
   const worker = new WorkerProcess(runsJobs);
-  process.on('message', (message) => worker.link.receive(message));
+  process.on('message', (message, handle) => {
+    if (isConnectionMessage(message)) worker.onConnection(message, handle as Socket | undefined);
+    else worker.link.receive(message);
+  });
 }
+
+const isConnectionMessage = (message: unknown): message is ConnectionMessage =>
+  typeof message === 'object' && message !== null && 'connection' in message;
 
 class WorkerProcess {
   readonly link: Link;
   readonly #runsJobs: boolean;
   readonly #opened = Promise.withResolvers<void>();
+  readonly #ports = new Map<PortName, AdoptConnection>();
   #context: AppContext | undefined;
   #running: Promise<Running> | undefined;
   #isReady = false;
@@ -53,7 +80,7 @@ class WorkerProcess {
       clock: systemClock,
       send: (message) => process.send?.(message, undefined, undefined, () => {}),
       services: {
-        [WORKER_SERVICES.listen]: (question) => this.#listen(question as ListenQuestion),
+        [WORKER_SERVICES.start]: (question) => this.#start(question as StartQuestion),
         [WORKER_SERVICES.open]: () => this.#open(),
         [WORKER_SERVICES.drain]: (notice) => this.#end(notice as DrainNotice),
         [WORKER_SERVICES.metrics]: async () => (await this.#running)?.metricsText(),
@@ -61,31 +88,40 @@ class WorkerProcess {
     });
   }
 
-  /** Claims the ports and returns the URL. Requests are served from here on; the worker is not ready yet. */
-  async #listen({ protocol, worker, workers }: ListenQuestion): Promise<string> {
+  /** The primary keeps its copy of the connection until it knows that this worker has taken it. */
+  onConnection({ connection, port }: ConnectionMessage, socket: Socket | undefined): void {
+    // Without a socket the client has already disconnected.
+    const isTaken = !socket || (this.#ports.get(port)?.(socket) ?? false);
+    if (!isTaken) socket.destroy();
+    this.link.post(PRIMARY_SERVICES.handled, { connection, isTaken } satisfies HandledNotice);
+  }
+
+  /** Opens everything that requests need. */
+  async #start({ protocol, ...place }: StartQuestion): Promise<void> {
     try {
       if (protocol !== LINK_PROTOCOL)
         throw new CliError('The workers of this version need a newer primary process. Restart the server.');
-      return await this.#serve({ worker, workers });
+      await this.#serve(place);
     } catch (error) {
       throw new CliError(messageFor(error));
     }
   }
 
-  async #serve(share: WorkerShare): Promise<string> {
+  async #serve(place: WorkerShare & { readonly port: number }): Promise<void> {
     const config = loadConfig(process.env);
     const stream = process.stdout.isTTY ? prettyStream() : sharedOutput();
-    const log = createLog(config.LOG_LEVEL, stream, { worker: share.worker });
-    const context = await openContext(config, { log, share });
+    const log = createLog(config.LOG_LEVEL, stream, { worker: place.worker });
+    const context = await openContext(config, { log, share: place });
     this.#context = context;
     stopAfterPanic({ log, stop: () => void this.#end({ isHandover: false }), endAtOnce: () => process.exit(1) });
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#running = serve(context, {
       // One worker runs the background jobs. Its replacement takes them over.
-      worker: this.#runsJobs && share.worker === 1,
+      worker: this.#runsJobs && place.worker === 1,
       member: {
-        ...share,
+        ...place,
         primary: this.link,
+        serve: (port, adopt) => this.#ports.set(port, adopt),
         metricsText: async () => String(await this.link.ask(PRIMARY_SERVICES.allMetrics, null, ALL_METRICS_MS)),
       },
       onListening: resolve,

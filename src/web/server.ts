@@ -16,6 +16,7 @@ import {
   Unavailable,
 } from '../core/index.ts';
 import {
+  type AdoptConnection,
   type ConnectionLimits,
   createHttpServer,
   type HttpParseError,
@@ -68,6 +69,8 @@ export interface CompletedCall {
 
 export interface Web {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** Instead of `listen`: serves connections that another process has accepted. */
+  adopt(): AdoptConnection;
   /**
    * Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. In a handover to another
    * process of the same server, requests that still arrive on open connections are served.
@@ -128,6 +131,7 @@ export function createWeb(options: WebOptions): Web {
       return isStopping;
     },
     listen: (host, port) => listener.listen(host, port),
+    adopt: () => listener.adopt(),
     run: (call, handler) => runCall(state, call, handler),
     drain(ms, { isHandover } = { isHandover: false }) {
       draining = true;
