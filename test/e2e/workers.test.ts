@@ -263,3 +263,25 @@ test('a stop lets the streams of all workers finish, and leaves no journal behin
   assert.deepEqual(readdirSync(join(dataDir, 'journal')), []);
   assert.deepEqual(await opened.db.selectFrom('replicas').select('id').execute(), []);
 });
+
+test('a server whose workers end at once again and again gives up with a reason', async () => {
+  const [marker, preload] = [join(folder, 'die'), join(folder, 'die.mjs')];
+  writeFileSync(
+    preload,
+    `import { existsSync } from 'node:fs';
+     if (process.env.DRAGOMAN_PRIMARY !== undefined && existsSync(${JSON.stringify(marker)})) process.exit(3);`,
+  );
+  const server = new Command(['serve'], {
+    env: { ...env, WORKERS: '2', DATA_DIR: join(folder, 'third'), NODE_OPTIONS: `--import=${preload}` },
+  });
+  await server.ready(READY_MS);
+  writeFileSync(marker, '');
+  const running = await until('the log of both workers', () => {
+    const found = [...server.stdout.matchAll(/"pid":(\d+),"msg":"worker\.ready"/g)];
+    return found.length === 2 ? found : undefined;
+  });
+  for (const [, pid] of running) process.kill(Number(pid), 'SIGKILL');
+  const { code, stderr } = await server.ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /The workers ended 5 times in a row soon after their start, the last one with exit code 3/);
+});
