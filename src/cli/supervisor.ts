@@ -65,15 +65,19 @@ export class Supervisor {
     for (const handle of this.#current.values()) if (handle.hasEnded) this.#onEnded(handle, UNKNOWN_END);
   }
 
-  /** Replaces the workers one after the other. A new one that cannot start leaves its predecessor in place and ends the reload. */
+  /**
+   * Replaces the workers one after the other, with these settings and those of earlier reloads. A new worker that cannot start leaves its
+   * predecessor in place and ends the reload.
+   */
   async reload(env: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> {
     if (this.#isReloading) throw new CliError('A reload is running already; wait until it has ended.');
     this.#isReloading = true;
+    const next = { ...this.#env, ...env };
     try {
       for (let worker = 1; worker <= this.#options.workers; worker += 1) {
         if (this.#stopping.signal.aborted) throw new CliError('The server stops.');
-        await this.#replace(worker, env, report);
-        this.#env = env;
+        await this.#replace(worker, next, report);
+        this.#env = next;
       }
     } finally {
       this.#isReloading = false;

@@ -146,7 +146,7 @@ class WorkerProcess {
 
   async #drainAndExit({ isHandover }: DrainNotice): Promise<void> {
     // Nothing was promised to a client yet, and the next start cleans up.
-    if (!this.#isReady || !this.#context) return process.exit(1);
+    if (!this.#isReady || !this.#context) return process.exit();
     const { log } = this.#context;
     const running = await this.#running;
     try {

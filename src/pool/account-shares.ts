@@ -1,6 +1,7 @@
 /**
  * The concurrency of accounts that one worker may use. It starts with an equal part of each account's limit, borrows from the primary before
  * it runs out, and gives back what it does not use when another worker is short (account-book.ts). The choice of an account needs no message.
+ * Every worker may always send one request, so an account with a lower limit than there are workers may get one from each.
  */
 import { exactPartOf, type Link, type WorkerShare } from '../cluster/index.ts';
 import type { Clock } from '../core/index.ts';
@@ -72,7 +73,7 @@ export class AccountShares {
     // Asked for a request that is about to start.
     const missing = Math.min(part.total, this.#options.inFlight(part.id) + 1 + spare) - part.held;
     if (missing > 0 && this.#options.clock.elapsed() >= part.askedUntil) this.#borrow(part, missing + spare);
-    return part.held;
+    return Math.max(1, part.held);
   }
 
   /** Permits that a worker keeps ready for its next requests. */
@@ -88,10 +89,10 @@ export class AccountShares {
     part.askedUntil = 0;
   }
 
-  /** Gives back half of what is idle, and the last one. */
+  /** Gives back half of what is idle, and keeps one for the next request. */
   #onRecall(id: string): void {
     const part = this.#parts.get(id);
-    if (part) this.#giveBack(part, Math.ceil(Math.max(0, part.held - this.#options.inFlight(id)) / 2));
+    if (part) this.#giveBack(part, Math.ceil(Math.max(0, part.held - Math.max(1, this.#options.inFlight(id))) / 2));
   }
 
   #borrow(part: Part, count: number): void {

@@ -214,7 +214,7 @@ test('a reload replaces every worker without a dropped stream, and totals stay',
   const total = await requestTotal();
   const streams = await openStreams(20);
   const bodies = Promise.all(streams.map((stream) => text(stream)));
-  const reloaded = run(['reload'], { env: { ...env, LOG_LEVEL: 'warn' } });
+  const reloaded = run(['reload'], { env: { ...env, CORS_ORIGINS: 'https://app.example' } });
   const during: Sent[] = [];
   let isReloading = true;
   const load = (async () => {
@@ -231,6 +231,8 @@ test('a reload replaces every worker without a dropped stream, and totals stay',
   assert.equal(now.size, WORKERS);
   for (const [worker, pid] of now) assert.notEqual(pid, before.get(worker));
   assert.equal(await requestTotal(), total + streams.length + during.length);
+  const { headers } = await fetch(`${url}/v1/models`, { headers: { origin: 'https://app.example' } });
+  assert.equal(headers.get('access-control-allow-origin'), 'https://app.example', 'the new settings are in force');
 });
 
 test('a reload that cannot work changes nothing and says why', async () => {
