@@ -17,7 +17,7 @@ export function failureReason(body: string, account: Pick<Account, 'credential' 
   return names.length === 0 ? undefined : redact([...new Set(names)].join('/'), account);
 }
 
-/** More of a message tells an operator nothing new. */
+/** The beginning of a message names the cause. */
 const MAX_MESSAGE_CHARS = 300;
 /** Keys that the provider masked by itself, and other long tokens. */
 const MASKED = /[\w.-]*(?:\*{3,}|\u2026|\.{3})[\w.*-]*|\b[A-Za-z0-9_-]{32,}\b/g;

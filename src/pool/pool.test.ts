@@ -312,6 +312,9 @@ test('replicas share cooldowns, and a success on one ends them on the other', ()
 test('an account of weight 0 is used only when there is no other', () => {
   const pool = new Pool(new FakeClock());
   const accounts = [account('a', { weight: 0, maxConcurrency: 1 }), account('b', { maxConcurrency: 4 })];
-  const ids = Array.from({ length: 5 }, (_, n) => leased(pool.lease(accounts, n % 2 === 0 ? { hash: 0.5 } : {})).account.id);
+  const ids = Array.from(
+    { length: 5 },
+    (_, n) => leased(pool.lease(accounts, n % 2 === 0 ? { hash: 0.5 } : {})).account.id,
+  );
   assert.deepEqual(ids, ['b', 'b', 'b', 'b', 'a']);
 });

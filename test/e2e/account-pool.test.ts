@@ -308,7 +308,7 @@ test('an account is ejected after five failures, not after one, and an only acco
     (keyOf(request).startsWith('key-a') ? failing : reply)(response, request),
   );
   for (let n = 0; n < 6; n++) assert.equal((await group.send(one)).status, 200);
-  assert.deepEqual(used().join(''), 'ab'.repeat(5) + 'b');
+  assert.deepEqual(used().join(''), `${'ab'.repeat(5)}b`);
   await until('the second server', async () => {
     provider.requests.length = 0;
     await group.send(two);
