@@ -61,7 +61,7 @@ import {
   requestEntry,
   type SpanRecorder,
 } from './requests/index.ts';
-import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
+import { BODY_BYTES, type BodyClass, type FaultKind, SPOOL_BYTES } from './rules/index.ts';
 import { findUnpriced } from './setup/index.ts';
 import { type ProxySettings, PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
@@ -717,6 +717,9 @@ function logHealthEvent(log: Log, event: HealthEvent): void {
   log.warn('account.cooling', { ...about, until: new Date(until).toISOString(), in_use: isKept || undefined });
 }
 
+const asOut = ({ account, kind }: { account: string; kind: FaultKind }) =>
+  ({ account, state: 'cooling', cause: kind }) as const;
+
 function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalog): void {
   metrics.gauge('dragoman_account_cooling', 'Cooldowns of the account on this replica', () => {
     const cooling = Map.groupBy(pool.cooling(), ({ account }) => account);
@@ -733,8 +736,14 @@ function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalo
         ];
       });
   });
-  metrics.gauge('dragoman_account_out', 'Accounts that take no calls until an operator acts, by cause', () =>
-    pool.parked().map(({ account, state, cause }) => ({ value: 1, labels: { account, state, cause } })),
+  metrics.gauge('dragoman_account_out', 'Accounts that take no new calls, by state and cause', () =>
+    [
+      ...pool.parked(),
+      ...pool
+        .cooling()
+        .filter(({ use, isKept }) => !use && !isKept)
+        .map(asOut),
+    ].map(({ account, state, cause }) => ({ value: 1, labels: { account, state, cause } })),
   );
   metrics.gauge('dragoman_account_in_flight', 'Requests in flight of the account on this replica', () =>
     catalog()

@@ -183,11 +183,13 @@ class Failover {
   /** Every usable account is full: a slot is usually free within moments. */
   #wait(untried: readonly Account[], last: ApiError | undefined): void {
     const { clock, accountQueue } = this.#services;
+    const { use } = this.#upstreamCall;
     const waitedFrom = clock.elapsed();
     this.#hasWaited = true;
     this.#leaveQueue = accountQueue.add({
       groupId: untried[0]?.groupId ?? '',
       userId: this.#upstreamCall.userId ?? '',
+      needs: [use?.operation, use?.model, ...untried.map(({ id }) => id)].join('\n'),
       start: () => {
         const lease = this.#leaseOf(untried);
         if (!('account' in lease)) return false;

@@ -24,6 +24,7 @@ function openQueue(waitMs = 2_000) {
     queue.add({
       groupId: 'g',
       userId,
+      needs: 'a',
       start: () => take() && started.push(name) > 0,
       refuse: () => void refused.push(name),
     });

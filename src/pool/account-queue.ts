@@ -9,6 +9,8 @@ import type { Pool } from './pool.ts';
 export interface QueuedCall {
   readonly groupId: string;
   readonly userId: string;
+  /** The same for calls that can use the same accounts: when one of them cannot start, none can. */
+  readonly needs: string;
   /** Tries to lease an account and continues the call; false while there is none. Must not throw. */
   start(): boolean;
   /** The time is over, or the queue is full. */
@@ -83,19 +85,25 @@ export class AccountQueue {
     if (this.#isStarting) return;
     this.#isStarting = true;
     for (const freed of this.#freed) {
-      while (this.#startRound(freed)) {}
+      const unmet = new Set<string>();
+      while (this.#startRound(freed, unmet)) {}
       this.#freed.delete(freed);
     }
     this.#isStarting = false;
   }
 
   /** Starts at most one call of each user, and puts that user behind the others. False when none could start. */
-  #startRound(groupId: string): boolean {
+  #startRound(groupId: string, unmet: Set<string>): boolean {
     const group = this.#groups.get(groupId);
     let hasStarted = false;
     for (const [userId, calls] of [...(group ?? [])]) {
       // A call may need an account that is full while another call of the user does not.
-      const started = [...calls].find(({ call }) => call.start());
+      const started = [...calls].find(({ call }) => {
+        if (unmet.has(call.needs)) return false;
+        const hasRoom = call.start();
+        if (!hasRoom) unmet.add(call.needs);
+        return hasRoom;
+      });
       if (!started) continue;
       hasStarted = true;
       this.#remove(started);

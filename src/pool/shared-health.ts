@@ -90,6 +90,7 @@ export class SharedHealth {
     const changes = pool.takeChanges();
     try {
       if (changes.length > 0) await this.#write(changes.slice(0, MAX_ROWS));
+      pool.restoreChanges(changes.slice(MAX_ROWS));
       await this.#writeLoad();
       pool.adopt(await readSharedState(db));
     } catch (error) {
