@@ -84,12 +84,15 @@ export class AccountQueue {
     this.#freed.add(groupId);
     if (this.#isStarting) return;
     this.#isStarting = true;
-    for (const freed of this.#freed) {
-      const unmet = new Set<string>();
-      while (this.#startRound(freed, unmet)) {}
-      this.#freed.delete(freed);
+    try {
+      for (const freed of this.#freed) {
+        const unmet = new Set<string>();
+        while (this.#startRound(freed, unmet)) {}
+        this.#freed.delete(freed);
+      }
+    } finally {
+      this.#isStarting = false;
     }
-    this.#isStarting = false;
   }
 
   /** Starts at most one call of each user, and puts that user behind the others. False when none could start. */
@@ -107,9 +110,7 @@ export class AccountQueue {
       if (!started) continue;
       hasStarted = true;
       this.#remove(started);
-      if (!group?.delete(userId)) continue;
-      group.set(userId, calls);
-      this.#groups.set(groupId, group);
+      if (group?.delete(userId)) group.set(userId, calls);
     }
     return hasStarted;
   }

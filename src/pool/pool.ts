@@ -263,6 +263,14 @@ export class Pool {
     }
   }
 
+  /** Rows about accounts as they were before their credential, address or proxy changed. */
+  outdated({ cooldowns, parks }: SharedState): { readonly account: string; readonly identity: string | null }[] {
+    return [...cooldowns, ...parks.filter(({ cause }) => cause === 'credential')].filter(({ account, identity }) => {
+      const known = this.#accounts.get(account)?.health.identity;
+      return known !== undefined && known !== identity;
+    });
+  }
+
   // ---------------------------------------------------------------- choice
 
   #isUsable({ id }: PooledAccount, boundTo: string | undefined): boolean {

@@ -92,7 +92,9 @@ export class SharedHealth {
       if (changes.length > 0) await this.#write(changes.slice(0, MAX_ROWS));
       pool.restoreChanges(changes.slice(MAX_ROWS));
       await this.#writeLoad();
-      pool.adopt(await readSharedState(db));
+      const state = await readSharedState(db);
+      pool.adopt(state);
+      for (const { account, identity } of pool.outdated(state)) await dropOutdated(db, account, identity);
     } catch (error) {
       pool.restoreChanges(changes);
       throw error;
@@ -194,6 +196,17 @@ async function savePark(tx: Db, { replicaId, account, identity, park }: SavedPar
     on conflict (account_id) do update set identity = excluded.identity, provider_code = excluded.provider_code,
       message = excluded.message, replica_id = excluded.replica_id, since = excluded.since
     where account_parks.cause = 'credential' and account_parks.identity is distinct from excluded.identity`.execute(tx);
+}
+
+/** A replica that had not read the new configuration yet wrote them. Nothing else would remove them from what operators see. */
+async function dropOutdated(db: Db, account: string, identity: string | null): Promise<void> {
+  await sql`
+    delete from account_cooldowns where account_id = ${account} and identity is not distinct from ${identity}`.execute(
+    db,
+  );
+  await sql`
+    delete from account_parks
+    where account_id = ${account} and cause = 'credential' and identity is not distinct from ${identity}`.execute(db);
 }
 
 /** Also cooldowns that are over: their circuits wait for a probe. */

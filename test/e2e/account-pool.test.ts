@@ -207,7 +207,19 @@ test('a rejected credential parks the account on both servers with the provider�
   await group.change('a', { api_key: 'right' });
   for (const gateway of [one, two])
     await until('the corrected key', async () => (await group.send(gateway)).status === 200, 1_000);
-  assert.equal((await shown(id)).state, 'healthy');
+  await until('the state', async () => (await shown(id)).state === 'healthy');
+});
+
+test('a park that another server wrote for an earlier credential neither stops the account nor stays visible', async () => {
+  const group = await openGroup([{}]);
+  const id = group.account('a');
+  await one.context.database.db
+    .insertInto('account_parks')
+    .values({ account_id: id, state: 'parked', cause: 'credential', identity: 'of-an-earlier-credential' })
+    .execute();
+  assert.equal((await group.send(one)).status, 200);
+  await until('the state', async () => (await shown(id)).state === 'healthy');
+  assert.equal((await group.send(two)).status, 200);
 });
 
 test('an operator’s test reports the provider’s words, and ends the park when it works', async () => {
