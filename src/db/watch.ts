@@ -62,7 +62,7 @@ export class RevisionWatch {
   async #checkOnce(): Promise<void> {
     const { database, onChange } = this.#options;
     const rows = await database.db.selectFrom('revisions').select(['name', 'revision']).orderBy('name').execute();
-    // The catalog comes first: what is said about accounts concerns them as they are now.
+    // By name, so that the catalog comes first: parks concern the accounts as they are now.
     for (const { name, revision } of rows) {
       if (this.#seen.get(name) === revision) continue;
       await onChange(name as RevisionName);

@@ -175,6 +175,8 @@ export class AccountHealth {
     const isKept = cooldown.isKept || (cooldown.ejections > 0 && !this.#host.mayEject(key));
     if (cooldown.ejections > 0) scope.circuit.openAs(cooldown.ejections);
     scope.cooldown = { ...cooldown, isKept };
+    // Newer than every attempt in flight, whose success must not end it.
+    this.#faultCount += 1;
     scope.fault = this.#faultCount;
     if (!stored?.cooldown) this.#host.onEvent({ type: 'cooling', cooldown: scope.cooldown });
   }

@@ -296,7 +296,10 @@ test('replicas share cooldowns, and a success on one ends them on the other', ()
   use(one).release({ kind: 'overloaded', cooldownMs: 5_000 });
   const [change] = one.takeChanges();
   const row = { account: 'a', identity: change?.identity ?? null, ...(change?.cooldown ?? assert.fail()) };
+  const running = use(two);
   two.adopt({ cooldowns: [row], parks: [] });
+  running.release();
+  assert.deepEqual(two.takeChanges(), [], 'a success of an earlier request does not end it');
   assert.equal(leased(two.lease(accounts, { accountId: 'a' }, CHAT)).account.id, 'b');
   use(one).release();
   assert.deepEqual(
