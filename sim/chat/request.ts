@@ -26,7 +26,7 @@ export function readRequest(exchange: Exchange): NeutralRequest {
       .filter(isInstruction)
       .map((message) => contentText(message.content))
       .join('\n'),
-    turns: messages.filter((message) => !isInstruction(message)).map(readTurn),
+    turns: readTurns(messages.filter((message) => !isInstruction(message))),
     tools,
     choice: readChoice(json.tool_choice ?? json.function_call, tools),
     parallel: json.parallel_tool_calls !== false,
@@ -87,6 +87,18 @@ function contentText(content: unknown): string {
   return objectsOf(content)
     .map((part) => textOf(part.text) || textOf(part.refusal))
     .join('\n');
+}
+
+/** Tool messages hold text only: the media of a result come in a user message behind it, which is no prompt. */
+function readTurns(messages: JsonObject[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const [index, message] of messages.entries()) {
+    const entry = readTurn(message);
+    const last = turns.at(-1);
+    if (last && messages[index - 1]?.role === 'tool' && entry.media > 0) last.media += entry.media;
+    else turns.push(entry);
+  }
+  return turns;
 }
 
 function readTurn(message: JsonObject): Turn {

@@ -28,6 +28,7 @@ import { planLegs, runLegs } from './legs.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
 import type { NativeServices } from './native/native-request.ts';
+import { holdsOwnSummary } from './native/strip-envelopes.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
 import { readJsonBody } from './services.ts';
 import { ResponseStore } from './stored/store.ts';
@@ -170,9 +171,11 @@ async function serve(
   // A native cell without a feature uses every account of its group.
   if (cell.kind === 'native' && feature === undefined)
     return forward(services, call, caller, { operation, dialect: cell.dialect });
-  const legs = planLegs(services.catalog(), caller, cell);
+  const planned = planLegs(services.catalog(), caller, cell);
   // Read once for all legs.
-  if (legs.length > 1) call.body = await readJsonBody(services, call, operation);
+  if (planned.length > 1) call.body = await readJsonBody(services, call, operation);
+  const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
+  const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
   return runLegs(call, legs, ({ isNative, dialect, accounts }, onlyReady) =>
     isNative
       ? forward(services, call, caller, { operation, dialect, ...(feature && { feature }), onlyReady })

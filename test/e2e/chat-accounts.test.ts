@@ -299,6 +299,17 @@ describe('a group with accounts of both kinds', () => {
     assert.equal((await send('out', `/v1/responses/${second.id}`, {}, 'GET')).status, 404);
   });
 
+  test('a summary that the chat-only account wrote is read by an account that takes conversions', async () => {
+    const compacted = await send('out', '/v1/responses/compact', { model: 'demo-a', input: 'the word is apple' });
+    const { output } = (await compacted.json()) as { output: { type: string }[] };
+    assert.ok(output.some(({ type }) => type === 'compaction'));
+    sim.journal.clear();
+    const input = [...output, { role: 'user', content: 'go on' }];
+    assert.equal((await send('out', '/v1/responses', { model: 'demo-c', input })).status, 200);
+    assert.deepEqual(paths(), [CHAT]);
+    assert.match(String(sim.journal.requests[0]?.body), /apple/);
+  });
+
   test('a response that its provider holds is not looked for elsewhere while the provider is out', async () => {
     const client = openai(gateway.url, key('out'));
     const first = await client.responses.create({ model: 'demo-d', input: 'kept at the provider' });
