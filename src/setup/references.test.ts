@@ -36,3 +36,14 @@ test('checkReferences rejects an adapter outside video groups, the path of one A
     'accounts[0].assets: found settings, expected none; the other gateway uses api_key',
   ]);
 });
+
+test('checkReferences accepts presets and capabilities of chat servers in responses groups only', () => {
+  const capabilities = { refusedFields: ['strict'], reasoningHistory: 'reasoning', imageInput: false };
+  assert.deepEqual(check({ group: 'text', features: ['chat'], preset: 'vllm', capabilities }), []);
+  assert.deepEqual(check({ preset: 'vllm' }), [
+    'accounts[0].preset: found "vllm", expected it only in a group of style responses',
+  ]);
+  assert.throws(() => check({ group: 'text', preset: 'unknown' }), /accounts\[0\]\.preset/);
+  assert.throws(() => check({ group: 'text', capabilities: { refusedFields: ['modell'] } }), /refusedFields/);
+  assert.throws(() => check({ group: 'text', capabilities: { imageinput: false } }), /imageinput/);
+});
