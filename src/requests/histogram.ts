@@ -1,4 +1,4 @@
-/** Histograms of times in logarithmic buckets. They can be added, so percentiles hold over any range, within a tenth of their value. */
+/** Histograms of times in logarithmic buckets. They can be added, so percentiles hold over any range, within a quarter of their value. */
 
 const LOWEST_MS = 0.1;
 const BUCKETS_PER_DOUBLING = 3;

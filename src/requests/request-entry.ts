@@ -37,6 +37,7 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
   const totalMs = call.elapsedMs();
   const last = trace.attempts.at(-1);
   const failed = typeof code === 'string' ? code : undefined;
+  const times = trace.attempts.length === 0 ? NO_TIMES : timesOf(trace, totalMs);
   return {
     id: call.id,
     at: call.startedAt,
@@ -52,7 +53,8 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
     error: outcome === 'client_closed' ? undefined : errorSide(status, failed, last),
     firstByteMs: last?.firstByteMs,
     totalMs,
-    ...timesOf(trace, totalMs),
+    addedMs: times.addedMs,
+    failoverMs: times.failoverMs,
     charge: trace.charge,
     trace,
   };
@@ -63,14 +65,16 @@ interface Times {
   readonly failoverMs: number | undefined;
 }
 
+const NO_TIMES: Times = { addedMs: undefined, failoverMs: undefined };
+
 /** Splits the time of a call: the client's upload, failed attempts before another one, the provider, and the rest, which is ours. */
 function timesOf({ attempts, uploadMs }: CallTrace, totalMs: number): Times {
-  if (attempts.length === 0) return { addedMs: undefined, failoverMs: undefined };
   let providerMs = 0;
   let failoverMs = 0;
-  for (const [n, attempt] of attempts.entries()) {
+  const last = attempts.at(-1);
+  for (const attempt of attempts) {
     const tookMs = Math.max(0, Math.min(endOf(attempt), totalMs) - attempt.startMs);
-    if (isFault(attempt.outcome) && n < attempts.length - 1) failoverMs += tookMs;
+    if (isFault(attempt.outcome) && attempt !== last) failoverMs += tookMs;
     else providerMs += tookMs;
   }
   return { addedMs: Math.max(0, totalMs - uploadMs - providerMs - failoverMs), failoverMs: failoverMs || undefined };

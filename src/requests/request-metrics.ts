@@ -8,6 +8,7 @@ import type { ErrorSide, RequestEntry } from './request-entry.ts';
 import type { EntryCosts } from './request-writer.ts';
 
 interface Series {
+  readonly id: string;
   readonly labels: Readonly<Record<'group' | 'account' | 'model', string>>;
   requests: number;
   readonly errors: Record<ErrorSide, number>;
@@ -16,6 +17,12 @@ interface Series {
   outputTokens: number;
   charge: number;
   cost: number;
+}
+
+interface KnownSeries {
+  readonly catalog: Catalog | undefined;
+  size: number;
+  readonly byModel: Map<string, readonly Series[]>;
 }
 
 /** Far more than a configuration has; a scrape stays below some megabytes. */
@@ -28,6 +35,8 @@ const ADDED_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 
 export class RequestMetrics {
   readonly #catalog: () => Catalog;
   readonly #series = new Map<string, Series>();
+  /** Series by the name of the model in a request, for the catalog of the moment. */
+  #known: KnownSeries = { catalog: undefined, size: 0, byModel: new Map() };
   readonly #firstByte: ReturnType<Metrics['histogram']>;
   readonly #added: ReturnType<Metrics['histogram']>;
 
@@ -73,13 +82,12 @@ export class RequestMetrics {
   }
 
   record(entry: RequestEntry): void {
-    const id = this.#idOf(entry);
-    const series = this.#seriesOf(id, entry);
+    const series = this.#seriesOf(entry);
     const { error, charge, firstByteMs, addedMs } = entry;
     series.requests += 1;
     if (error) series.errors[error] += 1;
-    if (firstByteMs !== undefined) this.#firstByte.record(firstByteMs / 1_000, id, series.labels);
-    if (addedMs !== undefined) this.#added.record(addedMs / 1_000, id, series.labels);
+    if (firstByteMs !== undefined) this.#firstByte.record(firstByteMs / 1_000, series.id, series.labels);
+    if (addedMs !== undefined) this.#added.record(addedMs / 1_000, series.id, series.labels);
     if (!charge) return;
     series.inputTokens += charge.usage.input;
     series.cachedTokens += charge.usage.cacheRead;
@@ -89,29 +97,39 @@ export class RequestMetrics {
 
   /** Costs are known once the entries are written. */
   recordCosts(costs: EntryCosts): void {
-    for (const [entry, nanos] of costs)
-      this.#seriesOf(this.#idOf(entry), entry).cost += Number(nanos) / NANOS_PER_DOLLAR;
+    for (const [entry, nanos] of costs) this.#seriesOf(entry).cost += Number(nanos) / NANOS_PER_DOLLAR;
   }
 
-  #modelOf({ groupId, model }: RequestEntry): string {
-    return model === undefined ? '' : (this.#catalog().resolve(groupId, model)?.line.pattern ?? 'other');
+  /** Every call looks for its series, so those of known names are found without building a text. */
+  #seriesOf(entry: RequestEntry): Series {
+    const catalog = this.#catalog();
+    if (catalog !== this.#known.catalog || this.#known.size >= MAX_SERIES)
+      this.#known = { catalog, size: 0, byModel: new Map() };
+    const account = entry.trace.attempts.at(-1)?.accountId ?? '';
+    const model = entry.model ?? '';
+    const known = this.#known.byModel
+      .get(model)
+      ?.find(({ labels }) => labels.account === account && labels.group === entry.groupId);
+    if (known) return known;
+    const series = this.#findSeries(entry.groupId, account, model && this.#lineOf(entry.groupId, model));
+    this.#known.byModel.set(model, [...(this.#known.byModel.get(model) ?? []), series]);
+    this.#known.size += 1;
+    return series;
   }
 
-  #idOf(entry: RequestEntry): string {
-    const id = `${entry.groupId}\n${entry.trace.attempts.at(-1)?.accountId ?? ''}\n${this.#modelOf(entry)}`;
-    return this.#series.size < MAX_SERIES || this.#series.has(id) ? id : 'other';
+  #lineOf(groupId: string, model: string): string {
+    return this.#catalog().resolve(groupId, model)?.line.pattern ?? 'other';
   }
 
-  #seriesOf(id: string, entry: RequestEntry): Series {
+  #findSeries(group: string, account: string, model: string): Series {
+    const isKnown = this.#series.size < MAX_SERIES || this.#series.has(`${group}\n${account}\n${model}`);
+    const labels = isKnown ? { group, account, model } : OTHER;
+    const id = `${labels.group}\n${labels.account}\n${labels.model}`;
     let series = this.#series.get(id);
     if (!series) {
-      const isOther = id === 'other';
       series = {
-        labels: {
-          group: isOther ? 'other' : entry.groupId,
-          account: isOther ? 'other' : (entry.trace.attempts.at(-1)?.accountId ?? ''),
-          model: isOther ? 'other' : this.#modelOf(entry),
-        },
+        id,
+        labels,
         requests: 0,
         errors: { provider: 0, ours: 0, caller: 0 },
         inputTokens: 0,
@@ -125,3 +143,5 @@ export class RequestMetrics {
     return series;
   }
 }
+
+const OTHER = { group: 'other', account: 'other', model: 'other' } as const;
