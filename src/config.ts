@@ -108,6 +108,10 @@ const Settings = z.strictObject({
   ACCOUNT_QUEUE_MS: integer(0, 60_000)
     .default(ACCOUNT_QUEUE.waitMs)
     .describe('longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once'),
+  SHEDDING: z
+    .enum(['on', 'off'], 'must be on or off')
+    .default('on')
+    .describe('on refuses requests with 503 while the server is overloaded, lists first; off never does'),
   MAX_CONNECTIONS: integer(1)
     .optional()
     .describe(

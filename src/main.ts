@@ -80,6 +80,7 @@ import {
   type Handler,
   type Metrics,
   ROUTES,
+  Shedder,
   Spool,
   type Web,
   WebSocketServer,
@@ -565,6 +566,8 @@ function createApp(
     video,
     accounts: { test: gateway.testAccount, refresh: () => health.sync() },
   });
+  const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget }) : undefined;
+  closers.push(async () => shedder?.stop());
   const trustedProxies = listOf(config.TRUST_PROXY);
   const web: Web = createWeb({
     handlers: { ...handlers, ...adminHandlers },
@@ -582,6 +585,7 @@ function createApp(
     httpStack: config.HTTP_STACK,
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
     onCompleted,
+    shedder,
   });
   const metricsWeb =
     config.METRICS_PORT === undefined

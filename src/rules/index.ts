@@ -16,6 +16,7 @@ export * from './limits.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';
 export * from './provider-errors.ts';
+export * from './shedding.ts';
 export * from './tiers.ts';
 export * from './video/index.ts';
 export * from './websocket.ts';

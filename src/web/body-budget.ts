@@ -18,7 +18,7 @@ const SHARES = 8;
 export const SMALL_BODY_BYTES = 256 * 1024;
 
 export class BodyBudget {
-  readonly #maxBytes: number;
+  readonly maxBytes: number;
   readonly #shareBytes: number;
   #reserved = 0;
   /** Bytes of each owner that holds any. */
@@ -35,7 +35,7 @@ export class BodyBudget {
 
   /** `shareBytes`: what one owner may hold while more than half of the budget is taken. */
   constructor(maxBytes: number, shareBytes = maxBytes / SHARES) {
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
     this.#shareBytes = shareBytes;
   }
 
@@ -68,10 +68,10 @@ export class BodyBudget {
 
   #rejectionOf(bytes: number, owner: string, held: number): ApiError | undefined {
     const total = this.#reserved + bytes;
-    if (total > this.#maxBytes) return overloaded();
+    if (total > this.maxBytes) return overloaded();
     if (held + bytes <= SMALL_BODY_BYTES) return undefined;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;
-    return total > this.#maxBytes / 2 && owned > this.#shareBytes ? shareIsTaken() : undefined;
+    return total > this.maxBytes / 2 && owned > this.#shareBytes ? shareIsTaken() : undefined;
   }
 
   #change(owner: string, bytes: number): void {

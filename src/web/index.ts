@@ -11,5 +11,6 @@ export { MetricsBook } from './metrics-book.ts';
 export { methodsOf, ROUTES } from './routes.ts';
 export { idHeaders, type RenderError, type RenderedError, sendError, sendJson, sendNoContent } from './send.ts';
 export { type CallOutcome, type CompletedCall, createWeb, type Web, type WebOptions } from './server.ts';
+export { Shedder } from './shedder.ts';
 export { Spool, type SpooledBody, type SpoolOptions } from './spool.ts';
 export { type WebSocketConnection, WebSocketServer } from './websocket.ts';

@@ -30,14 +30,23 @@ import {
   type ServerHost,
   type Upgradable,
 } from '../http/index.ts';
-import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
+import {
+  type AdminOperation,
+  adminRow,
+  errorFormatOf,
+  INFERENCE_ENDPOINTS,
+  PRIORITY_OF,
+  type Priority,
+  SHED_RETRY_SECONDS,
+} from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
 import type { Cors } from './cors.ts';
 import type { Metrics } from './metrics.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
-import { type RenderError, sendError, sendNoContent } from './send.ts';
+import { type RenderError, sendError, sendNoContent, sendRefusal } from './send.ts';
+import { retrySeconds, type Shedder } from './shedder.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
@@ -54,6 +63,8 @@ export interface WebOptions {
   readonly certificate?: Certificate | undefined;
   /** Lets scripts of other origins call the caller's API. */
   readonly cors?: Cors | undefined;
+  /** Refuses requests under overload; without it none is refused. */
+  readonly shedder?: Shedder | undefined;
   /** Called once for every call, when its response is sent or can no longer be sent. Must not throw. */
   readonly onCompleted?: ((call: CompletedCall) => void) | undefined;
 }
@@ -84,12 +95,14 @@ export interface Web {
 
 interface WebState extends WebOptions {
   readonly openCalls: Set<Call>;
+  /** A request was refused. */
+  readonly reportShed: () => void;
 }
 
 export function createWeb(options: WebOptions): Web {
   let draining = false;
   let isStopping = false;
-  const state: WebState = { ...options, openCalls: new Set() };
+  const state: WebState = { ...options, openCalls: new Set(), reportShed: shedReporter(options) };
   const handlers = Object.fromEntries(
     ROUTES.map(({ operation }) => [operation, withStopCheck(operation, options, () => isStopping)]),
   ) as Record<Route['operation'], Handler>;
@@ -121,6 +134,9 @@ export function createWeb(options: WebOptions): Web {
   options.metrics.gauge('dragoman_open_connections', 'Open client connections', () => [
     { value: listener.openConnections },
   ]);
+  options.metrics.counter('dragoman_requests_shed_total', 'Requests refused because the server is overloaded', () =>
+    [...(options.shedder?.refused ?? [])].map(([priority, value]) => ({ value, labels: { priority } })),
+  );
   options.metrics.counter(
     'dragoman_connections_refused_total',
     'Connections refused because too many were open',
@@ -132,7 +148,7 @@ export function createWeb(options: WebOptions): Web {
     },
     listen: (host, port) => listener.listen(host, port),
     adopt: () => listener.adopt(),
-    run: (call, handler) => runCall(state, call, handler),
+    run: (call, handler) => runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
     drain(ms, { isHandover } = { isHandover: false }) {
       draining = true;
       isStopping = !isHandover;
@@ -158,8 +174,59 @@ function dispatch(
   if (preflight) return respondPreflight(options, exchange, preflight);
   const match = matchRoute(request.method, path);
   if (!match) return respondUnrouted(options, toCall(options, exchange));
+  if (isShed(options, match.route.operation, bodyBytesOf(request))) return shed(options, exchange, match);
   void runCall(options, toCall(options, exchange, match), handlers[match.route.operation]);
 }
+
+const isShed = ({ shedder }: WebState, operation: Call['operation'], bodyBytes = 0): boolean =>
+  shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
+
+const priorityOf = (operation: AnyOperation): Priority => {
+  if (!operation.startsWith('admin.')) return PRIORITY_OF[operation as keyof typeof PRIORITY_OF];
+  return adminRow(operation as AdminOperation).method === 'GET' ? 'list' : 'create';
+};
+
+/** The announced length of a body, after which it may still be larger once it is decompressed. */
+const bodyBytesOf = ({ headers }: IncomingRequest): number =>
+  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY;
+
+/** Refuses a request without a call, a log line of its own or a look at its body; metrics and one log line a second count them. */
+function shed(options: WebState, { request, response }: Exchange, match: Match): void {
+  const { errorFormat } = match.route;
+  const refusal = { id: newRequestId(), errorFormat, headers: headersOf(options, request, match) ?? {} };
+  options.reportShed();
+  sendRefusal(response, refusal, options.renderError(overloaded(), refusal));
+}
+
+/** One error for each time to wait: an error collects its stack, which would be half the cost of a refusal. */
+const OVERLOADED = Array.from({ length: SHED_RETRY_SECONDS.max + 1 }, (_, retryAfter) =>
+  fail('server_is_overloaded', 'This server is overloaded; retry after the time in retry-after.', {
+    retryAfter: Math.max(SHED_RETRY_SECONDS.min, retryAfter),
+  }),
+);
+const overloaded = (): ApiError => OVERLOADED[retrySeconds()] ?? fail('server_is_overloaded');
+
+const refuseOverloaded: Handler = () => {
+  throw overloaded();
+};
+
+/** Logs the number of refused requests, at most once a second. */
+function shedReporter({ shedder, log, clock }: WebOptions): () => void {
+  let isPending = false;
+  let reported = 0;
+  const total = (): number => [...(shedder?.refused.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  return () => {
+    if (isPending) return;
+    isPending = true;
+    clock.after(SHED_REPORT_MS, () => {
+      isPending = false;
+      log.warn('requests.shed', { count: total() - reported });
+      reported = total();
+    });
+  };
+}
+
+const SHED_REPORT_MS = 1_000;
 
 function respondPreflight(options: WebState, exchange: Exchange, headers: Call['headers']): void {
   const call = toCall(options, exchange);
@@ -189,11 +256,17 @@ function upgrade(
     socket,
     release: () => connection.release(),
   });
-  void runCall(options, call, route ? handlers[route.operation] : rejectUpgrade);
+  const handler = route ? handlers[route.operation] : rejectUpgrade;
+  void runCall(options, call, isShed(options, call.operation) ? refuseUpgrade : handler);
 }
 
 const rejectUpgrade: Handler = () => {
   throw fail('invalid_request', 'This endpoint does not support WebSocket.', { headers: { connection: 'close' } });
+};
+
+const refuseUpgrade: Handler = () => {
+  const { code, message, details } = overloaded();
+  throw fail(code, message, { ...details, headers: { connection: 'close' } });
 };
 
 /** Without `match` the request has no route. */
