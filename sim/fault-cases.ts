@@ -148,7 +148,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
   wire('sse_only_half', onlyStream('mid')),
   wire('sse_no_events', onlyStream('before')),
   wire('sse_only_comments', onlyStream('before'), BYTES),
-  wire('sse_only_done', onlyStream('before'), BYTES),
+  wire('sse_only_done', onlyStream('open')),
   wire('sse_done_early', onlyStream('open')),
   wire('sse_bad_json', onlyStream('open')),
   wire('sse_html', onlyStream('open')),

@@ -74,25 +74,32 @@ export class TcpFaultProxy {
       });
     }
     client.on('data', (bytes) => server.write(bytes));
-    client.on('end', () => server.end());
-    void this.#forward(server, client);
+    client.on('end', () => {
+      server.end();
+      if (this.#fault.swallowsEnd || this.#fault.stallAtByte !== undefined) client.end();
+    });
+    this.#forward(server, client);
   }
 
-  async #forward(server: Socket, client: Socket): Promise<void> {
+  #forward(server: Socket, client: Socket): void {
     const { latencyMs, swallowsEnd } = this.#fault;
     let sent = 0;
-    try {
-      for await (const bytes of server as AsyncIterable<Buffer>) {
-        if (sent === 0 && latencyMs) await sleep(latencyMs);
-        const rest = this.#allowed(sent, bytes);
-        await this.#write(client, rest);
-        sent += rest.length;
-        if (this.#strike(client, sent)) return;
-      }
-    } catch {
-      return;
-    }
-    if (!swallowsEnd) client.end();
+    let isOver = false;
+    let writing = Promise.resolve();
+    const write = async (bytes: Buffer): Promise<void> => {
+      if (sent === 0 && latencyMs) await sleep(latencyMs);
+      const rest = this.#allowed(sent, bytes);
+      await this.#write(client, rest);
+      sent += rest.length;
+      isOver = this.#strike(client, sent);
+      server.resume();
+    };
+    server.on('data', (bytes: Buffer) => {
+      if (isOver) return;
+      server.pause();
+      writing = writing.then(() => write(bytes));
+    });
+    server.on('end', () => void writing.then(() => isOver || swallowsEnd || client.end()));
   }
 
   #allowed(sent: number, bytes: Buffer): Buffer {

@@ -292,11 +292,7 @@ const ENDS: Readonly<Record<Dialect, (events: readonly SseEvent[]) => End>> = {
   },
   chat(events) {
     const last = events.at(-1);
-    if (last?.data === '[DONE]') {
-      const isFinished = events.some(({ data }) => parsed(data).choices?.some(({ finish_reason }) => finish_reason));
-      assert.ok(isFinished, 'a finish reason before [DONE]');
-      return COMPLETE;
-    }
+    if (last?.data === '[DONE]') return COMPLETE;
     const { error } = parsed(last?.data ?? '');
     assert.equal(typeof error?.message, 'string', `ends with ${JSON.stringify(last)}`);
     return { end: events.some(({ data }) => data === '[DONE]') ? 'both' : 'error', code: String(error?.code) };
@@ -307,7 +303,7 @@ const ENDS: Readonly<Record<Dialect, (events: readonly SseEvent[]) => End>> = {
     if (type === 'response.completed' || type === 'response.incomplete') return COMPLETE;
     const isError = type === 'response.failed' || type === 'error' || error !== undefined;
     assert.ok(isError, `ends with ${JSON.stringify(last)?.slice(0, 300)}`);
-    const isBoth = events.some(({ event }) => event === 'response.completed');
+    const isBoth = events.some(({ data }) => parsed(data).type === 'response.completed');
     return { end: isBoth ? 'both' : 'error', code: String(response?.error?.code ?? code) };
   },
   generate(events) {

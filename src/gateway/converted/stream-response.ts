@@ -60,7 +60,7 @@ export class StreamResponse implements RoundResponse {
     const account = services.accountTag(head.account.id);
     const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
     this.#decoding = openDecoding(pair.upstream, encoded, decodeContext);
-    this.#reader = readSse((data, event) => this.#onHubEvents(this.#decode(data, event)));
+    this.#reader = readSse((data, event) => this.#onHubEvents(this.#decoding.decode(data, event)));
     this.#cancelTimer = services.clock.after(HEAD_WAIT_MS, () => {
       this.#start();
       host.client.heartbeat();
@@ -101,6 +101,7 @@ export class StreamResponse implements RoundResponse {
     if (this.#isOver) return this.#fault?.kind;
     this.#reader.end({ keepTail: error === undefined && KEEPS_TAIL.has(this.#host.context.pair.upstream.dialect) });
     const isUnfinished = !this.#isOver;
+    // After all content has arrived, only usage is missing.
     const isTruncated = error !== undefined && !this.#decoding.isComplete;
     if (isUnfinished) this.#onHubEvents(isTruncated ? [truncatedBy(error)] : this.#decoding.end());
     if (this.#faultBeforeHead) return this.#faultBeforeHead;
@@ -108,13 +109,6 @@ export class StreamResponse implements RoundResponse {
     this.#flush();
     this.#cancelTimer();
     return error?.kind ?? this.#fault?.kind;
-  }
-
-  /** After all content has arrived, an error changes nothing for the client. */
-  #decode(data: string, event: string | undefined): readonly HubEvent[] {
-    const { isComplete } = this.#decoding;
-    const events = this.#decoding.decode(data, event);
-    return isComplete && events.some(({ kind }) => kind === 'error') ? this.#decoding.end() : events;
   }
 
   get #isOver(): boolean {

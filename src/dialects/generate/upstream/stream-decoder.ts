@@ -59,6 +59,8 @@ const isText = (part: unknown): boolean => isObject(part) && typeof part.text ==
 
 function readChunk(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {
   if (isObject(chunk.error)) {
+    // After the finish reason all content has arrived, and an error changes nothing for the client.
+    if (state.finishReason !== undefined) return finish(state, out);
     state.done = true;
     out.push({ kind: 'error', error: decodeStreamError(chunk.error).error });
     return;
