@@ -28,8 +28,9 @@ const ERROR_BYTES = 10_000_000;
 
 type Headers = Record<string, string>;
 
+/** Announces the end of the connection, so that no other request is sent on it and fails by chance. */
 const headLines = (status: number, headers: Headers): string =>
-  `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${Object.entries(headers)
+  `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${Object.entries(status < 200 ? headers : { connection: 'close', ...headers })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n`;
 

@@ -18,10 +18,10 @@ export interface ShedRow {
 }
 
 export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
-  list: { means: 'lists, reports, and reading the admin API', delayMs: 100, bodyShare: 0.5 },
-  image: { means: 'image requests and downloads of results', delayMs: 150, bodyShare: 0.75 },
-  text: { means: 'text requests and WebSocket turns', delayMs: 200, bodyShare: 0.9 },
-  create: { means: 'creation of video tasks and assets, and changes by operators', delayMs: 400, bodyShare: 1 },
+  list: { means: 'lists, reports, and reading the admin API', delayMs: 150, bodyShare: 0.5 },
+  image: { means: 'image requests and downloads of results', delayMs: 200, bodyShare: 0.75 },
+  text: { means: 'text requests and WebSocket turns', delayMs: 250, bodyShare: 0.9 },
+  create: { means: 'creation of video tasks and assets, and changes by operators', delayMs: 500, bodyShare: 1 },
 };
 
 /** Interval of the samples of the event loop. */
