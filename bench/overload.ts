@@ -62,7 +62,13 @@ try {
 async function recoverySeconds(rate: number, request: string, port: number): Promise<number> {
   const start = performance.now();
   for (;;) {
-    const { refused, failed } = await sendOrder<FloodReport>(flood, { port, request, rate, ms: CALM_MS, connections: 512 });
+    const { refused, failed } = await sendOrder<FloodReport>(flood, {
+      port,
+      request,
+      rate,
+      ms: CALM_MS,
+      connections: 512,
+    });
     const seconds = (performance.now() - start) / 1_000;
     if ((refused === 0 && failed === 0) || seconds > MAX_RECOVERY_S) return seconds;
     await pause(100);
@@ -77,7 +83,9 @@ function print(knee: number, report: FloodReport, more: { rss: number; recovery:
   console.log(
     [
       describeMachine(),
-      `load average ${loadavg().map((value) => value.toFixed(1)).join(' ')}; other programs used ${number(more.others * 100)} % of the cores`,
+      `load average ${loadavg()
+        .map((value) => value.toFixed(1))
+        .join(' ')}; other programs used ${number(more.others * 100)} % of the cores`,
       `peak: ${number(knee)} requests/s on ${PEAK_CONNECTIONS} connections`,
       `offered: ${number(report.due / report.seconds)} requests/s for ${number(report.seconds)} s; ${number(report.sent / report.seconds)} a second could be sent on ${CONNECTIONS} connections`,
       `served: ${number(goodput)} a second, ${number(share * 100)} % of the peak (goal ${GOAL.goodput * 100} %); p50 ${number(report.servedP50, 1)} ms, p99 ${number(report.servedP99, 1)} ms`,

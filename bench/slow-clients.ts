@@ -49,7 +49,9 @@ try {
   console.log(
     [
       describeMachine(),
-      `load average ${loadavg().map((value) => value.toFixed(1)).join(' ')}; ${RATE} requests a second for ${SECONDS} s each`,
+      `load average ${loadavg()
+        .map((value) => value.toFixed(1))
+        .join(' ')}; ${RATE} requests a second for ${SECONDS} s each`,
       line('alone', alone),
       line(`beside ${held.readers} that read nothing and ${held.halves} half-sent requests`, beside),
       `p99 ratio ${(beside.p99 / alone.p99).toFixed(2)} (goal at most ${GOAL}); memory ${Math.round(rss)} MB`,

@@ -3,7 +3,10 @@ import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string', default: String(Date.now() % 1_000_000) } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  },
 });
 const seconds = Number(values.minutes) * 60;
 if (!(seconds > 0) || !/^\d+$/.test(values.seed)) {

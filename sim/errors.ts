@@ -147,7 +147,11 @@ function rateLimit(shape: Shape, wait: number | RetryAfterWord): Failure {
 
 function oddRateLimit(wait: RetryAfterWord): Failure {
   const header = RETRY_AFTER[wait]();
-  return new Failure(429, 'Too many requests (simulated).', header === undefined ? {} : { headers: { 'retry-after': header } });
+  return new Failure(
+    429,
+    'Too many requests (simulated).',
+    header === undefined ? {} : { headers: { 'retry-after': header } },
+  );
 }
 
 export function contextFailure(shape: Shape): Failure {

@@ -170,5 +170,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
   wire('body_cut:50', http('before', 'mid'), { needsTool: true, name: 'body_cut 50 in a tool call' }),
 
   // Usage.
-  ...['missing', 'negative', 'huge', 'zero', 'text', 'fraction'].map((usage) => words(`usage=${usage}`, everywhere('none'))),
+  ...['missing', 'negative', 'huge', 'zero', 'text', 'fraction'].map((usage) =>
+    words(`usage=${usage}`, everywhere('none')),
+  ),
 ];

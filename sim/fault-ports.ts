@@ -21,7 +21,12 @@ const MIDDLE_BYTE = 6_000;
 const HEAD_BYTE = 60;
 const LONG = 'big=20000';
 
-const proxied = (name: string, fault: TcpFault, damage: FaultCase['damage'], more: Partial<FaultCase> = {}): ConnectionFaultCase => ({
+const proxied = (
+  name: string,
+  fault: TcpFault,
+  damage: FaultCase['damage'],
+  more: Partial<FaultCase> = {},
+): ConnectionFaultCase => ({
   name,
   words: LONG,
   damage,
@@ -49,10 +54,15 @@ export const CONNECTION_FAULT_CASES: readonly ConnectionFaultCase[] = [
   proxied('stall at byte 0', { stallAtByte: 0 }, BEFORE, { isSlow: true }),
   proxied('stall in the head', { stallAtByte: HEAD_BYTE }, BEFORE, { isSlow: true }),
   proxied('stall in the body', { stallAtByte: MIDDLE_BYTE }, BROKEN, { isSlow: true }),
-  proxied('half-open after the body', { swallowsEnd: true }, { unary: 'before', stream: 'late' }, {
-    words: `${LONG};wire=close_delimited`,
-    isSlow: true,
-  }),
+  proxied(
+    'half-open after the body',
+    { swallowsEnd: true },
+    { unary: 'before', stream: 'late' },
+    {
+      words: `${LONG};wire=close_delimited`,
+      isSlow: true,
+    },
+  ),
   proxied('slices of one to seven bytes', { isSliced: true }, HARMLESS),
   proxied('latency', { latencyMs: 60 }, HARMLESS),
   proxied('little bandwidth', { bytesPerSecond: 200_000 }, HARMLESS),
@@ -99,7 +109,8 @@ async function openHanging(): Promise<FaultPort> {
   const listener = new Worker(DEAF_LISTENER, { eval: true });
   const [address] = (await once(listener, 'message')) as [AddressInfo];
   const filling: Socket[] = [];
-  for (let n = 0; n < FILLING_CONNECTIONS; n += 1) filling.push(connect(address.port, '127.0.0.1').on('error', () => {}));
+  for (let n = 0; n < FILLING_CONNECTIONS; n += 1)
+    filling.push(connect(address.port, '127.0.0.1').on('error', () => {}));
   return {
     url: urlOf(address),
     connections: () => 0,

@@ -14,8 +14,8 @@ import type { VideoOptions } from './video/settings.ts';
 import { VideoSim } from './video/video-sim.ts';
 import { acceptSockets } from './websocket.ts';
 
-export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { type Damage, FAULT_CASES, type FaultCase, type FaultMode } from './fault-cases.ts';
+export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';
 export type { PictureCache } from './images/cache.ts';
 export type { Journal, JournalEntry } from './journal.ts';

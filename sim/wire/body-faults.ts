@@ -39,10 +39,16 @@ export const BODY_FAULTS: Record<string, BodyFault> = {
   sse_mixed: text('LF, CR and CR LF in turn', (body) => mixLineEnds(body)),
   sse_bom: text('a byte order mark before the first event', (body) => `\ufeff${body}`),
   sse_no_space: text('no space after data:', (body) => body.replaceAll('data: ', 'data:')),
-  sse_fields: text('id and retry fields', (body) => joined(blocksOf(body).map((block, n) => `id: ${n}\nretry: 1000\n${block}`))),
-  sse_split_data: text('events whose JSON spans two data lines', (body) => body.replaceAll(/^data: \{/gm, 'data: {\ndata: ')),
+  sse_fields: text('id and retry fields', (body) =>
+    joined(blocksOf(body).map((block, n) => `id: ${n}\nretry: 1000\n${block}`)),
+  ),
+  sse_split_data: text('events whose JSON spans two data lines', (body) =>
+    body.replaceAll(/^data: \{/gm, 'data: {\ndata: '),
+  ),
   sse_comments: text('thousands of comments between the events', (body) => withComments(body)),
-  sse_unknown: text('unknown events between the known ones', (body) => joined(blocksOf(body).flatMap((block) => [UNKNOWN, block]))),
+  sse_unknown: text('unknown events between the known ones', (body) =>
+    joined(blocksOf(body).flatMap((block) => [UNKNOWN, block])),
+  ),
   sse_blank_data: text('events without data', (body) => `data:\n\n${body}`),
   sse_no_final_newline: text('no blank line after the last event', (body) => body.replace(/\n+$/, '')),
   sse_last_line_only: text('one line end after the last event', (body) => body.replace(/\n+$/, '\n')),
@@ -53,7 +59,9 @@ export const BODY_FAULTS: Record<string, BodyFault> = {
   sse_no_events: bytes('a stream without events', () => Buffer.alloc(0)),
   sse_only_comments: text('a stream of comments', () => ': still here\n\n'.repeat(50)),
   sse_bad_json: text('an event whose JSON is malformed', (body) => withBlock(body, 'data: {"type": <<<')),
-  sse_html: text('an HTML page between the events', (body) => withBlock(body, '<html><body>502 Bad Gateway</body></html>')),
+  sse_html: text('an HTML page between the events', (body) =>
+    withBlock(body, '<html><body>502 Bad Gateway</body></html>'),
+  ),
   sse_no_done: text('no [DONE] at the end', (body) => joined(blocksOf(body).filter((block) => block !== DONE))),
   sse_only_done: text('nothing but [DONE]', () => `${DONE}\n\n`),
   sse_done_early: text('[DONE] in the middle', (body) => withBlock(body, DONE)),
@@ -61,7 +69,9 @@ export const BODY_FAULTS: Record<string, BodyFault> = {
   sse_twice_final: text('the last event twice', (body) => joined(twiceFinal(blocksOf(body)))),
   sse_twice_first: text('the first event twice', (body) => joined(twiceFirst(blocksOf(body)))),
   sse_error_after: text('an error after the final event', (body, errorEvent) => body + errorEvent),
-  sse_big_event: text('an unknown event of a MiB', (body) => withBlock(body, `event: provider.telemetry\ndata: {"type":"provider.telemetry","pad":"${'x'.repeat(MEBIBYTE)}"}`)),
+  sse_big_event: text('an unknown event of a MiB', (body) =>
+    withBlock(body, `event: provider.telemetry\ndata: {"type":"provider.telemetry","pad":"${'x'.repeat(MEBIBYTE)}"}`),
+  ),
   sse_only_half: text('a clean end after half of the events', (body) => joined(half(blocksOf(body)))),
 };
 
@@ -84,7 +94,12 @@ function mixLineEnds(body: string): string {
 }
 
 const withComments = (body: string): string =>
-  joined(blocksOf(body).flatMap((block, n) => [n === 1 ? ': keep-alive\n'.repeat(COMMENTS).trimEnd() : ': keep-alive', block]));
+  joined(
+    blocksOf(body).flatMap((block, n) => [
+      n === 1 ? ': keep-alive\n'.repeat(COMMENTS).trimEnd() : ': keep-alive',
+      block,
+    ]),
+  );
 
 /** The middle of the data of the middle event. */
 function midData(body: string): number {
@@ -102,7 +117,9 @@ function withBlock(body: string, block: string): string {
 const isFinal = (block: string, n: number, all: readonly string[]): boolean =>
   block === DONE ||
   n === all.length - 1 ||
-  /"finish_reason":"|"finishReason":"|^event: (?:message_delta|message_stop|response\.(?:completed|incomplete))$/m.test(block) ||
+  /"finish_reason":"|"finishReason":"|^event: (?:message_delta|message_stop|response\.(?:completed|incomplete))$/m.test(
+    block,
+  ) ||
   // The chunk with the usage, which has no choices.
   /"choices":\[\]/.test(block);
 

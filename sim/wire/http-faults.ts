@@ -30,7 +30,9 @@ type Headers = Record<string, string>;
 
 /** Announces the end of the connection, so that no other request is sent on it and fails by chance. */
 const headLines = (status: number, headers: Headers): string =>
-  `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${Object.entries(status < 200 ? headers : { connection: 'close', ...headers })
+  `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${Object.entries(
+    status < 200 ? headers : { connection: 'close', ...headers },
+  )
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n`;
 
@@ -48,7 +50,8 @@ const chunk = (bytes: Buffer): Buffer =>
 const part = (body: Buffer, percent: number): Buffer => body.subarray(0, Math.ceil((body.length * percent) / 100));
 
 /** The body of a head that is replaced. */
-const whole = (head: (response: Recorded) => string): HttpFault['play'] =>
+const whole =
+  (head: (response: Recorded) => string): HttpFault['play'] =>
   async (response, socket) => {
     await socket.write(head(response));
     await socket.write(response.body);
@@ -181,7 +184,11 @@ export const HTTP_FAULTS: Record<string, HttpFault> = {
   two_lengths: {
     about: 'two different content-length headers',
     play: whole(({ status, headers, body }) =>
-      headLines(status, { ...headers, 'content-length': String(body.length), 'Content-Length': String(body.length - 1) }),
+      headLines(status, {
+        ...headers,
+        'content-length': String(body.length),
+        'Content-Length': String(body.length - 1),
+      }),
     ),
   },
   length_and_chunked: {

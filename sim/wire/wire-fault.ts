@@ -14,6 +14,7 @@ export function readWireFault(text: string): WireFault {
     const known = [...Object.keys(HTTP_FAULTS), ...Object.keys(BODY_FAULTS)].join(', ');
     throw new RangeError(`unknown wire fault "${name}"; known: ${known}`);
   }
-  if (number !== undefined && !/^\d{1,6}$/.test(number)) throw new RangeError(`wire fault "${text}" has no valid number`);
+  if (number !== undefined && !/^\d{1,6}$/.test(number))
+    throw new RangeError(`wire fault "${text}" has no valid number`);
   return { name, ...(number !== undefined && { value: Number(number) }) };
 }

@@ -44,7 +44,10 @@ const admitted = (shedder: Shedder, priority: Priority): number =>
 
 test('shedder refuses priorities in their order as the event loop gets later', () => {
   const delays = PRIORITIES.map((priority) => SHEDDING[priority].delayMs);
-  assert.deepEqual(delays.toSorted((a, b) => a - b), delays);
+  assert.deepEqual(
+    delays.toSorted((a, b) => a - b),
+    delays,
+  );
   for (const [n, delayMs] of delays.entries()) {
     const { clock, shedder } = open();
     clock.samples(SHED_WINDOW, delayMs);

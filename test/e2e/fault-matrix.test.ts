@@ -187,7 +187,8 @@ const EXPECT: Readonly<Record<Damage, (result: Result, scenario: Scenario) => vo
   },
   mid(result, scenario) {
     // Nothing of it may have reached the client yet; then the whole reply comes from the other account.
-    if (result.attempts === 2) return assert.ok(result.end === 'complete' && isWhole(result, scenario.fault), result.text);
+    if (result.attempts === 2)
+      return assert.ok(result.end === 'complete' && isWhole(result, scenario.fault), result.text);
     assert.equal(result.end, 'error', 'a broken stream is an error');
     assert.equal(result.attempts, 1, 'no failover after content');
   },
@@ -223,7 +224,9 @@ async function runCase(scenarios: readonly Scenario[]): Promise<void> {
       try {
         EXPECT[scenario.damage](await run(scenario), scenario);
       } catch (error) {
-        failures.push(`${laneName(scenario.lane)}, ${scenario.backing}: ${String(error instanceof Error ? error.message : error).replaceAll('\n', ' ')}`);
+        failures.push(
+          `${laneName(scenario.lane)}, ${scenario.backing}: ${String(error instanceof Error ? error.message : error).replaceAll('\n', ' ')}`,
+        );
       }
     }),
   );
@@ -281,17 +284,29 @@ describe('after all faults', () => {
     await until('no open client connection', async () => (await metric('dragoman_open_connections')) <= 1, 8_000);
     assert.equal(await metric('dragoman_open_requests'), 1, 'only the one that reads the metrics');
     const open = async (): Promise<number> =>
-      (await faulty.connections()) + (await healthy.connections()) + ports.reduce((sum, port) => sum + port.connections(), 0);
+      (await faulty.connections()) +
+      (await healthy.connections()) +
+      ports.reduce((sum, port) => sum + port.connections(), 0);
     await until('no open provider connection', async () => (await open()) === 0, 8_000);
   });
 
   test('the gateway is healthy: no internal error, no unhandled rejection, and it works', async () => {
-    assert.deepEqual(gateway.log.filter(({ msg }) => msg === 'request.internal_error'), []);
+    assert.deepEqual(
+      gateway.log.filter(({ msg }) => msg === 'request.internal_error'),
+      [],
+    );
     assert.deepEqual(unhandled, []);
     const fault: FaultCase = { name: 'none', words: '', damage: { stream: 'none' } };
     for (const lane of NATIVE_LANES) {
       count += 1;
-      const scenario = { fault, lane, backing: 'backed', group: `${lane.group}-backed`, model: modelOf(fault), damage: 'none' } as const;
+      const scenario = {
+        fault,
+        lane,
+        backing: 'backed',
+        group: `${lane.group}-backed`,
+        model: modelOf(fault),
+        damage: 'none',
+      } as const;
       assertReply(await run(scenario), scenario);
     }
     assert.equal((await fetch(`${gateway.url}/readyz`)).status, 200);

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { type ErrorFormat, SHED_RETRY_SECONDS, SHED_SAMPLE_MS, SHEDDING, type SheddablePriority } from '../../src/rules/index.ts';
+import {
+  type ErrorFormat,
+  SHED_RETRY_SECONDS,
+  SHED_SAMPLE_MS,
+  SHEDDING,
+  type SheddablePriority,
+} from '../../src/rules/index.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { request, Wire } from '../support/raw.ts';
@@ -34,7 +40,9 @@ after(async () => {
 });
 afterEach(async () => {
   clock.delay(SHED_SAMPLE_MS, 0);
-  await until('the end of the overload', async () => (await repeated(models)).every((response) => response.status === 200));
+  await until('the end of the overload', async () =>
+    (await repeated(models)).every((response) => response.status === 200),
+  );
 });
 
 /** Makes the event loop seem as late as the priority needs to be refused. */
@@ -61,7 +69,8 @@ const models: Send = () => get('/v1/models')();
 const image: Send = () => post('/v1/images/generations', 'openai', { model: 'demo-image', prompt: 'a kite' })();
 const TEXT: Readonly<Record<string, { readonly send: Send; readonly format: ErrorFormat; readonly status: number }>> = {
   chat: {
-    send: () => post('/v1/chat/completions', 'openai', { model: 'demo-x', messages: [{ role: 'user', content: 'hi' }] })(),
+    send: () =>
+      post('/v1/chat/completions', 'openai', { model: 'demo-x', messages: [{ role: 'user', content: 'hi' }] })(),
     format: 'openai',
     status: 503,
   },
@@ -73,7 +82,9 @@ const TEXT: Readonly<Record<string, { readonly send: Send; readonly format: Erro
   },
   generate: {
     send: () =>
-      post('/v1beta/models/demo-x:generateContent', 'gemini', { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] })(),
+      post('/v1beta/models/demo-x:generateContent', 'gemini', {
+        contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      })(),
     format: 'generate',
     status: 503,
   },

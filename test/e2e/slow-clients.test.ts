@@ -6,8 +6,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { SERVER_BOUNDS } from '../../src/http/bounds.ts';
-import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { rawPost, requestBody } from '../support/conversion-harness.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { Wire } from '../support/raw.ts';
 import { SkewedClock } from '../support/skewed-clock.ts';
 import { until } from '../support/wait.ts';
@@ -71,7 +71,10 @@ test('slow clients do not disturb the others, hold bounded memory, and are cut b
     Array.from({ length: OTHERS }, (_, n) =>
       fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${keys[n % 2 === 0 ? 'openai' : 'claude']}`, 'content-type': 'application/json' },
+        headers: {
+          authorization: `Bearer ${keys[n % 2 === 0 ? 'openai' : 'claude']}`,
+          'content-type': 'application/json',
+        },
         body: JSON.stringify(requestBody('chat', { model: 'demo-x', text: 'hello', stream: n % 3 === 0 })),
       }),
     ),

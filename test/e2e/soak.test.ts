@@ -74,7 +74,12 @@ function setup(): object {
     groups: [...rows.map(({ group }) => group), ...video.groups.filter(({ id }) => id === 'ep')],
     accounts: [...rows.flatMap(({ accounts }) => accounts), ...video.accounts.filter(({ group }) => group === 'ep')],
     models: [
-      { id: 'demo-image', groups: ['openai'], capabilities: { imageOutput: true }, prices: { input: '1', output: '2' } },
+      {
+        id: 'demo-image',
+        groups: ['openai'],
+        capabilities: { imageOutput: true },
+        prices: { input: '1', output: '2' },
+      },
       { id: 'demo-*', groups: LANE_GROUPS, prices: { input: '1', output: '2' } },
       { id: 'demo-video-2-0-ep', groups: ['ep'], prices: VIDEO_PRICES },
     ],
@@ -83,9 +88,18 @@ function setup(): object {
   };
 }
 
-test('mixed load with faults and kills leaves no error, no leak and no wrong charge', { timeout: (SECONDS + 240) * 1_000 }, async (t) => {
+test('mixed load with faults and kills leaves no error, no leak and no wrong charge', {
+  timeout: (SECONDS + 240) * 1_000,
+}, async (t) => {
   const idle = sampleProcess(servers.survivor);
-  const load = new SoakLoad({ urls: servers.urls, keyOf, random: random(SEED), agent, clients: CLIENTS, thinkMs: THINK_MS });
+  const load = new SoakLoad({
+    urls: servers.urls,
+    keyOf,
+    random: random(SEED),
+    agent,
+    clients: CLIENTS,
+    thinkMs: THINK_MS,
+  });
   const samples: ProcessSample[] = [];
   const outages: Outage[] = [];
   const begun = performance.now();
@@ -98,7 +112,9 @@ test('mixed load with faults and kills leaves no error, no leak and no wrong cha
   await pause(Math.max(0, SECONDS - seconds()) * 1_000);
   clearInterval(sampler);
   const report = await load.stop(outages);
-  t.diagnostic(`seed ${SEED}, ${outages.length} kills, ${report.killed} calls killed, ${report.faults} faults: ${JSON.stringify(report.calls)}`);
+  t.diagnostic(
+    `seed ${SEED}, ${outages.length} kills, ${report.killed} calls killed, ${report.faults} faults: ${JSON.stringify(report.calls)}`,
+  );
 
   assert.deepEqual(report.failures, []);
   for (const kind of ['unary', 'stream', 'websocket', 'image', 'list']) assert.ok(report.calls[kind], `some ${kind}`);
@@ -139,10 +155,14 @@ async function assertCharges({ completed }: LoadReport): Promise<void> {
       for (const { request_id } of rows) counts.set(request_id, (counts.get(request_id) ?? 0) + 1);
       return counts;
     };
-    await until('a record of every reply', async () => {
-      const counts = await read();
-      return completed.every((id) => counts.has(id));
-    }, 20_000);
+    await until(
+      'a record of every reply',
+      async () => {
+        const counts = await read();
+        return completed.every((id) => counts.has(id));
+      },
+      20_000,
+    );
     const twice = [...(await read())].filter(([, count]) => count > 1);
     assert.deepEqual(twice, []);
     assert.deepEqual(await findLedgerFaults(db), []);

@@ -30,7 +30,11 @@ const FEATURES: Partial<Record<LaneGroup, readonly string[]>> = {
 export const LANE_GROUPS = Object.keys(STYLE) as LaneGroup[];
 
 /** A group of the configuration file with one account for each address, which are tried in this order. */
-export function laneSetup(id: string, group: LaneGroup, urls: readonly string[]): { group: object; accounts: object[] } {
+export function laneSetup(
+  id: string,
+  group: LaneGroup,
+  urls: readonly string[],
+): { group: object; accounts: object[] } {
   const style = STYLE[group];
   return {
     group: { id, style },
@@ -113,7 +117,13 @@ export async function runLane(lane: Lane, call: LaneCall): Promise<Outcome> {
   assert.equal(response.status, 200, response.text.slice(0, 200));
   const requestId = idOf(response);
   if (isStream) return { ...endOfStream(lane.client, response.text), requestId };
-  return { end: 'complete', status: 200, code: undefined, text: textOf(lane.client, JSON.parse(response.text.replace(/^\ufeff/, ''))), requestId };
+  return {
+    end: 'complete',
+    status: 200,
+    code: undefined,
+    text: textOf(lane.client, JSON.parse(response.text.replace(/^\ufeff/, ''))),
+    requestId,
+  };
 }
 
 // ---------------------------------------------------------------- requests
@@ -195,9 +205,15 @@ async function runTurn({ url, key, model, hasTool }: LaneCall): Promise<Outcome>
     const { stream: _, ...create } = BODIES.responses(model, true, hasTool);
     const last = await Promise.race([client.turn(create), closed.promise]);
     const isComplete = /^response\.(?:completed|incomplete)$/.test(last.type);
-    const numbers = client.frames.flatMap(({ sequence_number: number }) => (typeof number === 'number' ? [number] : []));
+    const numbers = client.frames.flatMap(({ sequence_number: number }) =>
+      typeof number === 'number' ? [number] : [],
+    );
     assert.ok(numbers[0] === undefined || numbers[0] === 0, `the first frame has number ${numbers[0]}`);
-    assert.deepEqual(numbers, numbers.toSorted((a, b) => a - b), 'frames are numbered in order');
+    assert.deepEqual(
+      numbers,
+      numbers.toSorted((a, b) => a - b),
+      'frames are numbered in order',
+    );
     const failure = last.response as { error?: { code?: string } } | undefined;
     return {
       end: isComplete ? 'complete' : 'error',
@@ -237,7 +253,9 @@ function httpError(client: Dialect, response: Received): Outcome {
 function codeIn(client: Dialect, status: number, text: string): string {
   const body = JSON.parse(text) as { error?: { message?: unknown } };
   assert.equal(typeof body.error?.message, 'string', `an error in ${text.slice(0, 200)}`);
-  return text.includes('imulated') || /prompt is too long|exceeds|API key/.test(text) ? 'provider' : errorCode(FORMAT[client], status, body);
+  return text.includes('imulated') || /prompt is too long|exceeds|API key/.test(text)
+    ? 'provider'
+    : errorCode(FORMAT[client], status, body);
 }
 
 interface SseEvent {
@@ -256,7 +274,10 @@ function endOfStream(client: Dialect, body: string): Omit<Outcome, 'requestId'> 
 type End = Pick<Outcome, 'end' | 'code'>;
 interface EventData {
   readonly type?: string;
-  readonly choices?: readonly { readonly finish_reason?: string | null; readonly delta?: { readonly content?: string } }[];
+  readonly choices?: readonly {
+    readonly finish_reason?: string | null;
+    readonly delta?: { readonly content?: string };
+  }[];
   readonly candidates?: readonly {
     readonly finishReason?: string;
     readonly content?: { readonly parts?: readonly { readonly text?: string }[] };
@@ -319,7 +340,12 @@ function deltaOf(client: Dialect, data: string): string {
   const event = parsed(data);
   if (client === 'chat') return event.choices?.map(({ delta }) => delta?.content ?? '').join('') ?? '';
   if (client === 'generate')
-    return event.candidates?.flatMap(({ content }) => content?.parts ?? []).map(({ text = '' }) => text).join('') ?? '';
+    return (
+      event.candidates
+        ?.flatMap(({ content }) => content?.parts ?? [])
+        .map(({ text = '' }) => text)
+        .join('') ?? ''
+    );
   if (client === 'responses')
     return event.type === 'response.output_text.delta' ? String((event as { delta: string }).delta) : '';
   const { text = '' } = (event.delta ?? {}) as { text?: string };

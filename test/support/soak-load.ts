@@ -38,7 +38,9 @@ const LANES: readonly Lane[] = [
   ...SOCKET_LANES,
 ];
 /** Without those that wait for a time limit, or put a whole account into cooldown. */
-const FAULTS = FAULT_CASES.filter(({ words, isSlow, needsTool }) => !isSlow && !needsTool && !/40[12]|bad_key/.test(words));
+const FAULTS = FAULT_CASES.filter(
+  ({ words, isSlow, needsTool }) => !isSlow && !needsTool && !/40[12]|bad_key/.test(words),
+);
 const VIDEO_POLL_MS = 1_000;
 const VIDEO_LIMIT_MS = 120_000;
 
