@@ -92,7 +92,7 @@ test('the permits of all workers together never exceed the limit of the account'
 test('permits move to the worker that needs them once the other has ended its requests', () => {
   const { start, settle, begin } = machine(4);
   const [one, two] = [start(1), start(2)];
-  assert.deepEqual([begin(one), begin(one), begin(two), begin(two)], [true, true, true, true]);
+  assert.deepEqual([begin(one), begin(one), begin(one), begin(two)], [true, true, true, true]);
   assert.equal(begin(two), false);
   one.open = 0;
   settle(100);

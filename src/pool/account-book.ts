@@ -63,6 +63,8 @@ export class AccountBook {
       giveBack: ({ id, count }) => {
         const entry = this.#entryOf(id);
         entry.held.set(holder, Math.max(0, (entry.held.get(holder) ?? 0) - count));
+        // It has more than it needs.
+        entry.demands.delete(holder);
         this.#lend(entry);
       },
       close: () => {
@@ -106,6 +108,9 @@ export class AccountBook {
       entry.isWaiting = false;
       this.#lend(entry);
     });
-    for (const [holder, count] of entry.held) if (count > 0 && !entry.demands.has(holder)) holder.recall(entry.id);
+    for (const [holder, count] of entry.held) {
+      const ofOthers = entry.demands.size - (entry.demands.has(holder) ? 1 : 0);
+      if (count > 0 && ofOthers > 0) holder.recall(entry.id);
+    }
   }
 }
