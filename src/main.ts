@@ -467,7 +467,15 @@ async function openCatalog(
 ): Promise<Pick<Services, 'catalog' | 'pool' | 'watch'>> {
   const { database, sealer, log, clock } = context;
   const pool = createPool(context);
-  const shares = member && new AccountShares({ ...member, share: member, clock, inFlight: (id) => pool.inFlight(id) });
+  const shares =
+    member &&
+    new AccountShares({
+      ...member,
+      share: member,
+      clock,
+      inFlight: (id) => pool.inFlight(id),
+      onGrant: (id) => pool.announceRoom(id),
+    });
   let catalog: Catalog;
   const load = async (): Promise<void> => {
     catalog = await loadCatalog(database.db, sealer, log, shares && ((account) => shares.divided(account)));

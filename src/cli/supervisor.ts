@@ -7,7 +7,7 @@ import { LinkDown } from '../cluster/index.ts';
 import { errorFields, type Log, systemClock } from '../core/index.ts';
 import { CliError } from '../main.ts';
 import type { Acceptor } from './acceptor.ts';
-import { SharedState } from './shared-state.ts';
+import { PrimaryState } from './primary-state.ts';
 import { type WorkerEnd, WorkerHandle } from './worker-handle.ts';
 import { type HandledNotice, PRIMARY_SERVICES } from './worker-process.ts';
 
@@ -32,7 +32,7 @@ const STOP_MARGIN_MS = 20_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #shared = new SharedState(systemClock);
+  readonly #shared = new PrimaryState(systemClock);
   /** By number, from 1 on. */
   readonly #current = new Map<number, WorkerHandle>();
   /** Everything that runs, also what is draining or starting. */

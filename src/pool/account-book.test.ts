@@ -38,6 +38,7 @@ function machine(max: number) {
       share: { worker, workers: WORKERS },
       clock,
       inFlight: () => self.open,
+      onGrant: () => {},
     });
     const self: TestWorker = {
       account: shares.divided({ id: 'a', groupId: 'g', weight: 1, priority: 0, maxConcurrency: max }),

@@ -21,6 +21,8 @@ export interface AccountSharesOptions {
   readonly clock: Clock;
   /** Requests of this worker that use the account. */
   readonly inFlight: (id: string) => number;
+  /** The account can take more requests: those that wait for a slot may start. */
+  readonly onGrant: (id: string) => void;
 }
 
 interface Part {
@@ -87,6 +89,7 @@ export class AccountShares {
     if (!part) return this.#options.primary.post(ACCOUNT_SERVICES.giveBack, { id, count } satisfies PermitNotice);
     part.held += count;
     part.askedUntil = 0;
+    this.#options.onGrant(id);
   }
 
   /** Gives back half of what is idle, and keeps one for the next request. */

@@ -202,6 +202,12 @@ export class Pool {
     return this.#accounts.get(id)?.health.inFlight ?? 0;
   }
 
+  /** The account may take further calls, because its limit was raised. */
+  announceRoom(accountId: string): void {
+    const groupId = this.#accounts.get(accountId)?.groupId;
+    if (groupId !== undefined) this.#announceFree(groupId);
+  }
+
   /** Calls back when an account of a group may take a further call. */
   onFree(listener: (groupId: string) => void): void {
     this.#onFree.push(listener);

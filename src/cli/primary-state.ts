@@ -24,7 +24,7 @@ export interface SharedPart {
   close(): void;
 }
 
-export class SharedState {
+export class PrimaryState {
   readonly #limits: LimitBook;
   readonly #spending: SpendBook;
   readonly #accounts: AccountBook;
